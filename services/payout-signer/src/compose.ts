@@ -34,7 +34,7 @@ import { startSigner } from './app.ts';
 import { readSignerConfig, selectNetworks, type SignerConfig } from './config.ts';
 import { openWitnessKeyFile } from './expiring/witness-key-file.ts';
 import { openSellers } from './energy/open-sellers.ts';
-import { judgeByPolicy } from './judge-by-policy.ts';
+import { judgeByPolicy } from './policy/judge-by-policy.ts';
 import type { PayingNetwork, SignerDeps } from './signer-deps.ts';
 
 const SERVICE = 'payout-signer';

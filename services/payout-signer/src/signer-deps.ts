@@ -12,9 +12,9 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
-import type { PassTiming } from './pass-deps.ts';
+import type { PassTiming } from './nonce/pass-deps.ts';
 import type { EnergySeller } from './energy/energy-seller.ts';
-import type { PolicyJudge } from './policy-port.ts';
+import type { PolicyJudge } from './policy/policy-port.ts';
 
 interface OfNetwork {
   readonly network: NetworkConfig;

@@ -6,7 +6,7 @@ import { aCollection } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
-import { startCheckingDeposits } from '../src/check-deposits.ts';
+import { startCheckingDeposits } from '../src/wallet/check-deposits.ts';
 
 /** Rows of deposit_address compared with the signer's own derivation, as the signer's role. */
 

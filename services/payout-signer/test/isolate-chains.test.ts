@@ -18,7 +18,7 @@ import { aCollection, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startSigner, type SignerApp } from '../src/app.ts';
-import { judgeByPolicy } from '../src/judge-by-policy.ts';
+import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
 import type { ExpiringPaying, NoncePaying, PayingNetwork, SignerDeps } from '../src/signer-deps.ts';
 import { aTronAddress } from './expiring/tron-world.ts';
 import { PATIENCE_MS, QUICK } from './quick-timing.ts';

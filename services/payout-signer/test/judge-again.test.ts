@@ -6,7 +6,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { FeeTerms } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
-import type { PolicyJudge } from '../src/policy-port.ts';
+import type { PolicyJudge } from '../src/policy/policy-port.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 

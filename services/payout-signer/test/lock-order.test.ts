@@ -10,8 +10,8 @@ import { newId } from '@opentill/runtime/ids';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import type { PayoutStore, SignedAttempt } from '../src/payout-store.ts';
-import { createPayoutStore } from '../src/store.ts';
+import type { PayoutStore, SignedAttempt } from '../src/nonce/store/payout-store.ts';
+import { createPayoutStore } from '../src/nonce/store/create-store.ts';
 import { CHAIN, createStillWorld, USDT, type StillWorld } from './still-world.ts';
 
 /*

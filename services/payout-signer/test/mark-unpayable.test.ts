@@ -10,9 +10,9 @@ import { aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenari
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { startMarkingUnpayable } from '../src/mark-unpayable.ts';
-import type { Observe } from '../src/observe.ts';
-import type { TakenIn } from '../src/payout-store.ts';
+import { startMarkingUnpayable } from '../src/wallet/mark-unpayable.ts';
+import type { Observe } from '../src/observe/observe.ts';
+import type { TakenIn } from '../src/nonce/store/payout-store.ts';
 import { markUnpayable, refuseUnpayable } from '../src/store/mark-unpayable.ts';
 
 const wallet = anEvmAddress() as Address;

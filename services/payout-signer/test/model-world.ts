@@ -4,12 +4,12 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { baseUnits } from '@opentill/domain/money';
-import type { NonceMark } from '../src/nonce-mark.ts';
-import type { Observe } from '../src/observe.ts';
-import { createPass, type Pass } from '../src/pass.ts';
-import type { PassDeps } from '../src/pass-deps.ts';
-import type { PayoutStore } from '../src/payout-store.ts';
-import type { WalletKey } from '../src/wallet-facts.ts';
+import type { NonceMark } from '../src/nonce/nonce-mark.ts';
+import type { Observe } from '../src/observe/observe.ts';
+import { createPass, type Pass } from '../src/nonce/pass.ts';
+import type { PassDeps } from '../src/nonce/pass-deps.ts';
+import type { PayoutStore } from '../src/nonce/store/payout-store.ts';
+import type { WalletKey } from '../src/payouts/payout-facts.ts';
 import { blockHash, createModelChain, modelSign, type ModelChain } from './model-chain.ts';
 import {
   createModelStore,

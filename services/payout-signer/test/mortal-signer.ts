@@ -1,7 +1,7 @@
 import type { SendOutcome, WalletSender } from '@opentill/chain/wallet-sender';
 import { createCrashPoints, type Fault } from '@opentill/testkit/crash-points';
-import type { NonceMark } from '../src/nonce-mark.ts';
-import type { PayoutStore } from '../src/payout-store.ts';
+import type { NonceMark } from '../src/nonce/nonce-mark.ts';
+import type { PayoutStore } from '../src/nonce/store/payout-store.ts';
 import type { RunningDriver, SignerWorld } from './signer-world.ts';
 
 const STORE = [

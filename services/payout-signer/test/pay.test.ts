@@ -9,8 +9,8 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { approvalText } from '@opentill/wallet/policy/approval';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
-import { judgeByPolicy } from '../src/judge-by-policy.ts';
-import type { PolicyJudge } from '../src/policy-port.ts';
+import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
+import type { PolicyJudge } from '../src/policy/policy-port.ts';
 import {
   CHAIN,
   createSignerWorld,

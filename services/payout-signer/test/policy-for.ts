@@ -5,8 +5,8 @@ import { evmFamily } from '@opentill/chain-evm/family';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { approvalText } from '@opentill/wallet/policy/approval';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
-import { judgeByPolicy } from '../src/judge-by-policy.ts';
-import type { PolicyJudge } from '../src/policy-port.ts';
+import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
+import type { PolicyJudge } from '../src/policy/policy-port.ts';
 import { CHAIN, USDT, type StillWorld } from './still-world.ts';
 
 /** Policies of USDT in a still world, and the one who approves what they want approved. */

@@ -4,8 +4,8 @@ import type { Database } from '@opentill/db/database';
 import { keepLease, type Lease } from '@opentill/db/lease';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
-import type { PayoutStore } from '../src/payout-store.ts';
-import { createPayoutStore } from '../src/store.ts';
+import type { PayoutStore } from '../src/nonce/store/payout-store.ts';
+import { createPayoutStore } from '../src/nonce/store/create-store.ts';
 import { CHAIN, createStillWorld, type StillWorld } from './still-world.ts';
 
 let world: StillWorld;

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import type { PayoutStore } from '../src/payout-store.ts';
+import type { PayoutStore } from '../src/nonce/store/payout-store.ts';
 import { backUp } from './back-up.ts';
 import { checkChain } from './check-chain.ts';
 import { createSignerWorld, type DriverOptions, type SignerWorld } from './signer-world.ts';

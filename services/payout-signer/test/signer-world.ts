@@ -39,13 +39,13 @@ import { hotWalletPrivateKey, seedFingerprint } from '@opentill/wallet/derivatio
 import { createKeystore } from '@opentill/wallet/keystore';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
-import { startDriver, type Driver } from '../src/drive-wallet.ts';
-import { judgeByPolicy } from '../src/judge-by-policy.ts';
-import { openNonceMark, type NonceMark } from '../src/nonce-mark.ts';
-import { createObserve, type Observe } from '../src/observe.ts';
-import type { PayoutStore } from '../src/payout-store.ts';
-import type { PolicyJudge } from '../src/policy-port.ts';
-import { createPayoutStore } from '../src/store.ts';
+import { startDriver, type Driver } from '../src/wallet/drive-wallet.ts';
+import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
+import { openNonceMark, type NonceMark } from '../src/nonce/nonce-mark.ts';
+import { createObserve, type Observe } from '../src/observe/observe.ts';
+import type { PayoutStore } from '../src/nonce/store/payout-store.ts';
+import type { PolicyJudge } from '../src/policy/policy-port.ts';
+import { createPayoutStore } from '../src/nonce/store/create-store.ts';
 import { LEASE_TTL_MS, PATIENCE_MS, QUICK } from './quick-timing.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';

@@ -13,11 +13,11 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { judgeByPolicy } from '../src/judge-by-policy.ts';
-import { openNonceMark } from '../src/nonce-mark.ts';
-import { createObserve } from '../src/observe.ts';
-import { createPass, type Pass } from '../src/pass.ts';
-import { createPayoutStore } from '../src/store.ts';
+import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
+import { openNonceMark } from '../src/nonce/nonce-mark.ts';
+import { createObserve } from '../src/observe/observe.ts';
+import { createPass, type Pass } from '../src/nonce/pass.ts';
+import { createPayoutStore } from '../src/nonce/store/create-store.ts';
 import { CHAIN, createSignerWorld, QUICK, type RunningDriver, type SignerWorld } from './signer-world.ts';
 
 let world: SignerWorld;

@@ -8,7 +8,7 @@ import { planSweeps, type SweepFacts, type UnsweptAsset } from '@opentill/domain
 import { withFeeMargin } from '@opentill/domain/fee-margin';
 import { aMerchant, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import { rentedLastDay, spentLastDay } from '../src/sweeps/spent-last-day.ts';
+import { rentedLastDay, spentLastDay } from '../src/sweeps/store/spent-last-day.ts';
 
 /*
  * The day's budget is for any 24 hours, not for those between two plans: what counts against it is said once in a few lines (spentOf),

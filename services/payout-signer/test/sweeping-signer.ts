@@ -14,8 +14,8 @@ import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import type { KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
 import { startSigner, type SignerApp } from '../src/app.ts';
-import { judgeByPolicy } from '../src/judge-by-policy.ts';
-import type { PolicyJudge } from '../src/policy-port.ts';
+import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
+import type { PolicyJudge } from '../src/policy/policy-port.ts';
 import { QUICK } from './quick-timing.ts';
 
 /** Nobody has its key. */

@@ -5,7 +5,7 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import { aCollection, aHotWallet } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { startWatchingSweeps } from '../src/watch-sweeps.ts';
+import { startWatchingSweeps } from '../src/sweeps/watch-sweeps.ts';
 
 const CHAIN = 'ETH_SEPOLIA';
 const HOT = '0x00000000000000000000000000000000000000aa';

@@ -9,10 +9,10 @@ import { keepLease } from '@opentill/db/lease';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { aMerchant, anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
-import { decideAuthorisations } from '../src/decide-authorisations.ts';
-import type { PolicyJudge } from '../src/policy-port.ts';
-import { createPayoutStore } from '../src/store.ts';
-import { createClockReader } from '../src/watch-clocks.ts';
+import { decideAuthorisations } from '../src/policy/decide-authorisations.ts';
+import type { PolicyJudge } from '../src/policy/policy-port.ts';
+import { createPayoutStore } from '../src/nonce/store/create-store.ts';
+import { createClockReader } from '../src/wallet/watch-clocks.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 

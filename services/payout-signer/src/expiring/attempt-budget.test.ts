@@ -4,7 +4,7 @@ import type { BlockHash } from '@opentill/chain/block';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import { createAttemptBudget } from './attempt-budget.ts';
-import type { OpenAttempt } from './attempt-facts.ts';
+import type { OpenAttempt } from './store/attempt-facts.ts';
 
 const USDT = 'usdt' as TokenContract;
 const to = 'receiver' as Address;

@@ -1,6 +1,6 @@
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
-import type { FeeElsewhere, OpenAttempt } from './attempt-facts.ts';
+import type { FeeElsewhere, OpenAttempt } from './store/attempt-facts.ts';
 
 /** What a wallet can still spend, after everything that is on its way out. */
 export interface AttemptBudget {

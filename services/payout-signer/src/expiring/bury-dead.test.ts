@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import { createObstaclePauses } from '../obstacle-pauses.ts';
-import type { ExpiringView } from './attempt-facts.ts';
+import { createObstaclePauses } from '../wallet/obstacle-pauses.ts';
+import type { ExpiringView } from './store/attempt-facts.ts';
 import { buryDead } from './bury-dead.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 

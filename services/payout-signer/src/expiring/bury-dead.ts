@@ -1,6 +1,6 @@
 import { isReaderError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { overdue, type ExpiringView, type OpenAttempt } from './attempt-facts.ts';
+import { overdue, type ExpiringView, type OpenAttempt } from './store/attempt-facts.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 
 /** What is looked for in one go lies so near together: each block is read once for all of them. */

@@ -1,10 +1,10 @@
 import type { Gathering } from '@opentill/chain/expiring-sender';
 import { contractIn } from '@opentill/chain/parse-contract';
 import type { TokenContract } from '@opentill/chain/transfer';
-import type { Obstacle } from '../wallet-facts.ts';
+import type { Obstacle } from '../payouts/payout-facts.ts';
 import { createAttemptBudget, type AttemptFunds } from './attempt-budget.ts';
-import type { ExpiringView, FeeElsewhere } from './attempt-facts.ts';
-import type { OpenGathering } from './attempt-store.ts';
+import type { ExpiringView, FeeElsewhere } from './store/attempt-facts.ts';
+import type { OpenGathering } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import { chooseEnd, isBehind } from './sign-attempts.ts';
 

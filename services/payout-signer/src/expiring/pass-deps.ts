@@ -2,13 +2,13 @@ import type { ExpiringSender } from '@opentill/chain/expiring-sender';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { WalletBounds } from '@opentill/contracts/payout-terms';
 import type { Lease } from '@opentill/db/lease';
-import type { AuthorisationRules } from '../decide-authorisations.ts';
-import type { ObstaclePauses } from '../obstacle-pauses.ts';
-import type { Observe } from '../observe.ts';
-import type { RequestPage } from '../turn-page.ts';
-import type { WalletKey } from '../wallet-facts.ts';
-import type { ReadClocks } from '../watch-clocks.ts';
-import type { AttemptStore } from './attempt-store.ts';
+import type { AuthorisationRules } from '../policy/decide-authorisations.ts';
+import type { ObstaclePauses } from '../wallet/obstacle-pauses.ts';
+import type { Observe } from '../observe/observe.ts';
+import type { RequestPage } from '../wallet/turn-page.ts';
+import type { WalletKey } from '../payouts/payout-facts.ts';
+import type { ReadClocks } from '../wallet/watch-clocks.ts';
+import type { AttemptStore } from './store/attempt-store.ts';
 import type { SendMark } from './send-mark.ts';
 
 export interface ExpiringTiming {

@@ -1,5 +1,5 @@
 import type { TxHash } from '@opentill/chain/transfer';
-import { inFlight, mayLand, type ExpiringView, type OpenAttempt } from './attempt-facts.ts';
+import { inFlight, mayLand, type ExpiringView, type OpenAttempt } from './store/attempt-facts.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringTiming } from './pass-deps.ts';
 
 /** What is to be sent: of which payout, and what the mark of sends has to know first. */

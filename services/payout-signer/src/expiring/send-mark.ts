@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { writeFileAtomically } from '@opentill/wallet/write-file-atomically';
-import type { WalletKey } from '../wallet-facts.ts';
+import type { WalletKey } from '../payouts/payout-facts.ts';
 
 export type SendMarkErrorCode =
   /** The file is there and holds no mark, or can't be read: nothing is signed until somebody has looked at it. */

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { TxHash } from '@opentill/chain/transfer';
-import type { FeeElsewhere } from './attempt-facts.ts';
-import type { Besides, SignedPayment } from './attempt-store.ts';
+import type { FeeElsewhere } from './store/attempt-facts.ts';
+import type { Besides, SignedPayment } from './store/attempt-store.ts';
 import { signAttempts } from './sign-attempts.ts';
 
 const NOW = new Date('2026-11-22T00:00:00Z');

@@ -11,15 +11,15 @@ import {
   saveInRounds,
   stopsAll,
   type DuePayment,
-} from '../due-payouts.ts';
-import { hasBoundedFee, isFeeWithin } from '../fees-within.ts';
-import { chooseRefused, judgeAgain, needsDecision, type Hindered } from '../judge-again.ts';
-import type { SpentRow } from '../payout-store.ts';
-import { readOrNothing } from '../read-or-nothing.ts';
-import type { Obstacle, UnsignedPayout } from '../wallet-facts.ts';
+} from '../wallet/due-payouts.ts';
+import { hasBoundedFee, isFeeWithin } from '../policy/fees-within.ts';
+import { chooseRefused, judgeAgain, needsDecision, type Hindered } from '../policy/judge-again.ts';
+import type { SpentRow } from '../nonce/store/payout-store.ts';
+import { readOrNothing } from '../wallet/read-or-nothing.ts';
+import type { Obstacle, UnsignedPayout } from '../payouts/payout-facts.ts';
 import { createAttemptBudget, type AttemptFunds } from './attempt-budget.ts';
-import { inFlight, type End, type ExpiringView } from './attempt-facts.ts';
-import type { Besides, SignedPayment } from './attempt-store.ts';
+import { inFlight, type End, type ExpiringView } from './store/attempt-facts.ts';
+import type { Besides, SignedPayment } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import { sendStored } from './send-attempts.ts';
 

@@ -1,5 +1,5 @@
-import type { Obstacle } from '../wallet-facts.ts';
-import { isOver, type End, type ExpiringView } from './attempt-facts.ts';
+import type { Obstacle } from '../payouts/payout-facts.ts';
+import { isOver, type End, type ExpiringView } from './store/attempt-facts.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import type { MarkOfSends } from './send-mark.ts';
 

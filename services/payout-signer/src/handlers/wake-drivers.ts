@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
-import type { DepositDrivers } from '../drive-deposits.ts';
-import type { Driver } from '../drive-wallet.ts';
+import type { DepositDrivers } from '../wallet/drive-deposits.ts';
+import type { Driver } from '../wallet/drive-wallet.ts';
 
 /** The events of which each says no more than that a driver should look. */
 export type WakingEvent = 'payout.requested' | 'payout.decided' | 'fate.changed';

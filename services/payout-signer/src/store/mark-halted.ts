@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
-import type { Obstacle, WalletKey } from '../wallet-facts.ts';
+import type { Obstacle, WalletKey } from '../payouts/payout-facts.ts';
 import { noteObstacles } from './save-authorised.ts';
 import { refuseUnpayable } from './mark-unpayable.ts';
 import { freeNoncesOf } from './save-findings.ts';

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
-import type { Obstacle, WalletKey } from '../wallet-facts.ts';
+import type { Obstacle, WalletKey } from '../payouts/payout-facts.ts';
 import { freeNoncesOf } from './save-findings.ts';
 import { noteObstacles } from './save-authorised.ts';
 import { tellOfPayouts, type EventDeps } from './save-sent.ts';
-import { refuseVetoed } from './take-in.ts';
+import { refuseVetoed } from '../nonce/store/take-in.ts';
 
 const MARKED_AT_ONCE = 500;
 const OBSTACLE: Obstacle = 'PAYOUTS_NOT_CONFIGURED';

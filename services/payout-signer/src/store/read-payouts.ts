@@ -3,8 +3,8 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import { baseUnits } from '@opentill/domain/money';
-import type { FeePayer } from '../fees-within.ts';
-import type { LookOptions } from '../payout-store.ts';
+import type { FeePayer } from '../policy/fees-within.ts';
+import type { LookOptions } from '../nonce/store/payout-store.ts';
 import type {
   JudgedPayout,
   PaidByDecision,
@@ -12,7 +12,7 @@ import type {
   RequestedPayout,
   UnsignedPayout,
   WalletKey,
-} from '../wallet-facts.ts';
+} from '../payouts/payout-facts.ts';
 import { paidForSweep } from './paid-for-sweep.ts';
 import { COUNTS_AS, hasNoOwnNonce, isDecidedAgain, ofWallet } from './rows.ts';
 

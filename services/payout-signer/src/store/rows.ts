@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '@opentill/db/database';
-import type { WalletKey } from '../wallet-facts.ts';
+import type { WalletKey } from '../payouts/payout-facts.ts';
 
 /** Whose nonces: `n` is wallet_nonce. */
 export function ofWallet({ chain, wallet }: WalletKey): RawBuilder<boolean> {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { Tx } from '@opentill/db/database';
-import type { Authorisations } from '../payout-store.ts';
-import { noncesToReserve } from '../plan-nonces.ts';
-import type { Obstacle, WalletKey } from '../wallet-facts.ts';
-import { closeStaleDecisions } from './adopt.ts';
+import type { Authorisations } from '../nonce/store/payout-store.ts';
+import { noncesToReserve } from '../nonce/plan-nonces.ts';
+import type { Obstacle, WalletKey } from '../payouts/payout-facts.ts';
+import { closeStaleDecisions } from '../nonce/store/adopt.ts';
 import { lockPayouts, ofWallet } from './rows.ts';
 
 /** Obstacles that operators alone remove: while one of them stands the payout's clock may stand. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '@opentill/db/database';
-import type { BalanceRow } from '../payout-store.ts';
-import type { WalletKey } from '../wallet-facts.ts';
+import type { BalanceRow } from '../nonce/store/payout-store.ts';
+import type { WalletKey } from '../payouts/payout-facts.ts';
 import { ofWallet } from './rows.ts';
 
 const MADE_AT_ONCE = 1_000;

@@ -6,8 +6,8 @@ import type { Db, Tx } from '@opentill/db/database';
 import { appendToOutbox, newEvent } from '@opentill/db/outbox';
 import { familyOf } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
-import type { KnownTransaction } from '../payout-store.ts';
-import type { WalletKey } from '../wallet-facts.ts';
+import type { KnownTransaction } from '../nonce/store/payout-store.ts';
+import type { WalletKey } from '../payouts/payout-facts.ts';
 import { lockPayouts } from './rows.ts';
 
 export interface EventDeps {

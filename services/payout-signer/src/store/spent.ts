@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
-import type { SpentRow } from '../payout-store.ts';
-import type { WalletKey } from '../wallet-facts.ts';
+import type { SpentRow } from '../nonce/store/payout-store.ts';
+import type { WalletKey } from '../payouts/payout-facts.ts';
 import { COUNTS_AS } from './rows.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Db, Tx } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
-import type { SaveOutcome } from '../payout-store.ts';
-import { NotSaved } from './save-signed.ts';
+import type { SaveOutcome } from '../nonce/store/payout-store.ts';
+import { NotSaved } from '../nonce/store/save-signed.ts';
 
 /** Runs transactions that another holder of the lease can't have overtaken. */
 export type UnderLease = <T>(lease: Lease, write: (tx: Tx, token: number) => Promise<T>) => Promise<T>;

@@ -7,7 +7,7 @@ import { advanceSweep } from './advance-sweep.ts';
 import type { SweepMove } from './next-step.ts';
 import type { OpenStep } from './open-step.ts';
 import type { CostObstacle } from './sweep-chain.ts';
-import type { NewMovement, OpenSweep } from './sweep-facts.ts';
+import type { NewMovement, OpenSweep } from './store/sweep-facts.ts';
 
 /*
  * What has begun and can't go on gives its place up: whatever brought its fee, and without anything being paid for what does not move.

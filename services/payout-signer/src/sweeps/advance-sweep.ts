@@ -8,7 +8,7 @@ import { ending, endOf, lentOf, nextStep, NO_ENERGY, type SweepStep } from './ne
 import type { OpenStep } from './open-step.ts';
 import { termsOf } from './price-energy.ts';
 import { standsStill, type SweepObstacle } from './stands-still.ts';
-import type { NewMovement, OpenSweep } from './sweep-facts.ts';
+import type { NewMovement, OpenSweep } from './store/sweep-facts.ts';
 import { isSponsoredSweep } from './waits-for-wallet.ts';
 
 /** What is lent or bought is used at once: one that could not be sent meanwhile is planned anew. */

@@ -6,7 +6,7 @@ import type { EnergySeller, OrderOutcome } from '../energy/energy-seller.ts';
 import { advanceSweep } from './advance-sweep.ts';
 import { buyEnergy } from './buy-energy.ts';
 import type { OpenStep } from './open-step.ts';
-import type { OpenSweep } from './sweep-facts.ts';
+import type { OpenSweep } from './store/sweep-facts.ts';
 
 /*
  * A process that buys energy and dies before or after any step of it. Whoever comes next goes on from what was committed: the seller

@@ -4,7 +4,7 @@ import type { OpenStep } from './open-step.ts';
 import { feeAtAddress, type WorkAtAddress } from './fee-at-address.ts';
 import { ending, ENERGY_DEARER, nextStep, type SweepStep } from './next-step.ts';
 import type { SweepObstacle } from './stands-still.ts';
-import type { OpenSweep } from './sweep-facts.ts';
+import type { OpenSweep } from './store/sweep-facts.ts';
 
 /**
  * Buys the energy that a sweep lacks, once. That it is bought, and for how much at most, is committed before the seller is asked, and

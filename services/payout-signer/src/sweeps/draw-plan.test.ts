@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { SweepPlan } from '@opentill/domain/plan-sweeps';
 import { drawPlan, showPlan } from './draw-plan.ts';
-import type { SweepBooks } from './sweep-facts.ts';
+import type { SweepBooks } from './store/sweep-facts.ts';
 
 const NOW = new Date('2026-11-22T12:00:00Z');
 

@@ -13,7 +13,7 @@ import { assetsOf, type KnownAsset } from './known-assets.ts';
 import type { BeginningDeps } from './planner-deps.ts';
 import { energyFacts, energyRules } from './energy-facts.ts';
 import { priceSweeps } from './price-sweeps.ts';
-import type { LyingAsset, SweepBooks } from './sweep-facts.ts';
+import type { LyingAsset, SweepBooks } from './store/sweep-facts.ts';
 import { isSponsoredSweep, waitsForWallet } from './waits-for-wallet.ts';
 
 /** The plan of this moment; also what an operator is shown. Writes nothing. */

@@ -2,7 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { SweepFacts, UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import type { BeginningDeps } from './planner-deps.ts';
 import type { EnergyRules } from './price-energy.ts';
-import type { SweepBooks } from './sweep-facts.ts';
+import type { SweepBooks } from './store/sweep-facts.ts';
 
 type Deps = Pick<BeginningDeps, 'chain' | 'policy' | 'wallet'>;
 

@@ -3,7 +3,7 @@ import type { EnergyMarket } from '@opentill/chain/energy-accounts';
 import { findAsset } from './known-assets.ts';
 import type { PlannerDeps } from './planner-deps.ts';
 import type { CostObstacle } from './sweep-chain.ts';
-import type { OpenSweep } from './sweep-facts.ts';
+import type { OpenSweep } from './store/sweep-facts.ts';
 
 /** What the transaction of a sweep would take of its address now, and what is there. Native coin in base units. */
 export interface FeeAtAddress {

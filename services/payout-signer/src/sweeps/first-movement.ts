@@ -2,7 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { SweepOption } from '@opentill/domain/plan-sweeps';
 import { nativeOf } from './known-assets.ts';
 import type { PlannerDeps } from './planner-deps.ts';
-import type { NewMovement } from './sweep-facts.ts';
+import type { NewMovement } from './store/sweep-facts.ts';
 
 type First = Omit<NewMovement, 'sweepId'>;
 

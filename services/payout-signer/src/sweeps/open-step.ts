@@ -1,6 +1,6 @@
 import type { Lease } from '@opentill/db/lease';
 import type { PlannerDeps } from './planner-deps.ts';
-import type { OpenSweep, SweepBooks } from './sweep-facts.ts';
+import type { OpenSweep, SweepBooks } from './store/sweep-facts.ts';
 
 /** One open sweep in a round. */
 export interface OpenStep {

@@ -5,7 +5,7 @@ import { drawPlan, showPlan } from './draw-plan.ts';
 import { firstMovement } from './first-movement.ts';
 import { findAsset } from './known-assets.ts';
 import type { BeginningDeps, PlannerDeps } from './planner-deps.ts';
-import type { SweepBooks } from './sweep-facts.ts';
+import type { SweepBooks } from './store/sweep-facts.ts';
 import { turnRound, turnToRun, type RoundMemory } from './turn-round.ts';
 
 /**

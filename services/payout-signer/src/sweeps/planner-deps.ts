@@ -2,10 +2,10 @@ import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { SweepPlan } from '@opentill/domain/plan-sweeps';
 import type { OrderOutcome } from '../energy/energy-seller.ts';
-import type { SweepBounds } from '../policy-port.ts';
-import type { ReadClocks } from '../watch-clocks.ts';
+import type { SweepBounds } from '../policy/policy-port.ts';
+import type { ReadClocks } from '../wallet/watch-clocks.ts';
 import type { SweepChain } from './sweep-chain.ts';
-import type { SweepStore } from './sweep-store.ts';
+import type { SweepStore } from './store/sweep-store.ts';
 
 /** What the planner of one chain works with. */
 export interface PlannerDeps {

@@ -18,7 +18,7 @@ import {
   type Lying,
   type SweepTargets,
 } from './ask-both-ways.ts';
-import { readOrNothing } from '../read-or-nothing.ts';
+import { readOrNothing } from '../wallet/read-or-nothing.ts';
 import type { SweepEnergy } from './sweep-chain.ts';
 
 /** Addresses asked for what they have at once. */

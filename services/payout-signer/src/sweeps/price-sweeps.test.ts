@@ -4,7 +4,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import { baseUnits } from '@opentill/domain/money';
 import type { UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import { priceSweeps } from './price-sweeps.ts';
-import type { LyingAsset } from './sweep-facts.ts';
+import type { LyingAsset } from './store/sweep-facts.ts';
 
 /* Each address is asked for what it has. What nodes can't say of one of them is nothing to the others. */
 

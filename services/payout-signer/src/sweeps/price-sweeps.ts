@@ -12,7 +12,7 @@ import {
   type SweepTargets,
 } from './ask-both-ways.ts';
 import { priceByEnergy, type EnergyRules } from './price-energy.ts';
-import { readOrNothing } from '../read-or-nothing.ts';
+import { readOrNothing } from '../wallet/read-or-nothing.ts';
 import type { SweepChain } from './sweep-chain.ts';
 
 /** Addresses asked for their coin at once. */

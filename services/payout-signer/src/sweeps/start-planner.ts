@@ -1,6 +1,6 @@
 import type { LeaseKeeper } from '@opentill/db/lease';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
-import { startLeaseLoop } from '../lease-loop.ts';
+import { startLeaseLoop } from '../wallet/lease-loop.ts';
 import { planRound } from './plan-round.ts';
 import type { PlannerDeps } from './planner-deps.ts';
 import type { RoundMemory } from './turn-round.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
 import { baseUnits } from '@opentill/domain/money';
-import type { LyingAsset } from './sweep-facts.ts';
+import type { LyingAsset } from './store/sweep-facts.ts';
 import { turnRound, type RoundMemory } from './turn-round.ts';
 
 const lyingAt = (place: number): LyingAsset => ({

@@ -1,4 +1,4 @@
-import type { LyingAsset, LyingPage, LyingPosition } from './sweep-facts.ts';
+import type { LyingAsset, LyingPage, LyingPosition } from './store/sweep-facts.ts';
 
 /** Where a planner is on its way round over all that lies on deposit addresses. */
 export interface RoundMemory {

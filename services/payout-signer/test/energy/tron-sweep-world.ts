@@ -21,7 +21,7 @@ import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
 import { startSigner } from '../../src/app.ts';
 import type { EnergySeller } from '../../src/energy/energy-seller.ts';
 import { createTronsaveSeller } from '../../src/energy/tronsave-seller.ts';
-import { judgeByPolicy } from '../../src/judge-by-policy.ts';
+import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
 import { CHAIN, createTronWorld, ONE_TRX, post, type TronWorld } from '../expiring/tron-world.ts';
 import { keepBooks } from '../keep-books.ts';
 import { LEASE_TTL_MS, PATIENCE_MS, QUICK } from '../quick-timing.ts';

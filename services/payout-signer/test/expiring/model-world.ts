@@ -5,12 +5,12 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { baseUnits } from '@opentill/domain/money';
-import type { AttemptStore } from '../../src/expiring/attempt-store.ts';
+import type { AttemptStore } from '../../src/expiring/store/attempt-store.ts';
 import { createExpiringPass } from '../../src/expiring/pass.ts';
 import type { ExpiringPassDeps } from '../../src/expiring/pass-deps.ts';
 import type { MarkOfSends, SendMark } from '../../src/expiring/send-mark.ts';
-import type { Observe } from '../../src/observe.ts';
-import type { WalletKey } from '../../src/wallet-facts.ts';
+import type { Observe } from '../../src/observe/observe.ts';
+import type { WalletKey } from '../../src/payouts/payout-facts.ts';
 import { createModelChain, modelSign, type ModelChain, type ModelTx } from './model-chain.ts';
 import {
   createModelStore,

@@ -12,9 +12,9 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { aChainCursor, aMerchant, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import type { FeeElsewhere } from '../../src/expiring/attempt-facts.ts';
-import type { AttemptStore, Besides, SignedPayment } from '../../src/expiring/attempt-store.ts';
-import { createAttemptStore } from '../../src/expiring/store.ts';
+import type { FeeElsewhere } from '../../src/expiring/store/attempt-facts.ts';
+import type { AttemptStore, Besides, SignedPayment } from '../../src/expiring/store/attempt-store.ts';
+import { createAttemptStore } from '../../src/expiring/store/create-store.ts';
 import { readFeesElsewhere } from '../../src/expiring/store/fees-elsewhere.ts';
 
 /*

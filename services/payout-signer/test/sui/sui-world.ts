@@ -36,7 +36,7 @@ import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
 import { sealPolicy } from '@opentill/wallet/policy/sealed-policy';
 import { startSigner, type SignerApp } from '../../src/app.ts';
-import { judgeByPolicy } from '../../src/judge-by-policy.ts';
+import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
 import { readAttempts, type AttemptReading, type AttemptRow } from '../expiring/read-attempts.ts';
 import { keepBooks } from '../keep-books.ts';
 import { PATIENCE_MS, QUICK } from '../quick-timing.ts';

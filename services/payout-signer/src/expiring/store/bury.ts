@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Tx } from '@opentill/db/database';
-import { closeStaleDecisions } from '../../store/adopt.ts';
+import { closeStaleDecisions } from '../../nonce/store/adopt.ts';
 import { lockPayouts } from '../../store/rows.ts';
-import type { WalletKey } from '../../wallet-facts.ts';
-import type { Burial } from '../attempt-store.ts';
+import type { WalletKey } from '../../payouts/payout-facts.ts';
+import type { Burial } from './attempt-store.ts';
 import { ofWallet, whyUnproven } from './rows.ts';
 
 /**

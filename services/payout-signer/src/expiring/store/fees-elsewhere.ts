@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
-import type { WalletKey } from '../../wallet-facts.ts';
-import type { FeeElsewhere } from '../attempt-facts.ts';
+import type { WalletKey } from '../../payouts/payout-facts.ts';
+import type { FeeElsewhere } from './attempt-facts.ts';
 import { openGatherings } from './gatherings.ts';
 
 /**

@@ -3,8 +3,8 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Db, Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
 import { openHalts } from '../../store/rows.ts';
-import type { WalletKey } from '../../wallet-facts.ts';
-import type { NewGathering, OpenGathering } from '../attempt-store.ts';
+import type { WalletKey } from '../../payouts/payout-facts.ts';
+import type { NewGathering, OpenGathering } from './attempt-store.ts';
 
 /** Of no order: nothing is promised by it, and nothing waits for it. See AttemptStore. */
 export async function saveGathering(

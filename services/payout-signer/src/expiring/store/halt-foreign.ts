@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '@opentill/db/database';
-import type { WalletKey } from '../../wallet-facts.ts';
+import type { WalletKey } from '../../payouts/payout-facts.ts';
 import { newForeign } from './rows.ts';
 
 /**

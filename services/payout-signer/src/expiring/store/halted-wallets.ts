@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Db } from '@opentill/db/database';
-import type { WalletKey } from '../../wallet-facts.ts';
+import type { WalletKey } from '../../payouts/payout-facts.ts';
 
 /** See ExpiringView. */
 export async function readHaltedWallets(

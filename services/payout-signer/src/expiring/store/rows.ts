@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { WalletKey } from '../../wallet-facts.ts';
+import type { WalletKey } from '../../payouts/payout-facts.ts';
 
 /** Whose attempts: `a` is payout_attempt. */
 export function ofWallet({ chain, wallet }: WalletKey): RawBuilder<boolean> {

@@ -1,0 +1,145 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHeader } from '@opentill/chain/block';
+import type {
+  ExpiringSendOutcome,
+  FoundExpiringPayment,
+  Gathering,
+  SignedExpiring,
+} from '@opentill/chain/expiring-sender';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { Lease } from '@opentill/db/lease';
+import type { BaseUnits } from '@opentill/domain/money';
+import type {
+  Adoption,
+  Authorisations,
+  BalanceRow,
+  LookOptions,
+  SaveOutcome,
+  SpentRow,
+} from '../../nonce/store/payout-store.ts';
+import type { Obstacle, PaidByDecision } from '../../payouts/payout-facts.ts';
+import type { ExpiringView, FeeElsewhere } from './attempt-facts.ts';
+
+/** What became of facts that others wrote. */
+export interface TakenInAttempts {
+  /** Verified in a block. */
+  readonly settled: readonly TxHash[];
+  /** Settled before; a reorganisation took their block back. */
+  readonly reopened: readonly TxHash[];
+  readonly vetoedOrderPks: readonly string[];
+}
+
+/** A signed transaction and what it was signed for. */
+export interface SignedPayment {
+  readonly orderPk: string;
+  readonly contract: TokenContract | null;
+  readonly to: Address;
+  readonly amountBaseUnits: BaseUnits;
+  /** What it costs at most, fees of every kind. */
+  readonly costBaseUnits: bigint;
+  readonly signed: SignedExpiring;
+}
+
+/** What counts at the moment of a commit, besides what it stores. No other wallet of the chain commits any of it meanwhile. */
+export interface Besides {
+  readonly spent: readonly SpentRow[];
+  readonly feesElsewhere: readonly FeeElsewhere[];
+  /** See ExpiringView. */
+  readonly haltedWallets: ReadonlySet<Address>;
+}
+
+export interface NewGathering extends Gathering {
+  /** The symbol by whose hold it is stopped. Absent: none. */
+  readonly heldAs?: string;
+}
+
+export interface OpenGathering {
+  readonly txHash: TxHash;
+  readonly contract: TokenContract | null;
+  readonly signedAt: Date;
+  /** Whether a block holds it, as far as the scanner has seen. */
+  readonly isMined: boolean;
+}
+
+/** What a burial made of attempts and payouts. */
+export interface Burial {
+  readonly dead: readonly TxHash[];
+  /** Order keys of payouts that wait for a decision now. */
+  readonly waiting: readonly string[];
+}
+
+export interface SentAttempt {
+  readonly txHash: TxHash;
+  readonly orderPk: string;
+  readonly outcome: ExpiringSendOutcome;
+}
+
+/**
+ * The signer's side of the database, for one wallet of a chain whose transactions end by time. Every method that takes a lease
+ * is one transaction that asserts it first: LEASE_LOST when another holds it, and nothing is written.
+ */
+export interface AttemptStore {
+  look(options: LookOptions): Promise<ExpiringView>;
+  /** Writes what follows from what others wrote: fates, vetoes. Undefined when nothing does, and nothing is. */
+  takeIn(lease: Lease, view: ExpiringView): Promise<TakenInAttempts | undefined>;
+  /** What counts against limits of an hour and of a day. */
+  spent(): Promise<readonly SpentRow[]>;
+  /** See PayoutStore.authorise; there are no nonces to give out. */
+  authorise(lease: Lease, decide: (spent: readonly SpentRow[]) => Authorisations): Promise<readonly string[]>;
+  /** Notes why payouts are not signed yet. */
+  saveObstacles(
+    lease: Lease,
+    obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[],
+  ): Promise<void>;
+  /**
+   * Stores signed bytes with their bounds, all or none: AUTHORISED → SIGNED while their time is not over. See PayoutStore; who else may
+   * take of the coin that pays for them, and whose coin is not to be touched, is read in that commit as well.
+   */
+  saveSigned(
+    lease: Lease,
+    payments: readonly SignedPayment[],
+    chooseRefused: (besides: Besides) => readonly string[],
+  ): Promise<SaveOutcome>;
+  /** Stored bytes. What is sent comes from here and from nowhere else. */
+  readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
+  /** @returns payouts that were sent for the first time; of these the tracker is told. */
+  recordSent(lease: Lease, sent: readonly SentAttempt[]): Promise<readonly string[]>;
+  /**
+   * OPEN → DEAD of those that no block was found to hold up to `end`, and that the database agrees are over; their payouts go
+   * back to AUTHORISED. Not of a payout that something unknown may have paid. One that had `maxAttemptsWithoutDecision` attempts and
+   * pays others than the gateway waits for an operator's decision, from that commit on.
+   */
+  bury(
+    lease: Lease,
+    txHashes: readonly TxHash[],
+    end: Pick<BlockHeader, 'height' | 'hash'>,
+    maxAttemptsWithoutDecision: number,
+  ): Promise<Burial>;
+  /** Halts the wallet: up to the unique time `mark` something was sent that is not known here. @returns whether it was not halted so */
+  haltRestored(lease: Lease, mark: number, reason: string): Promise<boolean>;
+  /** Halts the wallet for what it did that nobody here signed. @returns what it was not halted for before */
+  haltForeign(lease: Lease, reason: string): Promise<readonly string[]>;
+  /** Carries a decision out by the payment that was found, or notes why it can't be. */
+  adopt(lease: Lease, decision: PaidByDecision, found: FoundExpiringPayment): Promise<Adoption>;
+  /**
+   * Stores a transaction by which the wallet moves its own money, so that it is known for ours when a block holds it.
+   * @param lastEpoch the last that may hold it
+   * @param isAffordable asked in that commit, one wallet of the chain after the other, with what others may take of its coin
+   * @returns false where it is not, or the wallet was halted meanwhile, or the asset held: nothing is stored, and nothing may be sent
+   */
+  saveGathering(
+    lease: Lease,
+    gathering: NewGathering,
+    lastEpoch: number | undefined,
+    isAffordable: (feesElsewhere: readonly FeeElsewhere[]) => boolean,
+  ): Promise<boolean>;
+  /** Those that may land yet, or are in a block that is not verified. */
+  openGatherings(): Promise<readonly OpenGathering[]>;
+  /** Notes why a decision can't be carried out. */
+  dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
+  saveBalances(
+    lease: Lease,
+    block: { readonly height: number; readonly hash: string },
+    rows: readonly BalanceRow[],
+  ): Promise<void>;
+}

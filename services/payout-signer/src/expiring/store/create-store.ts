@@ -1,0 +1,88 @@
+import type { Db } from '@opentill/db/database';
+import { closeDecision } from '../../nonce/store/adopt.ts';
+import { noteObstacles, saveDecisions } from '../../store/save-authorised.ts';
+import { haltRestored, saveBalances } from '../../store/save-findings.ts';
+import { readRaw, saveSent, tellOfPayouts, type EventDeps } from '../../store/save-sent.ts';
+import { NotSaved } from '../../nonce/store/save-signed.ts';
+import { lockWindows, readSpent } from '../../store/spent.ts';
+import { outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
+import type { WalletKey } from '../../payouts/payout-facts.ts';
+import type { AttemptStore } from './attempt-store.ts';
+import { adoptExpiring } from './adopt.ts';
+import { buryAttempts } from './bury.ts';
+import { readElsewhere, type Sponsoring } from './elsewhere.ts';
+import { haltForeign } from './halt-foreign.ts';
+import { look } from './look.ts';
+import { readOpenGatherings, saveGathering } from './gatherings.ts';
+import { saveAttempts } from './save-signed.ts';
+import { findNews, takeIn } from './take-in.ts';
+
+/** The signer's SQL for one wallet of a chain without nonces; see AttemptStore for what each method promises. */
+export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Sponsoring): AttemptStore {
+  const underLease = underLeaseOf(db);
+  return {
+    look: (options) => look(db, key, options, deps),
+    async takeIn(lease, view) {
+      const news = await findNews(db, key, view);
+      if (Object.values(news).every((found) => found.length === 0)) return undefined;
+      return underLease(lease, async (tx, token) => {
+        const vetoedOrderPks = await takeIn(tx, key, token, news);
+        await tellOfPayouts(tx, key, vetoedOrderPks, deps);
+        return { ...news, vetoedOrderPks };
+      });
+    },
+    spent: () => readSpent(db, key),
+    authorise: (lease, decide) =>
+      underLease(lease, async (tx, token) => {
+        await lockWindows(tx, key);
+        const decisions = decide(await readSpent(tx, key));
+        const saved = await saveDecisions(tx, key, token, decisions);
+        await tellOfPayouts(tx, key, saved.refused, deps);
+        return saved.authorised;
+      }),
+    saveObstacles: (lease, obstacles) =>
+      underLease(lease, (tx, token) => noteObstacles(tx, key, token, obstacles)),
+    saveSigned: (lease, payments, chooseRefused) =>
+      outcomeOf(
+        underLease(lease, async (tx, token) => {
+          await lockWindows(tx, key);
+          const orderPks = payments.map(({ orderPk }) => orderPk);
+          const refused = chooseRefused({
+            spent: await readSpent(tx, key, orderPks),
+            ...(await readElsewhere(tx, key, deps)),
+          });
+          if (refused.length > 0) throw new NotSaved({ kind: 'GONE', orderPks: refused });
+          await saveAttempts(tx, key, token, payments);
+        }),
+      ),
+    readRaw: (txHashes) => readRaw(db, key, txHashes),
+    recordSent: (lease, sent) =>
+      underLease(lease, async (tx, token) => {
+        const orderPks = await saveSent(tx, key, token, sent);
+        await tellOfPayouts(tx, key, orderPks, deps);
+        return orderPks;
+      }),
+    bury: (lease, txHashes, end, max) =>
+      underLease(lease, (tx, token) => buryAttempts(tx, key, token, txHashes, end, max)),
+    haltRestored: (lease, mark, reason) =>
+      underLease(lease, (tx) => haltRestored(tx, key, mark, reason, deps.newId())),
+    haltForeign: (lease, reason) => underLease(lease, (tx) => haltForeign(tx, key, reason, deps.newId())),
+    adopt: (lease, decision, found) =>
+      underLease(lease, async (tx, token) => {
+        const adoption = await adoptExpiring(tx, key, token, decision, found);
+        const why = adoption.kind === 'NOT_POSSIBLE' ? adoption.why : undefined;
+        await closeDecision(tx, decision.decisionId, why);
+        if (why === undefined) await tellOfPayouts(tx, key, [decision.payout.orderPk], deps);
+        return adoption;
+      }),
+    saveGathering: (lease, gathering, lastEpoch, isAffordable) =>
+      underLease(lease, async (tx) => {
+        await lockWindows(tx, key);
+        const { feesElsewhere } = await readElsewhere(tx, key, deps);
+        return isAffordable(feesElsewhere) && saveGathering(tx, key, gathering, lastEpoch);
+      }),
+    openGatherings: () => readOpenGatherings(db, key),
+    dismiss: (lease, decisionId, why) => underLease(lease, (tx) => closeDecision(tx, decisionId, why)),
+    saveBalances: (lease, block, rows) => underLease(lease, (tx) => saveBalances(tx, key, block, rows)),
+  };
+}

@@ -1,0 +1,145 @@
+import type { Lease } from '@opentill/db/lease';
+import { authorise, openGate } from './open-gate.ts';
+import { chooseSends, createSendMemory, forgetSettled } from './next-sends.ts';
+import { createObstaclePauses } from '../wallet/obstacle-pauses.ts';
+import type { ChainCounts, PassContext, PassDeps, PassMemory } from './pass-deps.ts';
+import { findGaps } from './plan-nonces.ts';
+import { bumpFees, closeGaps } from './replace-transactions.ts';
+import { readOnce, runStep } from '../wallet/run-step.ts';
+import { createPoolClaims } from './pool-claims.ts';
+import { sendStored } from './send-stored.ts';
+import { settleDecisions } from '../wallet/settle-decisions.ts';
+import { signPayouts } from './sign-payouts.ts';
+import { turnPage } from '../wallet/turn-page.ts';
+import { vouchSiblings, withoutForged, withVouchedFates } from './vouch-attempts.ts';
+import { watchBalances } from '../wallet/watch-balances.ts';
+import { stopForClocks } from '../wallet/watch-clocks.ts';
+import { watchForeign } from './watch-foreign.ts';
+import { usedUpTo, watchRestored } from './watch-restored.ts';
+import { inFlight, type WalletView } from '../payouts/payout-facts.ts';
+
+/** Payouts looked at in one pass. */
+const LIMITS = { requested: 200, unsigned: 200 } as const;
+const SENDS_AT_ONCE = 256;
+
+/** Drives one wallet one pass further; 'again' when there is more to do at once. */
+export type Pass = (lease: Lease, signal: AbortSignal, options?: PassOptions) => Promise<void | 'again'>;
+
+export interface PassOptions {
+  /** The chain is halted: stored bytes are sent, and nothing is signed. @default false */
+  readonly sendsOnly?: boolean;
+}
+
+/** Makes the pass of one driver, with the memory of what it did. A new holder of the lease needs a new one. */
+export function createPass(deps: PassDeps): Pass {
+  const memory: PassMemory = {
+    sends: createSendMemory(),
+    vouches: new Map(),
+    pauses: createObstaclePauses(),
+    requestedAfter: undefined,
+    suspicions: new Map(),
+    gapsSinceMs: new Map(),
+    isFirstRound: true,
+    balancesAtMs: Number.NEGATIVE_INFINITY,
+    counts: undefined,
+    poolClaims: createPoolClaims(2 * deps.timing.idleCountEveryMs),
+    ahead: undefined,
+  };
+  return (lease, signal, options) => runPass({ ...deps, lease, memory, signal }, options);
+}
+
+/**
+ * Each step is committed before the next one rests on it, and each may be the last that this process does. What others
+ * wrote comes first, then what is already promised to the chain, then what is new. A node that fails ends its step alone.
+ */
+async function runPass(
+  context: PassContext,
+  { sendsOnly = false }: PassOptions = {},
+): Promise<void | 'again'> {
+  const { memory, observe, key } = context;
+  const view = await lookAndTakeIn(context);
+  forgetSettled(memory.sends, view.nonces);
+  observe.looked(key, view);
+
+  await runStep(context, 'send', () => resend(context, view));
+  if (sendsOnly) return undefined;
+  await runStep(context, 'decisions', () => settleDecisions(context, view));
+  const signed = await runStep(context, 'sign', () => admitAndSign(context, view));
+  await runStep(context, 'replace', () => bumpFees(context, view));
+  await runStep(context, 'balances', () => watchBalances(context));
+  return signed === 'more' ? 'again' : undefined;
+}
+
+async function lookAndTakeIn(context: PassContext): Promise<WalletView> {
+  const { store, lease, observe, key } = context;
+  const view = await lookVouched(context);
+  const taken = await store.takeIn(lease, view);
+  if (taken === undefined) return view;
+  if (taken.vetoedOrderPks.length > 0) context.onCommitted();
+  observe.takenIn(key, taken);
+  return lookVouched(context);
+}
+
+/** What landed is believed of what our key signed alone. */
+async function lookVouched(context: PassContext): Promise<WalletView> {
+  const view = await look(context);
+  await vouchSiblings(context, view.nonces);
+  return { ...view, nonces: withVouchedFates(context.memory, view.nonces) };
+}
+
+function look({ store, memory, rules }: PassContext): Promise<WalletView> {
+  const { approvers, approvalWaitMs } = rules.policy;
+  const paging = { after: memory.requestedAfter, everyWaiting: memory.isFirstRound };
+  return store.look({ ...LIMITS, ...paging, approvers, approvalWaitMs });
+}
+
+function resend(context: PassContext, view: WalletView): Promise<void> {
+  const { memory, timing, monotonicMs } = context;
+  return sendStored(
+    context,
+    view,
+    chooseSends(withoutForged(memory, view.nonces), memory.sends, monotonicMs(), timing, SENDS_AT_ONCE),
+  );
+}
+
+/** The steps that need to know how many transactions of the wallet the chain counts. */
+async function admitAndSign(context: PassContext, before: WalletView): Promise<'more' | 'done'> {
+  const counts = await countIfDue(context, before);
+  if (counts === undefined) {
+    turnPage(context.memory, before, 'NOTHING');
+    return 'done';
+  }
+  await watchForeign(context, before, counts.latest);
+  const open = await openGate(context, before, counts);
+  const { gate: known, usedUp } = await watchRestored(context, before, open, counts);
+  const gate = { ...known, pausedBy: await stopForClocks(context, known.pausedBy) };
+  const gaps = { usedUp, isPaused: gate.pausedBy !== undefined };
+  const spent = readOnce(() => context.store.spent());
+  const authorised = await authorise(context, before, gate, spent.read);
+  const turned = turnPage(context.memory, before, authorised);
+  // What was authorised now counts.
+  if (authorised === 'WRITTEN') spent.forget();
+  const view = authorised === 'WRITTEN' ? await lookVouched(context) : before;
+  const next = { ...gate, nextNonce: view.nextNonce ?? gate.nextNonce };
+  const signed = view.unsigned.length === 0 ? 0 : await signPayouts(context, view, next, spent.read);
+  if (signed === 0) await closeGaps(context, view, gaps);
+  return signed > 0 || turned || authorised === 'WRITTEN' ? 'more' : 'done';
+}
+
+/** The counts of this moment, or of a moment ago; undefined when there is nothing that asks for them. */
+async function countIfDue(context: PassContext, view: WalletView): Promise<ChainCounts | undefined> {
+  const { sender, key, memory, timing, monotonicMs, signal } = context;
+  const atMs = monotonicMs();
+  const ageMs = memory.counts === undefined ? Infinity : atMs - memory.counts.atMs;
+  const isBusy =
+    view.requested.length + view.unsigned.length + inFlight(view.nonces).length > 0 ||
+    findGaps(view.nonces, usedUpTo(memory, view)).length > 0;
+  if (!isBusy && ageMs < timing.idleCountEveryMs) return undefined;
+  if (memory.counts !== undefined && ageMs < timing.countEveryMs) return memory.counts;
+  const [latest, pending] = await Promise.all([
+    sender.latestCount(key.wallet, { signal }),
+    sender.pendingCount(key.wallet, { signal }),
+  ]);
+  memory.counts = { atMs, latest, pending };
+  return memory.counts;
+}

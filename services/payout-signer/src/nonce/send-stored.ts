@@ -1,0 +1,40 @@
+import type { TxHash } from '@opentill/chain/transfer';
+import { rememberSent } from './next-sends.ts';
+import type { PassContext } from './pass-deps.ts';
+import type { WalletView } from '../payouts/payout-facts.ts';
+
+/**
+ * Sends stored bytes, and records what came of it. The bytes are read from the database, so nothing can be sent that is not
+ * committed. Any outcome is fine: what is not in a block is sent again, and receipts alone say what became of it.
+ */
+export async function sendStored(
+  context: PassContext,
+  view: WalletView,
+  chosen: readonly { readonly txHash: TxHash; readonly nonce: number; readonly orderPk: string | null }[],
+): Promise<void> {
+  if (chosen.length === 0) return;
+  const { store, sender, lease, memory, mark, monotonicMs, observe, key, signal } = context;
+  const bytes = await store.readRaw(chosen.map(({ txHash }) => txHash));
+  // What is sent is known here from now on, whatever becomes of the database.
+  await mark.raise(Math.max(...chosen.map(({ nonce }) => nonce)));
+  const signed = chosen.flatMap(({ txHash, orderPk }) => {
+    const raw = bytes.get(txHash);
+    return raw === undefined ? [] : [{ txHash, orderPk, raw }];
+  });
+  const outcomes = await sender.broadcast(signed, { signal });
+  const sent = signed.map(({ txHash, orderPk }, place) => ({
+    txHash,
+    orderPk,
+    outcome: outcomes[place] ?? 'UNKNOWN',
+  }));
+  // Remembered although recording may fail: the next record comes with the next send.
+  rememberSent(
+    memory.sends,
+    sent.map(({ txHash }) => txHash),
+    monotonicMs(),
+    view.cursor?.seen.height ?? 0,
+  );
+  const sentFirst = await store.recordSent(lease, sent);
+  observe.sent(key, sent, sentFirst.length);
+  if (sentFirst.length > 0) context.onCommitted();
+}

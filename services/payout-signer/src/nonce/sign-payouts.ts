@@ -1,0 +1,162 @@
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { FeePrices } from '@opentill/chain/wallet-sender';
+import type { NonceGate } from './open-gate.ts';
+import {
+  chooseDue,
+  hinder,
+  hinderAll,
+  intentsOf,
+  saveInRounds,
+  stopsAll,
+  type DuePayment,
+} from '../wallet/due-payouts.ts';
+import { chooseRefused, judgeAgain, type Hindered } from '../policy/judge-again.ts';
+import { isFeeWithin } from '../policy/fees-within.ts';
+import type { PassContext } from './pass-deps.ts';
+import type { SignedAttempt, SpentRow } from './store/payout-store.ts';
+import { noncesToSign } from './plan-nonces.ts';
+import { sendStored } from './send-stored.ts';
+import { chooseUnpaid } from '../wallet/settle-decisions.ts';
+import { withoutForged } from './vouch-attempts.ts';
+import { createBudget } from './wallet-budget.ts';
+import { inFlight, type UnsignedPayout, type WalletView } from '../payouts/payout-facts.ts';
+
+interface Ready extends DuePayment {
+  readonly gasLimit: bigint;
+}
+
+/**
+ * Signs payouts that are authorised, stores the bytes, and only then sends them. Those that can't be signed give their
+ * nonces back and are tried again later. @returns how many were signed
+ */
+export async function signPayouts(
+  context: PassContext,
+  view: WalletView,
+  gate: NonceGate,
+  spent: () => Promise<readonly SpentRow[]>,
+): Promise<number> {
+  const capacity = context.terms.maxOpenNonces - inFlight(view.nonces).length;
+  const stopped = stopsAll(context, view.halted, gate.pausedBy);
+  const due = chooseDue(context, view.unsigned, stopped, capacity);
+  if (due.length === 0) return 0;
+  if (stopped !== undefined) {
+    await hinderAll(context, due, stopped);
+    return 0;
+  }
+  const { allowed, refused } = await judgeUnpaid(context, view, due, spent);
+  await hinder(context, refused);
+  if (allowed.length === 0) return 0;
+  const prices = await context.sender.currentPrices({ signal: context.signal });
+  const { ready, hindered } = await prepare(context, view, allowed, prices);
+  await hinder(context, hindered);
+  const signed = await signAndSave(context, view, gate, ready, prices);
+  await sendStored(
+    context,
+    view,
+    signed.map(({ signed: { txHash, nonce }, orderPk }) => ({ txHash, nonce, orderPk })),
+  );
+  return signed.length;
+}
+
+/** As judgeAgain; and what was signed before must be proven unpaid. */
+async function judgeUnpaid(
+  context: PassContext,
+  view: WalletView,
+  due: readonly UnsignedPayout[],
+  spent: () => Promise<readonly SpentRow[]>,
+): Promise<ReturnType<typeof judgeAgain>> {
+  const rows = await spent();
+  const before = due.filter(({ isSignedBefore }) => isSignedBefore);
+  const unpaid = await chooseUnpaid(context, view, before);
+  const mayBePaid = new Set(before.flatMap(({ orderPk }) => (unpaid.has(orderPk) ? [] : [orderPk])));
+  const { allowed, refused } = judgeAgain(
+    due.filter(({ orderPk }) => !mayBePaid.has(orderPk)),
+    rows,
+    context.rules,
+    view,
+  );
+  const doubtful = due.flatMap((payout): Hindered[] =>
+    mayBePaid.has(payout.orderPk) ? [{ payout, obstacle: 'MAYBE_PAID' }] : [],
+  );
+  return { allowed, refused: [...doubtful, ...refused] };
+}
+
+/** Tries each payment on the chain, and takes it out of what the wallet can still spend. */
+async function prepare(
+  context: PassContext,
+  view: WalletView,
+  due: readonly UnsignedPayout[],
+  prices: FeePrices,
+): Promise<{ readonly ready: readonly Ready[]; readonly hindered: readonly Hindered[] }> {
+  const { sender, key, rules, signal } = context;
+  const { payments, hindered: mismatched } = intentsOf(due, rules);
+  if (payments.length === 0) return { ready: [], hindered: mismatched };
+  const hindered = [...mismatched];
+  const contracts = new Set<TokenContract | null>([null, ...payments.map(({ intent }) => intent.contract)]);
+  const [balances, answers] = await Promise.all([
+    sender.balances(key.wallet, [...contracts], { signal }),
+    sender.prepare(
+      payments.map(({ intent }) => intent),
+      { signal },
+    ),
+  ]);
+  const budget = createBudget(balances, withoutForged(context.memory, view.nonces), prices);
+  const ready = payments.flatMap(({ payout, intent }, place): Ready[] => {
+    const answer = answers[place];
+    if (answer === undefined) return [];
+    // A payment without the money for it fails on the chain as well: the plainer word is told.
+    const gasLimit = answer.kind === 'READY' ? answer.gasLimit : 0n;
+    const fee = { workPrice: prices.maxFeePerGas, feeBaseUnits: gasLimit * prices.maxFeePerGas };
+    const isWithin = isFeeWithin(rules.policy.sweepsOf(key.chain)?.sweep, rules.network, payout, fee);
+    const money = answer.kind === 'READY' && isWithin ? budget.take(intent, gasLimit) : budget.lacks(intent);
+    const why = answer.kind === 'OBSTACLE' ? answer.obstacle : 'FEES_ABOVE_CAP';
+    const obstacle = money === 'TAKEN' ? undefined : (money ?? why);
+    if (obstacle === undefined) return [{ payout, intent, gasLimit }];
+    if (answer.kind === 'OBSTACLE') context.observe.wouldFail(key, payout.orderPk, answer.detail);
+    hindered.push({ payout, obstacle });
+    return [];
+  });
+  return { ready, hindered };
+}
+
+/** Signs with the lowest nonces there are, and stores all bytes in one commit, or none. */
+async function signAndSave(
+  context: PassContext,
+  view: WalletView,
+  gate: NonceGate,
+  ready: readonly Ready[],
+  prices: FeePrices,
+): Promise<readonly SignedAttempt[]> {
+  const { store, lease, observe, key, memory, rules } = context;
+  const attempts = await saveInRounds(
+    memory,
+    ready,
+    (left) => signAll(context, view, gate, left, prices),
+    (signed, left) => {
+      const payouts = left.map(({ payout }) => payout);
+      return store.saveSigned(lease, signed, (besides) => chooseRefused(payouts, besides, rules, view.now));
+    },
+  );
+  if (attempts.length > 0) observe.signed(key, attempts);
+  return attempts;
+}
+
+async function signAll(
+  { sender }: PassContext,
+  view: WalletView,
+  gate: NonceGate,
+  ready: readonly Ready[],
+  prices: FeePrices,
+): Promise<readonly SignedAttempt[]> {
+  const nonces = noncesToSign(view.nonces, gate.nextNonce, ready.length);
+  const attempts: SignedAttempt[] = [];
+  for (const [place, { payout, intent, gasLimit }] of ready.entries()) {
+    const signed = await sender.sign(intent, nonces[place] ?? gate.nextNonce + place, {
+      ...prices,
+      gasLimit,
+    });
+    const { contract, to, amountBaseUnits } = intent;
+    attempts.push({ purpose: 'PAYOUT', orderPk: payout.orderPk, contract, to, amountBaseUnits, signed });
+  }
+  return attempts;
+}

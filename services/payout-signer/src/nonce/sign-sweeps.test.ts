@@ -1,0 +1,200 @@
+import { describe, expect, test } from '@jest/globals';
+import { readerError } from '@opentill/chain/reader-error';
+import type { MovementKind } from '@opentill/db/sweep-tables';
+import { baseUnits } from '@opentill/domain/money';
+import { signAttempts } from '../expiring/sign-attempts.ts';
+import { signPayouts } from './sign-payouts.ts';
+
+/*
+ * Sweeps are planned when they are cheap, and signed when they can be: at the moment of signing what they cost is held against the
+ * policy once more.
+ */
+
+const COLD = 'cold';
+const NOW = new Date('2026-11-22T00:00:00Z');
+
+interface Given {
+  readonly kind: MovementKind;
+  /** Of a unit of work; undefined: no node says. */
+  readonly workPrice: bigint | undefined;
+  readonly units?: bigint;
+  /** What stake pays for, or what the hot wallet has where that pays the fees. */
+  readonly allowance?: bigint;
+  readonly isSponsoring?: true;
+  /** By what brought its fee. */
+  readonly paidBesides?: bigint;
+}
+
+/** What is to be signed, and the view of the wallet that it is in: each was planned to cost 1000. */
+const facts = (given: Given) => {
+  const { kind } = given;
+  const isDeposit = kind === 'SWEEP';
+  const wallet = isDeposit ? 'deposit' : 'hot';
+  const payout = {
+    orderPk: 'p',
+    symbol: 'USDT',
+    contract: 'usdt',
+    decimals: 6,
+    receiver: kind === 'GAS_TOP_UP' ? 'deposit' : COLD,
+    amountBaseUnits: baseUnits(1_000_000n),
+    wallet,
+    movement: {
+      kind,
+      depositIndex: kind === 'TO_COLD' ? null : 0,
+      plannedCostBaseUnits: 1_000n,
+      paidBesidesBaseUnits: given.paidBesides ?? 0n,
+    },
+    obstacle: null,
+    approvals: [],
+    isReserved: true,
+    mayBePaid: false,
+    paysOurselves: false,
+    isOverdue: false,
+    isSignedBefore: false,
+    countsAs: 'a movement',
+    merchantId: 'm',
+    orderId: 'o',
+    ...(kind === 'GAS_TOP_UP' ? { symbol: 'ETH', contract: null, decimals: 6 } : {}),
+  };
+  const block = { height: 1, hash: 'h', timeMs: NOW.getTime(), timeSeconds: NOW.getTime() / 1_000 };
+  const view = {
+    now: NOW,
+    cursor: { seen: block, verified: block, epoch: null },
+    halted: null,
+    isUncertain: false,
+    heldSymbols: new Set(),
+    unsigned: [payout],
+    nonces: [],
+    attempts: [],
+    feesElsewhere: [],
+    haltedWallets: new Set(),
+    lastUniqueMs: null,
+  };
+  return { payout, view, wallet, block };
+};
+
+class Signed extends Error {}
+
+/** A policy that pays 30 for a unit of work, and 2 % of what is moved; and a chain that says so much. */
+function contextOf(given: Given) {
+  const { wallet, block } = facts(given);
+  const { workPrice, units = 50n, allowance = 0n } = given;
+  const obstacles: string[] = [];
+  const amounts = new Map<string | null, bigint>([
+    [null, 10n ** 9n],
+    ['usdt', 10n ** 9n],
+  ]);
+  const sweep = {
+    maxGasPriceBaseUnits: 30n,
+    maxCostBps: 200,
+    nativePrice: { units: 1n, scale: 0 },
+  };
+  const costBaseUnits = units * (workPrice ?? 20n);
+  const context = {
+    key: { chain: 'CHAIN', wallet },
+    terms: { maxOpenNonces: 16, maxOpenPayouts: 16 },
+    lease: {},
+    signal: new AbortController().signal,
+    monotonicMs: () => 0,
+    memory: { pauses: { isDue: () => true, put: () => undefined }, vouches: new Map() },
+    mark: { read: () => Promise.resolve(undefined) },
+    observe: { hindered: () => undefined, wouldFail: () => undefined },
+    store: {
+      saveObstacles: (_: unknown, found: readonly { obstacle: string }[]) =>
+        void obstacles.push(...found.map(({ obstacle }) => obstacle)),
+    },
+    rules: {
+      network: {
+        chain: 'CHAIN',
+        nativeSymbol: 'ETH',
+        nativeDecimals: 6,
+        tokens: [{ symbol: 'USDT', contract: 'usdt', decimals: 6 }],
+      },
+      codec: { parse: (text: string) => text, isZero: () => false },
+      ownWallets: ['hot'],
+      isDepositAddress: (address: string) => address === 'deposit',
+      policy: {
+        judge: () => ({ kind: 'AUTHORISED' }),
+        allowsChain: () => true,
+        coldAddressOf: () => COLD,
+        sweepsOf: () => ({ sweep }),
+      },
+    },
+    sender: {
+      ...(given.isSponsoring === undefined ? {} : { isSponsoring: true }),
+      validForMs: 60_000,
+      currentPrices: () => Promise.resolve({ maxFeePerGas: workPrice, maxPriorityFeePerGas: 1n }),
+      workPrice: () =>
+        workPrice === undefined
+          ? Promise.reject(readerError('RPC_UNAVAILABLE', 'nobody answers'))
+          : Promise.resolve(workPrice),
+      balances: () => Promise.resolve({ block, amounts, count: 0, allowanceBaseUnits: allowance }),
+      prepare: () =>
+        Promise.resolve([
+          { kind: 'READY', gasLimit: units, feeLimitBaseUnits: costBaseUnits, costBaseUnits },
+        ]),
+      sign: () => Promise.reject(new Signed()),
+    },
+  };
+  return { context, obstacles };
+}
+
+/** @returns what stands in the way of it, or SIGNED */
+async function outcomeOf(given: Given, how: 'NONCES' | 'TIMES'): Promise<readonly string[]> {
+  const { context, obstacles } = contextOf(given);
+  const { view } = facts(given);
+  const spent = () => Promise.resolve([]);
+  try {
+    if (how === 'NONCES')
+      await signPayouts(context as never, view as never, { pausedBy: undefined, nextNonce: 0 }, spent);
+    else await signAttempts(context as never, view as never, undefined, spent);
+  } catch (error) {
+    if (!(error instanceof Signed)) throw error;
+    return ['SIGNED'];
+  }
+  return obstacles;
+}
+
+describe.each(['NONCES', 'TIMES'] as const)('when it is signed, on a chain of %s', (how) => {
+  test('a sweep costs what was planned and its margin, or waits', async () => {
+    expect(await outcomeOf({ kind: 'SWEEP', workPrice: 24n }, how)).toEqual(['SIGNED']);
+    expect(await outcomeOf({ kind: 'SWEEP', workPrice: 25n }, how)).toEqual(['FEES_ABOVE_CAP']);
+  });
+
+  test('neither it nor what goes to cold storage pays more for a unit of work than the policy says', async () => {
+    for (const kind of ['SWEEP', 'TO_COLD'] as const) {
+      expect(await outcomeOf({ kind, workPrice: 30n, units: 10n }, how)).toEqual(['SIGNED']);
+      expect(await outcomeOf({ kind, workPrice: 31n, units: 10n }, how)).toEqual(['FEES_ABOVE_CAP']);
+    }
+  });
+
+  test('what goes to cold storage costs what was planned as well', async () => {
+    expect(await outcomeOf({ kind: 'TO_COLD', workPrice: 24n }, how)).toEqual(['SIGNED']);
+    expect(await outcomeOf({ kind: 'TO_COLD', workPrice: 25n }, how)).toEqual(['FEES_ABOVE_CAP']);
+  });
+
+  test('a fee is brought at any price of work, for what was planned', async () => {
+    const bringing = { kind: 'GAS_TOP_UP', workPrice: 120n } as const;
+    expect(await outcomeOf({ ...bringing, units: 10n }, how)).toEqual(['SIGNED']);
+    expect(await outcomeOf({ ...bringing, units: 11n }, how)).toEqual(['FEES_ABOVE_CAP']);
+  });
+
+  test('a sweep has left of its plan what bringing its fee did not take', async () => {
+    const after = { kind: 'SWEEP', workPrice: 20n, paidBesides: 200n } as const;
+    expect(await outcomeOf(after, how)).toEqual(['SIGNED']);
+    expect(await outcomeOf({ ...after, paidBesides: 201n }, how)).toEqual(['FEES_ABOVE_CAP']);
+  });
+});
+
+describe('on a chain whose transactions end by time', () => {
+  test('what stake pays for is no cost; what the hot wallet pays beside the address is', async () => {
+    const dear = { kind: 'SWEEP', workPrice: 20n, units: 1_000n, allowance: 19_000n } as const;
+    expect(await outcomeOf(dear, 'TIMES')).toEqual(['SIGNED']);
+    expect(await outcomeOf({ ...dear, isSponsoring: true }, 'TIMES')).toEqual(['FEES_ABOVE_CAP']);
+  });
+
+  test('a price that no node names hinders sweeps, and not what is brought', async () => {
+    expect(await outcomeOf({ kind: 'SWEEP', workPrice: undefined }, 'TIMES')).toEqual(['FEES_ABOVE_CAP']);
+    expect(await outcomeOf({ kind: 'GAS_TOP_UP', workPrice: undefined }, 'TIMES')).toEqual(['SIGNED']);
+  });
+});

@@ -1,0 +1,95 @@
+import { sql } from 'kysely';
+import type { FoundPayment } from '@opentill/chain/wallet-sender';
+import type { Tx } from '@opentill/db/database';
+import { familyOf } from '@opentill/domain/chains';
+import type { Adoption } from './payout-store.ts';
+import type { PaidByDecision, WalletKey } from '../../payouts/payout-facts.ts';
+import { ofWallet } from '../../store/rows.ts';
+
+/**
+ * Makes a found payment the payout's own, as if it had never been forgotten: the payout is SIGNED, by this transaction, whose
+ * bytes nobody here has; the scanner and the tracker see to the rest. Its nonce is TAKEN and stays so: until it is known to be,
+ * it is too soon, because then those before it are not known to be either. Nothing is written when the payout ended
+ * otherwise, when a transaction of its own may still land, or when another payout has this one; nor when a restore has booked
+ * it as the owner's, which only its own command takes back.
+ */
+export async function adoptPayment(
+  tx: Tx,
+  key: WalletKey,
+  fencingToken: number,
+  decision: PaidByDecision,
+  { nonce, intent }: FoundPayment,
+): Promise<Adoption> {
+  const never = (why: string): Adoption => ({ kind: 'NOT_POSSIBLE', why });
+  const { payout, txHash } = decision;
+  const { rows } = await sql<{
+    state: string;
+    is_own: boolean;
+    is_known: boolean;
+    is_booked: boolean;
+    nonce_state: string | null;
+  }>`
+    select p.state,
+      exists (select from wallet_nonce own where own.order_pk = p.order_pk and own.state in ('SIGNED', 'FINAL')) as is_own,
+      exists (select from own_transaction t where t.chain = ${key.chain} and t.tx_hash = ${txHash}) as is_known,
+      exists (
+        select from forgotten_payment f where f.chain = ${key.chain} and f.tx_hash = ${txHash} and f.decision = 'ORDER_LOST'
+      ) as is_booked,
+      (select n.state from wallet_nonce n where ${ofWallet(key)} and n.nonce = ${nonce}) as nonce_state
+    from payout p where p.order_pk = ${payout.orderPk} and p.chain = ${key.chain} and p.wallet = ${key.wallet} for update`.execute(
+    tx,
+  );
+  const found = rows[0];
+  if (found === undefined || !['REQUESTED', 'AUTHORISED', 'SIGNED'].includes(found.state))
+    return never(`the payout is ${found?.state ?? 'not of this wallet'}`);
+  if (found.is_known)
+    return never('this transaction is known already, and stands for what it was signed for');
+  if (found.is_booked)
+    return never('a restore booked it as of a lost order: opentill restore decide-payment takes that back');
+  if (found.nonce_state === 'FINAL')
+    return never(`nonce ${nonce} was used by another transaction of this wallet`);
+  if (found.nonce_state !== 'TAKEN') return { kind: 'LATER' };
+  if (found.is_own) return never('a transaction of its own is on its way, or landed');
+
+  await sql`
+    update wallet_nonce n set order_pk = null, updated_at = now()
+    where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk = ${payout.orderPk}`.execute(tx);
+  await sql`
+    update payout set state = 'AUTHORISED', authorised_at = clock_timestamp(), waiting_since = null
+    where order_pk = ${payout.orderPk} and state = 'REQUESTED'`.execute(tx);
+  await sql`
+    update payout p set state = 'SIGNED', first_sent_at = coalesce(p.first_sent_at, clock_timestamp()), obstacle = null,
+      obstacle_at = null, fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
+    where p.order_pk = ${payout.orderPk}`.execute(tx);
+  await sql`
+    insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
+      raw, fee_terms, signed_at, first_sent_at)
+    values (${key.chain}, ${txHash}, ${familyOf(key.chain)}, ${key.wallet}, ${nonce}, 'PAYOUT', ${payout.orderPk},
+      ${intent.contract}, ${intent.to}, ${intent.amountBaseUnits.toString()}::numeric, '', ${NO_TERMS}::jsonb,
+      clock_timestamp(), clock_timestamp())`.execute(tx);
+  return { kind: 'DONE' };
+}
+
+/** What it offered is of no use: it is never replaced. */
+const NO_TERMS = JSON.stringify({ gasLimit: '0', maxFeePerGas: '0', maxPriorityFeePerGas: '0' });
+
+/**
+ * Closes each PAY_AGAIN that an attempt's death came after: it does not count for the next attempt (attempt_is_decided), and an open one
+ * would keep operators from making another.
+ */
+export async function closeStaleDecisions(tx: Tx, orderPks: readonly string[]): Promise<void> {
+  if (orderPks.length === 0) return;
+  await sql`
+    update payout_decision d set handled_at = clock_timestamp(), outcome = 'NOT_POSSIBLE',
+      detail = 'an attempt was proven dead after this decision'
+    where d.order_pk = any(${orderPks}::uuid[]) and d.decision = 'PAY_AGAIN' and d.handled_at is null
+      and not attempt_is_decided(d.order_pk)`.execute(tx);
+}
+
+/** Notes what became of a decision; `why`: why it could not be carried out. */
+export async function closeDecision(tx: Tx, decisionId: string, why: string | undefined): Promise<void> {
+  await sql`
+    update payout_decision set handled_at = clock_timestamp(), outcome = ${why === undefined ? 'DONE' : 'NOT_POSSIBLE'},
+      detail = ${why ?? null}
+    where decision_id = ${decisionId} and handled_at is null`.execute(tx);
+}

@@ -1,0 +1,99 @@
+import type { Db } from '@opentill/db/database';
+import type { PayoutStore } from './payout-store.ts';
+import { adoptPayment, closeDecision } from './adopt.ts';
+import { look } from './look.ts';
+import { readMoves } from '../../store/read-payouts.ts';
+import { noteObstacles, saveAuthorisations } from '../../store/save-authorised.ts';
+import {
+  freeNoncesOf,
+  haltRestored,
+  keepFromPayouts,
+  saveBalances,
+  saveTaken,
+} from '../../store/save-findings.ts';
+import {
+  readRaw,
+  readTransactionsOf,
+  saveSent,
+  tellOfPayouts,
+  type EventDeps,
+} from '../../store/save-sent.ts';
+import { saveAllowed, saveReplacement } from './save-signed.ts';
+import { lockWindows, readSpent } from '../../store/spent.ts';
+import { findNews, takeIn } from './take-in.ts';
+import { outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
+import type { WalletKey } from '../../payouts/payout-facts.ts';
+
+export interface PayoutStoreDeps extends EventDeps {
+  /**
+   * Of a deposit address: what somebody else does with its key halts nothing. It pays cold storage and the gateway's hot wallets alone,
+   * and its next transaction gets the nonce after all that two sources count.
+   */
+  readonly isDeposit?: boolean;
+}
+
+/** The signer's SQL for one wallet; see PayoutStore for what each method promises. */
+export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps): PayoutStore {
+  const underLease = underLeaseOf(db);
+  return {
+    look: (options) => look(db, key, options),
+    async takeIn(lease, view) {
+      const news = await findNews(db, key, view);
+      if (Object.values(news).every((found) => found.length === 0)) return undefined;
+      return underLease(lease, async (tx, token) => {
+        const vetoedOrderPks = await takeIn(tx, key, token, news);
+        await tellOfPayouts(tx, key, vetoedOrderPks, deps);
+        return { ...news, vetoedOrderPks };
+      });
+    },
+    spent: () => readSpent(db, key),
+    authorise: (lease, firstNonce, decide) =>
+      underLease(lease, async (tx, token) => {
+        await lockWindows(tx, key);
+        const decisions = decide(await readSpent(tx, key));
+        const saved = await saveAuthorisations(tx, key, token, decisions, firstNonce);
+        await tellOfPayouts(tx, key, saved.refused, deps);
+        return saved.authorised;
+      }),
+    saveObstacles: (lease, obstacles) =>
+      underLease(lease, async (tx, token) => {
+        await noteObstacles(tx, key, token, obstacles);
+        const hindered = obstacles.map(({ orderPk }) => orderPk);
+        await freeNoncesOf(tx, key, hindered);
+      }),
+    saveSigned: (lease, attempts, chooseRefused) =>
+      outcomeOf(underLease(lease, (tx, token) => saveAllowed(tx, key, token, attempts, chooseRefused))),
+    saveReplacement: (lease, attempt) =>
+      outcomeOf(underLease(lease, (tx) => saveReplacement(tx, key, attempt))),
+    readRaw: (txHashes) => readRaw(db, key, txHashes),
+    readMoves: (orderPks) => readMoves(db, orderPks),
+    recordSent: (lease, sent) =>
+      underLease(lease, async (tx, token) => {
+        const orderPks = await saveSent(tx, key, token, sent);
+        await tellOfPayouts(tx, key, orderPks, deps);
+        return orderPks;
+      }),
+    markTaken: (lease, nonces, reason) =>
+      underLease(lease, (tx, token) =>
+        saveTaken(tx, key, token, nonces, reason, deps.isDeposit === true ? null : deps.newId()),
+      ),
+    haltRestored: (lease, mark, reason) =>
+      deps.isDeposit === true
+        ? Promise.resolve(false)
+        : underLease(lease, (tx) => haltRestored(tx, key, mark, reason, deps.newId())),
+    keepFromPayouts: (lease, mark, first) =>
+      underLease(lease, async (tx) => (await keepFromPayouts(tx, key, mark, first)) > 0),
+    transactionsOf: (orderPks) => readTransactionsOf(db, key, orderPks),
+    adopt: (lease, decision, found) =>
+      underLease(lease, async (tx, token) => {
+        const adoption = await adoptPayment(tx, key, token, decision, found);
+        if (adoption.kind === 'LATER') return adoption;
+        const why = adoption.kind === 'NOT_POSSIBLE' ? adoption.why : undefined;
+        await closeDecision(tx, decision.decisionId, why);
+        if (why === undefined) await tellOfPayouts(tx, key, [decision.payout.orderPk], deps);
+        return adoption;
+      }),
+    dismiss: (lease, decisionId, why) => underLease(lease, (tx) => closeDecision(tx, decisionId, why)),
+    saveBalances: (lease, block, rows) => underLease(lease, (tx) => saveBalances(tx, key, block, rows)),
+  };
+}

@@ -1,0 +1,88 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '@opentill/db/database';
+import type { TakenIn } from './payout-store.ts';
+import type { WalletKey, WalletView } from '../../payouts/payout-facts.ts';
+import { lockPayouts, ofWallet } from '../../store/rows.ts';
+
+const VETOED = 'Refused by operator';
+
+/**
+ * What is to be written because of what others wrote. The nonces that landed stand in the view; the rest is looked up by
+ * keys that it names, so that it costs the same however much there is and whatever the planner believes.
+ */
+export async function findNews(db: Db, key: WalletKey, view: WalletView): Promise<TakenIn> {
+  const landed = view.nonces.filter(({ attempts }) => attempts.some(({ isVerified }) => isVerified));
+  const reserved = view.nonces.flatMap(({ state, orderPk }) =>
+    state === 'RESERVED' && orderPk !== null ? [orderPk] : [],
+  );
+  const { rows } = await sql<{ orphaned: string[]; ended: string[]; vetoed: string[] }>`
+    select array(select f.tx_hash from own_transaction_fate f where f.chain = ${key.chain} and f.state = 'ORPHANED')
+        as orphaned,
+      array(select p.order_pk::text from payout p where p.order_pk = any(${reserved}::uuid[]) and p.state <> 'AUTHORISED')
+        as ended,
+      array(select p.order_pk::text from payout_veto v join payout p using (order_pk)
+        where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state in ('REQUESTED', 'AUTHORISED')) as vetoed`.execute(
+    db,
+  );
+  const { orphaned = [], ended = [], vetoed = [] } = rows[0] ?? {};
+  const freed = view.nonces.filter(({ orderPk, state }) => {
+    return state === 'RESERVED' && orderPk !== null && (ended.includes(orderPk) || vetoed.includes(orderPk));
+  });
+  return {
+    finalNonces: landed.map(({ nonce }) => nonce),
+    reopenedNonces: orphaned.length === 0 ? [] : await findReopened(db, key, orphaned),
+    freedNonces: freed.map(({ nonce }) => nonce),
+    vetoedOrderPks: vetoed,
+  };
+}
+
+/** Writes it; of each row only from the state that it was found in. @returns the payouts that were refused */
+export async function takeIn(
+  tx: Tx,
+  key: WalletKey,
+  fencingToken: number,
+  news: TakenIn,
+): Promise<readonly string[]> {
+  const refused = await refuseVetoed(tx, fencingToken, news.vetoedOrderPks);
+  await sql`
+    update wallet_nonce n set updated_at = now(), state = case n.state when 'SIGNED' then 'FINAL' else 'SIGNED' end
+    where ${ofWallet(key)} and (n.state = 'SIGNED' and n.nonce = any(${news.finalNonces}::int8[])
+      or n.state = 'FINAL' and n.nonce = any(${news.reopenedNonces}::int8[]))`.execute(tx);
+  await sql`
+    update wallet_nonce n set order_pk = null, updated_at = now()
+    where ${ofWallet(key)} and n.nonce = any(${news.freedNonces}::int8[]) and n.state = 'RESERVED'
+      and not exists (select from payout p where p.order_pk = n.order_pk and p.state = 'AUTHORISED')`.execute(
+    tx,
+  );
+  return refused;
+}
+
+/** What operators refused before it was signed. @returns those that are refused now */
+export async function refuseVetoed(
+  tx: Tx,
+  fencingToken: number,
+  orderPks: readonly string[],
+): Promise<readonly string[]> {
+  await lockPayouts(tx, orderPks);
+  const { rows } = await sql<{ order_pk: string }>`
+    update payout p set state = 'REFUSED', reason = ${VETOED}, obstacle = null, obstacle_at = null, waiting_since = null,
+      fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
+    where p.order_pk = any(${orderPks}::uuid[]) and p.state in ('REQUESTED', 'AUTHORISED')
+    returning p.order_pk`.execute(tx);
+  return rows.map((row) => row.order_pk);
+}
+
+/** Final nonces whose verified transaction a reorganisation took back; any that is verified instead keeps them final. */
+async function findReopened(db: Db, key: WalletKey, orphaned: readonly string[]): Promise<readonly number[]> {
+  const { rows } = await sql<{ nonce: number }>`
+    select n.nonce from wallet_nonce n
+    where ${ofWallet(key)} and n.state = 'FINAL'
+      and n.nonce = any(array(select t.nonce from own_transaction t
+        where t.chain = ${key.chain} and t.wallet = ${key.wallet} and t.tx_hash = any(${orphaned}::text[])))
+      and not exists (
+        select from own_transaction o join own_transaction_fate v on (v.chain, v.tx_hash) = (o.chain, o.tx_hash)
+        where (o.chain, o.wallet, o.nonce) = (n.chain, n.wallet, n.nonce) and v.state = 'VERIFIED')`.execute(
+    db,
+  );
+  return rows.map((row) => row.nonce);
+}

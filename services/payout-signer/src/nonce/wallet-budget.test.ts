@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { PaymentIntent } from '@opentill/chain/wallet-sender';
+import { createBudget } from './wallet-budget.ts';
+import type { OpenNonce, OwnAttempt } from '../payouts/payout-facts.ts';
+
+const USDT = '0xusdt' as TokenContract;
+const prices = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n };
+const amounts = new Map<TokenContract | null, bigint>([
+  [USDT, 100n],
+  [null, 1_000n],
+]);
+const pay = (amount: bigint, contract: TokenContract | null = USDT) =>
+  ({ contract, amountBaseUnits: amount }) as PaymentIntent;
+const flying = (nonce: number, amount: bigint): OpenNonce => {
+  const terms = { gasLimit: 10n, ...prices };
+  const attempt = { contract: USDT, amountBaseUnits: amount, terms, isMined: false } as OwnAttempt;
+  return { nonce, state: 'SIGNED', orderPk: 'p', purpose: 'PAYOUT', attempts: [attempt] };
+};
+
+test('a payment takes its amount and its fees, to the last unit', () => {
+  const budget = createBudget({ amounts, count: 0 }, [], prices);
+  expect(budget.take(pay(100n), 10n)).toBe('TAKEN');
+  expect(budget.take(pay(1n), 10n)).toBe('NO_TOKENS');
+  expect(budget.take(pay(960n, null), 10n)).toBe('TAKEN');
+  expect(budget.take(pay(1n, null), 0n)).toBe('NO_TOKENS');
+});
+
+test('fees that are not there are another matter than tokens that are not there', () => {
+  const budget = createBudget({ amounts, count: 0 }, [], prices);
+  expect(budget.take(pay(1n), 501n)).toBe('NO_GAS');
+  expect(budget.take(pay(990n, null), 10n)).toBe('NO_GAS');
+  expect(budget.take(pay(100n), 500n)).toBe('TAKEN');
+});
+
+test('what a payment that does not fit asks for stays for a smaller one', () => {
+  const budget = createBudget({ amounts, count: 0 }, [], prices);
+  expect(budget.take(pay(101n), 1n)).toBe('NO_TOKENS');
+  expect(budget.lacks(pay(101n))).toBe('NO_TOKENS');
+  expect(budget.take(pay(100n), 1n)).toBe('TAKEN');
+});
+
+test('what is on its way is gone already, and what the chain had when the balances were read is not counted twice', () => {
+  const nonces = [flying(4, 60n), flying(5, 60n)];
+  expect(createBudget({ amounts, count: 5 }, nonces, prices).take(pay(40n), 1n)).toBe('TAKEN');
+  expect(createBudget({ amounts, count: 5 }, nonces, prices).take(pay(41n), 1n)).toBe('NO_TOKENS');
+  expect(createBudget({ amounts, count: 6 }, nonces, prices).take(pay(100n), 1n)).toBe('TAKEN');
+  expect(createBudget({ amounts, count: 4 }, nonces, prices).lacks(pay(1n))).toBe('NO_TOKENS');
+});

@@ -1,0 +1,56 @@
+import { chooseSuspects } from './next-sends.ts';
+import type { PassContext } from './pass-deps.ts';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { OpenNonce, WalletView } from '../payouts/payout-facts.ts';
+
+/** After a restore from an old backup there may be many; so many are noted in one commit. */
+const TAKEN_AT_ONCE = 1_000;
+
+/**
+ * Looks for nonces that something used which this database does not know: somebody else has the key, or it was signed here
+ * in commits that were lost. Proof is a count of the wallet's transactions at a verified block, and for a nonce that was
+ * signed here that none of its transactions has a receipt, each by two sources: where two are configured one is never
+ * believed alone, because this is never looked at again. Then the wallet is halted.
+ *
+ * @param chainCount the highest count that any source gives: suspicion, not proof
+ */
+export async function watchForeign(
+  context: PassContext,
+  view: WalletView,
+  chainCount: number,
+): Promise<void> {
+  const { sender, store, lease, observe, key, memory, signal } = context;
+  const { cursor, nextNonce } = view;
+  if (cursor === null || nextNonce === null) return;
+  const heights = { seenHeight: cursor.seen.height, verifiedHeight: cursor.verified.height };
+  const suspects = chooseSuspects(view.nonces, chainCount, heights, memory.suspicions, view.now.getTime());
+  if (suspects.length === 0 && chainCount <= nextNonce) return;
+
+  const count = await sender.countAt(key.wallet, cursor.verified, { neverAlone: true, signal });
+  const below = suspects.filter(({ nonce }) => nonce < count);
+  const present = await findPresent(context, below, cursor.verified.height);
+  const taken = below
+    .filter(({ attempts }) => attempts.every(({ txHash }) => !present.has(txHash)))
+    .map(({ nonce }) => nonce);
+  for (let nonce = nextNonce; nonce < count && taken.length < TAKEN_AT_ONCE; nonce += 1) taken.push(nonce);
+  if (taken.length === 0) return;
+  const reason = `nonces ${taken[0]} to ${taken.at(-1)} were used by transactions that this database does not know`;
+  await store.markTaken(lease, taken, reason);
+  observe.foreignNonces(key, taken);
+}
+
+/** Those of the nonces' transactions of which two sources do not both say that no block up to this height holds them. */
+async function findPresent(
+  { reader, key, signal }: PassContext,
+  nonces: readonly OpenNonce[],
+  atHeight: number,
+): Promise<ReadonlySet<TxHash>> {
+  const own = nonces.flatMap(({ attempts }) =>
+    attempts.map(({ txHash, contract, to, amountBaseUnits }) => {
+      return { txHash, from: key.wallet, contract, to, amountBaseUnits };
+    }),
+  );
+  if (own.length === 0) return new Set();
+  const { fates, disputed } = await reader.readFates(own, { atHeight, neverAlone: true, signal });
+  return new Set([...fates.map(({ txHash }) => txHash), ...disputed]);
+}

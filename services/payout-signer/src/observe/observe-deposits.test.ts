@@ -1,0 +1,123 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import { readerError } from '@opentill/chain/reader-error';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { LeaseKeeper } from '@opentill/db/lease';
+import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
+import { startExpiringDriver, type ExpiringDriverDeps } from '../wallet/drive-wallet.ts';
+import type { ExpiringView } from '../expiring/store/attempt-facts.ts';
+import { observeDeposits } from './observe-deposits.ts';
+import { createObserve, type Observe } from './observe.ts';
+
+const CHAIN = 'TRON_TEST';
+const HOT = { chain: CHAIN, wallet: 'hot' as Address } as const;
+const DEPOSIT = { chain: CHAIN, wallet: 'deposit' as Address } as const;
+const [A, B] = ['a', 'b'] as TxHash[] as [TxHash, TxHash];
+
+let metrics: Metrics;
+let hot: Observe;
+let deposits: Observe;
+
+beforeEach(() => {
+  metrics = createMetrics('signer', { ofProcess: false });
+  const ignore = () => undefined;
+  hot = createObserve({
+    logger: { debug: ignore, info: ignore, warn: ignore, error: ignore } as never,
+    metrics,
+  });
+  deposits = observeDeposits(hot);
+});
+
+/** What the wallet's look showed: these are on their way, since ten seconds ago. */
+function view(txHashes: readonly TxHash[], halted: string | null = null): ExpiringView {
+  const attempts = txHashes.map((txHash) => ({ txHash, minedHeight: null, signedAt: new Date(0) }));
+  return { attempts, requested: [], unsigned: [], halted, now: new Date(10_000) } as unknown as ExpiringView;
+}
+
+async function value(name: string, kind = ''): Promise<number | undefined> {
+  const lines = (await metrics.render()).split('\n');
+  const line = lines.find((one) => one.startsWith(`${name}{`) && one.includes(CHAIN) && one.includes(kind));
+  return line === undefined ? undefined : Number(line.split(' ').at(-1));
+}
+const alarm = (kind: string) => value('opentill_payout_alarm_bool', `kind="${kind}"`);
+
+test('what is measured of the hot wallet is not written over by deposit addresses', async () => {
+  hot.attemptsLooked(HOT, view([A, B], 'stolen key'));
+  deposits.attemptsLooked(DEPOSIT, view([]));
+  expect(await alarm('halted')).toBe(1);
+  expect(await value('opentill_payouts_in_flight_count')).toBe(2);
+  expect(await value('opentill_payout_oldest_in_flight_seconds')).toBe(10);
+});
+
+test('an alarm holds while it does of any wallet of the chain', async () => {
+  hot.forged(HOT, ['a: amount']);
+  deposits.forged(DEPOSIT, []);
+  expect(await alarm('forged')).toBe(1);
+  deposits.forged(DEPOSIT, ['b: amount']);
+  hot.forged(HOT, []);
+  expect(await alarm('forged')).toBe(1);
+  deposits.forged(DEPOSIT, []);
+  expect(await alarm('forged')).toBe(0);
+});
+
+test('what the scanner did not record is over when it has, whatever else is on its way', async () => {
+  for (const [observe, key] of [
+    [hot, HOT],
+    [deposits, DEPOSIT],
+  ] as const) {
+    observe.unrecorded(key, [A]);
+    observe.unrecorded(key, [B]);
+    observe.attemptsLooked(key, view([B]));
+    expect(await alarm('unrecorded')).toBe(1);
+    observe.attemptsLooked(key, view(['c' as TxHash]));
+    expect(await alarm('unrecorded')).toBe(0);
+  }
+});
+
+test('raises an alarm while answers do not prove the end of a transaction', async () => {
+  const attempts = view([A]).attempts;
+  hot.unproven(HOT, attempts, readerError('RPC_UNAVAILABLE', 'away'));
+  hot.attemptsLooked(HOT, view([A]));
+  expect(await alarm('unproven')).toBe(0);
+  hot.unproven(HOT, attempts, readerError('INCONSISTENT_ANSWER', 'two sources tell other blocks'));
+  hot.attemptsLooked(HOT, view([A]));
+  expect(await alarm('unproven')).toBe(1);
+  hot.attemptsLooked(HOT, view([B]));
+  expect(await alarm('unproven')).toBe(0);
+});
+
+test('raises an alarm while keys of block producers do not count yet', async () => {
+  hot.newBlockKeys(HOT, ['witness: key']);
+  deposits.newBlockKeys(DEPOSIT, []);
+  expect(await alarm('new-block-keys')).toBe(1);
+  hot.newBlockKeys(HOT, []);
+  expect(await alarm('new-block-keys')).toBe(0);
+});
+
+test('a deposit address that is driven here no more leaves no alarm behind, and ends none of others', async () => {
+  const raise = () => {
+    deposits.unrecorded(DEPOSIT, [A]);
+    deposits.forged(DEPOSIT, ['a: amount']);
+  };
+  hot.forged(HOT, ['b: amount']);
+  raise();
+  const driver = startExpiringDriver({
+    key: DEPOSIT,
+    observe: deposits,
+    leaseIntervalMs: 60_000,
+    sweepMs: 60_000,
+    fail: () => undefined,
+    sender: { checkNetwork: () => Promise.reject(new Error('no node answers')) },
+    leaseKeeper: {
+      current: () => ({ fencingToken: 1 }),
+      acquire: () => Promise.resolve({ fencingToken: 1 }),
+      release: () => Promise.resolve(),
+    } as unknown as LeaseKeeper,
+  } as unknown as ExpiringDriverDeps);
+  expect(await alarm('unrecorded')).toBe(1);
+  await driver.stop();
+  expect([await alarm('unrecorded'), await alarm('forged')]).toEqual([0, 1]);
+  raise();
+  deposits.leads(DEPOSIT, false);
+  expect([await alarm('unrecorded'), await alarm('forged')]).toEqual([0, 1]);
+});

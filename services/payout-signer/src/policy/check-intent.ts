@@ -1,0 +1,49 @@
+import { checkMovement } from './check-movement.ts';
+import { configuredContract, type CheckedIntent, type IntentRules } from './intent-rules.ts';
+import type { JudgedPayout, PayoutFacts } from '../payouts/payout-facts.ts';
+
+export const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
+/** The order names a wallet that is no hot wallet of this keystore, such as a deposit address. */
+export const WALLET_NOT_ALLOWED = 'Wallet not allowed';
+
+/**
+ * Reads the payment out of an order, and believes the order only so far: the token's symbol, contract and decimals must be
+ * those of the network file; the receiver an address that may be paid, neither a token's contract nor a wallet of ours; the wallet
+ * one of the hot wallets that this process derives. Only sweeps leave from a deposit address.
+ */
+export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedIntent {
+  const { network, codec, ownWallets } = rules;
+  const { movement } = payout;
+  if (movement !== null && movement.kind !== 'REFUND') return checkMovement({ ...payout, movement }, rules);
+  if (!ownWallets.includes(payout.wallet)) return { kind: 'REFUSED', reason: WALLET_NOT_ALLOWED };
+  const contract = configuredContract(payout, rules);
+  if (contract === undefined) return { kind: 'OBSTACLE', obstacle: 'CONFIG_MISMATCH' };
+  const to = codec.parse(payout.receiver);
+  const contracts = network.tokens.map((t) => (t.contract === null ? null : codec.parse(t.contract)));
+  const isPayable =
+    to !== undefined &&
+    to === payout.receiver &&
+    !codec.isZero(to) &&
+    !contracts.includes(to) &&
+    !ownWallets.includes(to);
+  if (!isPayable || payout.amountBaseUnits <= 0n) return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
+  return {
+    kind: 'INTENT',
+    intent: {
+      from: payout.wallet,
+      contract,
+      to,
+      amountBaseUnits: payout.amountBaseUnits,
+    },
+  };
+}
+
+/** The same with what else its row says: its reservation, whose its receiver is, and whether it may have been paid before. */
+export function checkRequest(payout: JudgedPayout, rules: IntentRules): CheckedIntent {
+  if (payout.paysOurselves && (payout.movement === null || payout.movement.kind === 'REFUND'))
+    return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
+  const checked = checkIntent(payout, rules);
+  if (checked.kind === 'INTENT' && payout.mayBePaid) return { kind: 'OBSTACLE', obstacle: 'MAYBE_PAID' };
+  if (checked.kind === 'INTENT' && !payout.isReserved) return { kind: 'OBSTACLE', obstacle: 'NOT_RESERVED' };
+  return checked;
+}

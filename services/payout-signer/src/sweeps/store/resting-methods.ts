@@ -1,0 +1,21 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { SweepMethod } from '@opentill/db/sweep-tables';
+import type { Chain } from '@opentill/domain/chains';
+import { ENERGY_DEARER, NO_ENERGY, SELLER_REFUSED } from '../next-step.ts';
+
+/** A seller delivers within seconds; one that has not by then is not asked for more. */
+const LATE_SECONDS = 180;
+
+/**
+ * By what energy did not come within the last hour, or would cost more than was planned; and sellers where one is late, or nobody knows
+ * what was ordered of them before a restore: nobody pays them for more before it is there.
+ */
+export function restingMethods(chain: Chain): RawBuilder<SweepMethod[]> {
+  return sql<SweepMethod[]>`array(
+    select r.method from sweep r where r.chain = ${chain} and (
+      r.state = 'ABANDONED' and r.ended_at > now() - interval '1 hour' and r.reason in (${NO_ENERGY}, ${SELLER_REFUSED}, ${ENERGY_DEARER})
+      or r.state = 'OPEN' and r.method = 'RENT' and r.rent_ordered_at < now() - ${LATE_SECONDS} * interval '1 second'
+        and not exists (select from movement m where m.sweep_id = r.sweep_id and m.kind = 'SWEEP'))
+    union select 'RENT' where exists (select from restore_hold h where h.chain = ${chain}
+      and (h.released_at is null or h.released_at > now() - interval '1 hour')))`;
+}

@@ -1,0 +1,157 @@
+import { checkFailureOf } from '@opentill/chain/check-failure';
+import type { Lease, LeaseKeeper } from '@opentill/db/lease';
+import type { ChainStatus } from '@opentill/domain/chain-status';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { Clock } from '@opentill/runtime/clock';
+import { startLoop } from '@opentill/runtime/loop';
+import { createSignerGates, type DrivenChain } from './driven-chain.ts';
+import { createExpiringPass } from '../expiring/pass.ts';
+import type { ExpiringPassDeps } from '../expiring/pass-deps.ts';
+import { startLeaseLoop } from './lease-loop.ts';
+import type { Observe } from '../observe/observe.ts';
+import { createPass, type Pass } from '../nonce/pass.ts';
+import type { PassDeps } from '../nonce/pass-deps.ts';
+import type { ChainObstacle } from '../store/mark-halted.ts';
+import type { WalletKey } from '../payouts/payout-facts.ts';
+import type { WatchSent } from '../nonce/watch-sent.ts';
+
+/** What a wallet is driven by, whatever a pass over it does. */
+export interface DrivingDeps {
+  readonly leaseKeeper: LeaseKeeper;
+  readonly clock: Clock;
+  /** How often the lease is renewed, or asked for: a third of its time to live. */
+  readonly leaseIntervalMs: number;
+  /** Pause between passes that nobody asked for. */
+  readonly sweepMs: number;
+  /** Receives errors that stop the service, such as bytes that were signed otherwise than asked. */
+  readonly fail: (error: unknown) => void;
+  /** Shared by the drivers of the chain. Absent: the driver checks the chain for itself, and `fail` hears of a failed check. */
+  readonly chain?: DrivenChain;
+  /** Of hot wallets. */
+  readonly watchSent?: WatchSent;
+  /** Notes on payouts why they wait for the chain. @returns how many were marked; 0 when all are */
+  readonly markHalted?: (lease: Lease, obstacle: ChainObstacle) => Promise<number>;
+}
+
+export interface DriverDeps extends PassDeps, DrivingDeps {}
+
+/** Of a wallet whose transactions end by time. */
+export interface ExpiringDriverDeps extends ExpiringPassDeps, DrivingDeps {}
+
+/** The driver of one wallet. */
+export interface Driver {
+  readonly key: WalletKey;
+  /** There may be something to do. */
+  wake(): void;
+  /** Whether this replica drives the wallet. */
+  leads(): boolean;
+  /** When the last pass ended well, in milliseconds since 1970; undefined before the first of this lease. */
+  passedAt(): number | undefined;
+  /** Why payouts of the chain wait, by the last pass; undefined: they do not. */
+  stoppedBy(): ChainStatus | undefined;
+  /** Ends what is under way and gives the lease back. */
+  stop(): Promise<void>;
+}
+
+const MAX_BACKOFF_MS = 5_000;
+
+/** Drives a wallet whose transactions are ordered by nonces. */
+export function startDriver(deps: DriverDeps): Driver {
+  return drive(deps, () => createPass(deps));
+}
+
+/** Drives a wallet whose transactions end by time. */
+export function startExpiringDriver(deps: ExpiringDriverDeps): Driver {
+  return drive(deps, () => createExpiringPass(deps));
+}
+
+interface Driven extends DrivingDeps {
+  readonly key: WalletKey;
+  readonly observe: Observe;
+  readonly sender: { checkNetwork(options: { readonly signal: AbortSignal }): Promise<void> };
+}
+
+/** Drives a wallet while this replica has its lease, and asks for the lease while it has not. */
+function drive(deps: Driven, newPass: () => Pass): Driver {
+  const { key, leaseKeeper, observe, sender } = deps;
+  let current: { readonly token: number; readonly pass: Pass } | undefined;
+  const gate =
+    deps.chain?.gate ?? createSignerGates(deps.clock, deps.fail).add((o) => sender.checkNetwork(o));
+  let stop: ChainStatus | undefined;
+  let passedAtMs: number | undefined;
+  const name = `payouts ${key.chain} ${key.wallet}`;
+  const onError = (error: unknown, failuresInRow: number) => observe.passFailed(key, error, failuresInRow);
+
+  const work = startLoop({
+    name,
+    intervalMs: deps.sweepMs,
+    maxBackoffMs: MAX_BACKOFF_MS,
+    run: async (signal) => {
+      const lease = leaseKeeper.current();
+      observe.leads(key, lease !== undefined);
+      if (lease === undefined) {
+        passedAtMs = undefined;
+        return undefined;
+      }
+      try {
+        // Before the first step that a node or a halt can end: payouts must not expire that forgotten bytes have paid.
+        const isAhead = (await deps.watchSent?.(lease)) ?? false;
+        const isAdmitted = await gate.admit(signal);
+        stop = await waitForChain(deps, lease, isAdmitted, isAhead ? 'CHAIN_AHEAD' : 'CHAIN_HALTED');
+        if (!isAdmitted) return undefined;
+        // Whoever takes the lease anew knows nothing of what was sent meanwhile.
+        if (current?.token !== lease.fencingToken) current = { token: lease.fencingToken, pass: newPass() };
+        const outcome = await current.pass(lease, signal, { sendsOnly: stop !== undefined });
+        passedAtMs = deps.clock.now().getTime();
+        observe.passed(key);
+        return outcome;
+      } catch (error) {
+        if (mustEnd(error)) deps.fail(error);
+        const failure = checkFailureOf(error);
+        if (failure !== undefined) gate.expel(failure, error);
+        throw error;
+      }
+    },
+    onError,
+  });
+  const driving = startLeaseLoop({
+    leaseKeeper,
+    leaseIntervalMs: deps.leaseIntervalMs,
+    name,
+    maxBackoffMs: MAX_BACKOFF_MS,
+    work,
+    onError,
+  });
+  return {
+    key,
+    wake: () => driving.wake(),
+    leads: () => leaseKeeper.current() !== undefined,
+    passedAt: () => passedAtMs,
+    stoppedBy: () => stop,
+    async stop() {
+      await driving.stop();
+      observe.ended(key);
+    },
+  };
+}
+
+/** Reports the state of the chain, and marks the payouts that wait for it. @returns why they wait */
+async function waitForChain(
+  { key, observe, chain, markHalted }: Pick<Driven, 'key' | 'observe' | 'chain' | 'markHalted'>,
+  lease: Lease,
+  isAdmitted: boolean,
+  obstacle: ChainObstacle,
+): Promise<ChainStatus | undefined> {
+  await chain?.report(lease, isAdmitted);
+  const stop = await chain?.stop();
+  const marked = stop === undefined ? 0 : ((await markHalted?.(lease, obstacle)) ?? 0);
+  observe.chainStopped(key, stop, marked);
+  return stop;
+}
+
+/** Errors after which a restart alone would do harm, or nothing. */
+const ENDS = new Set(['SIGNED_OTHERWISE', 'WALLET_UNKNOWN', 'SIGNER_CLOSED']);
+
+function mustEnd(error: unknown): boolean {
+  return error instanceof GatewayError && ENDS.has(error.code);
+}

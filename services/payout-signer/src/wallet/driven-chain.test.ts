@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import type { SignerDeps } from '../signer-deps.ts';
+import { openDrivenChains } from './driven-chain.ts';
+
+function openChain() {
+  let writes = 0;
+  const execute = () => Promise.resolve(void (writes += 1));
+  const deps = {
+    db: { transaction: () => ({ execute }) },
+    clock: { now: () => new Date(0) },
+    networks: [{ network: { chain: 'ETH' }, sender: { checkNetwork: () => Promise.resolve() } }],
+    fail: () => undefined,
+  } as unknown as SignerDeps;
+  return { chain: openDrivenChains(deps).get('ETH')!, writes: () => writes };
+}
+
+test('two wallets of a chain report its state once under each of their leases', async () => {
+  const { chain, writes } = openChain();
+  const leases = [
+    { name: 'wallet/ETH/one', fencingToken: 7 },
+    { name: 'wallet/ETH/two', fencingToken: 3 },
+  ];
+  for (let pass = 0; pass < 3; pass += 1) for (const lease of leases) await chain.report(lease, true);
+  expect(writes()).toBe(2);
+  // Whoever held the lease meanwhile may have written another state.
+  await chain.report({ name: 'wallet/ETH/one', fencingToken: 9 }, true);
+  expect(writes()).toBe(3);
+});
+
+test('nothing is reported of a chain before its start-up checks have a result', async () => {
+  const { chain, writes } = openChain();
+  const lease = { name: 'wallet/ETH/one', fencingToken: 1 };
+  await chain.report(lease, false);
+  expect(writes()).toBe(0);
+  chain.gate.expel({ code: 'WRONG_CHAIN', detail: 'chain id 5' }, new Error('chain id 5'));
+  await chain.report(lease, false);
+  expect(writes()).toBe(1);
+});

@@ -1,0 +1,82 @@
+import { checkFailureOf, type CheckFailure } from '@opentill/chain/check-failure';
+import { readScannedStatus, writeChainStatus } from '@opentill/db/chain-status';
+import type { Db } from '@opentill/db/database';
+import { assertLease, type Lease } from '@opentill/db/lease';
+import { stopsPayouts, type ChainStatus } from '@opentill/domain/chain-status';
+import type { Chain } from '@opentill/domain/chains';
+import { createStartGates, type StartGate, type StartGates } from '@opentill/runtime/start-gates';
+import type { SignerDeps } from '../signer-deps.ts';
+
+/** A chain as all its drivers see it: its start-up checks, and whether payouts wait for it. */
+export interface DrivenChain {
+  readonly gate: StartGate<CheckFailure>;
+  /** Why payouts of the chain wait: it failed this service's checks, or the scanner halted it. */
+  stop(): Promise<ChainStatus | undefined>;
+  /** Reports whether the chain passed this service's checks, if that changed. */
+  report(lease: Lease, isAdmitted: boolean): Promise<void>;
+}
+
+const RUNNING: ChainStatus = { state: 'RUNNING', reason: null, detail: null };
+
+/** Start-up checks of the signer's chains; see createStartGates. */
+export function createSignerGates(
+  clock: { now(): Date },
+  onNoneUsable: (error: unknown) => void,
+): StartGates<CheckFailure> {
+  return createStartGates({
+    failureOf: checkFailureOf,
+    nowMs: () => clock.now().getTime(),
+    onNoneUsable,
+  });
+}
+
+/** By chain. */
+export type DrivenChains = ReadonlyMap<Chain, DrivenChain>;
+
+/** Makes what the drivers of each chain share, before any of them starts. */
+export function openDrivenChains({
+  db,
+  clock,
+  networks,
+  fail,
+  onNoneUsable = fail,
+}: Pick<SignerDeps, 'db' | 'clock' | 'networks' | 'fail' | 'onNoneUsable'>): DrivenChains {
+  const gates = createSignerGates(clock, onNoneUsable);
+  return new Map(
+    networks.map(({ network: { chain }, sender }) => {
+      const gate = gates.add((options) => sender.checkNetwork(options));
+      return [chain, openDrivenChain(db, chain, gate)];
+    }),
+  );
+}
+
+function openDrivenChain(db: Db, chain: Chain, gate: StartGate<CheckFailure>): DrivenChain {
+  /** Of each wallet's lease, what was written last under it. */
+  const reported = new Map<Lease['name'], string>();
+  const own = (): ChainStatus => {
+    const failure = gate.leftOut();
+    return failure === undefined
+      ? RUNNING
+      : { state: 'LEFT_OUT', reason: failure.code, detail: failure.detail };
+  };
+  return {
+    gate,
+    async stop() {
+      if (gate.leftOut() !== undefined) return own();
+      const scanned = await readScannedStatus(db, chain);
+      return scanned !== undefined && stopsPayouts(scanned.state) ? scanned : undefined;
+    },
+    async report(lease, isAdmitted) {
+      // Another driver's check is still running.
+      if (!isAdmitted && gate.leftOut() === undefined) return;
+      const status = own();
+      const text = `${lease.fencingToken} ${JSON.stringify(status)}`;
+      if (reported.get(lease.name) === text) return;
+      await db.transaction().execute(async (tx) => {
+        await assertLease(tx, 'signer', lease);
+        await writeChainStatus(tx, 'SIGNER', chain, status);
+      });
+      reported.set(lease.name, text);
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { TxHash } from '@opentill/chain/transfer';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { FoundPayment } from '@opentill/chain/wallet-sender';
+import type { Lease } from '@opentill/db/lease';
+import { checkIntent } from '../policy/check-intent.ts';
+import type { IntentRules } from '../policy/intent-rules.ts';
+import type { Observe } from '../observe/observe.ts';
+import type { PassContext } from '../nonce/pass-deps.ts';
+import type { Adoption } from '../nonce/store/payout-store.ts';
+import type {
+  KnownBlock,
+  PaidByDecision,
+  UnsignedPayout,
+  WalletKey,
+  WalletView,
+} from '../payouts/payout-facts.ts';
+
+/** What decisions are carried out with, whatever a family's transactions are ordered by. */
+export interface DecisionContext<Found> {
+  readonly key: WalletKey;
+  readonly rules: IntentRules;
+  readonly sender: {
+    readPayment(txHash: TxHash, block: KnownBlock, options: ReadOptions): Promise<Found | undefined>;
+  };
+  readonly store: {
+    adopt(lease: Lease, decision: PaidByDecision, found: Found): Promise<Adoption>;
+    dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
+  };
+  readonly lease: Lease;
+  readonly observe: Pick<Observe, 'decided'>;
+  readonly onCommitted: () => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Carries out what operators decided was paid by transactions that this database does not know, also while the wallet is
+ * halted. An operator's word is not believed: the transaction must stand in a verified block, by two sources, and be this
+ * payment, from this wallet, of this token, to this receiver, with this amount, and have delivered something.
+ */
+export async function settleDecisions<Found extends Pick<FoundPayment, 'intent' | 'fate'>>(
+  context: DecisionContext<Found>,
+  view: { readonly cursor: { readonly verified: KnownBlock } | null } & Pick<WalletView, 'paidBy'>,
+): Promise<void> {
+  const { sender, store, lease, observe, key, signal } = context;
+  if (view.cursor === null) return;
+  for (const decision of view.paidBy) {
+    const { decisionId, payout, txHash } = decision;
+    const found = await sender.readPayment(txHash, view.cursor.verified, { signal });
+    const why = whyNot(context, decision, found);
+    if (why !== undefined) await store.dismiss(lease, decisionId, why);
+    const adoption =
+      why === undefined && found !== undefined ? await store.adopt(lease, decision, found) : undefined;
+    if (adoption?.kind === 'LATER') continue;
+    const said = why ?? (adoption?.kind === 'NOT_POSSIBLE' ? adoption.why : undefined);
+    observe.decided(key, payout.orderPk, txHash, said);
+    if (said === undefined) context.onCommitted();
+  }
+}
+
+function whyNot(
+  { rules }: { readonly rules: IntentRules },
+  { payout }: PaidByDecision,
+  found: Pick<FoundPayment, 'intent' | 'fate'> | undefined,
+): string | undefined {
+  if (found === undefined) return 'no block that is verified holds a payment of this hash';
+  const checked = checkIntent(payout, rules);
+  if (checked.kind !== 'INTENT') return 'the order is none that this configuration can pay';
+  const { from, contract, to, amountBaseUnits, resource } = checked.intent;
+  const { intent, fate } = found;
+  if (intent.resource !== resource)
+    return intent.resource === undefined ? 'it moved money' : 'it lent energy, or took it back';
+  if (intent.from !== from) return `it was paid from ${intent.from}`;
+  if (intent.contract !== contract) return `it paid ${intent.contract ?? 'the native coin'}`;
+  if (intent.to !== to) return `it was paid to ${intent.to}`;
+  if (intent.amountBaseUnits !== amountBaseUnits) return `it was of ${intent.amountBaseUnits} base units`;
+  if (!fate.succeeded || fate.deliveredBaseUnits === 0n) return 'it failed, or delivered nothing';
+  return undefined;
+}
+
+/**
+ * Of payouts that were signed before and are to be paid again those of which no transaction can land any more: every nonce
+ * they ever had is used up at the verified block, and no transaction of theirs has a receipt up to there, each by two
+ * sources and, where two are configured, never by one alone.
+ */
+export async function chooseUnpaid(
+  context: PassContext,
+  view: WalletView,
+  payouts: readonly UnsignedPayout[],
+): Promise<ReadonlySet<string>> {
+  const { store, sender, reader, key, signal } = context;
+  if (payouts.length === 0 || view.cursor === null) return new Set();
+  const { verified } = view.cursor;
+  const known = await store.transactionsOf(payouts.map(({ orderPk }) => orderPk));
+  const agreement = { neverAlone: true, signal };
+  const count = await sender.countAt(key.wallet, verified, agreement);
+  const { fates, disputed } = await reader.readFates(known, { ...agreement, atHeight: verified.height });
+  const present = new Set<TxHash>([...fates.map(({ txHash }) => txHash), ...disputed]);
+  const mayLand = new Set(
+    known.flatMap(({ orderPk, nonce, txHash }) => (nonce >= count || present.has(txHash) ? [orderPk] : [])),
+  );
+  return new Set(payouts.flatMap(({ orderPk }) => (mayLand.has(orderPk) ? [] : [orderPk])));
+}
