@@ -30,12 +30,12 @@ import { openPolicy, type OpenedPolicy } from '@opentill/wallet/policy/sealed-po
 import type { Policy } from '@opentill/wallet/policy/policy';
 import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
 import { refuseSecretsInEnvironment } from '@opentill/wallet/refuse-secrets-in-environment';
-import { startSigner } from './app.ts';
+import { createApp, type SignerDeps } from './app.ts';
 import { readSignerConfig, selectNetworks, type SignerConfig } from './config.ts';
 import { openWitnessKeyFile } from './expiring/witness-key-file.ts';
 import { openSellers } from './energy/open-sellers.ts';
 import { judgeByPolicy } from './policy/judge-by-policy.ts';
-import type { PayingNetwork, SignerDeps } from './signer-deps.ts';
+import type { PayingNetwork } from './payouts/paying-network.ts';
 
 const SERVICE = 'payout-signer';
 const CODECS = [evmFamily.addressCodec, tronFamily.addressCodec, suiFamily.addressCodec];
@@ -67,7 +67,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
     onStop(() => broker.close());
     const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
-    const app = startSigner({
+    const app = createApp({
       db: database.kysely,
       broker,
       logger,
@@ -91,6 +91,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       timing: { inboxKeptSeconds: config.inboxKeptSeconds },
     });
     onStop(() => app.stop());
+    app.start();
     const { healthPort: port, healthHost: host } = config;
     return { checks: app.checks, metrics, health: { port, host } };
   });

@@ -11,7 +11,7 @@ import { newId } from '@opentill/runtime/ids';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { planRound } from '../src/sweeps/plan-round.ts';
 import { sweepChainOfNonces } from '../src/sweeps/sweep-chain.ts';
-import { createSweepStore } from '../src/sweeps/store/sweep-store.ts';
+import { createSweepStore } from '../src/sweeps/store/create-store.ts';
 import { CHAIN } from './signer-world.ts';
 import { COLD, policyFor } from './sweeping-signer.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';

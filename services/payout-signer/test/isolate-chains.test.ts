@@ -17,9 +17,9 @@ import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { aCollection, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { startSigner, type SignerApp } from '../src/app.ts';
+import { createApp, type SignerApp, type SignerDeps } from '../src/app.ts';
 import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
-import type { ExpiringPaying, NoncePaying, PayingNetwork, SignerDeps } from '../src/signer-deps.ts';
+import type { ExpiringPaying, NoncePaying, PayingNetwork } from '../src/payouts/paying-network.ts';
 import { aTronAddress } from './expiring/tron-world.ts';
 import { PATIENCE_MS, QUICK } from './quick-timing.ts';
 import { CHAIN, createSignerWorld, USDT, type SignerWorld } from './signer-world.ts';
@@ -104,7 +104,7 @@ function start(
   const write = (message: string, fields: LogFields = {}): unknown => log.push({ message, fields });
   const silent = createLogger({ service: 'test', level: 'silent' });
   const logger: Logger = { ...silent, error: write, warn: write, info: write };
-  app = startSigner({
+  app = createApp({
     db: signer.kysely,
     broker,
     logger,
@@ -121,6 +121,7 @@ function start(
     fail: (error) => failures.push(error),
     timing: { ...QUICK, leaseTtlMs: 60_000 },
   });
+  app.start();
   return app;
 }
 

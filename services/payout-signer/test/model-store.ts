@@ -4,9 +4,10 @@ import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import type { Lease } from '@opentill/db/lease';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits } from '@opentill/domain/money';
-import type { Adoption, PayoutStore, SaveOutcome, SignedAttempt } from '../src/nonce/store/payout-store.ts';
-import { freeNonces, noncesToReserve } from '../src/nonce/plan-nonces.ts';
-import type { OpenNonce, OwnAttempt, WalletKey } from '../src/payouts/payout-facts.ts';
+import type { PayoutStore, SignedAttempt } from '../src/nonce/store/payout-store.ts';
+import type { Adoption, SaveOutcome, WalletKey } from '../src/payouts/payout-facts.ts';
+import { freeNonces } from '../src/nonce/plan-nonces.ts';
+import { noncesToReserve, type OpenNonce, type OwnAttempt } from '../src/nonce/store/nonce-facts.ts';
 import { blockHash, type ModelChain } from './model-chain.ts';
 
 export interface ModelPayout {

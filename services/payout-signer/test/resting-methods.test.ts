@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
 import { anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import { createSweepStore } from '../src/sweeps/store/sweep-store.ts';
+import { createSweepStore } from '../src/sweeps/store/create-store.ts';
 
 /* By which ways no energy is had for now: what did not come, and sellers of whom nobody knows what they have taken. */
 

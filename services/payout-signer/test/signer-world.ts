@@ -39,10 +39,12 @@ import { hotWalletPrivateKey, seedFingerprint } from '@opentill/wallet/derivatio
 import { createKeystore } from '@opentill/wallet/keystore';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
-import { startDriver, type Driver } from '../src/wallet/drive-wallet.ts';
+import { startDriver } from '../src/nonce/drive-wallet.ts';
+import type { Driver } from '../src/wallet/drive-wallet.ts';
 import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
 import { openNonceMark, type NonceMark } from '../src/nonce/nonce-mark.ts';
-import { createObserve, type Observe } from '../src/observe/observe.ts';
+import { createObserve } from '../src/observe/create-observe.ts';
+import type { Observe } from '../src/observe/observe.ts';
 import type { PayoutStore } from '../src/nonce/store/payout-store.ts';
 import type { PolicyJudge } from '../src/policy/policy-port.ts';
 import { createPayoutStore } from '../src/nonce/store/create-store.ts';

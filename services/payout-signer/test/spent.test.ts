@@ -6,7 +6,7 @@ import { baseUnits } from '@opentill/domain/money';
 import { anOwnTransaction } from '@opentill/testkit/payout-scenario';
 import { aMerchant, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import type { SpentRow } from '../src/nonce/store/payout-store.ts';
+import type { SpentRow } from '../src/payouts/payout-facts.ts';
 import { createSpending } from '../src/policy/spending.ts';
 import { readSpent } from '../src/store/spent.ts';
 

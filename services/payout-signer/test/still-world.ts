@@ -27,7 +27,7 @@ import { createPass } from '../src/nonce/pass.ts';
 import type { PolicyJudge } from '../src/policy/policy-port.ts';
 import type { PayoutStore } from '../src/nonce/store/payout-store.ts';
 import { createPayoutStore } from '../src/nonce/store/create-store.ts';
-import type { ReadClocks } from '../src/wallet/watch-clocks.ts';
+import type { ReadClocks } from '../src/policy/compare-clocks.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
 export const USDT = '0x00000000000000000000000000000000000dec06' as TokenContract;

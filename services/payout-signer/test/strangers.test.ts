@@ -15,8 +15,9 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
 import { openNonceMark } from '../src/nonce/nonce-mark.ts';
-import { createObserve } from '../src/observe/observe.ts';
-import { createPass, type Pass } from '../src/nonce/pass.ts';
+import { createObserve } from '../src/observe/create-observe.ts';
+import { createPass } from '../src/nonce/pass.ts';
+import type { Pass } from '../src/wallet/pass.ts';
 import { createPayoutStore } from '../src/nonce/store/create-store.ts';
 import { CHAIN, createSignerWorld, QUICK, type RunningDriver, type SignerWorld } from './signer-world.ts';
 

@@ -5,7 +5,7 @@ import { openDatabase } from '@opentill/db/database';
 import { newId } from '@opentill/runtime/ids';
 import { planRound } from '../src/sweeps/plan-round.ts';
 import { sweepChainOfNonces } from '../src/sweeps/sweep-chain.ts';
-import { createSweepStore } from '../src/sweeps/store/sweep-store.ts';
+import { createSweepStore } from '../src/sweeps/store/create-store.ts';
 import { findSweepProblems } from './check-sweeps.ts';
 import { CHAIN } from './signer-world.ts';
 import { policyFor } from './sweeping-signer.ts';

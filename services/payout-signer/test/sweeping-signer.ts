@@ -13,7 +13,7 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import type { KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
-import { startSigner, type SignerApp } from '../src/app.ts';
+import { createApp, type SignerApp } from '../src/app.ts';
 import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
 import type { PolicyJudge } from '../src/policy/policy-port.ts';
 import { QUICK } from './quick-timing.ts';
@@ -61,7 +61,7 @@ export function startSweepingSigner(options: SweepingSigner): RunningSigner {
   const terms = payoutTermsOf(network);
   if (terms === undefined) throw new Error('no terms');
   const plain = createEvmSender(network, { backend: keys });
-  const app = startSigner({
+  const app = createApp({
     db: db.kysely,
     broker,
     logger,
@@ -88,6 +88,7 @@ export function startSweepingSigner(options: SweepingSigner): RunningSigner {
     },
     timing: { ...TIMING, ...options.timing },
   });
+  app.start();
   return {
     app,
     async stop() {

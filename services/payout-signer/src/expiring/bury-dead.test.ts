@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import { createObstaclePauses } from '../wallet/obstacle-pauses.ts';
-import type { ExpiringView } from './store/attempt-facts.ts';
+import type { ExpiringView } from './store/attempt-store.ts';
 import { buryDead } from './bury-dead.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 

@@ -1,6 +1,7 @@
 import { isReaderError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { overdue, type ExpiringView, type OpenAttempt } from './store/attempt-facts.ts';
+import { overdue, type OpenAttempt } from './store/attempt-facts.ts';
+import type { ExpiringView } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 
 /** What is looked for in one go lies so near together: each block is read once for all of them. */

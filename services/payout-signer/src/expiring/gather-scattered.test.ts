@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { TxHash } from '@opentill/chain/transfer';
-import type { OpenGathering } from './store/attempt-store.ts';
-import type { ExpiringView, FeeElsewhere } from './store/attempt-facts.ts';
+import type { ExpiringView, OpenGathering } from './store/attempt-store.ts';
+import type { FeeElsewhere } from './store/attempt-facts.ts';
 import { gatherScattered } from './gather-scattered.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 

@@ -3,10 +3,10 @@ import { contractIn } from '@opentill/chain/parse-contract';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { Obstacle } from '../payouts/payout-facts.ts';
 import { createAttemptBudget, type AttemptFunds } from './attempt-budget.ts';
-import type { ExpiringView, FeeElsewhere } from './store/attempt-facts.ts';
-import type { OpenGathering } from './store/attempt-store.ts';
+import type { FeeElsewhere } from './store/attempt-facts.ts';
+import type { ExpiringView, OpenGathering } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
-import { chooseEnd, isBehind } from './sign-attempts.ts';
+import { chooseEnd, isBehind } from './choose-end.ts';
 
 /** Under way at once: each is a place among what nodes are asked for and a fee that the wallet may owe. */
 const OPEN_MAX = 8;

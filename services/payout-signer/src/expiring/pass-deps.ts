@@ -2,12 +2,12 @@ import type { ExpiringSender } from '@opentill/chain/expiring-sender';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { WalletBounds } from '@opentill/contracts/payout-terms';
 import type { Lease } from '@opentill/db/lease';
-import type { AuthorisationRules } from '../policy/decide-authorisations.ts';
+import type { AuthorisationRules } from '../policy/policy-port.ts';
 import type { ObstaclePauses } from '../wallet/obstacle-pauses.ts';
 import type { Observe } from '../observe/observe.ts';
 import type { RequestPage } from '../wallet/turn-page.ts';
 import type { WalletKey } from '../payouts/payout-facts.ts';
-import type { ReadClocks } from '../wallet/watch-clocks.ts';
+import type { ReadClocks } from '../policy/compare-clocks.ts';
 import type { AttemptStore } from './store/attempt-store.ts';
 import type { SendMark } from './send-mark.ts';
 

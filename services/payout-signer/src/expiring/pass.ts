@@ -1,5 +1,5 @@
 import { authoriseRequested } from '../wallet/authorise-requested.ts';
-import type { Pass, PassOptions } from '../nonce/pass.ts';
+import type { Pass, PassOptions } from '../wallet/pass.ts';
 import { createObstaclePauses } from '../wallet/obstacle-pauses.ts';
 import { readOnce, runStep } from '../wallet/run-step.ts';
 import { settleDecisions } from '../wallet/settle-decisions.ts';
@@ -7,7 +7,8 @@ import { turnPage } from '../wallet/turn-page.ts';
 import { watchBalances } from '../wallet/watch-balances.ts';
 import { stopForClocks } from '../wallet/watch-clocks.ts';
 import type { Obstacle } from '../payouts/payout-facts.ts';
-import { inFlight, type ExpiringView } from './store/attempt-facts.ts';
+import { inFlight } from './store/attempt-facts.ts';
+import type { ExpiringView } from './store/attempt-store.ts';
 import { buryDead } from './bury-dead.ts';
 import { gatherScattered } from './gather-scattered.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringPassDeps } from './pass-deps.ts';
@@ -45,7 +46,12 @@ async function runPass(
   const { memory, observe, key } = context;
   const view = await haltAndLook(context, await lookAndTakeIn(context));
   forgetSettled(memory, view.attempts);
-  observe.attemptsLooked(key, view);
+  const flying = inFlight(view.attempts);
+  observe.looked(key, view, { count: flying.length, oldestSignedAt: flying[0]?.signedAt });
+  observe.stillInFlight(
+    key,
+    flying.map(({ txHash }) => txHash),
+  );
 
   await runStep(context, 'send', () => resend(context, view));
   if (sendsOnly) return undefined;

@@ -3,7 +3,8 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import type { TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
-import { overdue, type ExpiringView, type OpenAttempt } from './store/attempt-facts.ts';
+import { overdue, type OpenAttempt } from './store/attempt-facts.ts';
+import type { ExpiringView } from './store/attempt-store.ts';
 import { chooseSends, forgetSettled } from './send-attempts.ts';
 
 const hash = 'b' as BlockHash;

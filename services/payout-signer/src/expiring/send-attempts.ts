@@ -1,5 +1,6 @@
 import type { TxHash } from '@opentill/chain/transfer';
-import { inFlight, mayLand, type ExpiringView, type OpenAttempt } from './store/attempt-facts.ts';
+import { inFlight, mayLand, type OpenAttempt } from './store/attempt-facts.ts';
+import type { ExpiringView } from './store/attempt-store.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringTiming } from './pass-deps.ts';
 
 /** What is to be sent: of which payout, and what the mark of sends has to know first. */

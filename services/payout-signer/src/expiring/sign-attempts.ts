@@ -1,8 +1,9 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { Funding, Validity } from '@opentill/chain/expiring-sender';
-import { isReaderError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
-import { SIGNED_AHEAD_MAX_MS } from '@opentill/contracts/payout-terms';
+import type { Hindered, Obstacle, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
+import { hasBoundedFee, isFeeWithin } from '../policy/fees-within.ts';
+import { chooseRefused, judgeAgain, needsDecision } from '../policy/judge-again.ts';
 import {
   chooseDue,
   hinder,
@@ -12,30 +13,19 @@ import {
   stopsAll,
   type DuePayment,
 } from '../wallet/due-payouts.ts';
-import { hasBoundedFee, isFeeWithin } from '../policy/fees-within.ts';
-import { chooseRefused, judgeAgain, needsDecision, type Hindered } from '../policy/judge-again.ts';
-import type { SpentRow } from '../nonce/store/payout-store.ts';
 import { readOrNothing } from '../wallet/read-or-nothing.ts';
-import type { Obstacle, UnsignedPayout } from '../payouts/payout-facts.ts';
 import { createAttemptBudget, type AttemptFunds } from './attempt-budget.ts';
-import { inFlight, type End, type ExpiringView } from './store/attempt-facts.ts';
-import type { Besides, SignedPayment } from './store/attempt-store.ts';
+import { chooseEnd, isBehind } from './choose-end.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import { sendStored } from './send-attempts.ts';
+import { inFlight, type End } from './store/attempt-facts.ts';
+import type { Besides, ExpiringView, SignedPayment } from './store/attempt-store.ts';
 
 interface Ready extends DuePayment {
   readonly feeLimitBaseUnits: bigint;
   readonly costBaseUnits: bigint;
   readonly funding?: Funding;
 }
-
-/**
- * A head that is so far ahead of what the own scan has seen is no measure of an expiry: the scanner is behind, or one node says
- * what it likes, and what is signed by it could not be proven dead for as long.
- */
-const BEHIND_MS = 60_000;
-/** No two epochs last for longer. */
-const WINDOW_MAX_MS = 2 * 86_400_000;
 
 /**
  * Signs payouts that are authorised, each as a transaction of its own that ends by time; stores the bytes, and only then sends
@@ -79,40 +69,6 @@ export async function signAttempts(
     signed.map(({ orderPk, signed: { txHash, validity } }) => ({ orderPk, txHash, validity })),
   );
   return signed.length;
-}
-
-/** Whether the own scan is too far behind a head of this time for anything to be signed by it. */
-export function isBehind({ cursor }: ExpiringView, headMs: number): boolean {
-  const seenMs = cursor?.seen.timeMs ?? 0;
-  const verifiedMs = cursor?.verified.timeMs ?? 0;
-  // What the own scan has seen may itself be one node's word: a time that it made up would keep a payout waiting for its end.
-  return headMs - seenMs > BEHIND_MS || headMs - verifiedMs > SIGNED_AHEAD_MAX_MS;
-}
-
-/**
- * When what is signed now ends: so long after the head's time; or with epochs, counted from the one of the block that the own scan
- * has verified, which no node can make up. Undefined while that is behind what a node says, or not known.
- */
-export async function chooseEnd(
-  { sender, signal }: ExpiringContext,
-  { cursor }: ExpiringView,
-  headMs: number,
-): Promise<End | undefined> {
-  if (sender.currentWindow === undefined) return { expiresMs: headMs + sender.validForMs };
-  const epoch = cursor?.epoch ?? null;
-  if (epoch === null) return undefined;
-  try {
-    const window = await sender.currentWindow(epoch, { signal });
-    if (window.epochs.first !== epoch) return undefined;
-    // When its epochs are expected to end is one node's word: it proves nothing, and must not be a time that nobody can read.
-    const verifiedMs = cursor?.verified.timeMs ?? 0;
-    const isTime = Number.isSafeInteger(window.expiresMs) && window.expiresMs > verifiedMs;
-    const latestMs = verifiedMs + WINDOW_MAX_MS;
-    return { ...window, expiresMs: isTime ? Math.min(window.expiresMs, latestMs) : latestMs };
-  } catch (error) {
-    if (isReaderError(error, 'BLOCK_NOT_FOUND')) return undefined;
-    throw error;
-  }
 }
 
 type Funds = AttemptFunds & { readonly block: { readonly height: number; readonly timeSeconds: number } };

@@ -1,4 +1,4 @@
-import type { ExpiringView } from './store/attempt-facts.ts';
+import type { ExpiringView } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 
 const NAMED_MAX = 5;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ExpiringView } from './store/attempt-facts.ts';
+import type { ExpiringView } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import type { MarkOfSends } from './send-mark.ts';
 import { watchForgotten } from './watch-forgotten.ts';

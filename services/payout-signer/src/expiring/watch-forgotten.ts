@@ -1,5 +1,6 @@
 import type { Obstacle } from '../payouts/payout-facts.ts';
-import { isOver, type End, type ExpiringView } from './store/attempt-facts.ts';
+import { isOver, type End } from './store/attempt-facts.ts';
+import type { ExpiringView } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import type { MarkOfSends } from './send-mark.ts';
 

@@ -1,4 +1,8 @@
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
+import type { Broker } from '@opentill/messaging/connection';
+import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
+import type { Logger } from '@opentill/runtime/logger';
+import type { Metrics } from '@opentill/runtime/metrics';
 import type { DepositDrivers } from '../wallet/drive-deposits.ts';
 import type { Driver } from '../wallet/drive-wallet.ts';
 
@@ -18,4 +22,28 @@ export function wakeDrivers(
     if (!('chain' in data) || data.chain === chain) driver.wake();
   }
   return Promise.resolve();
+}
+
+const WAKING_EVENTS: readonly WakingEvent[] = ['payout.requested', 'payout.decided', 'fate.changed'];
+const PREFETCH = 20;
+const DRAIN_TIMEOUT_MS = 4_000;
+
+/** Wakes drivers by the events of the broker. */
+export function startWakingConsumers(
+  deps: { readonly broker: Broker; readonly logger: Logger; readonly metrics: Metrics },
+  drivers: readonly (Driver | DepositDrivers)[],
+): readonly Consumer[] {
+  const { broker, logger, metrics } = deps;
+  return WAKING_EVENTS.map((type) =>
+    startConsumer({
+      broker,
+      service: 'payout-signer',
+      type,
+      prefetch: PREFETCH,
+      drainTimeoutMs: DRAIN_TIMEOUT_MS,
+      logger,
+      metrics,
+      handle: (envelope) => wakeDrivers(drivers, envelope),
+    }),
+  );
 }

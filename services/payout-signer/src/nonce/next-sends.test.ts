@@ -11,7 +11,7 @@ import {
   type SendMemory,
   type Suspicions,
 } from './next-sends.ts';
-import type { OpenNonce, OwnAttempt } from '../payouts/payout-facts.ts';
+import type { OpenNonce, OwnAttempt } from './store/nonce-facts.ts';
 
 const TIMING = { resendMs: 1_000, resendMaxMs: 4_000, bumpAfterMs: 10_000 };
 const terms = (maxFeePerGas: bigint): FeeTerms => ({ gasLimit: 1n, maxFeePerGas, maxPriorityFeePerGas: 1n });

@@ -1,6 +1,6 @@
 import type { TxHash } from '@opentill/chain/transfer';
 import type { FeePrices, FeeTerms, SendOutcome } from '@opentill/chain/wallet-sender';
-import { inFlight, isMined, type OpenNonce, type OwnAttempt } from '../payouts/payout-facts.ts';
+import { inFlight, isMined, type OpenNonce, type OwnAttempt } from './store/nonce-facts.ts';
 
 /** What this process remembers of its own sends. Nothing rests on it: without it everything is sent at once. */
 export interface SendMemory {

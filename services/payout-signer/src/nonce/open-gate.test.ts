@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { openGate } from './open-gate.ts';
 import type { PassContext } from './pass-deps.ts';
 import { createPoolClaims } from './pool-claims.ts';
-import type { OpenNonce, WalletView } from '../payouts/payout-facts.ts';
+import type { WalletView } from './store/payout-store.ts';
+import type { OpenNonce } from './store/nonce-facts.ts';
 
 const key = { chain: 'ETH', wallet: '0xf' };
 const LIMIT_MS = 600_000;

@@ -1,9 +1,7 @@
-import { authoriseRequested } from '../wallet/authorise-requested.ts';
 import type { ChainCounts, PassContext } from './pass-deps.ts';
-import type { SpentRow } from './store/payout-store.ts';
-import { freeSlots, lowestUnsigned } from './plan-nonces.ts';
-import type { PageOutcome } from '../wallet/turn-page.ts';
-import type { Obstacle, WalletView } from '../payouts/payout-facts.ts';
+import type { Obstacle } from '../payouts/payout-facts.ts';
+import type { WalletView } from './store/payout-store.ts';
+import { lowestUnsigned } from './plan-nonces.ts';
 
 /** What the chain says of the wallet's nonces before any is given out. */
 export interface NonceGate {
@@ -43,20 +41,4 @@ export async function openGate(
   if (isDisbelieved) poolClaims.leave(lowest, pending.highest, terms.maxOpenNonces);
   observe.poolDisbelieved(key, isDisbelieved ? pending.highest - lowest : 0);
   return { pausedBy: isAhead && !isDisbelieved ? 'CHAIN_AHEAD' : undefined, nextNonce };
-}
-
-/** Authorises what may be, each with a nonce; see authoriseRequested. */
-export function authorise(
-  context: PassContext,
-  view: WalletView,
-  gate: NonceGate,
-  spent: () => Promise<readonly SpentRow[]>,
-): Promise<PageOutcome> {
-  const { store, lease, terms } = context;
-  return authoriseRequested(context, view, {
-    slots: freeSlots(view.nonces, terms.maxOpenNonces),
-    pausedBy: gate.pausedBy,
-    spent,
-    save: (decide) => store.authorise(lease, gate.nextNonce, decide),
-  });
 }

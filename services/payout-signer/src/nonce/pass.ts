@@ -1,34 +1,28 @@
-import type { Lease } from '@opentill/db/lease';
-import { authorise, openGate } from './open-gate.ts';
-import { chooseSends, createSendMemory, forgetSettled } from './next-sends.ts';
 import { createObstaclePauses } from '../wallet/obstacle-pauses.ts';
-import type { ChainCounts, PassContext, PassDeps, PassMemory } from './pass-deps.ts';
-import { findGaps } from './plan-nonces.ts';
-import { bumpFees, closeGaps } from './replace-transactions.ts';
+import type { Pass, PassOptions } from '../wallet/pass.ts';
 import { readOnce, runStep } from '../wallet/run-step.ts';
-import { createPoolClaims } from './pool-claims.ts';
-import { sendStored } from './send-stored.ts';
 import { settleDecisions } from '../wallet/settle-decisions.ts';
-import { signPayouts } from './sign-payouts.ts';
 import { turnPage } from '../wallet/turn-page.ts';
-import { vouchSiblings, withoutForged, withVouchedFates } from './vouch-attempts.ts';
 import { watchBalances } from '../wallet/watch-balances.ts';
 import { stopForClocks } from '../wallet/watch-clocks.ts';
+import { chooseSends, createSendMemory, forgetSettled } from './next-sends.ts';
+import { authoriseRequested } from '../wallet/authorise-requested.ts';
+import { openGate } from './open-gate.ts';
+import type { ChainCounts, PassContext, PassDeps, PassMemory } from './pass-deps.ts';
+import { findGaps, freeSlots } from './plan-nonces.ts';
+import { createPoolClaims } from './pool-claims.ts';
+import { bumpFees, closeGaps } from './replace-transactions.ts';
+import { sendStored } from './send-stored.ts';
+import { signPayouts } from './sign-payouts.ts';
+import { inFlight } from './store/nonce-facts.ts';
+import type { WalletView } from './store/payout-store.ts';
+import { vouchSiblings, withoutForged, withVouchedFates } from './vouch-attempts.ts';
 import { watchForeign } from './watch-foreign.ts';
 import { usedUpTo, watchRestored } from './watch-restored.ts';
-import { inFlight, type WalletView } from '../payouts/payout-facts.ts';
 
 /** Payouts looked at in one pass. */
 const LIMITS = { requested: 200, unsigned: 200 } as const;
 const SENDS_AT_ONCE = 256;
-
-/** Drives one wallet one pass further; 'again' when there is more to do at once. */
-export type Pass = (lease: Lease, signal: AbortSignal, options?: PassOptions) => Promise<void | 'again'>;
-
-export interface PassOptions {
-  /** The chain is halted: stored bytes are sent, and nothing is signed. @default false */
-  readonly sendsOnly?: boolean;
-}
 
 /** Makes the pass of one driver, with the memory of what it did. A new holder of the lease needs a new one. */
 export function createPass(deps: PassDeps): Pass {
@@ -59,7 +53,9 @@ async function runPass(
   const { memory, observe, key } = context;
   const view = await lookAndTakeIn(context);
   forgetSettled(memory.sends, view.nonces);
-  observe.looked(key, view);
+  const flying = inFlight(view.nonces);
+  const oldestSignedAt = flying[0]?.attempts[0]?.signedAt;
+  observe.looked(key, view, { count: flying.length, oldestSignedAt });
 
   await runStep(context, 'send', () => resend(context, view));
   if (sendsOnly) return undefined;
@@ -115,7 +111,12 @@ async function admitAndSign(context: PassContext, before: WalletView): Promise<'
   const gate = { ...known, pausedBy: await stopForClocks(context, known.pausedBy) };
   const gaps = { usedUp, isPaused: gate.pausedBy !== undefined };
   const spent = readOnce(() => context.store.spent());
-  const authorised = await authorise(context, before, gate, spent.read);
+  const authorised = await authoriseRequested(context, before, {
+    slots: freeSlots(before.nonces, context.terms.maxOpenNonces),
+    pausedBy: gate.pausedBy,
+    spent: spent.read,
+    save: (decide) => context.store.authorise(context.lease, gate.nextNonce, decide),
+  });
   const turned = turnPage(context.memory, before, authorised);
   // What was authorised now counts.
   if (authorised === 'WRITTEN') spent.forget();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { findGaps, freeNonces, freeSlots, noncesToReserve, noncesToSign } from './plan-nonces.ts';
-import type { OpenNonce, OwnAttempt } from '../payouts/payout-facts.ts';
+import { findGaps, freeNonces, freeSlots, noncesToSign } from './plan-nonces.ts';
+import { noncesToReserve, type OpenNonce, type OwnAttempt } from './store/nonce-facts.ts';
 
 function nonce(
   number: number,

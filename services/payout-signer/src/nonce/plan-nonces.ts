@@ -1,14 +1,8 @@
-import type { OpenNonce } from '../payouts/payout-facts.ts';
+import { noncesToReserve, type OpenNonce } from './store/nonce-facts.ts';
 
 /** RESERVED nonces that no payout holds, ascending. */
 export function freeNonces(nonces: readonly OpenNonce[]): readonly number[] {
   return nonces.filter((n) => n.state === 'RESERVED' && n.orderPk === null).map((n) => n.nonce);
-}
-
-/** Nonces for `count` payouts to be authorised: free ones first, lowest first, then new ones from `next` on. */
-export function noncesToReserve(free: readonly number[], next: number, count: number): readonly number[] {
-  const taken = free.slice(0, count);
-  return [...taken, ...Array.from({ length: count - taken.length }, (_, i) => next + i)];
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { OpenNonce } from '../payouts/payout-facts.ts';
+import type { OpenNonce } from './store/nonce-facts.ts';
 
 /** What the pool of one source alone was said to hold; see createPoolClaims. */
 export interface PoolClaims {

@@ -3,11 +3,11 @@ import { baseUnits } from '@opentill/domain/money';
 import { hasBoundedFee, isFeeWithin } from '../policy/fees-within.ts';
 import { chooseBumps, type Bump } from './next-sends.ts';
 import type { PassContext } from './pass-deps.ts';
-import type { SignedAttempt } from './store/payout-store.ts';
+import type { SignedAttempt, WalletView } from './store/payout-store.ts';
 import { findGaps } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
 import { tellOfForged, vouch, withoutForged } from './vouch-attempts.ts';
-import { inFlight, type OpenNonce, type WalletView } from '../payouts/payout-facts.ts';
+import { inFlight, type OpenNonce } from './store/nonce-facts.ts';
 
 /**
  * Replaces transactions that wait too long for a block by dearer ones of the same nonce: signed, stored, then sent. All

@@ -1,7 +1,7 @@
 import type { TxHash } from '@opentill/chain/transfer';
 import { rememberSent } from './next-sends.ts';
 import type { PassContext } from './pass-deps.ts';
-import type { WalletView } from '../payouts/payout-facts.ts';
+import type { WalletView } from './store/payout-store.ts';
 
 /**
  * Sends stored bytes, and records what came of it. The bytes are read from the database, so nothing can be sent that is not

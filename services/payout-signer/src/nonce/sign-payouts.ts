@@ -10,16 +10,17 @@ import {
   stopsAll,
   type DuePayment,
 } from '../wallet/due-payouts.ts';
-import { chooseRefused, judgeAgain, type Hindered } from '../policy/judge-again.ts';
+import type { Hindered, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
+import { chooseRefused, judgeAgain } from '../policy/judge-again.ts';
 import { isFeeWithin } from '../policy/fees-within.ts';
 import type { PassContext } from './pass-deps.ts';
-import type { SignedAttempt, SpentRow } from './store/payout-store.ts';
+import type { SignedAttempt, WalletView } from './store/payout-store.ts';
 import { noncesToSign } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
-import { chooseUnpaid } from '../wallet/settle-decisions.ts';
+import { chooseUnpaid } from './choose-unpaid.ts';
 import { withoutForged } from './vouch-attempts.ts';
 import { createBudget } from './wallet-budget.ts';
-import { inFlight, type UnsignedPayout, type WalletView } from '../payouts/payout-facts.ts';
+import { inFlight } from './store/nonce-facts.ts';
 
 interface Ready extends DuePayment {
   readonly gasLimit: bigint;

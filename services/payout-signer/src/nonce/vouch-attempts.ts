@@ -1,5 +1,5 @@
 import type { PassContext, PassMemory } from './pass-deps.ts';
-import type { OpenNonce, OwnAttempt, Vouches } from '../payouts/payout-facts.ts';
+import type { OpenNonce, OwnAttempt, Vouches } from './store/nonce-facts.ts';
 
 /** A row costs a signature to be looked at: however many somebody writes, a pass looks at no more. */
 const VOUCHED_AT_ONCE = 64;

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { createBudget } from './wallet-budget.ts';
-import type { OpenNonce, OwnAttempt } from '../payouts/payout-facts.ts';
+import type { OpenNonce, OwnAttempt } from './store/nonce-facts.ts';
 
 const USDT = '0xusdt' as TokenContract;
 const prices = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n };

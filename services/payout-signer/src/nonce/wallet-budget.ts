@@ -1,6 +1,6 @@
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { FeePrices, PaymentIntent } from '@opentill/chain/wallet-sender';
-import type { OpenNonce } from '../payouts/payout-facts.ts';
+import type { OpenNonce } from './store/nonce-facts.ts';
 
 /** What a wallet can still spend, after everything that is on its way out. */
 export interface WalletBudget {

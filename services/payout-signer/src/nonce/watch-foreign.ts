@@ -1,7 +1,8 @@
 import { chooseSuspects } from './next-sends.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { TxHash } from '@opentill/chain/transfer';
-import type { OpenNonce, WalletView } from '../payouts/payout-facts.ts';
+import type { WalletView } from './store/payout-store.ts';
+import type { OpenNonce } from './store/nonce-facts.ts';
 
 /** After a restore from an old backup there may be many; so many are noted in one commit. */
 const TAKEN_AT_ONCE = 1_000;

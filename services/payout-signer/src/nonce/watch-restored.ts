@@ -1,7 +1,7 @@
 import type { NonceGate } from './open-gate.ts';
 import type { ChainCounts, PassContext, PassMemory } from './pass-deps.ts';
 import { lowestUnsigned } from './plan-nonces.ts';
-import type { KnownNonces, WalletView } from '../payouts/payout-facts.ts';
+import type { KnownNonces, WalletView } from './store/payout-store.ts';
 
 /** A chain that was ahead in one look alone may have been a look at two moments. */
 const LOOKS_BEFORE_HALT = 2;

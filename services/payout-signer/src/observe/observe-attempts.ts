@@ -1,44 +1,13 @@
-import type { Gathering } from '@opentill/chain/expiring-sender';
 import { isReaderError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import { inFlight, type ExpiringView, type OpenAttempt } from '../expiring/store/attempt-facts.ts';
-import type { SignedPayment, TakenInAttempts } from '../expiring/store/attempt-store.ts';
+import type { Observe } from './observe.ts';
 import type { Telling } from './telling.ts';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
-/** What happens where transactions end by time, by name. */
-export interface ObserveAttempts {
-  attemptsLooked(key: WalletKey, view: ExpiringView): void;
-  /** What that says of a wallet alone, whichever: of what was told of as unrecorded, all that a block holds or that died is over. */
-  stillInFlight(key: WalletKey, view: Pick<ExpiringView, 'attempts'>): void;
-  attemptsTakenIn(key: WalletKey, taken: TakenInAttempts): void;
-  attemptsSigned(key: WalletKey, payments: readonly SignedPayment[]): void;
-  /** Proven to land nowhere, each of them; their payouts may be signed anew. */
-  buried(key: WalletKey, attempts: readonly OpenAttempt[]): void;
-  /** Nobody could say of these, whose end is past, that no block holds them: their payouts wait for it. */
-  unproven(key: WalletKey, attempts: readonly OpenAttempt[], error: unknown): void;
-  /** A block was found to hold these, and the scanner has not said so. */
-  unrecorded(key: WalletKey, txHashes: readonly TxHash[]): void;
-  /** The wallet is driven here no more: nothing would end its alarms. */
-  ended(key: WalletKey): void;
-  /** The wallet's own money is moved to where it pays from. */
-  gathering(key: WalletKey, gathering: Gathering, outcome: string): void;
-}
-
-export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAttempts {
+/** What happens where transactions end by time. */
+export function observeAttempts({ logger, meters, alarms }: Telling) {
   const { raise, stillInFlight, forget } = createLastingAlarms(alarms);
   return {
-    attemptsLooked(key, view) {
-      const { chain } = key;
-      const flying = inFlight(view.attempts);
-      const signedAt = flying[0]?.signedAt.getTime();
-      const seconds = signedAt === undefined ? 0 : (view.now.getTime() - signedAt) / 1_000;
-      meters.inFlight.set({ chain }, flying.length);
-      meters.waiting.set({ chain }, view.requested.length + view.unsigned.length);
-      meters.oldestUnmined.set({ chain }, Math.max(0, seconds));
-      alarms.set('halted', key, view.halted ?? undefined);
-      stillInFlight(key, view);
-    },
     stillInFlight,
     attemptsTakenIn({ chain }, { settled, reopened, vetoedOrderPks }) {
       meters.final.inc({ chain }, settled.length);
@@ -87,7 +56,7 @@ export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAtt
       forget(key);
       alarms.clear(key);
     },
-  };
+  } satisfies Partial<Observe>;
 }
 
 /** Alarms about transactions: each lasts until a block holds all that it names, or they are dead. */
@@ -100,10 +69,10 @@ function createLastingAlarms(alarms: Telling['alarms']) {
       lasting[kind].set(idOf(key), new Set([...(lasting[kind].get(idOf(key)) ?? []), ...txHashes]));
       alarms.set(kind, key, txHashes.join(', '));
     },
-    stillInFlight(key: WalletKey, { attempts }: Pick<ExpiringView, 'attempts'>): void {
+    stillInFlight(key: WalletKey, inFlight: readonly TxHash[]): void {
       for (const kind of kinds) {
         const known = lasting[kind].get(idOf(key));
-        if (known !== undefined && inFlight(attempts).some(({ txHash }) => known.has(txHash))) continue;
+        if (known !== undefined && inFlight.some((txHash) => known.has(txHash))) continue;
         lasting[kind].delete(idOf(key));
         alarms.set(kind, key, undefined);
       }

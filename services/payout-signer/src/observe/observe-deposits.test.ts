@@ -4,10 +4,11 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { LeaseKeeper } from '@opentill/db/lease';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
-import { startExpiringDriver, type ExpiringDriverDeps } from '../wallet/drive-wallet.ts';
-import type { ExpiringView } from '../expiring/store/attempt-facts.ts';
+import { startExpiringDriver, type ExpiringDriverDeps } from '../expiring/drive-wallet.ts';
+import type { WalletKey } from '../payouts/payout-facts.ts';
 import { observeDeposits } from './observe-deposits.ts';
-import { createObserve, type Observe } from './observe.ts';
+import { createObserve } from './create-observe.ts';
+import type { Observe } from './observe.ts';
 
 const CHAIN = 'TRON_TEST';
 const HOT = { chain: CHAIN, wallet: 'hot' as Address } as const;
@@ -28,10 +29,16 @@ beforeEach(() => {
   deposits = observeDeposits(hot);
 });
 
-/** What the wallet's look showed: these are on their way, since ten seconds ago. */
-function view(txHashes: readonly TxHash[], halted: string | null = null): ExpiringView {
-  const attempts = txHashes.map((txHash) => ({ txHash, minedHeight: null, signedAt: new Date(0) }));
-  return { attempts, requested: [], unsigned: [], halted, now: new Date(10_000) } as unknown as ExpiringView;
+/** A pass over the wallet finds these on their way, since ten seconds ago. */
+function look(
+  observe: Observe,
+  key: WalletKey,
+  txHashes: readonly TxHash[],
+  halted: string | null = null,
+): void {
+  const inFlight = { count: txHashes.length, oldestSignedAt: txHashes.length > 0 ? new Date(0) : undefined };
+  observe.looked(key, { requested: [], unsigned: [], halted, now: new Date(10_000) }, inFlight);
+  observe.stillInFlight(key, txHashes);
 }
 
 async function value(name: string, kind = ''): Promise<number | undefined> {
@@ -42,8 +49,8 @@ async function value(name: string, kind = ''): Promise<number | undefined> {
 const alarm = (kind: string) => value('opentill_payout_alarm_bool', `kind="${kind}"`);
 
 test('what is measured of the hot wallet is not written over by deposit addresses', async () => {
-  hot.attemptsLooked(HOT, view([A, B], 'stolen key'));
-  deposits.attemptsLooked(DEPOSIT, view([]));
+  look(hot, HOT, [A, B], 'stolen key');
+  look(deposits, DEPOSIT, []);
   expect(await alarm('halted')).toBe(1);
   expect(await value('opentill_payouts_in_flight_count')).toBe(2);
   expect(await value('opentill_payout_oldest_in_flight_seconds')).toBe(10);
@@ -67,22 +74,22 @@ test('what the scanner did not record is over when it has, whatever else is on i
   ] as const) {
     observe.unrecorded(key, [A]);
     observe.unrecorded(key, [B]);
-    observe.attemptsLooked(key, view([B]));
+    look(observe, key, [B]);
     expect(await alarm('unrecorded')).toBe(1);
-    observe.attemptsLooked(key, view(['c' as TxHash]));
+    look(observe, key, ['c' as TxHash]);
     expect(await alarm('unrecorded')).toBe(0);
   }
 });
 
 test('raises an alarm while answers do not prove the end of a transaction', async () => {
-  const attempts = view([A]).attempts;
+  const attempts = [{ txHash: A, orderPk: 'order' }];
   hot.unproven(HOT, attempts, readerError('RPC_UNAVAILABLE', 'away'));
-  hot.attemptsLooked(HOT, view([A]));
+  look(hot, HOT, [A]);
   expect(await alarm('unproven')).toBe(0);
   hot.unproven(HOT, attempts, readerError('INCONSISTENT_ANSWER', 'two sources tell other blocks'));
-  hot.attemptsLooked(HOT, view([A]));
+  look(hot, HOT, [A]);
   expect(await alarm('unproven')).toBe(1);
-  hot.attemptsLooked(HOT, view([B]));
+  look(hot, HOT, [B]);
   expect(await alarm('unproven')).toBe(0);
 });
 

@@ -10,7 +10,6 @@ export function observeDeposits(observe: Observe): Observe {
     ...observe,
     foreignNonces: (key, nonces) => observe.depositUsed(key, nonces),
     looked: nothing,
-    attemptsLooked: (key, view) => observe.stillInFlight(key, view),
     leads: (key, isLeader) => (isLeader ? undefined : observe.ended(key)),
     balances: nothing,
     gaps: nothing,

@@ -1,51 +1,10 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
-import type { FeeTerms, SendOutcome } from '@opentill/chain/wallet-sender';
+import type { Lease } from '@opentill/db/lease';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
-
-/*
- * What the signer knows of one wallet, and the states in it. Every decision of this service is a function of these facts.
- *
- * Nonce (wallet_nonce; one row for each that was ever given out, from the first one on without a hole; never deleted):
- *
- *   | state            | means                                        | becomes                                              |
- *   |------------------|----------------------------------------------|------------------------------------------------------|
- *   | RESERVED, free   | given out, then given back                   | RESERVED for the next payout; SIGNED                 |
- *   | RESERVED, order  | an authorised payout will be signed with it  | SIGNED; free when the payout ended or can't be signed|
- *   | SIGNED           | bytes are stored, perhaps sent, not final    | FINAL; TAKEN                                         |
- *   | FINAL            | one of its own transactions is VERIFIED      | SIGNED when a reorganisation takes that back         |
- *   | TAKEN            | something unknown used it: a stranger's, or  | nothing any more                                     |
- *   |                  | ours, signed in commits that were lost       |                                                      |
- *
- * Payout (payout.state): REQUESTED → AUTHORISED → SIGNED; REQUESTED, AUTHORISED → REFUSED (here) or EXPIRED (the tracker).
- * SIGNED is the end of what is decided here: from then on the payout's nonce goes on, and the tracker moves the order.
- *
- * Invariants, each held by one statement of the database and not by the order of things in this process:
- *
- *  1. What is sent was committed before: only bytes read from own_transaction are sent.
- *  2. A payout has at most one nonce that is SIGNED or FINAL (store/save-signed.ts asks, a unique index insists). So however
- *     often it is signed, at most one transaction of it can land.
- *  3. A payout that is SIGNED gets another nonce only when its first is TAKEN and an operator decided that it is to be paid
- *     again (payout_decision; a trigger insists): what took the nonce may have paid it. A nonce becomes TAKEN only by a count
- *     of transactions at a verified block and the proven absence of its own transactions, and it is signed anew only by the
- *     same proof once more, each by two sources, where two are configured never by one alone.
- *  4. REQUESTED or AUTHORISED → SIGNED and → EXPIRED are compare-and-sets on the same row.
- *  5. Payouts are signed with the lowest nonces there are, whoever they were reserved for. So every nonce below a signed one
- *     is signed, and a payout that can't be signed holds up no other. A gap can come about all the same (a nonce whose
- *     payout was taken over by hand); it is filled by the next payout, or by a transaction that moves nothing.
- *  6. Every transaction that writes asserts the wallet's lease first.
- *  7. No answer to a broadcast says that a payment failed. Only receipts say what became of it, and the scanner reads them.
- *  8. A database that knows less than was sent signs nothing: what proves it is a file beside the keystore (nonce-mark.ts),
- *     written before anything is sent with a new nonce, the chain's count, and what waits in the pools of nodes. Released by
- *     an operator, the nonces up to there are used up by transactions that move nothing, and payouts wait for those to be
- *     final: bytes that were forgotten can't land beside them. So are those that the pool of one source alone claims for long.
- *  9. What stands in a row is no authorisation: the policy is asked again when a payout is signed, and a dearer transaction
- *     is signed only in the place of bytes that our own key signed for the same. Of several rows of a nonce none is taken for
- *     landed but by such bytes.
- */
 
 /** A wallet on a chain: what one driver drives, and one lease protects. */
 export interface WalletKey {
@@ -125,75 +84,10 @@ export interface PaidByDecision {
   readonly txHash: TxHash;
 }
 
-/** One transaction ever signed with a nonce. */
-export interface OwnAttempt {
-  readonly txHash: TxHash;
-  readonly contract: TokenContract | null;
-  readonly to: Address;
-  readonly amountBaseUnits: BaseUnits;
-  readonly terms: FeeTerms;
-  readonly signedAt: Date;
-  readonly lastSentAt: Date | null;
-  readonly outcome: SendOutcome | null;
-  /** Whether a block holds it, as far as the scanner has seen. */
-  readonly isMined: boolean;
-  /** Whether it is deep enough to count for good. */
-  readonly isVerified: boolean;
-}
-
-/** What is known of attempts, by their own bytes: undefined where our key signed just that, else what differs. */
-export type Vouches = Map<TxHash, string | undefined>;
-
-/** A nonce that is given out and not final. */
-export interface OpenNonce {
-  readonly nonce: number;
-  readonly state: 'RESERVED' | 'SIGNED';
-  readonly orderPk: string | null;
-  readonly purpose: 'PAYOUT' | 'CANCEL';
-  /** Oldest first; empty while RESERVED. */
-  readonly attempts: readonly OwnAttempt[];
-}
-
 /** A block of the stored chain. */
 export interface KnownBlock {
   readonly height: number;
   readonly hash: BlockHash;
-}
-
-/** What the database knows of a wallet's nonces at one moment. */
-export interface KnownNonces extends Pick<WalletView, 'highestUsed' | 'nextNonce' | 'releasedMark'> {
-  /** Whether a nonce up to `releasedMark` is still free, or its transaction that moves nothing is not final. */
-  readonly isReleasedOpen: boolean;
-}
-
-/** Everything about a wallet at one moment. Read without locks: whatever is written on its strength is checked again. */
-export interface WalletView {
-  /** By the database's clock. */
-  readonly now: Date;
-  /** Where the scanner stands; null before its first commit. */
-  readonly cursor: { readonly seen: KnownBlock; readonly verified: KnownBlock } | null;
-  /** Why nothing new may be authorised or signed; null: it may. */
-  readonly halted: string | null;
-  /** Halted because something unknown may have paid payouts: until that is settled none is refused, and none expires. */
-  readonly isUncertain: boolean;
-  /** Symbols on hold. */
-  readonly heldSymbols: ReadonlySet<string>;
-  /** Oldest first, bounded. */
-  readonly requested: readonly RequestedPayout[];
-  /** The last of a full page of those that something stands in the way of; null when that page was not full. */
-  readonly pageEnd: string | null;
-  /** Oldest first, bounded. */
-  readonly unsigned: readonly UnsignedPayout[];
-  /** Ascending. */
-  readonly nonces: readonly OpenNonce[];
-  /** One more than the highest nonce ever given out; null before the first. */
-  readonly nextNonce: number | null;
-  /** The highest nonce that is known to be used or that bytes are stored for; null when there is none. */
-  readonly highestUsed: number | null;
-  /** Up to here something unknown may have been sent, and an operator released the halt that said so; null: nowhere. */
-  readonly releasedMark: number | null;
-  /** Not carried out yet, bounded. */
-  readonly paidBy: readonly PaidByDecision[];
 }
 
 /** Why a payout is not signed yet, for operators (payout.obstacle). None is final: it is tried again until it expires. */
@@ -246,12 +140,126 @@ export interface BalanceAlarms {
   readonly aboveFloat: ReadonlyMap<string, bigint>;
 }
 
-/** Whether a block holds one of the nonce's transactions, as far as the scanner has seen. */
-export function isMined(nonce: OpenNonce): boolean {
-  return nonce.attempts.some((attempt) => attempt.isMined);
+/** How much may still be signed, or was signed lately, of a symbol for a merchant, by the database's clock; each attempt counts. */
+export interface SpentRow {
+  /** See PayoutFacts. */
+  readonly countsAs: string;
+  readonly merchantId: string;
+  readonly lastHour: bigint;
+  readonly lastDay: bigint;
+  /** What waits for approval, not in the other two. */
+  readonly waiting: bigint;
 }
 
-/** Nonces whose transactions are on their way: signed, in no block. Ascending. */
-export function inFlight(nonces: readonly OpenNonce[]): readonly OpenNonce[] {
-  return nonces.filter((nonce) => nonce.state === 'SIGNED' && !isMined(nonce));
+/** What is to be written of payouts that are REQUESTED. */
+export interface Authorisations {
+  /** In the order in which they get nonces. */
+  readonly authorised: readonly string[];
+  /** Their clocks stand from now on. */
+  readonly needApproval: readonly string[];
+  /** Those that were waiting for approval and still are, after something was handed in. */
+  readonly judgedAgain: readonly string[];
+  /** Those that waited for approval and need none any more, and still wait: they are looked at as what something else hinders. */
+  readonly heldBack: readonly string[];
+  readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
+  readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
+}
+
+/** SAVED: all of them. GONE: none, because these payouts may not be signed any more. STALE: none, look again. */
+export type SaveOutcome =
+  | { readonly kind: 'SAVED' }
+  | { readonly kind: 'GONE'; readonly orderPks: readonly string[] }
+  | { readonly kind: 'STALE' };
+
+/** The payouts of a wallet at one moment, and what stops them. */
+export interface PayoutsView {
+  /** By the database's clock. */
+  readonly now: Date;
+  /** Why nothing new may be authorised or signed; null: it may. */
+  readonly halted: string | null;
+  /** Halted because something unknown may have paid payouts: until that is settled none is refused, and none expires. */
+  readonly isUncertain: boolean;
+  /** Symbols on hold. */
+  readonly heldSymbols: ReadonlySet<string>;
+  /** Oldest first, bounded. */
+  readonly requested: readonly RequestedPayout[];
+  /** The last of a full page of those that something stands in the way of; null when that page was not full. */
+  readonly pageEnd: string | null;
+  /** Oldest first, bounded. */
+  readonly unsigned: readonly UnsignedPayout[];
+  /** Not carried out yet, bounded. */
+  readonly paidBy: readonly PaidByDecision[];
+}
+
+export interface LookOptions {
+  /** Most payouts that are looked at. */
+  readonly requested: number;
+  readonly unsigned: number;
+  /** Of the requested ones that something stands in the way of only those behind this one. */
+  readonly after?: string | undefined;
+  /** Also those that wait for approval and that nothing was said to. */
+  readonly everyWaiting: boolean;
+  /** Whose approvals are read, and nobody else's. */
+  readonly approvers: readonly string[];
+  /** Those that have been waiting for approval for so long are looked at as well. */
+  readonly approvalWaitMs: number;
+}
+
+/** What became of a decision. DONE: carried out. LATER: not yet, it stays open. Otherwise it can't be, and `why`. */
+export type Adoption =
+  { readonly kind: 'DONE' | 'LATER' } | { readonly kind: 'NOT_POSSIBLE'; readonly why: string };
+
+export interface BalanceRow {
+  readonly symbol: string;
+  readonly contract: TokenContract | null;
+  readonly amount: bigint;
+}
+
+/** What is to become of the payouts that wait to be authorised. A payout is in one of the lists, or nothing of it changes. */
+export interface AuthorisationDecisions {
+  /** Oldest first. */
+  readonly authorised: readonly string[];
+  readonly needApproval: readonly string[];
+  /** Those that were waiting for approval and still are, after something was handed in. */
+  readonly judgedAgain: readonly string[];
+  /** Those that waited for approval and need none any more, but something else keeps them: they keep their place in the day. */
+  readonly heldBack: readonly string[];
+  readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
+  readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
+  /** How many wait for nothing but their turn. Nothing is noted of them. */
+  readonly waitForTurn: number;
+}
+
+/** A payout that is not signed now, and why. */
+export interface Hindered {
+  readonly payout: UnsignedPayout;
+  readonly obstacle: Obstacle;
+}
+
+/** What a fee is held against. */
+export interface FeePayer extends Pick<PayoutFacts, 'contract' | 'decimals' | 'amountBaseUnits'> {
+  readonly movement: Pick<Movement, 'kind' | 'plannedCostBaseUnits' | 'paidBesidesBaseUnits'> | null;
+}
+
+/** CHAIN_AHEAD: forgotten transactions may have paid, so that the payouts must not expire. */
+export type ChainObstacle = Extract<Obstacle, 'CHAIN_HALTED' | 'CHAIN_AHEAD'>;
+
+/**
+ * What the stores of all wallets have. Each method that takes a lease is one transaction that asserts it first: LEASE_LOST when
+ * another process holds it, and nothing is written.
+ */
+export interface WalletStore {
+  /** What counts against limits of an hour and of a day. */
+  spent(): Promise<readonly SpentRow[]>;
+  /** Notes why payouts are not signed yet, and frees nonces that they hold. */
+  saveObstacles(lease: Lease, obstacles: Authorisations['obstacles']): Promise<void>;
+  /** Stored bytes. What is sent comes from here and from nowhere else. */
+  readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
+  /** Notes why a decision can't be carried out. */
+  dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
+  saveBalances(
+    lease: Lease,
+    block: { readonly height: number; readonly hash: string },
+    rows: readonly BalanceRow[],
+  ): Promise<void>;
 }

@@ -1,6 +1,8 @@
+import type { Chain } from '@opentill/domain/chains';
+import type { JudgedPayout, Obstacle, PayoutFacts } from '../payouts/payout-facts.ts';
 import { checkMovement } from './check-movement.ts';
 import { configuredContract, type CheckedIntent, type IntentRules } from './intent-rules.ts';
-import type { JudgedPayout, PayoutFacts } from '../payouts/payout-facts.ts';
+import type { AuthorisationRules, PolicyVerdict, Spent } from './policy-port.ts';
 
 export const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
 /** The order names a wallet that is no hot wallet of this keystore, such as a deposit address. */
@@ -46,4 +48,18 @@ export function checkRequest(payout: JudgedPayout, rules: IntentRules): CheckedI
   if (checked.kind === 'INTENT' && payout.mayBePaid) return { kind: 'OBSTACLE', obstacle: 'MAYBE_PAID' };
   if (checked.kind === 'INTENT' && !payout.isReserved) return { kind: 'OBSTACLE', obstacle: 'NOT_RESERVED' };
   return checked;
+}
+
+/** What the policy says of a payout; or what keeps it from being asked, or is for ever wrong with it. */
+export function judge(
+  payout: JudgedPayout,
+  spent: Spent,
+  rules: AuthorisationRules,
+  now: Date,
+  waitingSince: Date | null = null,
+): PolicyVerdict | { readonly kind: 'OBSTACLE'; readonly obstacle: Obstacle } {
+  const checked = checkRequest(payout, rules);
+  if (checked.kind !== 'INTENT') return checked;
+  const chain: Chain = rules.network.chain;
+  return rules.policy.judge({ chain, payout, intent: checked.intent, spent, waitingSince, now });
 }

@@ -44,3 +44,6 @@ export function compareClocks(
 function seconds(ms: number): string {
   return `${Math.round(ms / 1_000)} s`;
 }
+
+/** Reads the clocks that a pass relies on. @returns which of them differ too much, in words; undefined: none */
+export type ReadClocks = () => Promise<string | undefined>;

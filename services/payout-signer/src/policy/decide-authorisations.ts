@@ -1,29 +1,13 @@
-import type { Chain } from '@opentill/domain/chains';
-import { checkRequest } from './check-intent.ts';
-import type { IntentRules } from './intent-rules.ts';
-import type { SpentRow } from '../nonce/store/payout-store.ts';
-import type { PolicyJudge, PolicyVerdict, Spent } from './policy-port.ts';
+import type {
+  AuthorisationDecisions,
+  Obstacle,
+  PayoutsView,
+  RequestedPayout,
+  SpentRow,
+} from '../payouts/payout-facts.ts';
+import { judge } from './check-intent.ts';
+import type { AuthorisationRules } from './policy-port.ts';
 import { createSpending } from './spending.ts';
-import type { JudgedPayout, Obstacle, RequestedPayout, WalletView } from '../payouts/payout-facts.ts';
-
-export interface AuthorisationRules extends IntentRules {
-  readonly policy: PolicyJudge;
-}
-
-/** What is to become of the payouts that wait to be authorised. A payout is in one of the lists, or nothing of it changes. */
-export interface AuthorisationDecisions {
-  /** Oldest first. */
-  readonly authorised: readonly string[];
-  readonly needApproval: readonly string[];
-  /** Those that were waiting for approval and still are, after something was handed in. */
-  readonly judgedAgain: readonly string[];
-  /** Those that waited for approval and need none any more, but something else keeps them: they keep their place in the day. */
-  readonly heldBack: readonly string[];
-  readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
-  readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
-  /** How many wait for nothing but their turn. Nothing is noted of them. */
-  readonly waitForTurn: number;
-}
 
 /**
  * Decides about the payouts that wait to be authorised, oldest first, each counted for the next; also what only waits for
@@ -35,7 +19,7 @@ export interface AuthorisationDecisions {
  * @param pausedBy what stops all of the wallet besides a halt
  */
 export function decideAuthorisations(
-  view: Pick<WalletView, 'requested' | 'halted' | 'isUncertain' | 'heldSymbols' | 'now'>,
+  view: Pick<PayoutsView, 'requested' | 'halted' | 'isUncertain' | 'heldSymbols' | 'now'>,
   spentRows: readonly SpentRow[],
   rules: AuthorisationRules,
   { slots, pausedBy }: { readonly slots: number; readonly pausedBy: Obstacle | undefined },
@@ -122,24 +106,10 @@ function isNews(payout: RequestedPayout | undefined, obstacle: Obstacle, now: Da
   return obstacle === 'CHAIN_AHEAD' && Math.abs(now.getTime() - saidMs) >= AHEAD_SAID_AGAIN_MS;
 }
 
-/** What the policy says of a payout; or what keeps it from being asked, or is for ever wrong with it. */
-export function judge(
-  payout: JudgedPayout,
-  spent: Spent,
-  rules: AuthorisationRules,
-  now: Date,
-  waitingSince: Date | null = null,
-): PolicyVerdict | { readonly kind: 'OBSTACLE'; readonly obstacle: Obstacle } {
-  const checked = checkRequest(payout, rules);
-  if (checked.kind !== 'INTENT') return checked;
-  const chain: Chain = rules.network.chain;
-  return rules.policy.judge({ chain, payout, intent: checked.intent, spent, waitingSince, now });
-}
-
-function heldBy(view: Pick<WalletView, 'heldSymbols'>, symbol: string): Obstacle | undefined {
+function heldBy(view: Pick<PayoutsView, 'heldSymbols'>, symbol: string): Obstacle | undefined {
   return view.heldSymbols.has(symbol) ? 'ASSET_HELD' : undefined;
 }
 
-function of(view: Pick<WalletView, 'requested'>, orderPk: string): RequestedPayout | undefined {
+function of(view: Pick<PayoutsView, 'requested'>, orderPk: string): RequestedPayout | undefined {
   return view.requested.find((payout) => payout.orderPk === orderPk);
 }

@@ -1,15 +1,10 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { costInAsset } from '@opentill/domain/plan-sweeps';
 import { withFeeMargin } from '@opentill/domain/fee-margin';
+import { costInAsset } from '@opentill/domain/plan-sweeps';
 import type { SweepPolicy } from '@opentill/wallet/policy/policy';
-import type { Movement, PayoutFacts } from '../payouts/payout-facts.ts';
+import type { FeePayer } from '../payouts/payout-facts.ts';
 
 const BPS = 10_000n;
-
-/** What a fee is held against. */
-export interface FeePayer extends Pick<PayoutFacts, 'contract' | 'decimals' | 'amountBaseUnits'> {
-  readonly movement: Pick<Movement, 'kind' | 'plannedCostBaseUnits' | 'paidBesidesBaseUnits'> | null;
-}
 
 /** What a transaction would pay at most. */
 export interface OfferedFee {

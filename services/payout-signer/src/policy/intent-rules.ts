@@ -3,13 +3,12 @@ import { contractIn } from '@opentill/chain/parse-contract';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
-import type { PolicyJudge } from './policy-port.ts';
-import type { Obstacle, PayoutFacts } from '../payouts/payout-facts.ts';
+import type { Chain } from '@opentill/domain/chains';
 
 /** What an order asks for, as this process's own configuration understands it. */
 export type CheckedIntent =
   | { readonly kind: 'INTENT'; readonly intent: PaymentIntent }
-  | { readonly kind: 'OBSTACLE'; readonly obstacle: Obstacle }
+  | { readonly kind: 'OBSTACLE'; readonly obstacle: 'CONFIG_MISMATCH' | 'MAYBE_PAID' | 'NOT_RESERVED' }
   /** It can never be right. `reason` is what the merchant is told. */
   | { readonly kind: 'REFUSED'; readonly reason: string };
 
@@ -21,7 +20,7 @@ export interface IntentRules {
   readonly ownWallets: readonly Address[];
   /** Whether this is deposit address `index` of the network's family, by this process's own derivation. */
   readonly isDepositAddress: (address: Address, index: number) => boolean;
-  readonly policy: Pick<PolicyJudge, 'coldAddressOf'>;
+  readonly policy: { coldAddressOf(chain: Chain): Address | undefined };
 }
 
 /**
@@ -29,7 +28,11 @@ export interface IntentRules {
  * or contract are not what the network file says: the row is not believed.
  */
 export function configuredContract(
-  { symbol, decimals, contract }: Pick<PayoutFacts, 'symbol' | 'decimals' | 'contract'>,
+  {
+    symbol,
+    decimals,
+    contract,
+  }: { readonly symbol: string; readonly decimals: number; readonly contract: string | null },
   { network, codec }: Pick<IntentRules, 'network' | 'codec'>,
 ): TokenContract | null | undefined {
   const token = findToken(network, symbol);

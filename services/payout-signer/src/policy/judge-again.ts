@@ -1,13 +1,7 @@
-import { judge, type AuthorisationRules } from './decide-authorisations.ts';
-import type { SpentRow } from '../nonce/store/payout-store.ts';
+import type { Hindered, Obstacle, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
+import { judge } from './check-intent.ts';
+import type { AuthorisationRules } from './policy-port.ts';
 import { createSpending } from './spending.ts';
-import type { Obstacle, UnsignedPayout } from '../payouts/payout-facts.ts';
-
-/** A payout that is not signed now, and why. */
-export interface Hindered {
-  readonly payout: UnsignedPayout;
-  readonly obstacle: Obstacle;
-}
 
 /** What is known at the moment of signing. */
 interface Moment {

@@ -4,6 +4,8 @@ import type { Chain } from '@opentill/domain/chains';
 import type { ChainPolicy, SweepPolicy } from '@opentill/wallet/policy/policy';
 import type { JudgedPayout } from '../payouts/payout-facts.ts';
 
+import type { IntentRules } from './intent-rules.ts';
+
 /**
  * What is authorised, or was signed lately, of one symbol on the chain, base units; of everybody, and of the payout's merchant.
  * Where payouts are let in, the days count what waits for approval as well.
@@ -49,4 +51,8 @@ export interface PolicyJudge {
   readonly maxAttemptsWithoutDecision: number;
   /** How much of a symbol a hot wallet should hold at most, base units; undefined where the policy says nothing. */
   floatOf(chain: Chain, symbol: string): bigint | undefined;
+}
+
+export interface AuthorisationRules extends IntentRules {
+  readonly policy: PolicyJudge;
 }

@@ -1,6 +1,5 @@
-import type { SpentRow } from '../nonce/store/payout-store.ts';
+import type { JudgedPayout, SpentRow } from '../payouts/payout-facts.ts';
 import type { Spent } from './policy-port.ts';
-import type { JudgedPayout } from '../payouts/payout-facts.ts';
 
 type Whose = Pick<JudgedPayout, 'countsAs' | 'merchantId'>;
 

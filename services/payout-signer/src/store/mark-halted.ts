@@ -1,14 +1,11 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
-import type { Obstacle, WalletKey } from '../payouts/payout-facts.ts';
-import { noteObstacles } from './save-authorised.ts';
+import type { ChainObstacle, Obstacle, WalletKey } from '../payouts/payout-facts.ts';
 import { refuseUnpayable } from './mark-unpayable.ts';
+import { noteObstacles } from './save-authorised.ts';
 import { freeNoncesOf } from './save-findings.ts';
 import type { EventDeps } from './save-sent.ts';
-
-/** CHAIN_AHEAD: forgotten transactions may have paid, so that the payouts must not expire. */
-export type ChainObstacle = Extract<Obstacle, 'CHAIN_HALTED' | 'CHAIN_AHEAD'>;
 
 const MARKED_AT_ONCE = 500;
 /** They need an operator's decision, or keep a payout that may have been paid from expiring. */

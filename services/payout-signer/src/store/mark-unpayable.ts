@@ -5,7 +5,7 @@ import type { Obstacle, WalletKey } from '../payouts/payout-facts.ts';
 import { freeNoncesOf } from './save-findings.ts';
 import { noteObstacles } from './save-authorised.ts';
 import { tellOfPayouts, type EventDeps } from './save-sent.ts';
-import { refuseVetoed } from '../nonce/store/take-in.ts';
+import { refuseVetoed } from './refuse-vetoed.ts';
 
 const MARKED_AT_ONCE = 500;
 const OBSTACLE: Obstacle = 'PAYOUTS_NOT_CONFIGURED';

@@ -3,10 +3,10 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import { baseUnits } from '@opentill/domain/money';
-import type { FeePayer } from '../policy/fees-within.ts';
-import type { LookOptions } from '../nonce/store/payout-store.ts';
 import type {
+  FeePayer,
   JudgedPayout,
+  LookOptions,
   PaidByDecision,
   PayoutFacts,
   RequestedPayout,

@@ -1,10 +1,8 @@
 import { sql } from 'kysely';
 import type { Tx } from '@opentill/db/database';
-import type { Authorisations } from '../nonce/store/payout-store.ts';
-import { noncesToReserve } from '../nonce/plan-nonces.ts';
-import type { Obstacle, WalletKey } from '../payouts/payout-facts.ts';
-import { closeStaleDecisions } from '../nonce/store/adopt.ts';
-import { lockPayouts, ofWallet } from './rows.ts';
+import type { Authorisations, Obstacle, WalletKey } from '../payouts/payout-facts.ts';
+import { closeStaleDecisions } from './close-decisions.ts';
+import { lockPayouts } from './rows.ts';
 
 /** Obstacles that operators alone remove: while one of them stands the payout's clock may stand. */
 const WAITING: readonly Obstacle[] = ['NEEDS_APPROVAL', 'MAYBE_PAID'];
@@ -14,19 +12,6 @@ export interface SavedDecisions {
   /** In the order asked for. */
   readonly authorised: readonly string[];
   readonly refused: readonly string[];
-}
-
-/** Writes the decisions about payouts that are REQUESTED, with a nonce for each that is authorised. */
-export async function saveAuthorisations(
-  tx: Tx,
-  key: WalletKey,
-  fencingToken: number,
-  decisions: Authorisations,
-  firstNonce: number,
-): Promise<SavedDecisions> {
-  const saved = await saveDecisions(tx, key, fencingToken, decisions);
-  await reserveNonces(tx, key, saved.authorised, firstNonce);
-  return saved;
 }
 
 /** The same where there are no nonces. Payouts that are not REQUESTED any more are passed over. */
@@ -172,26 +157,4 @@ async function moveToAuthorised(
     returning p.order_pk`.execute(tx);
   const moved = new Set(rows.map((row) => row.order_pk));
   return orderPks.filter((orderPk) => moved.has(orderPk));
-}
-
-async function reserveNonces(
-  tx: Tx,
-  key: WalletKey,
-  orderPks: readonly string[],
-  firstNonce: number,
-): Promise<void> {
-  if (orderPks.length === 0) return;
-  const { rows } = await sql<{ free: number[]; highest: number | null }>`
-    select array(select n.nonce::int4 from wallet_nonce n where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk is null
-        order by n.nonce limit ${orderPks.length}) as free,
-      (select max(n.nonce) from wallet_nonce n where ${ofWallet(key)}) as highest`.execute(tx);
-  const { free = [], highest = null } = rows[0] ?? {};
-  const next = highest === null ? firstNonce : highest + 1;
-  const nonces = noncesToReserve(free, next, orderPks.length);
-  await sql`
-    insert into wallet_nonce as n (chain, wallet, nonce, state, order_pk)
-    select ${key.chain}, ${key.wallet}, r.nonce, 'RESERVED', r.order_pk
-    from unnest(${nonces}::int8[], ${orderPks}::uuid[]) as r (nonce, order_pk)
-    on conflict (chain, wallet, nonce) do update set order_pk = excluded.order_pk, updated_at = now()
-      where n.state = 'RESERVED' and n.order_pk is null`.execute(tx);
 }

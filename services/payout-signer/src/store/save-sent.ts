@@ -1,12 +1,9 @@
 import { sql } from 'kysely';
+import type { TxHash } from '@opentill/chain/transfer';
 import { PAYOUTS_PER_EVENT } from '@opentill/contracts/event-catalog';
-import type { Address } from '@opentill/chain/address-codec';
-import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Db, Tx } from '@opentill/db/database';
 import { appendToOutbox, newEvent } from '@opentill/db/outbox';
 import { familyOf } from '@opentill/domain/chains';
-import { baseUnits } from '@opentill/domain/money';
-import type { KnownTransaction } from '../nonce/store/payout-store.ts';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 import { lockPayouts } from './rows.ts';
 
@@ -71,33 +68,4 @@ export async function readRaw(
     select tx_hash, raw from own_transaction
     where chain = ${chain} and wallet = ${wallet} and tx_hash = any(${txHashes}::text[])`.execute(db);
   return new Map(rows.map((row) => [row.tx_hash as TxHash, row.raw]));
-}
-
-interface KnownRow {
-  readonly tx_hash: TxHash;
-  readonly nonce: number;
-  readonly order_pk: string;
-  readonly contract_address: TokenContract | null;
-  readonly to_address: Address;
-  readonly amount: bigint;
-}
-
-/** Every transaction ever signed for these payouts, or adopted for them. */
-export async function readTransactionsOf(
-  db: Db,
-  { chain, wallet }: WalletKey,
-  orderPks: readonly string[],
-): Promise<readonly KnownTransaction[]> {
-  const { rows } = await sql<KnownRow>`
-    select tx_hash, nonce, order_pk, contract_address, to_address, amount from own_transaction
-    where order_pk = any(${orderPks}::uuid[]) and chain = ${chain} and wallet = ${wallet}`.execute(db);
-  return rows.map((row) => ({
-    orderPk: row.order_pk,
-    nonce: row.nonce,
-    txHash: row.tx_hash,
-    from: wallet,
-    contract: row.contract_address,
-    to: row.to_address,
-    amountBaseUnits: baseUnits(row.amount),
-  }));
 }

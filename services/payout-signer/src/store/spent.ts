@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
-import type { SpentRow } from '../nonce/store/payout-store.ts';
-import type { WalletKey } from '../payouts/payout-facts.ts';
+import type { SpentRow, WalletKey } from '../payouts/payout-facts.ts';
 import { COUNTS_AS } from './rows.ts';
 
 /**

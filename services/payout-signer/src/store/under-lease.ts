@@ -1,7 +1,6 @@
 import type { Db, Tx } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
-import type { SaveOutcome } from '../nonce/store/payout-store.ts';
-import { NotSaved } from '../nonce/store/save-signed.ts';
+import type { SaveOutcome } from '../payouts/payout-facts.ts';
 
 /** Runs transactions that another holder of the lease can't have overtaken. */
 export type UnderLease = <T>(lease: Lease, write: (tx: Tx, token: number) => Promise<T>) => Promise<T>;
@@ -22,5 +21,16 @@ export async function outcomeOf(write: Promise<void>): Promise<SaveOutcome> {
   } catch (error) {
     if (error instanceof NotSaved) return error.outcome;
     throw error;
+  }
+}
+
+/** Thrown to roll back: what was planned is not how things stand. */
+export class NotSaved extends Error {
+  override readonly name = 'NotSaved';
+  readonly outcome: Exclude<SaveOutcome, { kind: 'SAVED' }>;
+
+  constructor(outcome: Exclude<SaveOutcome, { kind: 'SAVED' }>) {
+    super(outcome.kind);
+    this.outcome = outcome;
   }
 }

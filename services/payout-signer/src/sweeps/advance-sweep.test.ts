@@ -4,10 +4,8 @@ import type { Lease } from '@opentill/db/lease';
 import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
 import { baseUnits } from '@opentill/domain/money';
 import { advanceSweep } from './advance-sweep.ts';
-import type { SweepMove } from './next-step.ts';
-import type { OpenStep } from './open-step.ts';
-import type { CostObstacle } from './sweep-chain.ts';
-import type { NewMovement, OpenSweep } from './store/sweep-facts.ts';
+import type { CostObstacle, NewMovement, OpenSweep, SweepMove } from './store/sweep-facts.ts';
+import type { OpenStep } from './planner-deps.ts';
 
 /*
  * What has begun and can't go on gives its place up: whatever brought its fee, and without anything being paid for what does not move.

@@ -4,11 +4,11 @@ import { missingUnits, stakeFor, topUpBesideWork, withTopUpMargin } from '@opent
 import { buyEnergy } from './buy-energy.ts';
 import { feeAtAddress, type FeeAtAddress } from './fee-at-address.ts';
 import { findAsset, nativeOf } from './known-assets.ts';
-import { ending, endOf, lentOf, nextStep, NO_ENERGY, type SweepStep } from './next-step.ts';
-import type { OpenStep } from './open-step.ts';
+import { ending, endOf, lentOf, nextStep, type SweepStep } from './next-step.ts';
+import { NO_ENERGY, type NewMovement, type OpenSweep } from './store/sweep-facts.ts';
+import type { OpenStep } from './planner-deps.ts';
 import { termsOf } from './price-energy.ts';
 import { standsStill, type SweepObstacle } from './stands-still.ts';
-import type { NewMovement, OpenSweep } from './store/sweep-facts.ts';
 import { isSponsoredSweep } from './waits-for-wallet.ts';
 
 /** What is lent or bought is used at once: one that could not be sent meanwhile is planned anew. */
@@ -49,7 +49,7 @@ async function take(at: OpenStep, step: SweepStep): Promise<boolean> {
       if (fee !== undefined && fee.burntBaseUnits <= fee.coinBaseUnits && !isDearer(sweep, fee))
         return sendAll(at, ENERGY_SWEEP_SECONDS);
       if (books.now.getTime() - step.workSince.getTime() < deps.energyWaitMs) return false;
-      deps.observe.stepped(deps.network.chain, sweep.sweepId, NO_ENERGY);
+      deps.observe.stepped(deps.network.chain, sweep.sweepId, NO_ENERGY, 'warn');
       return take(at, ending(sweep.moves, 'ABANDONED', NO_ENERGY));
     }
     case 'BEGIN':

@@ -1,8 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { UnsweptAsset } from '@opentill/domain/plan-sweeps';
-import type { CostObstacle } from './sweep-chain.ts';
-import type { LyingAsset } from './store/sweep-facts.ts';
+import type { CostObstacle, LyingAsset } from './store/sweep-facts.ts';
 
 /** An asset, and what the database says of it. */
 export type Lying = readonly [UnsweptAsset, LyingAsset];

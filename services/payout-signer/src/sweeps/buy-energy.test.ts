@@ -5,7 +5,7 @@ import { baseUnits } from '@opentill/domain/money';
 import type { EnergySeller, OrderOutcome } from '../energy/energy-seller.ts';
 import { advanceSweep } from './advance-sweep.ts';
 import { buyEnergy } from './buy-energy.ts';
-import type { OpenStep } from './open-step.ts';
+import type { OpenStep } from './planner-deps.ts';
 import type { OpenSweep } from './store/sweep-facts.ts';
 
 /*

@@ -1,10 +1,10 @@
 import { withFeeMargin } from '@opentill/domain/fee-margin';
 import { burntBy, missingUnits } from '@opentill/domain/ways-to-sweep';
-import type { OpenStep } from './open-step.ts';
+import type { OpenStep } from './planner-deps.ts';
 import { feeAtAddress, type WorkAtAddress } from './fee-at-address.ts';
-import { ending, ENERGY_DEARER, nextStep, type SweepStep } from './next-step.ts';
+import { ending, nextStep, type SweepStep } from './next-step.ts';
+import { ENERGY_DEARER, type OpenSweep } from './store/sweep-facts.ts';
 import type { SweepObstacle } from './stands-still.ts';
-import type { OpenSweep } from './store/sweep-facts.ts';
 
 /**
  * Buys the energy that a sweep lacks, once. That it is bought, and for how much at most, is committed before the seller is asked, and

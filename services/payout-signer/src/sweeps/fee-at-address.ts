@@ -1,9 +1,10 @@
 import { burntBy, type SweepMeans, type SweepNeed, type SweepPrices } from '@opentill/domain/ways-to-sweep';
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { EnergyMarket } from '@opentill/chain/energy-accounts';
 import { findAsset } from './known-assets.ts';
-import type { PlannerDeps } from './planner-deps.ts';
-import type { CostObstacle } from './sweep-chain.ts';
-import type { OpenSweep } from './store/sweep-facts.ts';
+import type { SweepChain } from './sweep-chain.ts';
+import type { CostObstacle, OpenSweep } from './store/sweep-facts.ts';
 
 /** What the transaction of a sweep would take of its address now, and what is there. Native coin in base units. */
 export interface FeeAtAddress {
@@ -21,9 +22,17 @@ export interface WorkAtAddress {
   readonly market: EnergyMarket;
 }
 
+interface FeeDeps {
+  readonly network: NetworkConfig;
+  readonly codec: AddressCodec;
+  /** The hot wallet. */
+  readonly wallet: Address;
+  readonly chain: SweepChain;
+}
+
 /** What stands in the way of the transaction, where something does; undefined while nobody knows. */
 export async function feeAtAddress(
-  { chain, network, codec, wallet }: Pick<PlannerDeps, 'chain' | 'network' | 'codec' | 'wallet'>,
+  { chain, network, codec, wallet }: FeeDeps,
   { symbol, address, destination, amountBaseUnits }: OpenSweep,
   signal: AbortSignal,
 ): Promise<FeeAtAddress | CostObstacle | undefined> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
-import { nextStep as nextStepOf, type SweepMove } from './next-step.ts';
+import { nextStep as nextStepOf } from './next-step.ts';
+import type { SweepMove } from './store/sweep-facts.ts';
 import { waitsForWallet } from './waits-for-wallet.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');

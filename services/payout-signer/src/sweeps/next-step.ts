@@ -1,19 +1,5 @@
-import type { PayoutMoney } from '@opentill/db/payout-tables';
 import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
-
-/** A movement of a sweep, oldest first. */
-export interface SweepMove {
-  readonly kind: MovementKind;
-  readonly money: PayoutMoney;
-  readonly amountBaseUnits: bigint;
-  /** Whether it has not ended, and nobody has signed it: nothing of it is on its way. */
-  readonly isUnsigned: boolean;
-  /** Whether it ended without anything having moved, and nothing of it can move any more. */
-  readonly hasEndedUnpaid: boolean;
-  readonly endedAt: Date | null;
-  /** When this process wrote of it last: when it was signed, once it was. */
-  readonly changedAt: Date;
-}
+import { NO_ENERGY, type SweepMove } from './store/sweep-facts.ts';
 
 /** What is known of a sweep by which its next step is decided. */
 export interface SweepSoFar {
@@ -125,13 +111,6 @@ export function endOf(moves: readonly SweepMove[], reason: string | null): Sweep
     ? { kind: 'END', state: 'FAILED', reason: givenUp('SWEEP', moves) }
     : { kind: 'END', state: 'ABANDONED', reason: reason ?? NO_ENERGY };
 }
-
-/** Energy did not come, or not for long enough. Whoever plans the address anew pays for it in coin for a while. */
-export const NO_ENERGY = 'energy was not there';
-/** A seller took an order back. As above. */
-export const SELLER_REFUSED = 'the seller of energy refused';
-/** A seller asks for more than when the sweep was planned, or sells nothing any more. As above: he may do so each time. */
-export const ENERGY_DEARER = 'energy got dearer';
 
 function stepOf(
   kind: MovementKind,

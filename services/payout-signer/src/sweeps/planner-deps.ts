@@ -1,11 +1,12 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { SweepPlan } from '@opentill/domain/plan-sweeps';
-import type { OrderOutcome } from '../energy/energy-seller.ts';
+import type { Lease } from '@opentill/db/lease';
+import type { Observe } from '../observe/observe.ts';
+import type { ReadClocks } from '../policy/compare-clocks.ts';
 import type { SweepBounds } from '../policy/policy-port.ts';
-import type { ReadClocks } from '../wallet/watch-clocks.ts';
-import type { SweepChain } from './sweep-chain.ts';
+import type { OpenSweep, SweepBooks } from './store/sweep-facts.ts';
 import type { SweepStore } from './store/sweep-store.ts';
+import type { SweepChain } from './sweep-chain.ts';
 
 /** What the planner of one chain works with. */
 export interface PlannerDeps {
@@ -35,11 +36,15 @@ export interface BeginningDeps extends PlannerDeps {
   readonly policy: SweepBounds;
 }
 
-export interface PlannerObserve {
-  /** What a round made of what lies there. */
-  planned(chain: string, plan: SweepPlan): void;
-  /** A sweep's next movement, or its end. */
-  stepped(chain: string, sweepId: string, what: string): void;
-  /** A seller of energy was asked for some. */
-  ordered(chain: string, sweepId: string, seller: string, priceSun: bigint, outcome: OrderOutcome): void;
+export type PlannerObserve = Pick<Observe, 'planned' | 'stepped' | 'ordered'>;
+
+/** One open sweep in a round. */
+export interface OpenStep {
+  readonly deps: PlannerDeps;
+  readonly lease: Lease;
+  readonly sweep: OpenSweep;
+  readonly books: SweepBooks;
+  readonly signal: AbortSignal;
+  /** It has ended: so much of the day's budget is not to come any more. */
+  readonly onEnded: (stillToCome: bigint) => void;
 }

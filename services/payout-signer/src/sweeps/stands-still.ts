@@ -1,5 +1,4 @@
-import type { CostObstacle } from './sweep-chain.ts';
-import type { OpenSweep } from './store/sweep-facts.ts';
+import type { CostObstacle, OpenSweep } from './store/sweep-facts.ts';
 
 /** What keeps a sweep that has begun from going on, and is gone when somebody else does something, or prices fall. */
 export type SweepObstacle = CostObstacle | 'ASSET_HELD' | 'WALLET_HALTED' | 'BUDGET' | 'UNKNOWN';

@@ -1,32 +1,61 @@
-import { keepLease } from '@opentill/db/lease';
-import type { Loop } from '@opentill/runtime/loop';
+import type { Address } from '@opentill/chain/address-codec';
+import type { DepositSigner } from '@opentill/chain/signer-backend';
+import type { Db } from '@opentill/db/database';
+import { keepLease, type LeaseKeeper } from '@opentill/db/lease';
+import type { Chain } from '@opentill/domain/chains';
+import type { Clock } from '@opentill/runtime/clock';
+import type { NewId } from '@opentill/runtime/ids';
+import type { Logger } from '@opentill/runtime/logger';
+import { startLoop, type Loop } from '@opentill/runtime/loop';
+import type { EnergySeller } from '../energy/energy-seller.ts';
 import type { Observe } from '../observe/observe.ts';
-import type { PayingNetwork, SignerDeps, SignerTiming } from '../signer-deps.ts';
-import { startPlanner } from './start-planner.ts';
-import { sweepChainOfNonces, sweepChainOfTimes } from './sweep-chain.ts';
-import { createSweepStore } from './store/sweep-store.ts';
+import type { PayingNetwork } from '../payouts/paying-network.ts';
+import type { PolicyJudge } from '../policy/policy-port.ts';
+import { startLeaseLoop } from '../wallet/lease-loop.ts';
 import { createClockReader } from '../wallet/watch-clocks.ts';
+import { planRound } from './plan-round.ts';
+import type { PlannerDeps } from './planner-deps.ts';
+import { createSweepStore } from './store/create-store.ts';
+import { sweepChainOfNonces, sweepChainOfTimes } from './sweep-chain.ts';
+import type { RoundMemory } from './turn-round.ts';
+
+export interface PlannersDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly logger: Logger;
+  readonly networks: readonly PayingNetwork[];
+  /** Hot wallets of all networks. */
+  readonly wallets: readonly Address[];
+  readonly keys: Pick<DepositSigner, 'admitDeposit'>;
+  readonly policy: Pick<PolicyJudge, 'sweepsOf'>;
+  readonly sellers?: ReadonlyMap<Chain, EnergySeller>;
+  readonly instanceId: string;
+  readonly observe: Observe;
+  readonly timing: PlanTiming;
+  /** Receives a call when movements have begun. */
+  readonly onMovement: () => void;
+}
+
+export interface PlanTiming {
+  /** Pause between rounds of planning sweeps. */
+  readonly planEveryMs: number;
+  /** So long lent or bought energy is waited for at a deposit address. */
+  readonly energyWaitMs: number;
+  readonly leaseTtlMs: number;
+}
 
 /** Where nothing begins there is mostly nothing to be ended. */
 const ENDING_TIMES = 6;
 
-/** A planner for each chain, which begins sweeps where the policy has deposit addresses emptied; `onMovement` is told of chains where something began. */
-export function startPlanners(
-  deps: SignerDeps,
-  timing: SignerTiming,
-  observe: Observe,
-  onMovement: () => void,
-): readonly Loop[] {
-  return deps.networks.flatMap((paying) => planningOf(deps, timing, observe, onMovement, paying));
+/** A planner for each chain, which begins sweeps where the policy has deposit addresses emptied. */
+export function startPlanners(deps: PlannersDeps): readonly Loop[] {
+  return deps.networks.flatMap((paying) => planningOf(deps, paying));
 }
 
-function planningOf(
-  { db, clock, newId, instanceId, logger, policy, wallets, keys, sellers }: SignerDeps,
-  timing: SignerTiming,
-  observe: Observe,
-  onMovement: () => void,
-  paying: PayingNetwork,
-): readonly Loop[] {
+function planningOf(deps: PlannersDeps, paying: PayingNetwork): readonly Loop[] {
+  const { db, clock, newId, instanceId, logger, policy, wallets, keys, sellers } = deps;
+  const { timing, observe, onMovement } = deps;
   const { network, codec, terms } = paying;
   const { chain, family, nativeSymbol } = network;
   const bounds = policy.sweepsOf(chain);
@@ -61,4 +90,36 @@ function planningOf(
     onError: (error, failuresInRow) => observe.planningFailed(chain, error, failuresInRow),
   });
   return [planner];
+}
+
+export interface PlanningDeps extends PlannerDeps {
+  /** `sweeps/<chain>`: one replica plans. */
+  readonly leaseKeeper: LeaseKeeper;
+  readonly leaseIntervalMs: number;
+  /** Pause between rounds. */
+  readonly everyMs: number;
+  readonly onError: (error: unknown, failuresInRow: number) => void;
+}
+
+const MAX_BACKOFF_MS = 60_000;
+
+/**
+ * The planner of one chain's sweeps: plans while this replica has the lease, and asks for the lease while it has not. To be
+ * woken when there may be something to go on with.
+ */
+export function startPlanner(deps: PlanningDeps): Loop {
+  const { leaseKeeper } = deps;
+  const memory: RoundMemory = { after: undefined };
+  const name = `sweeps ${deps.network.chain}`;
+  const work = startLoop({
+    name,
+    intervalMs: deps.everyMs,
+    maxBackoffMs: Math.max(deps.everyMs, MAX_BACKOFF_MS),
+    run: async (signal) => {
+      const lease = leaseKeeper.current();
+      return lease === undefined ? undefined : planRound(deps, memory, lease, signal);
+    },
+    onError: deps.onError,
+  });
+  return startLeaseLoop({ ...deps, name, maxBackoffMs: MAX_BACKOFF_MS, work });
 }

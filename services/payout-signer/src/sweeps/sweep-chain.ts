@@ -11,9 +11,7 @@ import {
 } from '@opentill/chain/wallet-sender';
 import type { SweepNeed } from '@opentill/domain/ways-to-sweep';
 import type { EnergySeller } from '../energy/energy-seller.ts';
-
-/** Why a payment is not to be paid: the chain would refuse it, or its fees are above the cap. */
-export type CostObstacle = 'WOULD_FAIL' | 'FEES_ABOVE_CAP';
+import type { CostObstacle } from './store/sweep-facts.ts';
 
 /** What a planner asks a chain. */
 export interface SweepChain {

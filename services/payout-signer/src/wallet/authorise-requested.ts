@@ -1,12 +1,15 @@
-import {
-  decideAuthorisations,
-  type AuthorisationDecisions,
-  type AuthorisationRules,
-} from '../policy/decide-authorisations.ts';
+import type {
+  AuthorisationDecisions,
+  Authorisations,
+  Obstacle,
+  PayoutsView,
+  SpentRow,
+  WalletKey,
+} from '../payouts/payout-facts.ts';
+import { decideAuthorisations } from '../policy/decide-authorisations.ts';
+import type { AuthorisationRules } from '../policy/policy-port.ts';
 import type { Observe } from '../observe/observe.ts';
-import type { Authorisations, SpentRow } from '../nonce/store/payout-store.ts';
 import type { PageOutcome } from './turn-page.ts';
-import type { Obstacle, WalletKey, WalletView } from '../payouts/payout-facts.ts';
 
 /** What payouts are authorised with, whatever a family's transactions are ordered by. */
 export interface AuthorisingContext {
@@ -32,7 +35,7 @@ export interface AuthorisingRound {
  */
 export async function authoriseRequested(
   { key, rules, observe, onCommitted }: AuthorisingContext,
-  view: Pick<WalletView, 'requested' | 'halted' | 'isUncertain' | 'heldSymbols' | 'now'>,
+  view: Pick<PayoutsView, 'requested' | 'halted' | 'isUncertain' | 'heldSymbols' | 'now'>,
   { slots, pausedBy, spent, save }: AuthorisingRound,
 ): Promise<PageOutcome> {
   if (view.requested.length === 0) return 'NOTHING';

@@ -1,19 +1,18 @@
 import { checkFailureOf } from '@opentill/chain/check-failure';
+import type { Db } from '@opentill/db/database';
 import type { Lease, LeaseKeeper } from '@opentill/db/lease';
 import type { ChainStatus } from '@opentill/domain/chain-status';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
+import type { NewId } from '@opentill/runtime/ids';
 import { startLoop } from '@opentill/runtime/loop';
-import { createSignerGates, type DrivenChain } from './driven-chain.ts';
-import { createExpiringPass } from '../expiring/pass.ts';
-import type { ExpiringPassDeps } from '../expiring/pass-deps.ts';
-import { startLeaseLoop } from './lease-loop.ts';
+import type { ReadClocks } from '../policy/compare-clocks.ts';
+import type { AuthorisationRules } from '../policy/policy-port.ts';
 import type { Observe } from '../observe/observe.ts';
-import { createPass, type Pass } from '../nonce/pass.ts';
-import type { PassDeps } from '../nonce/pass-deps.ts';
-import type { ChainObstacle } from '../store/mark-halted.ts';
-import type { WalletKey } from '../payouts/payout-facts.ts';
-import type { WatchSent } from '../nonce/watch-sent.ts';
+import type { ChainObstacle, WalletKey } from '../payouts/payout-facts.ts';
+import { createSignerGates, type DrivenChain } from './driven-chain.ts';
+import { startLeaseLoop } from './lease-loop.ts';
+import type { Pass } from './pass.ts';
 
 /** What a wallet is driven by, whatever a pass over it does. */
 export interface DrivingDeps {
@@ -33,10 +32,22 @@ export interface DrivingDeps {
   readonly markHalted?: (lease: Lease, obstacle: ChainObstacle) => Promise<number>;
 }
 
-export interface DriverDeps extends PassDeps, DrivingDeps {}
-
-/** Of a wallet whose transactions end by time. */
-export interface ExpiringDriverDeps extends ExpiringPassDeps, DrivingDeps {}
+/** What a driver of any wallet is made of, but for what its chain's kind of transactions needs. */
+export interface WalletParts extends DrivingDeps {
+  readonly db: Db;
+  readonly key: WalletKey;
+  /** False for a deposit address: no file has its mark. */
+  readonly isHotWallet: boolean;
+  readonly rules: AuthorisationRules;
+  readonly readClocks: ReadClocks;
+  /** See PassDeps. */
+  readonly monotonicMs: () => number;
+  readonly observe: Observe;
+  readonly newId: NewId;
+  readonly stateDirectory: string;
+  /** After a commit that appended events. */
+  readonly onCommitted: () => void;
+}
 
 /** The driver of one wallet. */
 export interface Driver {
@@ -55,24 +66,14 @@ export interface Driver {
 
 const MAX_BACKOFF_MS = 5_000;
 
-/** Drives a wallet whose transactions are ordered by nonces. */
-export function startDriver(deps: DriverDeps): Driver {
-  return drive(deps, () => createPass(deps));
-}
-
-/** Drives a wallet whose transactions end by time. */
-export function startExpiringDriver(deps: ExpiringDriverDeps): Driver {
-  return drive(deps, () => createExpiringPass(deps));
-}
-
-interface Driven extends DrivingDeps {
+export interface Driven extends DrivingDeps {
   readonly key: WalletKey;
   readonly observe: Observe;
   readonly sender: { checkNetwork(options: { readonly signal: AbortSignal }): Promise<void> };
 }
 
 /** Drives a wallet while this replica has its lease, and asks for the lease while it has not. */
-function drive(deps: Driven, newPass: () => Pass): Driver {
+export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
   const { key, leaseKeeper, observe, sender } = deps;
   let current: { readonly token: number; readonly pass: Pass } | undefined;
   const gate =
@@ -155,3 +156,9 @@ const ENDS = new Set(['SIGNED_OTHERWISE', 'WALLET_UNKNOWN', 'SIGNER_CLOSED']);
 function mustEnd(error: unknown): boolean {
   return error instanceof GatewayError && ENDS.has(error.code);
 }
+
+/**
+ * Halts a wallet whose database is older than what this machine sent. It asks no node, so it also works while the chain is
+ * halted or left out. @returns whether forgotten transactions may have paid, or may still pay
+ */
+export type WatchSent = (lease: Lease) => Promise<boolean>;

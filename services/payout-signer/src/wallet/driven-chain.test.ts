@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { SignerDeps } from '../signer-deps.ts';
-import { openDrivenChains } from './driven-chain.ts';
+import { openDrivenChains, type DrivenChainsDeps } from './driven-chain.ts';
 
 function openChain() {
   let writes = 0;
@@ -10,7 +9,7 @@ function openChain() {
     clock: { now: () => new Date(0) },
     networks: [{ network: { chain: 'ETH' }, sender: { checkNetwork: () => Promise.resolve() } }],
     fail: () => undefined,
-  } as unknown as SignerDeps;
+  } as unknown as DrivenChainsDeps;
   return { chain: openDrivenChains(deps).get('ETH')!, writes: () => writes };
 }
 

@@ -4,8 +4,9 @@ import type { Db } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
 import { stopsPayouts, type ChainStatus } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
+import type { Clock } from '@opentill/runtime/clock';
 import { createStartGates, type StartGate, type StartGates } from '@opentill/runtime/start-gates';
-import type { SignerDeps } from '../signer-deps.ts';
+import type { PayingNetwork } from '../payouts/paying-network.ts';
 
 /** A chain as all its drivers see it: its start-up checks, and whether payouts wait for it. */
 export interface DrivenChain {
@@ -33,6 +34,15 @@ export function createSignerGates(
 /** By chain. */
 export type DrivenChains = ReadonlyMap<Chain, DrivenChain>;
 
+export interface DrivenChainsDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly networks: readonly PayingNetwork[];
+  readonly fail: (error: unknown) => void;
+  /** Receives the error when no chain passes its start-up checks. @default fail */
+  readonly onNoneUsable?: (error: unknown) => void;
+}
+
 /** Makes what the drivers of each chain share, before any of them starts. */
 export function openDrivenChains({
   db,
@@ -40,7 +50,7 @@ export function openDrivenChains({
   networks,
   fail,
   onNoneUsable = fail,
-}: Pick<SignerDeps, 'db' | 'clock' | 'networks' | 'fail' | 'onNoneUsable'>): DrivenChains {
+}: DrivenChainsDeps): DrivenChains {
   const gates = createSignerGates(clock, onNoneUsable);
   return new Map(
     networks.map(({ network: { chain }, sender }) => {

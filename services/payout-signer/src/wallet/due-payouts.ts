@@ -1,18 +1,23 @@
 import { PREPARE_MAX, type PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { Lease } from '@opentill/db/lease';
-import { checkIntent } from '../policy/check-intent.ts';
-import type { AuthorisationRules } from '../policy/decide-authorisations.ts';
-import type { Hindered } from '../policy/judge-again.ts';
-import type { ObstaclePauses } from './obstacle-pauses.ts';
 import type { Observe } from '../observe/observe.ts';
-import type { PayoutStore, SaveOutcome } from '../nonce/store/payout-store.ts';
-import type { Obstacle, UnsignedPayout, WalletKey } from '../payouts/payout-facts.ts';
+import type {
+  Hindered,
+  Obstacle,
+  SaveOutcome,
+  UnsignedPayout,
+  WalletKey,
+  WalletStore,
+} from '../payouts/payout-facts.ts';
+import { checkIntent } from '../policy/check-intent.ts';
+import type { AuthorisationRules } from '../policy/policy-port.ts';
+import type { ObstaclePauses } from './obstacle-pauses.ts';
 
 /** What signing works with, whether what it signs is ordered by nonces or ends by time. */
 export interface SigningContext {
   readonly key: WalletKey;
   readonly rules: AuthorisationRules;
-  readonly store: Pick<PayoutStore, 'saveObstacles'>;
+  readonly store: Pick<WalletStore, 'saveObstacles'>;
   readonly lease: Lease;
   readonly memory: { readonly pauses: ObstaclePauses };
   readonly monotonicMs: () => number;

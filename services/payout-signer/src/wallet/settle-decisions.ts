@@ -1,19 +1,17 @@
-import type { TxHash } from '@opentill/chain/transfer';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { TxHash } from '@opentill/chain/transfer';
 import type { FoundPayment } from '@opentill/chain/wallet-sender';
 import type { Lease } from '@opentill/db/lease';
-import { checkIntent } from '../policy/check-intent.ts';
-import type { IntentRules } from '../policy/intent-rules.ts';
-import type { Observe } from '../observe/observe.ts';
-import type { PassContext } from '../nonce/pass-deps.ts';
-import type { Adoption } from '../nonce/store/payout-store.ts';
 import type {
+  Adoption,
   KnownBlock,
   PaidByDecision,
-  UnsignedPayout,
+  PayoutsView,
   WalletKey,
-  WalletView,
 } from '../payouts/payout-facts.ts';
+import type { Observe } from '../observe/observe.ts';
+import { checkIntent } from '../policy/check-intent.ts';
+import type { IntentRules } from '../policy/intent-rules.ts';
 
 /** What decisions are carried out with, whatever a family's transactions are ordered by. */
 export interface DecisionContext<Found> {
@@ -39,7 +37,7 @@ export interface DecisionContext<Found> {
  */
 export async function settleDecisions<Found extends Pick<FoundPayment, 'intent' | 'fate'>>(
   context: DecisionContext<Found>,
-  view: { readonly cursor: { readonly verified: KnownBlock } | null } & Pick<WalletView, 'paidBy'>,
+  view: { readonly cursor: { readonly verified: KnownBlock } | null } & Pick<PayoutsView, 'paidBy'>,
 ): Promise<void> {
   const { sender, store, lease, observe, key, signal } = context;
   if (view.cursor === null) return;
@@ -75,28 +73,4 @@ function whyNot(
   if (intent.amountBaseUnits !== amountBaseUnits) return `it was of ${intent.amountBaseUnits} base units`;
   if (!fate.succeeded || fate.deliveredBaseUnits === 0n) return 'it failed, or delivered nothing';
   return undefined;
-}
-
-/**
- * Of payouts that were signed before and are to be paid again those of which no transaction can land any more: every nonce
- * they ever had is used up at the verified block, and no transaction of theirs has a receipt up to there, each by two
- * sources and, where two are configured, never by one alone.
- */
-export async function chooseUnpaid(
-  context: PassContext,
-  view: WalletView,
-  payouts: readonly UnsignedPayout[],
-): Promise<ReadonlySet<string>> {
-  const { store, sender, reader, key, signal } = context;
-  if (payouts.length === 0 || view.cursor === null) return new Set();
-  const { verified } = view.cursor;
-  const known = await store.transactionsOf(payouts.map(({ orderPk }) => orderPk));
-  const agreement = { neverAlone: true, signal };
-  const count = await sender.countAt(key.wallet, verified, agreement);
-  const { fates, disputed } = await reader.readFates(known, { ...agreement, atHeight: verified.height });
-  const present = new Set<TxHash>([...fates.map(({ txHash }) => txHash), ...disputed]);
-  const mayLand = new Set(
-    known.flatMap(({ orderPk, nonce, txHash }) => (nonce >= count || present.has(txHash) ? [orderPk] : [])),
-  );
-  return new Set(payouts.flatMap(({ orderPk }) => (mayLand.has(orderPk) ? [] : [orderPk])));
 }

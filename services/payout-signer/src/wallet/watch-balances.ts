@@ -3,17 +3,16 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { contractIn } from '@opentill/chain/parse-contract';
 import type { TokenContract } from '@opentill/chain/transfer';
+import type { WalletBounds } from '@opentill/contracts/payout-terms';
 import type { Lease } from '@opentill/db/lease';
-import type { AuthorisationRules } from '../policy/decide-authorisations.ts';
 import type { Observe } from '../observe/observe.ts';
-import type { PassContext } from '../nonce/pass-deps.ts';
-import type { BalanceRow, PayoutStore } from '../nonce/store/payout-store.ts';
-import type { BalanceAlarms, WalletKey } from '../payouts/payout-facts.ts';
+import type { BalanceAlarms, BalanceRow, WalletKey, WalletStore } from '../payouts/payout-facts.ts';
+import type { AuthorisationRules } from '../policy/policy-port.ts';
 
 /** What balances are watched with, whatever a family's transactions are ordered by. */
 export interface BalanceContext {
   readonly key: WalletKey;
-  readonly terms: Pick<PassContext['terms'], 'lowGasBaseUnits' | 'lowBalance' | 'float'>;
+  readonly terms: WalletBounds;
   readonly rules: AuthorisationRules;
   readonly sender: {
     balances(
@@ -22,7 +21,7 @@ export interface BalanceContext {
       options: ReadOptions,
     ): Promise<{ readonly block: BlockHeader; readonly amounts: ReadonlyMap<TokenContract | null, bigint> }>;
   };
-  readonly store: Pick<PayoutStore, 'saveBalances'>;
+  readonly store: Pick<WalletStore, 'saveBalances'>;
   readonly lease: Lease;
   readonly observe: Pick<Observe, 'balances'>;
   readonly memory: { balancesAtMs: number };

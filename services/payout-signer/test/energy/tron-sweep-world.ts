@@ -18,7 +18,7 @@ import { createTestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { depositBranch } from '@opentill/wallet/derivation';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
-import { startSigner } from '../../src/app.ts';
+import { createApp } from '../../src/app.ts';
 import type { EnergySeller } from '../../src/energy/energy-seller.ts';
 import { createTronsaveSeller } from '../../src/energy/tronsave-seller.ts';
 import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
@@ -148,7 +148,7 @@ export async function createTronSweepWorld({
       const broker = connectBroker({ url: amqpUrl, logger, name: 'sweeping signer' });
       const plain = createTronSender(network, { backend: keys });
       const seller = createTronsaveSeller({ url: shop.url, apiKey: API_KEY, timeoutMs: 1_000 });
-      const app = startSigner({
+      const app = createApp({
         db: db.kysely,
         broker,
         logger,
@@ -184,6 +184,7 @@ export async function createTronSweepWorld({
           energyWaitMs: options.energyWaitMs ?? 120_000,
         },
       });
+      app.start();
       const runner = {
         async stop() {
           if (!running.delete(runner)) return;

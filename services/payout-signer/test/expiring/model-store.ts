@@ -7,9 +7,8 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits } from '@opentill/domain/money';
 import type { AttemptStore, SignedPayment } from '../../src/expiring/store/attempt-store.ts';
 import type { OpenAttempt } from '../../src/expiring/store/attempt-facts.ts';
-import type { SaveOutcome } from '../../src/nonce/store/payout-store.ts';
+import type { SaveOutcome, WalletKey } from '../../src/payouts/payout-facts.ts';
 import { resourceOf } from '../../src/payouts/resource-of-movement.ts';
-import type { WalletKey } from '../../src/payouts/payout-facts.ts';
 import type { ModelChain } from './model-chain.ts';
 
 export interface ModelPayout {

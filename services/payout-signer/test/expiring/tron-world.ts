@@ -25,13 +25,15 @@ import { depositXpub, hotWalletPrivateKey, seedFingerprint } from '@opentill/wal
 import { createKeystore } from '@opentill/wallet/keystore';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
-import { startExpiringDriver, type Driver } from '../../src/wallet/drive-wallet.ts';
+import { startExpiringDriver } from '../../src/expiring/drive-wallet.ts';
+import type { Driver } from '../../src/wallet/drive-wallet.ts';
 import type { AttemptStore } from '../../src/expiring/store/attempt-store.ts';
 import type { ExpiringTiming } from '../../src/expiring/pass-deps.ts';
 import { openSendMark } from '../../src/expiring/send-mark.ts';
 import { createAttemptStore } from '../../src/expiring/store/create-store.ts';
 import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
-import { createObserve, type Observe } from '../../src/observe/observe.ts';
+import { createObserve } from '../../src/observe/create-observe.ts';
+import type { Observe } from '../../src/observe/observe.ts';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import { LEASE_TTL_MS, PATIENCE_MS } from '../quick-timing.ts';
 import { startScan } from '../start-scan.ts';

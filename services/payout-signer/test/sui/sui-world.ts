@@ -35,7 +35,7 @@ import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keysto
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
 import { sealPolicy } from '@opentill/wallet/policy/sealed-policy';
-import { startSigner, type SignerApp } from '../../src/app.ts';
+import { createApp, type SignerApp } from '../../src/app.ts';
 import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
 import { readAttempts, type AttemptReading, type AttemptRow } from '../expiring/read-attempts.ts';
 import { keepBooks } from '../keep-books.ts';
@@ -314,7 +314,7 @@ function runSigner(parts: Parts, options: SignerOptions): RunningSigner {
   const plain = createSuiSender(network, { backend: keys, gasless: sweep?.['gasless'] !== false });
   const codec = suiFamily.addressCodec;
   const failures: unknown[] = [];
-  const app = startSigner({
+  const app = createApp({
     db: db.kysely,
     broker,
     logger,
@@ -340,6 +340,7 @@ function runSigner(parts: Parts, options: SignerOptions): RunningSigner {
     fail: (error) => failures.push(error),
     timing: { ...TIMING, ...(leaseTtlMs === undefined ? {} : { leaseTtlMs }) },
   });
+  app.start();
   const runner: RunningSigner = {
     app,
     failures,

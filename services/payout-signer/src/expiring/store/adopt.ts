@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import type { FoundExpiringPayment } from '@opentill/chain/expiring-sender';
 import type { Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
-import type { Adoption } from '../../nonce/store/payout-store.ts';
-import type { PaidByDecision, WalletKey } from '../../payouts/payout-facts.ts';
+import type { Adoption, PaidByDecision, WalletKey } from '../../payouts/payout-facts.ts';
 
 /** All that is signed after it gets a later time: one from far ahead would be used up with it. */
 const FAR_MS = 86_400_000;

@@ -1,18 +1,13 @@
 import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHeader } from '@opentill/chain/block';
 import type { ExpiringSendOutcome, Validity } from '@opentill/chain/expiring-sender';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { BaseUnits } from '@opentill/domain/money';
-import type {
-  KnownBlock,
-  PaidByDecision,
-  RequestedPayout,
-  UnsignedPayout,
-} from '../../payouts/payout-facts.ts';
 
 /*
  * What the signer knows of a wallet on a chain without nonces, whose transactions end by time, and the states in it. What is
- * said of payouts, of policies and of halts in ../../payouts/payout-facts.ts holds here as well.
+ * said of payouts, of policies and of halts in ../../nonce/store/nonce-facts.ts holds here as well.
  *
  * Nothing replaces a transaction there and nothing orders them: a second one is a second payment. So a payout has one attempt
  * at a time, and gets another only when the first is proven to land nowhere.
@@ -100,52 +95,18 @@ export interface FeeElsewhere {
 }
 
 /** A block of the stored chain with its own time. */
-export interface TimedBlock extends KnownBlock {
+export interface TimedBlock extends Pick<BlockHeader, 'height' | 'hash'> {
   readonly timeMs: number;
 }
 
-/** Everything about a wallet at one moment. Read without locks: whatever is written on its strength is checked again. */
-export interface ExpiringView {
-  /** By the database's clock. */
-  readonly now: Date;
-  /** Where the scanner stands; null before its first commit. */
-  readonly cursor: {
-    readonly seen: TimedBlock;
-    readonly verified: TimedBlock;
-    /** Whatever expires at this time or before is over: two final blocks are not earlier. Null: nothing is known to be. */
-    readonly overMs: number | null;
-    /** Of the verified block, where the chain ends transactions by epochs: all before it are over. Null elsewhere. */
-    readonly epoch: number | null;
-  } | null;
-  /** Why nothing new may be authorised or signed; null: it may. */
-  readonly halted: string | null;
-  /** See WalletView. */
-  readonly isUncertain: boolean;
-  /** Symbols on hold. */
-  readonly heldSymbols: ReadonlySet<string>;
-  /** Oldest first, bounded. */
-  readonly requested: readonly RequestedPayout[];
-  /** See WalletView. */
-  readonly pageEnd: string | null;
-  /** Oldest first, bounded. */
-  readonly unsigned: readonly UnsignedPayout[];
-  /** All that are OPEN, in the order of their unique times. */
-  readonly attempts: readonly OpenAttempt[];
-  /**
-   * What transactions besides these attempts may take of the coin that pays their fees: where the hot wallet pays for deposit
-   * addresses (SUI) all that is on its way of these, of it and of what gathers its coins. None elsewhere.
-   */
-  readonly feesElsewhere: readonly FeeElsewhere[];
-  /** Wallets of the chain that are halted, where one may pay the fees of another (SUI): nothing new is signed at its expense. */
-  readonly haltedWallets: ReadonlySet<Address>;
-  /** The highest unique time of any attempt; null before the first. */
-  readonly lastUniqueMs: number | null;
-  /** Up to this unique time something unknown may have been sent, and an operator released the halt that said so. */
-  readonly releasedMark: number | null;
-  /** What the wallet did in verified blocks that nobody here signed, and that no halt was set for yet. Bounded. */
-  readonly foreign: readonly TxHash[];
-  /** Not carried out yet, bounded. */
-  readonly paidBy: readonly PaidByDecision[];
+/** Where the scanner stands. */
+export interface ScanCursor {
+  readonly seen: TimedBlock;
+  readonly verified: TimedBlock;
+  /** Whatever expires at this time or before is over: two final blocks are not earlier. Null: nothing is known to be. */
+  readonly overMs: number | null;
+  /** Of the verified block, where the chain ends transactions by epochs: all before it are over. Null elsewhere. */
+  readonly epoch: number | null;
 }
 
 /** Those that no block holds, as far as the scanner has seen. */
@@ -157,7 +118,10 @@ export function inFlight(attempts: readonly OpenAttempt[]): readonly OpenAttempt
 export function overdue({
   attempts,
   cursor,
-}: Pick<ExpiringView, 'attempts' | 'cursor'>): readonly OpenAttempt[] {
+}: {
+  readonly attempts: readonly OpenAttempt[];
+  readonly cursor: ScanCursor | null;
+}): readonly OpenAttempt[] {
   return inFlight(attempts).filter(({ validity }) => isOver(validity, cursor));
 }
 
@@ -167,14 +131,14 @@ export type End = Pick<Validity, 'expiresMs' | 'epochs'>;
 /** Whether what ends so can be in no block but those that the own scan has verified: by the chain's time, or by its epochs. */
 export function isOver(
   { expiresMs, epochs }: End,
-  cursor: Pick<NonNullable<ExpiringView['cursor']>, 'overMs' | 'epoch'> | null,
+  cursor: Pick<ScanCursor, 'overMs' | 'epoch'> | null,
 ): boolean {
   if (epochs !== undefined) return (cursor?.epoch ?? null) !== null && (cursor?.epoch ?? 0) > epochs.last;
   return (cursor?.overMs ?? null) !== null && expiresMs <= (cursor?.overMs ?? 0);
 }
 
 /** Whether the next block may take it, as far as the own scan has seen. */
-export function mayLand({ expiresMs, epochs }: End, cursor: ExpiringView['cursor']): boolean {
+export function mayLand({ expiresMs, epochs }: End, cursor: ScanCursor | null): boolean {
   return epochs === undefined
     ? expiresMs > (cursor?.seen.timeMs ?? 0)
     : !isOver({ expiresMs, epochs }, cursor);

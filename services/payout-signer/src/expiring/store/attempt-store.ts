@@ -12,13 +12,14 @@ import type { BaseUnits } from '@opentill/domain/money';
 import type {
   Adoption,
   Authorisations,
-  BalanceRow,
   LookOptions,
+  PaidByDecision,
+  PayoutsView,
   SaveOutcome,
   SpentRow,
-} from '../../nonce/store/payout-store.ts';
-import type { Obstacle, PaidByDecision } from '../../payouts/payout-facts.ts';
-import type { ExpiringView, FeeElsewhere } from './attempt-facts.ts';
+  WalletStore,
+} from '../../payouts/payout-facts.ts';
+import type { FeeElsewhere, OpenAttempt, ScanCursor } from './attempt-facts.ts';
 
 /** What became of facts that others wrote. */
 export interface TakenInAttempts {
@@ -78,19 +79,12 @@ export interface SentAttempt {
  * The signer's side of the database, for one wallet of a chain whose transactions end by time. Every method that takes a lease
  * is one transaction that asserts it first: LEASE_LOST when another holds it, and nothing is written.
  */
-export interface AttemptStore {
+export interface AttemptStore extends WalletStore {
   look(options: LookOptions): Promise<ExpiringView>;
   /** Writes what follows from what others wrote: fates, vetoes. Undefined when nothing does, and nothing is. */
   takeIn(lease: Lease, view: ExpiringView): Promise<TakenInAttempts | undefined>;
-  /** What counts against limits of an hour and of a day. */
-  spent(): Promise<readonly SpentRow[]>;
   /** See PayoutStore.authorise; there are no nonces to give out. */
   authorise(lease: Lease, decide: (spent: readonly SpentRow[]) => Authorisations): Promise<readonly string[]>;
-  /** Notes why payouts are not signed yet. */
-  saveObstacles(
-    lease: Lease,
-    obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[],
-  ): Promise<void>;
   /**
    * Stores signed bytes with their bounds, all or none: AUTHORISED → SIGNED while their time is not over. See PayoutStore; who else may
    * take of the coin that pays for them, and whose coin is not to be touched, is read in that commit as well.
@@ -100,8 +94,6 @@ export interface AttemptStore {
     payments: readonly SignedPayment[],
     chooseRefused: (besides: Besides) => readonly string[],
   ): Promise<SaveOutcome>;
-  /** Stored bytes. What is sent comes from here and from nowhere else. */
-  readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
   /** @returns payouts that were sent for the first time; of these the tracker is told. */
   recordSent(lease: Lease, sent: readonly SentAttempt[]): Promise<readonly string[]>;
   /**
@@ -135,11 +127,25 @@ export interface AttemptStore {
   ): Promise<boolean>;
   /** Those that may land yet, or are in a block that is not verified. */
   openGatherings(): Promise<readonly OpenGathering[]>;
-  /** Notes why a decision can't be carried out. */
-  dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
-  saveBalances(
-    lease: Lease,
-    block: { readonly height: number; readonly hash: string },
-    rows: readonly BalanceRow[],
-  ): Promise<void>;
+}
+
+/** Everything about a wallet at one moment. Read without locks: whatever is written on its strength is checked again. */
+export interface ExpiringView extends PayoutsView {
+  /** Null before the scanner's first commit. */
+  readonly cursor: ScanCursor | null;
+  /** All that are OPEN, in the order of their unique times. */
+  readonly attempts: readonly OpenAttempt[];
+  /**
+   * What transactions besides these attempts may take of the coin that pays their fees: where the hot wallet pays for deposit
+   * addresses (SUI) all that is on its way of these, of it and of what gathers its coins. None elsewhere.
+   */
+  readonly feesElsewhere: readonly FeeElsewhere[];
+  /** Wallets of the chain that are halted, where one may pay the fees of another (SUI): nothing new is signed at its expense. */
+  readonly haltedWallets: ReadonlySet<Address>;
+  /** The highest unique time of any attempt; null before the first. */
+  readonly lastUniqueMs: number | null;
+  /** Up to this unique time something unknown may have been sent, and an operator released the halt that said so. */
+  readonly releasedMark: number | null;
+  /** What the wallet did in verified blocks that nobody here signed, and that no halt was set for yet. Bounded. */
+  readonly foreign: readonly TxHash[];
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Tx } from '@opentill/db/database';
-import { closeStaleDecisions } from '../../nonce/store/adopt.ts';
+import { closeStaleDecisions } from '../../store/close-decisions.ts';
 import { lockPayouts } from '../../store/rows.ts';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
 import type { Burial } from './attempt-store.ts';

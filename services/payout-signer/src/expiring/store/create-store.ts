@@ -1,11 +1,10 @@
 import type { Db } from '@opentill/db/database';
-import { closeDecision } from '../../nonce/store/adopt.ts';
+import { closeDecision } from '../../store/close-decisions.ts';
 import { noteObstacles, saveDecisions } from '../../store/save-authorised.ts';
 import { haltRestored, saveBalances } from '../../store/save-findings.ts';
 import { readRaw, saveSent, tellOfPayouts, type EventDeps } from '../../store/save-sent.ts';
-import { NotSaved } from '../../nonce/store/save-signed.ts';
+import { NotSaved, outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
 import { lockWindows, readSpent } from '../../store/spent.ts';
-import { outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
 import type { AttemptStore } from './attempt-store.ts';
 import { adoptExpiring } from './adopt.ts';

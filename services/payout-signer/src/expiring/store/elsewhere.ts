@@ -1,6 +1,6 @@
 import type { Db } from '@opentill/db/database';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
-import type { ExpiringView } from './attempt-facts.ts';
+import type { ExpiringView } from './attempt-store.ts';
 import { readFeesElsewhere } from './fees-elsewhere.ts';
 import { readHaltedWallets } from './halted-wallets.ts';
 

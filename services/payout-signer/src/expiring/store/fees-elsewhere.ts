@@ -4,7 +4,7 @@ import type { Db } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
 import type { FeeElsewhere } from './attempt-facts.ts';
-import { openGatherings } from './gatherings.ts';
+import { openGatherings } from './rows.ts';
 
 /**
  * See ExpiringView. The hot wallet pays for what leaves deposit addresses, beside its own: what is on its way of the others is not

@@ -1,10 +1,11 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Db, Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
-import { openHalts } from '../../store/rows.ts';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
+import { openHalts } from '../../store/rows.ts';
 import type { NewGathering, OpenGathering } from './attempt-store.ts';
+import { openGatherings } from './rows.ts';
 
 /** Of no order: nothing is promised by it, and nothing waits for it. See AttemptStore. */
 export async function saveGathering(
@@ -27,21 +28,6 @@ export async function saveGathering(
     tx,
   );
   return true;
-}
-
-/** Of one that says no epoch: by then it can land no more. */
-const LIVES = '3 days';
-
-/**
- * Gatherings `t` of a chain, with their fates `f`, that may land yet or are in a block that is not verified: until the own scan has
- * verified a block of a later epoch.
- */
-export function openGatherings(chain: WalletKey['chain']): RawBuilder<unknown> {
-  return sql`from own_transaction t left join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
-      left join chain_cursor c on c.chain = t.chain
-    where t.chain = ${chain} and t.purpose = 'GATHER' and t.signed_at > now() - ${LIVES}::interval
-      and f.state is distinct from 'VERIFIED'
-      and (f.state = 'MINED' or coalesce((t.fee_terms->>'lastEpoch')::int8 >= c.verified_epoch, true))`;
 }
 
 export async function readOpenGatherings(

@@ -6,12 +6,12 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import { baseUnits } from '@opentill/domain/money';
-import type { LookOptions } from '../../nonce/store/payout-store.ts';
+import type { LookOptions, WalletKey } from '../../payouts/payout-facts.ts';
 import { readPaidBy, readRequested, readUnsigned } from '../../store/read-payouts.ts';
 import { openHalts } from '../../store/rows.ts';
 import { resourceOf } from '../../payouts/resource-of-movement.ts';
-import type { WalletKey } from '../../payouts/payout-facts.ts';
-import type { ExpiringView, OpenAttempt } from './attempt-facts.ts';
+import type { OpenAttempt } from './attempt-facts.ts';
+import type { ExpiringView } from './attempt-store.ts';
 import { readElsewhere, type Sponsoring } from './elsewhere.ts';
 import { newForeign, ofWallet, whyUnproven } from './rows.ts';
 

@@ -31,3 +31,18 @@ export const whyUnproven: RawBuilder<string | null> = sql<string | null>`case wh
     select from payout_decision d where d.order_pk = a.order_pk and d.decision = 'PAY_AGAIN' and d.handled_at is null
       and d.unproven_tx_hash = a.tx_hash)
   then why_epochs_unproven(a.chain, a.reference_height, a.last_epoch) end`;
+
+/** Of one that says no epoch: by then it can land no more. */
+const LIVES = '3 days';
+
+/**
+ * Gatherings `t` of a chain, with their fates `f`, that may land yet or are in a block that is not verified: until the own scan has
+ * verified a block of a later epoch.
+ */
+export function openGatherings(chain: WalletKey['chain']): RawBuilder<unknown> {
+  return sql`from own_transaction t left join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
+      left join chain_cursor c on c.chain = t.chain
+    where t.chain = ${chain} and t.purpose = 'GATHER' and t.signed_at > now() - ${LIVES}::interval
+      and f.state is distinct from 'VERIFIED'
+      and (f.state = 'MINED' or coalesce((t.fee_terms->>'lastEpoch')::int8 >= c.verified_epoch, true))`;
+}

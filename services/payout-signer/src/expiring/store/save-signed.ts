@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
 import { openHalts } from '../../store/rows.ts';
-import { NotSaved } from '../../nonce/store/save-signed.ts';
+import { NotSaved } from '../../store/under-lease.ts';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
 import type { SignedPayment } from './attempt-store.ts';
 import { hasNoLiveAttempt } from './rows.ts';

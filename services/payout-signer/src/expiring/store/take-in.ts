@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Db, Tx } from '@opentill/db/database';
-import { refuseVetoed } from '../../nonce/store/take-in.ts';
+import { refuseVetoed } from '../../store/refuse-vetoed.ts';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
-import type { ExpiringView } from './attempt-facts.ts';
-import type { TakenInAttempts } from './attempt-store.ts';
+import type { ExpiringView, TakenInAttempts } from './attempt-store.ts';
 import { ofWallet } from './rows.ts';
 
 /** What is to be written because of what others wrote. Those that are verified stand in the view. */

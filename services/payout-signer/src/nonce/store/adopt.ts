@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import type { FoundPayment } from '@opentill/chain/wallet-sender';
 import type { Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
-import type { Adoption } from './payout-store.ts';
-import type { PaidByDecision, WalletKey } from '../../payouts/payout-facts.ts';
+import type { Adoption, PaidByDecision, WalletKey } from '../../payouts/payout-facts.ts';
 import { ofWallet } from '../../store/rows.ts';
 
 /**
@@ -72,24 +71,3 @@ export async function adoptPayment(
 
 /** What it offered is of no use: it is never replaced. */
 const NO_TERMS = JSON.stringify({ gasLimit: '0', maxFeePerGas: '0', maxPriorityFeePerGas: '0' });
-
-/**
- * Closes each PAY_AGAIN that an attempt's death came after: it does not count for the next attempt (attempt_is_decided), and an open one
- * would keep operators from making another.
- */
-export async function closeStaleDecisions(tx: Tx, orderPks: readonly string[]): Promise<void> {
-  if (orderPks.length === 0) return;
-  await sql`
-    update payout_decision d set handled_at = clock_timestamp(), outcome = 'NOT_POSSIBLE',
-      detail = 'an attempt was proven dead after this decision'
-    where d.order_pk = any(${orderPks}::uuid[]) and d.decision = 'PAY_AGAIN' and d.handled_at is null
-      and not attempt_is_decided(d.order_pk)`.execute(tx);
-}
-
-/** Notes what became of a decision; `why`: why it could not be carried out. */
-export async function closeDecision(tx: Tx, decisionId: string, why: string | undefined): Promise<void> {
-  await sql`
-    update payout_decision set handled_at = clock_timestamp(), outcome = ${why === undefined ? 'DONE' : 'NOT_POSSIBLE'},
-      detail = ${why ?? null}
-    where decision_id = ${decisionId} and handled_at is null`.execute(tx);
-}

@@ -1,23 +1,15 @@
 import type { Db } from '@opentill/db/database';
 import type { PayoutStore } from './payout-store.ts';
-import { adoptPayment, closeDecision } from './adopt.ts';
+import { closeDecision } from '../../store/close-decisions.ts';
+import { adoptPayment } from './adopt.ts';
 import { look } from './look.ts';
 import { readMoves } from '../../store/read-payouts.ts';
-import { noteObstacles, saveAuthorisations } from '../../store/save-authorised.ts';
-import {
-  freeNoncesOf,
-  haltRestored,
-  keepFromPayouts,
-  saveBalances,
-  saveTaken,
-} from '../../store/save-findings.ts';
-import {
-  readRaw,
-  readTransactionsOf,
-  saveSent,
-  tellOfPayouts,
-  type EventDeps,
-} from '../../store/save-sent.ts';
+import { noteObstacles } from '../../store/save-authorised.ts';
+import { saveAuthorisations } from './reserve-nonces.ts';
+import { freeNoncesOf, haltRestored, saveBalances } from '../../store/save-findings.ts';
+import { keepFromPayouts, saveTaken } from './save-taken.ts';
+import { readRaw, saveSent, tellOfPayouts, type EventDeps } from '../../store/save-sent.ts';
+import { readTransactionsOf } from './read-transactions.ts';
 import { saveAllowed, saveReplacement } from './save-signed.ts';
 import { lockWindows, readSpent } from '../../store/spent.ts';
 import { findNews, takeIn } from './take-in.ts';

@@ -5,14 +5,9 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import type { Db } from '@opentill/db/database';
 import { baseUnits } from '@opentill/domain/money';
-import type { LookOptions } from './payout-store.ts';
-import type {
-  KnownNonces,
-  OpenNonce,
-  OwnAttempt,
-  WalletKey,
-  WalletView,
-} from '../../payouts/payout-facts.ts';
+import type { LookOptions, WalletKey } from '../../payouts/payout-facts.ts';
+import type { KnownNonces, WalletView } from './payout-store.ts';
+import type { OpenNonce, OwnAttempt } from './nonce-facts.ts';
 import { readPaidBy, readRequested, readUnsigned } from '../../store/read-payouts.ts';
 import { ofWallet, openHalts } from '../../store/rows.ts';
 

@@ -1,11 +1,22 @@
-import type { OwnTransaction } from '@opentill/chain/own-transaction';
-import type { FoundPayment, SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
-import type { TokenContract, TxHash } from '@opentill/chain/transfer';
-import type { Lease } from '@opentill/db/lease';
 import type { Address } from '@opentill/chain/address-codec';
+import type { OwnTransaction } from '@opentill/chain/own-transaction';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { FoundPayment, SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
+import type { Lease } from '@opentill/db/lease';
 import type { BaseUnits } from '@opentill/domain/money';
-import type { FeePayer } from '../../policy/fees-within.ts';
-import type { Obstacle, PaidByDecision, WalletView } from '../../payouts/payout-facts.ts';
+import type {
+  Adoption,
+  Authorisations,
+  FeePayer,
+  KnownBlock,
+  LookOptions,
+  PaidByDecision,
+  PayoutsView,
+  SaveOutcome,
+  SpentRow,
+  WalletStore,
+} from '../../payouts/payout-facts.ts';
+import type { OpenNonce } from './nonce-facts.ts';
 
 /** What became of facts that others wrote. */
 export interface TakenIn {
@@ -14,31 +25,6 @@ export interface TakenIn {
   readonly reopenedNonces: readonly number[];
   readonly freedNonces: readonly number[];
   readonly vetoedOrderPks: readonly string[];
-}
-
-/** How much may still be signed, or was signed lately, of a symbol for a merchant, by the database's clock; each attempt counts. */
-export interface SpentRow {
-  /** See PayoutFacts. */
-  readonly countsAs: string;
-  readonly merchantId: string;
-  readonly lastHour: bigint;
-  readonly lastDay: bigint;
-  /** What waits for approval, not in the other two. */
-  readonly waiting: bigint;
-}
-
-/** What is to be written of payouts that are REQUESTED. */
-export interface Authorisations {
-  /** In the order in which they get nonces. */
-  readonly authorised: readonly string[];
-  /** Their clocks stand from now on. */
-  readonly needApproval: readonly string[];
-  /** Those that were waiting for approval and still are, after something was handed in. */
-  readonly judgedAgain: readonly string[];
-  /** Those that waited for approval and need none any more, and still wait: they are looked at as what something else hinders. */
-  readonly heldBack: readonly string[];
-  readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
-  readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
 }
 
 /** A signed transaction and what it was signed for. */
@@ -50,30 +36,6 @@ export interface SignedAttempt {
   readonly amountBaseUnits: BaseUnits;
   readonly signed: SignedTransaction;
 }
-
-/** SAVED: all of them. GONE: none, because these payouts may not be signed any more. STALE: none, look again. */
-export type SaveOutcome =
-  | { readonly kind: 'SAVED' }
-  | { readonly kind: 'GONE'; readonly orderPks: readonly string[] }
-  | { readonly kind: 'STALE' };
-
-export interface LookOptions {
-  /** Most payouts that are looked at. */
-  readonly requested: number;
-  readonly unsigned: number;
-  /** Of the requested ones that something stands in the way of only those behind this one. */
-  readonly after?: string | undefined;
-  /** Also those that wait for approval and that nothing was said to. */
-  readonly everyWaiting: boolean;
-  /** Whose approvals are read, and nobody else's. */
-  readonly approvers: readonly string[];
-  /** Those that have been waiting for approval for so long are looked at as well. */
-  readonly approvalWaitMs: number;
-}
-
-/** What became of a decision. DONE: carried out. LATER: not yet, it stays open. Otherwise it can't be, and `why`. */
-export type Adoption =
-  { readonly kind: 'DONE' | 'LATER' } | { readonly kind: 'NOT_POSSIBLE'; readonly why: string };
 
 /** A transaction that was signed for a payout. */
 export interface KnownTransaction extends OwnTransaction {
@@ -87,22 +49,14 @@ export interface Sent {
   readonly outcome: SendOutcome;
 }
 
-export interface BalanceRow {
-  readonly symbol: string;
-  readonly contract: TokenContract | null;
-  readonly amount: bigint;
-}
-
 /**
  * The signer's side of the database, for one wallet. Every method that takes a lease is one transaction that asserts it
  * first: LEASE_LOST when another holds it, and nothing is written.
  */
-export interface PayoutStore {
+export interface PayoutStore extends WalletStore {
   look(options: LookOptions): Promise<WalletView>;
   /** Writes what follows from what others wrote: fates, vetoes, expiries. Undefined when nothing does, and nothing is. */
   takeIn(lease: Lease, view: WalletView): Promise<TakenIn | undefined>;
-  /** What counts against limits of an hour and of a day. */
-  spent(): Promise<readonly SpentRow[]>;
   /**
    * REQUESTED → AUTHORISED with a nonce each (free ones first, lowest first; of a wallet that has none from `firstNonce` on),
    * where the payout's time is not over; the others as they are given. What they are decided by is read in the commit that
@@ -114,11 +68,6 @@ export interface PayoutStore {
     firstNonce: number,
     decide: (spent: readonly SpentRow[]) => Authorisations,
   ): Promise<readonly string[]>;
-  /** Notes why payouts are not signed yet and frees their nonces. */
-  saveObstacles(
-    lease: Lease,
-    obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[],
-  ): Promise<void>;
   /**
    * Stores signed bytes of payouts, all or none: AUTHORISED → SIGNED while their time is not over. Nonces may be anybody's.
    * `chooseRefused` is asked in that very commit, one wallet of the chain after the other, with what counts besides these
@@ -131,8 +80,6 @@ export interface PayoutStore {
   ): Promise<SaveOutcome>;
   /** Stores another transaction of a nonce: dearer, or a CANCEL of a free nonce. */
   saveReplacement(lease: Lease, attempt: SignedAttempt): Promise<SaveOutcome>;
-  /** Stored bytes. What is sent comes from here and from nowhere else. */
-  readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
   /** What of these payouts the gateway moves of its own accord. */
   readMoves(orderPks: readonly string[]): Promise<ReadonlyMap<string, FeePayer>>;
   /** @returns payouts that were sent for the first time; of these the tracker is told. */
@@ -147,11 +94,24 @@ export interface PayoutStore {
   transactionsOf(orderPks: readonly string[]): Promise<readonly KnownTransaction[]>;
   /** Carries a decision out by the payment that was found, or notes why it can't be. */
   adopt(lease: Lease, decision: PaidByDecision, found: FoundPayment): Promise<Adoption>;
-  /** Notes why a decision can't be carried out. */
-  dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
-  saveBalances(
-    lease: Lease,
-    block: { readonly height: number; readonly hash: string },
-    rows: readonly BalanceRow[],
-  ): Promise<void>;
+}
+
+/** What the database knows of a wallet's nonces at one moment. */
+export interface KnownNonces extends Pick<WalletView, 'highestUsed' | 'nextNonce' | 'releasedMark'> {
+  /** Whether a nonce up to `releasedMark` is still free, or its transaction that moves nothing is not final. */
+  readonly isReleasedOpen: boolean;
+}
+
+/** Everything about a wallet at one moment. Read without locks: whatever is written on its strength is checked again. */
+export interface WalletView extends PayoutsView {
+  /** Where the scanner stands; null before its first commit. */
+  readonly cursor: { readonly seen: KnownBlock; readonly verified: KnownBlock } | null;
+  /** Ascending. */
+  readonly nonces: readonly OpenNonce[];
+  /** One more than the highest nonce ever given out; null before the first. */
+  readonly nextNonce: number | null;
+  /** The highest nonce that is known to be used or that bytes are stored for; null when there is none. */
+  readonly highestUsed: number | null;
+  /** Up to here something unknown may have been sent, and an operator released the halt that said so; null: nowhere. */
+  readonly releasedMark: number | null;
 }

@@ -1,21 +1,11 @@
 import { sql } from 'kysely';
 import type { Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
-import type { SaveOutcome, SignedAttempt, SpentRow } from './payout-store.ts';
-import type { WalletKey } from '../../payouts/payout-facts.ts';
+import type { SpentRow, WalletKey } from '../../payouts/payout-facts.ts';
 import { hasNoOwnNonce, isDecidedAgain, ofWallet, openHalts } from '../../store/rows.ts';
 import { lockWindows, readSpent } from '../../store/spent.ts';
-
-/** Thrown to roll back: what was planned is not how things stand. */
-export class NotSaved extends Error {
-  override readonly name = 'NotSaved';
-  readonly outcome: Exclude<SaveOutcome, { kind: 'SAVED' }>;
-
-  constructor(outcome: Exclude<SaveOutcome, { kind: 'SAVED' }>) {
-    super(outcome.kind);
-    this.outcome = outcome;
-  }
-}
+import { NotSaved } from '../../store/under-lease.ts';
+import type { SignedAttempt } from './payout-store.ts';
 
 /** As saveSigned, when the policy still lets all of them pass with what counts at this moment. Throws NotSaved. */
 export async function saveAllowed(

@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
-import type { TakenIn } from './payout-store.ts';
-import type { WalletKey, WalletView } from '../../payouts/payout-facts.ts';
-import { lockPayouts, ofWallet } from '../../store/rows.ts';
-
-const VETOED = 'Refused by operator';
+import type { WalletKey } from '../../payouts/payout-facts.ts';
+import { refuseVetoed } from '../../store/refuse-vetoed.ts';
+import { ofWallet } from '../../store/rows.ts';
+import type { TakenIn, WalletView } from './payout-store.ts';
 
 /**
  * What is to be written because of what others wrote. The nonces that landed stand in the view; the rest is looked up by
@@ -55,21 +54,6 @@ export async function takeIn(
     tx,
   );
   return refused;
-}
-
-/** What operators refused before it was signed. @returns those that are refused now */
-export async function refuseVetoed(
-  tx: Tx,
-  fencingToken: number,
-  orderPks: readonly string[],
-): Promise<readonly string[]> {
-  await lockPayouts(tx, orderPks);
-  const { rows } = await sql<{ order_pk: string }>`
-    update payout p set state = 'REFUSED', reason = ${VETOED}, obstacle = null, obstacle_at = null, waiting_since = null,
-      fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
-    where p.order_pk = any(${orderPks}::uuid[]) and p.state in ('REQUESTED', 'AUTHORISED')
-    returning p.order_pk`.execute(tx);
-  return rows.map((row) => row.order_pk);
 }
 
 /** Final nonces whose verified transaction a reorganisation took back; any that is verified instead keeps them final. */

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { SweepMethod } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
-import { ENERGY_DEARER, NO_ENERGY, SELLER_REFUSED } from '../next-step.ts';
+import { ENERGY_DEARER, NO_ENERGY, SELLER_REFUSED } from './sweep-facts.ts';
 
 /** A seller delivers within seconds; one that has not by then is not asked for more. */
 const LATE_SECONDS = 180;

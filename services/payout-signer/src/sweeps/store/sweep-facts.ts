@@ -1,8 +1,8 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
-import type { SweepMethod } from '@opentill/db/sweep-tables';
+import type { PayoutMoney } from '@opentill/db/payout-tables';
+import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
 import type { BaseUnits } from '@opentill/domain/money';
-import type { SweepMove } from '../next-step.ts';
 
 /** What lies on a deposit address of one asset and is promised to nothing. The database's word. */
 export interface LyingAsset {
@@ -117,3 +117,29 @@ export interface LyingPage {
   /** Whether nothing lies behind it. */
   readonly isLast: boolean;
 }
+
+/** A movement of a sweep, oldest first. */
+export interface SweepMove {
+  readonly kind: MovementKind;
+  readonly money: PayoutMoney;
+  readonly amountBaseUnits: bigint;
+  /** Whether it has not ended, and nobody has signed it: nothing of it is on its way. */
+  readonly isUnsigned: boolean;
+  /** Whether it ended without anything having moved, and nothing of it can move any more. */
+  readonly hasEndedUnpaid: boolean;
+  readonly endedAt: Date | null;
+  /** When this process wrote of it last: when it was signed, once it was. */
+  readonly changedAt: Date;
+}
+
+/** Energy did not come, or not for long enough. Whoever plans the address anew pays for it in coin for a while. */
+export const NO_ENERGY = 'energy was not there';
+
+/** A seller took an order back. As above. */
+export const SELLER_REFUSED = 'the seller of energy refused';
+
+/** A seller asks for more than when the sweep was planned, or sells nothing any more. As above: he may do so each time. */
+export const ENERGY_DEARER = 'energy got dearer';
+
+/** Why a payment is not to be paid: the chain would refuse it, or its fees are above the cap. */
+export type CostObstacle = 'WOULD_FAIL' | 'FEES_ABOVE_CAP';

@@ -1,0 +1,44 @@
+import type { ExpiringPaying } from '../payouts/paying-network.ts';
+import { driveWallet, type Driver, type DrivingDeps, type WalletParts } from '../wallet/drive-wallet.ts';
+import { createExpiringPass } from './pass.ts';
+import type { ExpiringPassDeps, ExpiringTiming } from './pass-deps.ts';
+import { NO_SEND_MARK, openSendMark } from './send-mark.ts';
+import { createAttemptStore } from './store/create-store.ts';
+import { readState } from './store/look.ts';
+import { watchForgotten } from './watch-forgotten.ts';
+
+export interface ExpiringDriverDeps extends ExpiringPassDeps, DrivingDeps {}
+
+/** Pools forget after a minute what a transaction has but one or two of to live. */
+const RESEND_MAX_MS = 10_000;
+
+/** Drives a wallet whose transactions end by time. */
+export function startExpiringDriver(deps: ExpiringDriverDeps): Driver {
+  return driveWallet(deps, () => createExpiringPass(deps));
+}
+
+/** Opens the store and the mark of such a wallet, and drives it. */
+export function openExpiringDriver(
+  parts: WalletParts,
+  { terms, sender }: ExpiringPaying,
+  timing: ExpiringTiming,
+): Driver {
+  const { db, key, isHotWallet, observe, newId, clock, stateDirectory } = parts;
+  const isSponsoring = sender.isSponsoring === true;
+  const store = createAttemptStore(db, key, { newId, clock, isSponsoring });
+  const mark = isHotWallet ? openSendMark(stateDirectory, key) : NO_SEND_MARK;
+  return startExpiringDriver({
+    ...parts,
+    terms,
+    sender,
+    store,
+    mark,
+    ...(isHotWallet && {
+      watchSent: async (lease) => {
+        const state = await readState(db, key);
+        return (await watchForgotten({ key, mark, store, observe, lease }, state)) === 'CHAIN_AHEAD';
+      },
+    }),
+    timing: { ...timing, resendMaxMs: Math.min(timing.resendMaxMs, RESEND_MAX_MS) },
+  });
+}

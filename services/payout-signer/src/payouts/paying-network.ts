@@ -1,0 +1,29 @@
+import type { AddressCodec } from '@opentill/chain/address-codec';
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { PayoutTerms, WalletBounds } from '@opentill/contracts/payout-terms';
+
+export interface OfNetwork {
+  readonly network: NetworkConfig;
+  readonly codec: AddressCodec;
+}
+
+/** A network whose transactions are ordered by nonces. */
+export interface NoncePaying extends OfNetwork {
+  readonly kind: 'NONCES';
+  readonly terms: PayoutTerms;
+  readonly sender: WalletSender;
+  readonly reader: Pick<ChainReader, 'readFates'>;
+}
+
+/** A network whose transactions end by time, or with epochs. */
+export interface ExpiringPaying extends OfNetwork {
+  readonly kind: 'EXPIRING';
+  readonly terms: WalletBounds & { readonly maxOpenPayouts: number };
+  readonly sender: ExpiringSender;
+}
+
+/** A network to pay on, and how its chain is spoken to. */
+export type PayingNetwork = NoncePaying | ExpiringPaying;
