@@ -155,7 +155,7 @@ async function validity(change: Partial<Validity> = {}): Promise<Validity> {
   const { height, hash, epoch } = decodeHeader(response.checkpoint);
   uniqueMs += 1;
   return {
-    ...(await sender.currentWindow!(epoch)),
+    ...(await sender.epochs!.currentWindow(epoch)),
     reference: { height, hash },
     uniqueMs,
     ...change,
@@ -537,9 +537,9 @@ describe('coins of a hot wallet', () => {
       ]),
     );
     // Nothing is there yet to pay with.
-    expect(await own.signGathering!(poor, usdc, await validity())).toBeUndefined();
+    expect(await own.gathering!.signGathering(poor, usdc, await validity())).toBeUndefined();
     for (const contract of [null, usdc]) {
-      const gathering = await own.signGathering!(poor, contract, await validity());
+      const gathering = await own.gathering!.signGathering(poor, contract, await validity());
       expect(await own.broadcast([gathering!])).toEqual(['ACCEPTED']);
       devnet.control.checkpoint();
     }
@@ -548,7 +548,7 @@ describe('coins of a hot wallet', () => {
     expect(left?.get(null)).toBeLessThan(60_000_000n);
     expect((await heldBy(poor, usdc)).total).toBe(8_000_000n);
     expect((await heldBy(poor, SUI_TYPE)).total).toBeGreaterThan(5n * SUI - 10_000_000n);
-    expect(await own.signGathering!(poor, usdc, await validity())).toBeUndefined();
+    expect(await own.gathering!.signGathering(poor, usdc, await validity())).toBeUndefined();
   });
 });
 
@@ -558,13 +558,13 @@ describe('few coins of a hot wallet', () => {
     await give(poor, { ...gift, form: 'coin' });
     const own = senderOf([devnet.url], {}, { backend: { ...backend, addresses: [poor] } });
     const send = async () => {
-      const gathering = await own.signGathering!(poor, contract, await validity());
+      const gathering = await own.gathering!.signGathering(poor, contract, await validity());
       if (gathering === undefined) return false;
       expect(await own.broadcast([gathering])).toEqual(['ACCEPTED']);
       devnet.control.checkpoint();
       return true;
     };
-    const left = async () => (await own.balances(poor, [contract])).scattered?.get(contract);
+    const left = async () => (await own.balances(poor, [contract])).scattered.get(contract);
     return { poor, send, left };
   };
 
@@ -589,11 +589,13 @@ describe('few coins of a hot wallet', () => {
     const both = senderOf([devnet.url, other.url], {}, own);
     devnet.control.checkpoint(3);
     other.fault({ kind: 'lag', checkpoints: 2 });
-    expect(await both.signGathering!(poor, null, await validity())).toBeUndefined();
+    expect(await both.gathering!.signGathering(poor, null, await validity())).toBeUndefined();
     other.clearFaults();
-    expect(await both.signGathering!(poor, null, await validity())).toMatchObject({ contract: null });
+    expect(await both.gathering!.signGathering(poor, null, await validity())).toMatchObject({
+      contract: null,
+    });
     other.fault({ kind: 'status', method: 'ListOwnedObjects', code: 'UNAVAILABLE' });
-    expect(await both.signGathering!(poor, null, await validity())).toBeUndefined();
+    expect(await both.gathering!.signGathering(poor, null, await validity())).toBeUndefined();
   });
 
   test('are gathered, and addresses emptied, by one node beside an archive, which knows of no coins', async () => {
@@ -612,7 +614,7 @@ describe('few coins of a hot wallet', () => {
         senderOf([devnet.url, other.url]),
       ];
       return {
-        isGathered: (await gathering.signGathering!(poor, null, await validity())) !== undefined,
+        isGathered: (await gathering.gathering!.signGathering(poor, null, await validity())) !== undefined,
         isSwept: (await emptying.prepare([sweep]))[0]?.kind === 'READY',
       };
     };
@@ -718,7 +720,7 @@ describe('the end of a window', () => {
 
   test('is chosen by the epoch of the own scan, while nodes are in the same', async () => {
     const { epochs } = await validity();
-    await expect(sender.currentWindow!(epochs!.first + 1)).rejects.toMatchObject({
+    await expect(sender.epochs!.currentWindow(epochs!.first + 1)).rejects.toMatchObject({
       code: 'BLOCK_NOT_FOUND',
     });
   });

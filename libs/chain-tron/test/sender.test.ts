@@ -554,7 +554,7 @@ test('learns every hour which keys sign blocks, and says which do not count yet'
   const look = async (afterMs: number) => {
     clock.nowMs += afterMs;
     asked = 0;
-    return { keys: (await learning.newBlockKeys!()).length > 0, asks: asked > 0 };
+    return { keys: (await learning.blockKeys!.newBlockKeys()).length > 0, asks: asked > 0 };
   };
   expect(await look(0)).toEqual({ keys: true, asks: true });
   expect(await look(3_599_000)).toEqual({ keys: true, asks: false });

@@ -119,6 +119,53 @@ export interface BlocksSearched {
   readonly end: readonly [BlockHeader, BlockHeader];
 }
 
+/** Of a chain whose epochs end transactions (SUI). */
+export interface EpochWindows {
+  /**
+   * The epochs in which a new transaction may land, where `epoch` is the one of the newest block that the own scan has verified.
+   * BLOCK_NOT_FOUND while a node is in another epoch.
+   */
+  currentWindow(
+    epoch: number,
+    options?: ReadOptions,
+  ): Promise<{ readonly epochs: EpochWindow; readonly expiresMs: number }>;
+}
+
+/**
+ * Of a chain where the hot wallet pays the fees of deposit addresses next to them (SUI). No fee has to be brought there. What the hot
+ * wallet has for fees is the `allowanceBaseUnits` of a deposit address.
+ */
+export interface Sponsorship {
+  /** The other wallet that pays the fee of what leaves `wallet`, where it costs any. Undefined: `wallet` itself pays. */
+  sponsorOf(wallet: Address): Address | undefined;
+  /**
+   * The most that one payment can take of the balance of a wallet that has a sponsor (SUI: the largest coins that one transaction has
+   * room for). Where two sources differ, the lower amount.
+   */
+  mostAtOnce(wallet: Address, contract: TokenContract | null, options?: ReadOptions): Promise<bigint>;
+}
+
+/** Of a chain where a balance may be in pieces that pay only after they were gathered (SUI). */
+export interface Gatherer {
+  /**
+   * Builds and signs a transaction by which a wallet moves scattered pieces of an asset (see `balances`) to where it pays from, and
+   * decodes it again: no other address gets any of it. The money stays the wallet's in every outcome. Undefined where there is
+   * nothing to move, or nothing to pay for it with.
+   */
+  signGathering(
+    wallet: Address,
+    contract: TokenContract | null,
+    validity: Validity,
+    options?: ReadOptions,
+  ): Promise<Gathering | undefined>;
+}
+
+/** Of a chain whose proofs rest on keys that block producers delegate their signatures to (TRON). */
+export interface BlockKeys {
+  /** Keys that sources show and that do not count in proofs yet, one text each. Asks the sources about once an hour. */
+  newBlockKeys(options?: ReadOptions): Promise<readonly string[]>;
+}
+
 /**
  * Builds, signs and sends payments of one network whose transactions end by time. Keeps nothing between calls: stored
  * bytes, what tells transactions apart, and what was sent are the caller's. Reading methods throw a GatewayError with a
@@ -128,13 +175,16 @@ export interface ExpiringSender {
   readonly chain: Chain;
   /** How long a new transaction may be taken into blocks, from the head's time on. */
   readonly validForMs: number;
-  /**
-   * Whether the hot wallet pays the fees of deposit addresses beside them (SUI): nothing has to be brought there, and what it has for
-   * that is the `allowanceBaseUnits` of theirs. Absent: who sends pays.
-   */
-  readonly isSponsoring?: true;
-  /** Which other wallet pays the fee of what leaves `wallet`, where it costs any. Undefined or absent: `wallet` itself. */
-  sponsorOf?(wallet: Address): Address | undefined;
+  /** Absent: time ends transactions. */
+  readonly epochs?: EpochWindows;
+  /** Absent: each wallet pays its own fees. */
+  readonly sponsorship?: Sponsorship;
+  /** Absent: a wallet pays with all that it holds. */
+  readonly gathering?: Gatherer;
+  /** Absent: only coin pays for work. */
+  readonly energy?: EnergyAccounts;
+  /** Absent: no proof rests on keys that block producers delegate to. */
+  readonly blockKeys?: BlockKeys;
 
   /** Whether every source is the configured network. To be awaited before anything else. See ChainReader. */
   checkNetwork(options?: ReadOptions): Promise<void>;
@@ -151,24 +201,9 @@ export interface ExpiringSender {
     readonly block: BlockHeader;
     readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
     readonly allowanceBaseUnits: bigint;
-    /** What of `amounts` can't be paid with before it was gathered (SUI: what lies in coin objects). Absent: nothing. */
-    readonly scattered?: ReadonlyMap<TokenContract | null, bigint>;
+    /** The part of `amounts` that pays only after it was gathered (SUI: coin objects of a hot wallet). */
+    readonly scattered: ReadonlyMap<TokenContract | null, bigint>;
   }>;
-
-  /**
-   * The most that one payment can take of what lies at a wallet that has a sponsor (SUI: of more coins than a transaction has room for
-   * the largest). Where two sources say otherwise, the less. Absent where one payment can take all of it.
-   */
-  mostAtOnce?(wallet: Address, contract: TokenContract | null, options?: ReadOptions): Promise<bigint>;
-
-  /**
-   * Where epochs end transactions: in which a new one may land, when `epoch` is the one of the newest block that the own scan has
-   * verified. BLOCK_NOT_FOUND while a node is in another epoch. Absent where time ends them.
-   */
-  currentWindow?(
-    epoch: number,
-    options?: ReadOptions,
-  ): Promise<{ readonly epochs: EpochWindow; readonly expiresMs: number }>;
 
   /** What a unit of contracts' work costs now, base units of the native coin, by the source that names the most (TRON: sun for energy). */
   workPrice(options?: ReadOptions): Promise<bigint>;
@@ -190,18 +225,6 @@ export interface ExpiringSender {
     feeLimitBaseUnits: bigint,
     funding?: Funding,
   ): Promise<SignedExpiring>;
-
-  /**
-   * Builds and signs a transaction by which a wallet moves what lies scattered of an asset to where it pays from (see `balances`), and
-   * decodes it again: nobody else gets any of it. Whatever becomes of it, the money stays the wallet's. Undefined where there is
-   * nothing to move, or nothing to pay for it with. Absent where nothing scatters.
-   */
-  signGathering?(
-    wallet: Address,
-    contract: TokenContract | null,
-    validity: Validity,
-    options?: ReadOptions,
-  ): Promise<Gathering | undefined>;
 
   /**
    * The first thing in which stored bytes are not what they are said to be, signature and hash included; undefined when they
@@ -249,15 +272,6 @@ export interface ExpiringSender {
     options?: ReadOptions,
   ): Promise<FoundExpiringPayment | undefined>;
 
-  /**
-   * Keys that producers of blocks delegated their signatures to, as sources say, and that do not count in proofs yet; one text each.
-   * Asks the sources about once an hour. Absent where no proof rests on such keys.
-   */
-  newBlockKeys?(options?: ReadOptions): Promise<readonly string[]>;
-
-  /** How work is paid for otherwise than in coin. Absent where nothing else pays. */
-  readonly energy?: EnergyAccounts;
-
   /** How each source does now, in the order of configuration. */
-  readonly sources?: () => readonly SourceHealth[];
+  sources(): readonly SourceHealth[];
 }

@@ -132,7 +132,7 @@ export async function openSuiBooks(suiForm: 'address' | 'coin' = 'address'): Pro
     const { height, hash, epoch } = (await verified())!;
     uniqueMs += 1;
     return {
-      ...(await sender.currentWindow!(epoch)),
+      ...(await sender.epochs!.currentWindow(epoch)),
       reference: { height, hash: hash as never },
       uniqueMs,
     };
@@ -177,7 +177,7 @@ export async function openSuiBooks(suiForm: 'address' | 'coin' = 'address'): Pro
       books.sign({ to: to as Address, amountBaseUnits: baseUnits(amount) }),
     async gather(symbol = 'USDC') {
       const contract = symbol === 'USDC' ? usdc : null;
-      const gathering = await sender.signGathering!(wallet, contract, await validity());
+      const gathering = await sender.gathering!.signGathering(wallet, contract, await validity());
       if (gathering === undefined) throw new Error('nothing to gather');
       return gathering;
     },

@@ -61,18 +61,21 @@ export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): Ex
   return {
     chain,
     validForMs: TWO_EPOCHS_MS,
-    isSponsoring: true,
-    sponsorOf,
+    epochs: { currentWindow: (epoch, options = {}) => currentWindow(sources, epoch, options) },
+    sponsorship: {
+      sponsorOf,
+      mostAtOnce: (wallet, contract, options = {}) => readMostAtOnce(sources, wallet, contract, options),
+    },
+    gathering: {
+      signGathering: (wallet, contract, validity, options = {}) =>
+        signGathering(sources, { ...signing, onNotGathered }, wallet, contract, validity, options),
+    },
     checkNetwork: (options = {}) => reader.checkNetwork(options),
     balances: (wallet, contracts, options = {}) =>
       readBalances(sources, wallet, contracts, sponsorOf(wallet), options),
-    mostAtOnce: (wallet, contract, options = {}) => readMostAtOnce(sources, wallet, contract, options),
     workPrice: (options = {}) => readGasPrice(sources, options),
-    currentWindow: (epoch, options = {}) => currentWindow(sources, epoch, options),
     prepare: (intents, options = {}) => preparePayments(sources, bounds, intents, options),
     sign: (intent, validity, feeLimit, funding) => signPayment(signing, intent, validity, feeLimit, funding),
-    signGathering: (wallet, contract, validity, options = {}) =>
-      signGathering(sources, { ...signing, onNotGathered }, wallet, contract, validity, options),
     differenceOf: (stored, claim) => differenceOfStored({ chainId, sponsor: 'ANY' }, stored, claim),
     broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),
     findInBlocks: (txHashes, stretch, options = {}) =>

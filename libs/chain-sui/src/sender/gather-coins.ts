@@ -50,7 +50,7 @@ export interface NotGathered {
 }
 
 /**
- * See ExpiringSender.signGathering: coins of the wallet go into its own address balance. The fee comes out of that; where it has too
+ * See Gatherer.signGathering: coins of the wallet go into its own address balance. The fee comes out of that; where it has too
  * little SUI for one, SUI is gathered out of the coins that pay for it. Which coins there are two nodes have to name alike, where two
  * are configured, and none that is behind: of a coin as it was nothing can be executed, and its asset would wait for nothing.
  */

@@ -53,7 +53,7 @@ export async function readEpoch(
   };
 }
 
-/** See ExpiringSender.currentWindow. Which epoch it is the own scan says; a node, when that is expected to end, and no more. */
+/** See EpochWindows.currentWindow. Which epoch it is the own scan says; a node, when that is expected to end, and no more. */
 export function currentWindow(
   sources: SuiSources,
   epoch: number,

@@ -127,7 +127,7 @@ export interface Balances {
   readonly block: BlockHeader;
   readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
   readonly allowanceBaseUnits: bigint;
-  readonly scattered?: ReadonlyMap<TokenContract | null, bigint>;
+  readonly scattered: ReadonlyMap<TokenContract | null, bigint>;
 }
 
 /**
@@ -153,7 +153,7 @@ export function readBalances(
     );
     if (sponsor !== undefined) {
       const { inFunds } = await readHolding(source, sponsor, coinTypeOf(null), own);
-      return { block, amounts, allowanceBaseUnits: inFunds };
+      return { block, amounts, allowanceBaseUnits: inFunds, scattered: new Map() };
     }
     const scattered = new Map(holdings.map(([contract, { inCoins }]) => [contract, inCoins]));
     return { block, amounts, allowanceBaseUnits: 0n, scattered };

@@ -83,12 +83,17 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
       // A replica that drives no wallet learns them here. A failure is ignored: newBlockKeys tries again.
       await learn(options).catch(ignore);
     },
-    async newBlockKeys(options = {}) {
-      await keys.load();
-      await learn(options);
-      return keys.pending().map(({ witness, signer }) => `${witness}: ${signer}`);
+    blockKeys: {
+      async newBlockKeys(options = {}) {
+        await keys.load();
+        await learn(options);
+        return keys.pending().map(({ witness, signer }) => `${witness}: ${signer}`);
+      },
     },
-    balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, onAlone, options),
+    async balances(wallet, contracts, options = {}) {
+      const read = await readBalances(sources, wallet, contracts, onAlone, options);
+      return { ...read, scattered: new Map() };
+    },
     workPrice: (options = {}) => readWorkPrice(sources, options),
     prepare: (intents, options = {}) =>
       preparePayments(sources, { maxFeeLimitSun, energyMarginPercent }, intents, onAlone, options),

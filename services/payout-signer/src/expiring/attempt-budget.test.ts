@@ -21,6 +21,7 @@ const funds = (trx: bigint, usdt: bigint, allowanceBaseUnits = 0n) => ({
     [USDT, usdt],
   ]),
   allowanceBaseUnits,
+  scattered: new Map(),
 });
 const attempt = (
   amount: bigint,

@@ -18,7 +18,7 @@ export interface AttemptFunds {
   /** How much of fees is paid for otherwise than in coin. */
   readonly allowanceBaseUnits: bigint;
   /** What of the amounts can't be paid with as it lies there. */
-  readonly scattered?: ReadonlyMap<TokenContract | null, bigint>;
+  readonly scattered: ReadonlyMap<TokenContract | null, bigint>;
 }
 
 /**
@@ -34,7 +34,7 @@ export function createAttemptBudget(
   feesElsewhere: readonly FeeElsewhere[],
 ): AttemptBudget {
   const left = new Map(
-    [...amounts].map(([contract, amount]) => [contract, amount - (scattered?.get(contract) ?? 0n)]),
+    [...amounts].map(([contract, amount]) => [contract, amount - (scattered.get(contract) ?? 0n)]),
   );
   const others = new Map(feesElsewhere.map(({ txHash, baseUnits }) => [txHash, baseUnits]));
   let fees = [...others.values()].reduce((sum, fee) => sum + fee, 0n);

@@ -30,11 +30,11 @@ export async function chooseEnd(
   { cursor }: ExpiringView,
   headMs: number,
 ): Promise<End | undefined> {
-  if (sender.currentWindow === undefined) return { expiresMs: headMs + sender.validForMs };
+  if (sender.epochs === undefined) return { expiresMs: headMs + sender.validForMs };
   const epoch = cursor?.epoch ?? null;
   if (epoch === null) return undefined;
   try {
-    const window = await sender.currentWindow(epoch, { signal });
+    const window = await sender.epochs.currentWindow(epoch, { signal });
     if (window.epochs.first !== epoch) return undefined;
     // When its epochs are expected to end is one node's word: it proves nothing, and must not be a time that nobody can read.
     const verifiedMs = cursor?.verified.timeMs ?? 0;

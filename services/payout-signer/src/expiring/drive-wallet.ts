@@ -24,7 +24,7 @@ export function openExpiringDriver(
   timing: ExpiringTiming,
 ): Driver {
   const { db, key, isHotWallet, observe, newId, clock, stateDirectory } = parts;
-  const isSponsoring = sender.isSponsoring === true;
+  const isSponsoring = sender.sponsorship !== undefined;
   const store = createAttemptStore(db, key, { newId, clock, isSponsoring });
   const mark = isHotWallet ? openSendMark(stateDirectory, key) : NO_SEND_MARK;
   return startExpiringDriver({

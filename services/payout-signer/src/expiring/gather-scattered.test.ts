@@ -75,16 +75,20 @@ async function gather({ coin = FEE, scattered = new Map([['usdt', 5n]]), ...give
         const at = { height: block.height, timeSeconds: NOW.getTime() / 1_000 };
         return Promise.resolve({ block: at, amounts, allowanceBaseUnits: 0n, scattered: new Map(lying) });
       },
-      currentWindow: () =>
-        Promise.resolve({ epochs: { first: 1, last: 1 }, expiresMs: NOW.getTime() + 1_000 }),
-      signGathering: (_: unknown, contract: string | null) =>
-        Promise.resolve({
-          txHash: `of ${contract}`,
-          raw: new Uint8Array(1),
-          contract,
-          amountBaseUnits: scattered.get(contract) ?? 0n,
-          feeLimitBaseUnits: FEE,
-        }),
+      epochs: {
+        currentWindow: () =>
+          Promise.resolve({ epochs: { first: 1, last: 1 }, expiresMs: NOW.getTime() + 1_000 }),
+      },
+      gathering: {
+        signGathering: (_: unknown, contract: string | null) =>
+          Promise.resolve({
+            txHash: `of ${contract}`,
+            raw: new Uint8Array(1),
+            contract,
+            amountBaseUnits: scattered.get(contract) ?? 0n,
+            feeLimitBaseUnits: FEE,
+          }),
+      },
       broadcast(signed: readonly { txHash: string }[]) {
         did.push(...signed.map(({ txHash }) => `sent ${txHash}`));
         return Promise.resolve(['ACCEPTED']);

@@ -27,9 +27,10 @@ export async function gatherScattered(
   pausedBy: Obstacle | undefined,
 ): Promise<void> {
   const { sender, key, rules, memory, timing, monotonicMs, store, signal } = context;
+  const { gathering: gatherer } = sender;
   const nowMs = monotonicMs();
   const isDue = timing.balancesEveryMs !== 'NEVER' && nowMs - memory.gatheredAtMs >= timing.balancesEveryMs;
-  if (sender.signGathering === undefined || !isDue) return;
+  if (gatherer === undefined || !isDue) return;
   memory.gatheredAtMs = nowMs;
   const view = await look();
   const open = await store.openGatherings();
@@ -48,7 +49,7 @@ export async function gatherScattered(
   const funds = await sender.balances(key.wallet, [...contracts], { signal });
   const { block, scattered } = funds;
   const lying = assets.filter(({ contract, leastBaseUnits }) => {
-    const amount = scattered?.get(contract) ?? 0n;
+    const amount = scattered.get(contract) ?? 0n;
     return amount > 0n && (amount >= leastBaseUnits || isWanted(view, contract));
   });
   const headMs = block.timeSeconds * 1_000;
@@ -58,7 +59,7 @@ export async function gatherScattered(
   const { height, hash } = view.cursor.verified;
   for (const [place, { contract, heldAs }] of lying.slice(0, room).entries()) {
     const validity = { ...end, reference: { height, hash }, uniqueMs: view.now.getTime() + place };
-    const gathering = await sender.signGathering(key.wallet, contract, validity, { signal });
+    const gathering = await gatherer.signGathering(key.wallet, contract, validity, { signal });
     if (gathering === undefined) continue;
     const isAffordable = (feesNow: readonly FeeElsewhere[]): boolean =>
       bringsItsFee(gathering) || hasFeeFor(gathering, view, funds, feesNow);

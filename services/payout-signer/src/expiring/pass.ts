@@ -69,7 +69,8 @@ async function runPass(
 }
 
 async function watchBlockKeys({ sender, observe, key, signal }: ExpiringContext): Promise<void> {
-  if (sender.newBlockKeys !== undefined) observe.newBlockKeys(key, await sender.newBlockKeys({ signal }));
+  const { blockKeys } = sender;
+  if (blockKeys !== undefined) observe.newBlockKeys(key, await blockKeys.newBlockKeys({ signal }));
 }
 
 /** Before anything rests on what the database knows: whether the wallet did what it does not know. */

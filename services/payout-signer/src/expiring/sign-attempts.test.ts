@@ -94,7 +94,7 @@ async function sign(
     },
     sender: {
       validForMs: 60_000,
-      sponsorOf: () => sponsor,
+      ...(sponsor === undefined ? {} : { sponsorship: { sponsorOf: () => sponsor } }),
       balances: () =>
         Promise.resolve({
           block,
@@ -103,6 +103,7 @@ async function sign(
             ['usdt', 100n],
           ]),
           allowanceBaseUnits: 0n,
+          scattered: new Map(),
         }),
       prepare: (intents: readonly unknown[]) =>
         Promise.resolve(intents.map(() => ({ kind: 'READY', feeLimitBaseUnits: cost, costBaseUnits: cost }))),

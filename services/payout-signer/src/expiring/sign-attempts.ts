@@ -133,7 +133,7 @@ async function boundFees(
   const sweep = rules.policy.sweepsOf(key.chain)?.sweep;
   const asksPrice = sweep?.maxGasPriceBaseUnits !== undefined && payouts.some(hasBoundedFee);
   const workPrice = asksPrice ? await readOrNothing(sender.workPrice({ signal }), signal) : undefined;
-  const allowance = sender.isSponsoring === true ? 0n : allowanceBaseUnits;
+  const allowance = sender.sponsorship === undefined ? allowanceBaseUnits : 0n;
   return (payout, costBaseUnits) => {
     const feeBaseUnits = costBaseUnits > allowance ? costBaseUnits - allowance : 0n;
     return isFeeWithin(sweep, rules.network, payout, { workPrice, feeBaseUnits });
@@ -191,7 +191,7 @@ function findHaltedPayer(
   { sender, key }: Pick<ExpiringContext, 'sender' | 'key'>,
   haltedWallets: ReadonlySet<Address>,
 ): (priced: { readonly costBaseUnits: bigint }) => boolean {
-  const payer = sender.sponsorOf?.(key.wallet);
+  const payer = sender.sponsorship?.sponsorOf(key.wallet);
   const isHalted = payer !== undefined && haltedWallets.has(payer);
   return ({ costBaseUnits }) => isHalted && costBaseUnits > 0n;
 }

@@ -121,14 +121,15 @@ function contextOf(given: Given) {
       },
     },
     sender: {
-      ...(given.isSponsoring === undefined ? {} : { isSponsoring: true }),
+      ...(given.isSponsoring === undefined ? {} : { sponsorship: { sponsorOf: () => undefined } }),
       validForMs: 60_000,
       currentPrices: () => Promise.resolve({ maxFeePerGas: workPrice, maxPriorityFeePerGas: 1n }),
       workPrice: () =>
         workPrice === undefined
           ? Promise.reject(readerError('RPC_UNAVAILABLE', 'nobody answers'))
           : Promise.resolve(workPrice),
-      balances: () => Promise.resolve({ block, amounts, count: 0, allowanceBaseUnits: allowance }),
+      balances: () =>
+        Promise.resolve({ block, amounts, count: 0, allowanceBaseUnits: allowance, scattered: new Map() }),
       prepare: () =>
         Promise.resolve([
           { kind: 'READY', gasLimit: units, feeLimitBaseUnits: costBaseUnits, costBaseUnits },

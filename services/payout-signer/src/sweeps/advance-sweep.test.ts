@@ -105,7 +105,7 @@ async function advance(given: Given): Promise<readonly string[]> {
     policy: given.isWithoutPolicy === true ? undefined : { sweep: { maxNativePerDayBaseUnits: 10n } },
     energyWaitMs: WAIT_MINUTES * 60_000,
     chain: {
-      ...(given.isSponsored === undefined ? {} : { isSponsoring: true }),
+      ...(given.isSponsored === undefined ? {} : { sponsorship: {} }),
       energy: {
         needsOf: () =>
           Promise.resolve([

@@ -72,7 +72,6 @@ describe('what one payment cannot take as a whole', () => {
     const asked: string[] = [];
     const chain = {
       coinAt: () => Promise.resolve(1_000n),
-      isSponsoring: true,
       costsOf(intents: readonly { from: string; amountBaseUnits: bigint }[]) {
         asked.push(...intents.map(({ from, amountBaseUnits }) => `${from} ${amountBaseUnits}`));
         return Promise.resolve(
@@ -81,7 +80,7 @@ describe('what one payment cannot take as a whole', () => {
           ),
         );
       },
-      mostAtOnce: most,
+      sponsorship: { mostAtOnce: most },
     };
     const rules = { mayLend: false, mayBuy: false };
     const deps = { chain, wallet: 'hot', coldAddress: 'cold', rules, mayGoHot: () => false };

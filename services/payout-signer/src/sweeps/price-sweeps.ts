@@ -72,7 +72,7 @@ async function priceByCoin(
     }),
     options,
   );
-  const sponsored = chain.isSponsoring === undefined ? {} : { isSponsored: chain.isSponsoring };
+  const sponsored = chain.sponsorship === undefined ? {} : { isSponsored: true as const };
   return held.map(([asset, found], place) => {
     const waysFor = (cost: Answer<bigint>): SweepWays => {
       const known = coins[place] === undefined ? undefined : cost;
@@ -102,8 +102,8 @@ async function askWholeOrPart(
   const [held, costs] = [[...all], [...(await ask(all))]];
   const parts: { readonly place: number; readonly part: Lying }[] = [];
   for (const [place, [asset, found]] of all.entries()) {
-    if (chain.mostAtOnce === undefined || costs[place]?.cold !== 'WOULD_FAIL') continue;
-    const read = chain.mostAtOnce(found.address, found.contract, options);
+    if (chain.sponsorship === undefined || costs[place]?.cold !== 'WOULD_FAIL') continue;
+    const read = chain.sponsorship.mostAtOnce(found.address, found.contract, options);
     const most = (await readOrNothing(read, options.signal)) ?? 0n;
     const part = within(asset, most);
     if (most > 0n && part !== asset) parts.push({ place, part: [part, found] });

@@ -1,8 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { EnergyAccounts } from '@opentill/chain/energy-accounts';
-import type { ExpiringSender } from '@opentill/chain/expiring-sender';
-import type { TokenContract } from '@opentill/chain/transfer';
+import type { ExpiringSender, Sponsorship } from '@opentill/chain/expiring-sender';
 import {
   PREPARE_MAX,
   type PaymentIntent,
@@ -25,8 +24,7 @@ export interface SweepChain {
   /** The native coin that lies at an address; where the hot wallet pays the fees there, with what it has for them. */
   coinAt(address: Address, options: ReadOptions): Promise<bigint>;
   /** See ExpiringSender. */
-  readonly isSponsoring?: true;
-  mostAtOnce?(address: Address, contract: TokenContract | null, options: ReadOptions): Promise<bigint>;
+  readonly sponsorship?: Pick<Sponsorship, 'mostAtOnce'>;
   /** Where work is paid for otherwise than in coin as well. */
   readonly energy?: SweepEnergy;
 }
@@ -62,17 +60,13 @@ export function sweepChainOfNonces(
 
 /** Of a chain whose transactions end by time. */
 export function sweepChainOfTimes(
-  sender: Pick<
-    ExpiringSender,
-    'workPrice' | 'prepare' | 'balances' | 'energy' | 'isSponsoring' | 'mostAtOnce'
-  >,
+  sender: Pick<ExpiringSender, 'workPrice' | 'prepare' | 'balances' | 'energy' | 'sponsorship'>,
   seller?: EnergySeller,
 ): SweepChain {
-  const { energy: accounts, mostAtOnce } = sender;
+  const { energy: accounts, sponsorship } = sender;
   return {
     ...(accounts === undefined ? {} : { energy: { accounts, seller, needsOf: needsBy(sender) } }),
-    ...(sender.isSponsoring === undefined ? {} : { isSponsoring: sender.isSponsoring }),
-    ...(mostAtOnce === undefined ? {} : { mostAtOnce }),
+    ...(sponsorship === undefined ? {} : { sponsorship }),
     gasPrice: (options) => sender.workPrice(options),
     async costsOf(intents, options) {
       const prepared = await inParts(intents, (part) => sender.prepare(part, options));
@@ -80,7 +74,7 @@ export function sweepChainOfTimes(
     },
     async coinAt(address, options) {
       const { amounts, allowanceBaseUnits } = await sender.balances(address, [null], options);
-      return (amounts.get(null) ?? 0n) + (sender.isSponsoring === true ? allowanceBaseUnits : 0n);
+      return (amounts.get(null) ?? 0n) + (sponsorship === undefined ? 0n : allowanceBaseUnits);
     },
   };
 }

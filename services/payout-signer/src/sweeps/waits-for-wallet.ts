@@ -21,8 +21,8 @@ export function waitsForWallet(sweep: SweepSoFar, now: Date, isSponsored: boolea
 
 /** Whether the hot wallet signs beside the address. What the network moves for nothing has no sponsor. */
 export function isSponsoredSweep(
-  { isSponsoring }: { readonly isSponsoring?: true },
+  { sponsorship }: { readonly sponsorship?: object },
   { costBaseUnits }: { readonly costBaseUnits: bigint },
 ): boolean {
-  return isSponsoring === true && costBaseUnits > 0n;
+  return sponsorship !== undefined && costBaseUnits > 0n;
 }

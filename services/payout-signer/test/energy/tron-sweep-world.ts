@@ -101,9 +101,11 @@ export async function createTronSweepWorld({
   /** Each pass asks for the block keys once. */
   const countPasses = (sender: ExpiringSender): ExpiringSender => ({
     ...sender,
-    newBlockKeys(options) {
-      passes.count += 1;
-      return sender.newBlockKeys?.(options) ?? Promise.resolve([]);
+    blockKeys: {
+      newBlockKeys(options) {
+        passes.count += 1;
+        return sender.blockKeys?.newBlockKeys(options) ?? Promise.resolve([]);
+      },
     },
   });
 

@@ -383,6 +383,7 @@ function createModelSender(
     chain: KEY.chain,
     validForMs: VALID_MS,
     checkNetwork: () => Promise.resolve(),
+    sources: () => [],
     balances: () =>
       rpc('balances', () => ({
         block: chain.head(),
@@ -391,6 +392,7 @@ function createModelSender(
           [USDT, 1_000n],
         ]),
         allowanceBaseUnits: 0n,
+        scattered: new Map(),
       })),
     workPrice: () => Promise.resolve(1n),
     prepare: (intents) =>

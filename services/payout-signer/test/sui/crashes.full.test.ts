@@ -33,9 +33,9 @@ function wrapSender(sender: ExpiringSender, points: CrashPoints): ExpiringSender
     ...sender,
     balances: points.wrap('balances', sender.balances),
     prepare: points.wrap('prepare', sender.prepare),
-    currentWindow: points.wrap('currentWindow', sender.currentWindow!),
+    epochs: { currentWindow: points.wrap('currentWindow', sender.epochs!.currentWindow) },
     sign: points.wrap('sign', sender.sign),
-    signGathering: points.wrap('signGathering', sender.signGathering!),
+    gathering: { signGathering: points.wrap('signGathering', sender.gathering!.signGathering) },
     broadcast: points.wrap('broadcast', sender.broadcast),
     findInBlocks: points.wrap('findInBlocks', sender.findInBlocks),
   };

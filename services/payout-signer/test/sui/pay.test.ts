@@ -141,8 +141,10 @@ describe('a payout on SUI', () => {
       const signer = await start({
         sender: (sender) => ({
           ...sender,
-          async currentWindow(...given) {
-            return { ...(await sender.currentWindow!(...given)), expiresMs };
+          epochs: {
+            async currentWindow(...given) {
+              return { ...(await sender.epochs!.currentWindow(...given)), expiresMs };
+            },
           },
         }),
       });
@@ -239,7 +241,9 @@ describe('a payout on SUI', () => {
     await start({
       sender: (sender) => ({
         ...sender,
-        currentWindow: (epoch, options) => sender.currentWindow!(epoch + 1, options),
+        epochs: {
+          currentWindow: (epoch, options) => sender.epochs!.currentWindow(epoch + 1, options),
+        },
       }),
     });
     const order = await world.payout();

@@ -4,7 +4,7 @@ import type { ExpiringView } from './attempt-store.ts';
 import { readFeesElsewhere } from './fees-elsewhere.ts';
 import { readHaltedWallets } from './halted-wallets.ts';
 
-/** Whether one wallet of the chain pays fees of others: see ExpiringSender.isSponsoring. */
+/** Whether one wallet of the chain pays fees of others: see Sponsorship of libs/chain. */
 export interface Sponsoring {
   readonly isSponsoring: boolean;
 }
