@@ -14,6 +14,23 @@ const libsAllowed = {
   scanner: ['domain', 'contracts', 'chain', 'db', 'messaging', 'runtime'],
   sdk: [],
 };
+/** Folders of payout-signer, each with those that it may import (services/payout-signer/docs/structure.md). */
+const signer = '^services/payout-signer/src/';
+const signerAllowed = {
+  payouts: [],
+  energy: [],
+  policy: ['payouts'],
+  observe: ['payouts'],
+  store: ['payouts'],
+  wallet: ['payouts', 'policy', 'observe', 'store'],
+  'nonce/store': ['payouts', 'store'],
+  'expiring/store': ['payouts', 'store'],
+  'sweeps/store': ['store'],
+  nonce: ['nonce/store', 'payouts', 'policy', 'observe', 'wallet'],
+  expiring: ['expiring/store', 'payouts', 'policy', 'observe', 'wallet'],
+  sweeps: ['sweeps/store', 'payouts', 'policy', 'observe', 'wallet', 'energy'],
+  handlers: ['wallet'],
+};
 const tests = '\\.test\\.ts$|/test/';
 
 export default {
@@ -45,6 +62,19 @@ export default {
       from: { path: `^libs/${lib}/`, pathNot: tests },
       to: { path: '^(libs|services|deploy|tools)/', pathNot: `^libs/(${[lib, ...allowed].join('|')})/` },
     })),
+    ...Object.entries(signerAllowed).map(([folder, allowed]) => ({
+      name: `signer-${folder.replace('/', '-')}-imports`,
+      severity: 'error',
+      comment: `${folder} of payout-signer may import only: ${allowed.join(', ') || 'none of its folders'}`,
+      from: { path: `${signer}${folder}/[^/]+$`, pathNot: tests },
+      to: { path: signer, pathNot: `${signer}(${[folder, ...allowed].join('|')})/[^/]+$` },
+    })),
+    {
+      name: 'signer-sql-in-store-folders',
+      severity: 'error',
+      from: { path: signer, pathNot: ['/store/', tests] },
+      to: { path: 'node_modules/kysely/' },
+    },
     {
       name: 'domain-is-pure',
       severity: 'error',
@@ -137,7 +167,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(^|/)(dist|artifacts|golden|fixtures)/' },
+    exclude: { path: '^(libs|services|deploy|tools)/.*/(dist|artifacts|golden|fixtures)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     parser: 'swc',
