@@ -22,7 +22,7 @@ import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
 import type { ExpiringPaying, NoncePaying, PayingNetwork } from '../src/payouts/paying-network.ts';
 import { aTronAddress } from './expiring/tron-world.ts';
 import { PATIENCE_MS, QUICK } from './quick-timing.ts';
-import { CHAIN, createSignerWorld, USDT, type SignerWorld } from './signer-world.ts';
+import { CHAIN, createSignerWorld, USDT, type SignerWorld } from './nonce/signer-world.ts';
 
 const OTHER = 'BSC_TEST';
 const TRON = 'TRON_TEST';

@@ -10,8 +10,8 @@ import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';
 import { composePayoutSigner } from '../src/compose.ts';
 import { PATIENCE_MS } from './quick-timing.ts';
-import { prepareEnvironment, startProcess, type SignerProcess } from './signer-process.ts';
-import { createSignerWorld, PASSPHRASE, type SignerWorld } from './signer-world.ts';
+import { prepareEnvironment, startProcess, type SignerProcess } from './nonce/signer-process.ts';
+import { createSignerWorld, PASSPHRASE, type SignerWorld } from './nonce/signer-world.ts';
 
 let world: SignerWorld;
 let rabbit: TestBroker;

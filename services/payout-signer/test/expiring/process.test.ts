@@ -4,7 +4,7 @@ import { queueName } from '@opentill/contracts/topology';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../quick-timing.ts';
-import { prepareEnvironment, startProcess, type SignerProcess } from '../signer-process.ts';
+import { prepareEnvironment, startProcess, type SignerProcess } from '../nonce/signer-process.ts';
 import { createTronWorld, PASSPHRASE, type TronWorld } from './tron-world.ts';
 
 let world: TronWorld;

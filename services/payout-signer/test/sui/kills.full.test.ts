@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
-import { prepareEnvironment, startProcess, type SignerProcess } from '../signer-process.ts';
+import { prepareEnvironment, startProcess, type SignerProcess } from '../nonce/signer-process.ts';
 import { checkSuiChain } from './check-sui-chain.ts';
 import { COLD, createSuiWorld, ONE_USDC, type SuiWorld } from './sui-world.ts';
 

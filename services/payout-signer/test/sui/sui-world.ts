@@ -40,7 +40,7 @@ import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
 import { readAttempts, type AttemptReading, type AttemptRow } from '../expiring/read-attempts.ts';
 import { keepBooks } from '../keep-books.ts';
 import { PATIENCE_MS, QUICK } from '../quick-timing.ts';
-import { readSweeps, type SweepReading } from '../read-sweeps.ts';
+import { readSweeps, type SweepReading } from '../sweeps/read-sweeps.ts';
 import { startScan } from '../start-scan.ts';
 
 export const CHAIN = 'SUI_TEST';

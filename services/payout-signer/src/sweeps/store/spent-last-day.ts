@@ -4,7 +4,7 @@ import { MARGIN_PERCENT } from '@opentill/domain/fee-margin';
 
 /*
  * What the day's budget of a chain has lost, in base units of its native coin. What it allows holds for any 24 hours: a sweep counts from
- * its plan to a day behind its end, whenever in between its fees were paid (../../../test/sweep-budget.test.ts).
+ * its plan to a day behind its end, whenever in between its fees were paid (../../../test/sweeps/sweep-budget.test.ts).
  */
 
 /**

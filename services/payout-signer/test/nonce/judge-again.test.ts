@@ -1,0 +1,341 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { readSignedTransaction } from '@opentill/chain-evm/sender/read-signed-transaction';
+import type { Address } from '@opentill/chain/address-codec';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { FeeTerms } from '@opentill/chain/wallet-sender';
+import { baseUnits } from '@opentill/domain/money';
+import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
+import type { PolicyJudge } from '../../src/policy/policy-port.ts';
+import { policyFor, type PolicyMaker } from './policy-for.ts';
+import { createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
+
+/*
+ * Whoever writes to the database signs nothing: neither what never went by the policy, nor a dearer transaction that the key
+ * did not sign before.
+ */
+
+let world: StillWorld;
+let maker: PolicyMaker;
+beforeAll(async () => {
+  world = await createStillWorld();
+  maker = policyFor(world);
+});
+afterAll(() => world.close());
+
+const LIMITS = { maxPerPayout: '50', maxPerMerchantPerDay: '60', approvalAbove: '40' };
+const policyOf = (more: Readonly<Record<string, unknown>> = {}): PolicyJudge => maker.policy(LIMITS, more);
+
+const transactionsOf = async (order: OrderRow) =>
+  (await world.transactions()).filter(({ order_pk: orderPk }) => orderPk === order.order_pk);
+
+/** What a service's role with the right to write there, or the database's owner, can do. */
+const forgeAuthorisation = (order: OrderRow) =>
+  sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${order.order_pk}`.execute(
+    world.admin,
+  );
+
+/** Authorised in due form, and not signed: the wallet can't pay for gas now. */
+async function authorisedAndWaiting(order: OrderRow, policy: PolicyJudge): Promise<void> {
+  world.chain.gasMoney = 0n;
+  await world.driver({ policy }).pass();
+  world.chain.gasMoney = 10n ** 20n;
+  expect(await world.payoutOf(order)).toEqual({ state: 'AUTHORISED', obstacle: 'NO_GAS' });
+}
+
+describe('a payout that stands as authorised is judged again when it is signed', () => {
+  beforeEach(() => world.settle());
+  test('what the database alone authorised is not signed: above a limit, to a denied address, without its approval', async () => {
+    const denied = anEvmAddress();
+    const policy = policyOf({ deny: [{ family: 'EVM', address: denied }] });
+    const spent = await world.payout({ amount: 30n * ONE_USDT });
+    await world.driver({ policy }).pass();
+    expect(await world.payoutOf(spent)).toEqual({ state: 'SIGNED', obstacle: null });
+
+    const forged = [
+      await world.payout({ amount: 51n * ONE_USDT }),
+      await world.payout({ address: denied }),
+      await world.payout({ amount: 41n * ONE_USDT }),
+      // Each is in order by itself; its merchant's day is not.
+      await world.payout({ amount: 31n * ONE_USDT, merchant_id: spent.merchant_id }),
+    ];
+    const proper = await world.payout();
+    for (const order of [...forged, proper]) await forgeAuthorisation(order);
+    const signedBefore = world.calls.get('sign') ?? 0;
+    await world.driver({ policy }).pass();
+    for (const order of forged) {
+      expect(await world.payoutOf(order)).toEqual({ state: 'AUTHORISED', obstacle: 'POLICY_REFUSES' });
+      expect(await transactionsOf(order)).toEqual([]);
+    }
+    // The control: it is the policy that stops them, and nothing else here.
+    expect(await world.payoutOf(proper)).toEqual({ state: 'SIGNED', obstacle: null });
+    expect((world.calls.get('sign') ?? 0) - signedBefore).toBe(1);
+  });
+
+  test('a receiver that came onto the deny list since is not paid; one that did not is', async () => {
+    const [denied, other] = [await world.payout(), await world.payout()];
+    await authorisedAndWaiting(denied, policyOf());
+    const policy = policyOf({ deny: [{ family: 'EVM', address: denied.address }] });
+    await world.driver({ policy }).pass();
+    expect(await world.payoutOf(denied)).toEqual({ state: 'AUTHORISED', obstacle: 'POLICY_REFUSES' });
+    expect(await transactionsOf(denied)).toEqual([]);
+    expect(await world.payoutOf(other)).toEqual({ state: 'SIGNED', obstacle: null });
+    await world.driver({ policy: policyOf() }).pass();
+    expect(await world.payoutOf(denied)).toEqual({ state: 'SIGNED', obstacle: null });
+  });
+
+  test('an approval counts then as well, and its loss too', async () => {
+    const [kept, lost] = [
+      await world.payout({ amount: 45n * ONE_USDT }),
+      await world.payout({ amount: 45n * ONE_USDT }),
+    ];
+    for (const order of [kept, lost]) await maker.approve(order);
+    await authorisedAndWaiting(kept, policyOf());
+    await sql`delete from payout_approval where order_pk = ${lost.order_pk}`.execute(world.admin);
+    await world.driver({ policy: policyOf() }).pass();
+    expect(await world.payoutOf(kept)).toEqual({ state: 'SIGNED', obstacle: null });
+    expect(await world.payoutOf(lost)).toEqual({ state: 'AUTHORISED', obstacle: 'POLICY_REFUSES' });
+    expect(await transactionsOf(lost)).toEqual([]);
+  });
+
+  test('what is signed counts from then on, not from when it was authorised', async () => {
+    const order = await world.payout();
+    await authorisedAndWaiting(order, policyOf());
+    await sql`update payout set authorised_at = now() - interval '25 hours' where order_pk = ${order.order_pk}`.execute(
+      world.admin,
+    );
+    const spent = async () =>
+      (await world.store.spent()).find(({ merchantId }) => merchantId === order.merchant_id);
+    const counted = { lastHour: order.amount, lastDay: order.amount };
+    expect(await spent()).toMatchObject(counted);
+    await world.driver({ policy: policyOf() }).pass();
+    expect(await world.payoutOf(order)).toMatchObject({ state: 'SIGNED' });
+    expect(await spent()).toMatchObject(counted);
+  });
+});
+
+describe('a dearer transaction', () => {
+  const evil = anEvmAddress() as Address;
+  const LATE = [60_000, 5] as const;
+
+  /** A payout that is signed and sent, and in no block. */
+  async function waitingInPools(): Promise<{ order: OrderRow; driver: ReturnType<StillWorld['driver']> }> {
+    const order = await world.payout();
+    const driver = world.driver();
+    await driver.pass();
+    expect(await transactionsOf(order)).toHaveLength(1);
+    return { order, driver };
+  }
+  // Alone on its way: only the lowest is replaced for waiting.
+  beforeEach(() => world.settle());
+  /** Puts a transaction beside the payout's, as newest of its nonce, whose columns pay somebody else. */
+  const forge = (order: OrderRow, txHash: string, raw: Uint8Array, to: string = evil) =>
+    sql`insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address,
+        amount, raw, fee_terms, signed_at)
+      select chain, ${txHash}, family, wallet, nonce, purpose, order_pk, contract_address, ${to}, amount, ${Buffer.from(raw)},
+        fee_terms, clock_timestamp()
+      from own_transaction where order_pk = ${order.order_pk} limit 1`.execute(world.admin);
+  const intentTo = (to: Address) => {
+    const amountBaseUnits = baseUnits(5n * ONE_USDT);
+    return { from: world.wallet, contract: USDT, to, amountBaseUnits };
+  };
+  const terms: FeeTerms = {
+    gasLimit: 60_000n,
+    maxFeePerGas: 2_000_000_000n,
+    maxPriorityFeePerGas: 1_000_000_000n,
+  };
+
+  test('is signed in the place of what our own key signed for the same: the control', async () => {
+    const { order, driver } = await waitingInPools();
+    await world.wait(...LATE);
+    await driver.pass();
+    const [first, second] = (await transactionsOf(order)).map(({ raw }) => readSignedTransaction(raw));
+    expect(second).toMatchObject({ nonce: first?.nonce, to: first?.to, data: first?.data });
+    expect(second?.maxFeePerGas).toBeGreaterThan(first?.maxFeePerGas ?? 0n);
+    expect(world.forged).toEqual([]);
+  });
+
+  test.each<readonly [string, (order: OrderRow) => Promise<unknown>]>([
+    [
+      'receiver that was changed beside the bytes',
+      ({ order_pk: orderPk }) =>
+        sql`update own_transaction set to_address = ${evil} where order_pk = ${orderPk}`.execute(world.admin),
+    ],
+    [
+      'amount that was changed beside the bytes',
+      ({ order_pk: orderPk }) =>
+        sql`update own_transaction set amount = amount * 10 where order_pk = ${orderPk}`.execute(world.admin),
+    ],
+  ])('is not signed for a %s, and an alarm tells of it', async (_what, tamper) => {
+    const { order, driver } = await waitingInPools();
+    await tamper(order);
+    await driver.pass();
+    const before = (await transactionsOf(order)).length;
+    const signed = world.calls.get('sign') ?? 0;
+    await world.wait(...LATE);
+    await driver.pass();
+    expect(await transactionsOf(order)).toHaveLength(before);
+    expect(world.calls.get('sign') ?? 0).toBe(signed);
+    expect(new Set(world.forged).size).toBe(1);
+  });
+
+  test.each<readonly [string, (order: OrderRow) => Promise<unknown>]>([
+    ['whose bytes are none', (order) => forge(order, `0x${'e'.repeat(64)}`, Buffer.from('02c0', 'hex'))],
+    [
+      'that somebody else signed',
+      async (order) => {
+        const { raw } = await world.sender.sign(intentTo(evil), await nonceOf(order), terms);
+        const foreign = Buffer.from(raw);
+        // Another signature of the same form has another signer.
+        foreign[foreign.length - 1] = foreign[foreign.length - 1]! ^ 1;
+        await forge(order, readSignedTransaction(foreign).txHash, foreign);
+      },
+    ],
+    [
+      'of ours with another nonce',
+      async (order) => {
+        const { txHash, raw } = await world.sender.sign(intentTo(evil), (await nonceOf(order)) + 7, terms);
+        await forge(order, txHash, raw);
+      },
+    ],
+    [
+      'whose hash is not that of the bytes',
+      async (order) => {
+        const [{ raw } = { raw: Buffer.alloc(0) }] = await transactionsOf(order);
+        await forge(order, `0x${'d'.repeat(64)}` as TxHash, raw, order.address);
+      },
+    ],
+  ])(
+    'is signed in the place of ours, and sent again, for all that a row %s stands there as the newest for ever',
+    async (_what, tamper) => {
+      const { order, driver } = await waitingInPools();
+      const ours = (await transactionsOf(order))[0]!;
+      await tamper(order);
+      await sql`update own_transaction set signed_at = now() + interval '10 years', send_outcome = 'ACCEPTED'
+        where order_pk = ${order.order_pk} and tx_hash <> ${ours.tx_hash}`.execute(world.admin);
+      const known = (await transactionsOf(order)).map(({ tx_hash: txHash }) => txHash);
+      for (let round = 0; round < 2; round += 1) {
+        await world.wait(...LATE);
+        await driver.pass();
+      }
+      const added = (await transactionsOf(order)).filter(({ tx_hash: txHash }) => !known.includes(txHash));
+      expect(added.length).toBeGreaterThanOrEqual(1);
+      const [first, ...dearer] = [ours, ...added].map(({ raw }) => readSignedTransaction(raw));
+      for (const one of dearer) {
+        expect(one).toMatchObject({
+          nonce: first?.nonce,
+          to: first?.to,
+          data: first?.data,
+          from: world.wallet,
+        });
+        expect(one.maxFeePerGas).toBeGreaterThan(first?.maxFeePerGas ?? 0n);
+      }
+      expect(new Set(world.forged).size).toBe(1);
+      // The newest of ours is what goes out again, not the row above it.
+      world.broadcasts.length = 0;
+      await world.wait(5_000, 0);
+      await driver.pass();
+      expect(world.broadcasts.flat()).toContain(added.at(-1)?.tx_hash);
+      expect(world.broadcasts.flat().filter((txHash) => known.slice(1).includes(txHash))).toEqual([]);
+    },
+  );
+
+  /** As the scanner would say of a transaction that stands deep in the chain. */
+  const land = (txHash: string) =>
+    sql`insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded,
+        delivered, network_fee)
+      select chain, tx_hash, family, 100, '0x', now(), 'VERIFIED', true, 0, 1 from own_transaction
+      where tx_hash = ${txHash}`.execute(world.admin);
+  const nonceStateOf = async (order: OrderRow) => {
+    const { rows } = await sql<{ state: string }>`
+      select state from wallet_nonce where order_pk = ${order.order_pk}`.execute(world.admin);
+    return rows.map(({ state }) => state);
+  };
+
+  test('that landed uses the nonce up, and so does the one before it: the control', async () => {
+    for (const landing of [0, 1]) {
+      const { order, driver } = await waitingInPools();
+      await world.wait(...LATE);
+      await driver.pass();
+      const both = await transactionsOf(order);
+      expect(both).toHaveLength(2);
+      await land(both[landing]!.tx_hash);
+      await driver.pass();
+      expect(await nonceStateOf(order)).toEqual(['FINAL']);
+    }
+  });
+
+  test('does not land because a row that somebody put beside ours names one that did: ours goes on', async () => {
+    const { order, driver } = await waitingInPools();
+    const ours = (await transactionsOf(order))[0]!;
+    const { txHash, raw } = await world.sender.sign(intentTo(evil), (await nonceOf(order)) + 7, terms);
+    await forge(order, txHash, raw);
+    await land(txHash);
+    for (const running of [driver, world.driver()]) {
+      world.broadcasts.length = 0;
+      world.forged.length = 0;
+      await world.wait(5_000, 0);
+      await running.pass();
+      expect(await nonceStateOf(order)).toEqual(['SIGNED']);
+      expect(world.broadcasts.flat()).toEqual([ours.tx_hash]);
+      expect(new Set(world.forged).size).toBe(1);
+    }
+    await world.wait(...LATE);
+    await driver.pass();
+    expect((await transactionsOf(order)).map(({ tx_hash: hash }) => hash)).toHaveLength(3);
+    await land(ours.tx_hash);
+    await driver.pass();
+    expect(await nonceStateOf(order)).toEqual(['FINAL']);
+  });
+
+  async function nonceOf(order: OrderRow): Promise<number> {
+    return (await transactionsOf(order))[0]!.nonce;
+  }
+});
+
+describe('a source that says for ever that its pool holds more', () => {
+  beforeEach(() => world.settle());
+  test('holds payouts up for ten minutes, then until what it claims is used up, and has no wallet halted', async () => {
+    const { chain } = world;
+    const count = 1 + Math.max(-1, ...(await world.transactions()).map(({ nonce }) => nonce));
+    const nextOnes = async () => (await world.transactions()).filter(({ nonce }) => nonce >= count);
+    chain.pool = { highest: count + 3, agreed: count, answers: 2 };
+    const order = await world.payout();
+    let driver = world.driver();
+    const waits = async () => {
+      await driver.pass();
+      expect(await world.payoutOf(order)).toEqual({ state: 'REQUESTED', obstacle: 'CHAIN_AHEAD' });
+    };
+    for (let minute = 0; minute < 10; minute += 1) {
+      await waits();
+      await world.wait(60_000, 1);
+      expect(await nextOnes()).toEqual([]);
+    }
+    // What that pool may really hold lands at one of these or nowhere; none of them is a payout's.
+    for (let round = 0; round < 2; round += 1) {
+      await waits();
+      await world.wait(600_000, 1);
+    }
+    await waits();
+    const fillers = await nextOnes();
+    expect(fillers.map(({ nonce, order_pk: orderPk }) => ({ nonce, orderPk }))).toEqual(
+      [0, 1, 2].map((place) => ({ nonce: count + place, orderPk: null })),
+    );
+    // Who takes over knows nothing of what that source said, and waits for them all the same.
+    delete chain.pool;
+    driver = world.driver();
+    await waits();
+    await waits();
+    expect(await nextOnes()).toHaveLength(3);
+    await sql`
+      insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded,
+        delivered, network_fee)
+      select chain, tx_hash, family, 100, '0x', now(), 'VERIFIED', true, 0, 1 from own_transaction
+      where nonce >= ${count}`.execute(world.admin);
+    await driver.pass();
+    expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null });
+    expect((await nextOnes()).at(-1)).toMatchObject({ nonce: count + 3, order_pk: order.order_pk });
+    const { rows } = await sql`select from wallet_halt where kind = 'RESTORED'`.execute(world.admin);
+    expect(rows).toEqual([]);
+  });
+});

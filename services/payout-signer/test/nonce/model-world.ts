@@ -1,0 +1,384 @@
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { readerError } from '@opentill/chain/reader-error';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { baseUnits } from '@opentill/domain/money';
+import type { NonceMark } from '../../src/nonce/nonce-mark.ts';
+import type { Observe } from '../../src/observe/observe.ts';
+import { createPass } from '../../src/nonce/pass.ts';
+import type { Pass } from '../../src/wallet/pass.ts';
+import type { PassDeps } from '../../src/nonce/pass-deps.ts';
+import type { PayoutStore } from '../../src/nonce/store/payout-store.ts';
+import type { WalletKey } from '../../src/payouts/payout-facts.ts';
+import { blockHash, createModelChain, modelSign, type ModelChain } from './model-chain.ts';
+import {
+  createModelStore,
+  createModelTables,
+  expire,
+  restoreTo,
+  scan,
+  snapshotOf,
+  type ModelTables,
+} from './model-store.ts';
+
+/** What goes wrong, or merely happens, at a point. */
+export type FaultKind =
+  | 'crash'
+  | 'lost-request'
+  | 'lost-reply'
+  | 'drop'
+  | 'mine'
+  | 'stall'
+  | 'reorganise'
+  | 'expire'
+  | 'takeover'
+  | 'foreign'
+  /** The process dies, and the database is brought back to what it was some points before. */
+  | 'restore'
+  /** And every pool that anybody asks has forgotten what was sent, so that nothing but this machine knows of it. */
+  | 'restore-forgotten'
+  /** What was sent first with the next nonce, and forgotten by the pools that are asked, gets into a block. */
+  | 'resurface';
+
+export interface Fault {
+  /** The point, from 1, counted over all lives. */
+  readonly at: number;
+  readonly kind: FaultKind;
+}
+
+/** A way to build the signer otherwise, for the controls. */
+export interface Variant {
+  readonly store?: (store: PayoutStore, tables: ModelTables) => PayoutStore;
+  readonly sender?: (sender: WalletSender, tables: ModelTables, chain: ModelChain) => WalletSender;
+  /** The operator says of everything that it is to be paid again, and releases at once. */
+  readonly isCareless?: boolean;
+  readonly mark?: (mark: NonceMark) => NonceMark;
+  /** Runs when a process starts. */
+  readonly onStart?: (tables: ModelTables, chain: ModelChain) => void;
+}
+
+export interface Outcome {
+  /** Payouts that were paid more often than once, or paid although they had failed. */
+  readonly doubles: number;
+  /** Payouts that were neither paid nor failed at the end, or a wallet that never came to rest. */
+  readonly stuck: number;
+  /** Transactions signed and stored. */
+  readonly signed: number;
+  /** Points passed, with names. */
+  readonly points: readonly string[];
+}
+
+class Crash extends Error {}
+
+const KEY: WalletKey = { chain: 'ETH_SEPOLIA', wallet: `0x${'f'.repeat(40)}` as Address };
+const PASSES_MAX = 60;
+/** Long enough that fees are raised. */
+const STALLED_BLOCKS = 9;
+/** A backup is so many points old: before the commits that the points since made, which are lost. */
+const RESTORED_POINTS = 14;
+/** Model time between two passes. */
+const PASS_MS = 6_000;
+
+const observe = new Proxy({}, { get: () => () => undefined }) as Observe;
+const codec = { parse: (text: string) => text as Address, isZero: () => false } as unknown as AddressCodec;
+const network = {
+  chain: KEY.chain,
+  nativeSymbol: 'ETH',
+  tokens: [{ symbol: 'USDT', contract: 'usdt', decimals: 6 }],
+} as unknown as NetworkConfig;
+
+/** Lives of the signer in a world of maps, with faults at given points, until everything is at rest. */
+export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
+  const tables = createModelTables();
+  const chain = createModelChain();
+  const points: string[] = [];
+  /** What the database was at each point; the file of the mark is no part of it. */
+  const backups: ModelTables[] = [];
+  let marked: number | undefined;
+  const byPoint = new Map(faults.map(({ at, kind }) => [at, kind]));
+
+  async function point(name: string): Promise<FaultKind | undefined> {
+    points.push(name);
+    if (faults.some(({ kind }) => kind.startsWith('restore'))) backups.push(snapshotOf(tables));
+    const kind = byPoint.get(points.length);
+    switch (kind) {
+      case 'crash':
+        throw new Crash(name);
+      case 'restore':
+      case 'restore-forgotten':
+        if (kind === 'restore-forgotten') chain.dropPool();
+        restoreTo(tables, backups[Math.max(0, backups.length - RESTORED_POINTS)] ?? tables);
+        scan(tables, chain);
+        throw new Crash(name);
+      case 'drop':
+        chain.dropPool();
+        return kind;
+      case 'mine':
+        chain.mine();
+        scan(tables, chain);
+        return kind;
+      case 'stall':
+        chain.stall(STALLED_BLOCKS);
+        return kind;
+      case 'reorganise':
+        chain.reorganise(2);
+        scan(tables, chain);
+        return kind;
+      case 'expire':
+        expire(tables, 'payout-2');
+        return kind;
+      case 'foreign':
+        chain.mineForeign();
+        return kind;
+      case 'resurface':
+        chain.resurface();
+        return kind;
+      case 'takeover':
+        // While this process sleeps another one takes the lease and does all there is to do.
+        await live();
+        return kind;
+      default:
+        return kind;
+    }
+  }
+  async function around<T>(name: string, effect: () => T): Promise<T> {
+    await point(`before ${name}`);
+    const result = effect();
+    await point(`after ${name}`);
+    return result;
+  }
+  async function rpc<T>(name: string, effect: () => T, lost?: () => T): Promise<T> {
+    const lose = (): T => {
+      if (lost !== undefined) return lost();
+      throw readerError('RPC_UNAVAILABLE', name);
+    };
+    if ((await point(`before ${name}`)) === 'lost-request') return lose();
+    const result = effect();
+    return (await point(`after ${name}`)) === 'lost-reply' ? lose() : result;
+  }
+
+  const mark: NonceMark = {
+    read: () => Promise.resolve(marked),
+    raise: (nonce) => around('mark.raise', () => void (marked = Math.max(nonce, marked ?? nonce))),
+  };
+  const own = createModelStore(tables, KEY, around);
+  const store = variant.store?.(own, tables) ?? own;
+  const plain = createModelSender(chain, rpc);
+  const deps: PassDeps = {
+    key: KEY,
+    terms: { maxOpenNonces: 16, lowGasBaseUnits: undefined, lowBalance: new Map(), float: new Map() },
+    rules: {
+      network,
+      codec,
+      ownWallets: [KEY.wallet],
+      isDepositAddress: () => false,
+      policy: {
+        judge: () => ({ kind: 'AUTHORISED' }),
+        allowsChain: () => true,
+        coldAddressOf: () => undefined,
+        sweepsOf: () => undefined,
+        approvers: [],
+        approvalWaitMs: 86_400_000,
+        maxAttemptsWithoutDecision: 1,
+        floatOf: () => undefined,
+      },
+    },
+    store,
+    sender: variant.sender?.(plain, tables, chain) ?? plain,
+    reader: {
+      readFates: (asked) =>
+        rpc('readFates', () => ({
+          fates: asked.flatMap(({ txHash }) =>
+            chain.heightOf(txHash) === undefined
+              ? []
+              : [
+                  {
+                    txHash,
+                    blockHeight: 1,
+                    blockHash: blockHash(1),
+                    succeeded: true,
+                    deliveredBaseUnits: 5n,
+                    feeBaseUnits: 1n,
+                  },
+                ],
+          ),
+          disputed: [],
+        })),
+    },
+    mark: variant.mark?.(mark) ?? mark,
+    readClocks: () => Promise.resolve(undefined),
+    monotonicMs: () => tables.nowMs,
+    observe,
+    timing: {
+      resendMs: 5_000,
+      resendMaxMs: 10_000,
+      bumpAfterMs: 30_000,
+      cancelGapAfterMs: 15_000,
+      balancesEveryMs: 3_600_000,
+      idleCountEveryMs: 5_000,
+      countEveryMs: 0,
+      aheadHaltAfterMs: 12_000,
+      poolBelievedMs: 600_000,
+    },
+    onCommitted: () => undefined,
+  };
+
+  const isAtRest = (): boolean =>
+    [...tables.payouts.values()].every(({ state }) => state === 'SIGNED' || state === 'EXPIRED') &&
+    [...tables.nonces.values()].every(
+      ({ state, orderPk }) =>
+        state === 'FINAL' || state === 'TAKEN' || (state === 'RESERVED' && orderPk === null),
+    ) &&
+    [...tables.payouts.values()].every(
+      ({ orderPk, state }) => state !== 'SIGNED' || finalOf(tables, orderPk),
+    );
+
+  let passes = 0;
+  /** Passes of one process until everything is at rest, or its end. */
+  async function live(): Promise<void> {
+    tables.token += 1;
+    variant.onStart?.(tables, chain);
+    const token = tables.token;
+    const pass: Pass = createPass(deps);
+    while (!isAtRest() && passes < PASSES_MAX && tables.token === token) {
+      passes += 1;
+      await pass({ name: 'wallet', fencingToken: token }, NEVER).catch((error: unknown) => {
+        if (error instanceof Crash || (error as { code?: string }).code !== 'LEASE_LOST') throw error;
+      });
+      tables.nowMs += PASS_MS;
+      chain.mine();
+      scan(tables, chain);
+      beOperator(tables, chain, variant.isCareless === true);
+    }
+  }
+  while (!isAtRest() && passes < PASSES_MAX) {
+    try {
+      await live();
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      tables.nowMs += PASS_MS;
+    }
+  }
+  // At the very end nodes bring back whatever they ever heard of.
+  chain.remember();
+  chain.mine();
+  chain.mine();
+  return { ...judge(tables, chain, isAtRest()), signed: tables.own.size, points };
+}
+
+/**
+ * The operator looks at the chain: what paid a payout and is not known did pay it; what lost its nonce otherwise is paid
+ * again. He releases a halt when everything that he decided is carried out.
+ */
+function beOperator(tables: ModelTables, chain: ModelChain, isCareless: boolean): void {
+  for (const { orderPk, to, state } of tables.payouts.values()) {
+    const unknown = chain.mined.find((tx) => tx.to === to && !tables.own.has(tx.txHash));
+    const isOver = state === 'EXPIRED' || state === 'REFUSED';
+    const isPaid = [...tables.own.values()].some(
+      (tx) => tx.to === to && chain.heightOf(tx.signed.txHash) !== undefined,
+    );
+    if (unknown !== undefined && !isPaid && !isOver && !isCareless) {
+      tables.paidBy.set(orderPk, unknown.txHash);
+      continue;
+    }
+    const lost = [...tables.nonces].filter(([, row]) => row.orderPk === orderPk && row.state === 'TAKEN');
+    if (lost.length > 0 && !isPaid) tables.payAgain.set(orderPk, Math.max(...lost.map(([nonce]) => nonce)));
+  }
+  if (tables.halted === null || tables.paidBy.size > 0) return;
+  tables.halted = null;
+  if (tables.haltedMark !== null)
+    tables.releasedMark = Math.max(tables.haltedMark, tables.releasedMark ?? -1);
+  tables.haltedMark = null;
+}
+
+const NEVER = new AbortController().signal;
+
+function finalOf(tables: ModelTables, orderPk: string): boolean {
+  const isFinal = [...tables.nonces.values()].some((n) => n.orderPk === orderPk && n.state === 'FINAL');
+  const own = [...tables.own.values()].filter((tx) => tx.orderPk === orderPk);
+  return isFinal || own.some(({ signed }) => tables.fates.get(signed.txHash) === 'VERIFIED');
+}
+
+function judge(tables: ModelTables, chain: ModelChain, atRest: boolean): Pick<Outcome, 'doubles' | 'stuck'> {
+  let doubles = 0;
+  let stuck = atRest ? 0 : 1;
+  for (const { to, state } of tables.payouts.values()) {
+    const paid = chain.mined.filter((tx) => tx.to === to).length;
+    if (paid > 1 || (paid > 0 && state !== 'SIGNED')) doubles += 1;
+    if (paid === 0 && state !== 'EXPIRED') stuck += 1;
+  }
+  return { doubles, stuck };
+}
+
+function createModelSender(
+  chain: ModelChain,
+  rpc: <T>(name: string, effect: () => T, lost?: () => T) => Promise<T>,
+): WalletSender {
+  const prices = { maxFeePerGas: 100n, maxPriorityFeePerGas: 10n };
+  return {
+    chain: KEY.chain,
+    checkNetwork: () => Promise.resolve(),
+    latestCount: () => rpc('latestCount', () => chain.mined.length),
+    pendingCount: () =>
+      // Asked together with latestCount, which is where faults strike.
+      Promise.resolve({ highest: chain.pendingCount(), agreed: chain.pendingCount(), answers: 1 }),
+    readPayment: (txHash, { height }) =>
+      rpc('readPayment', () => {
+        const tx = chain.mined.find((mined) => mined.txHash === txHash);
+        if (tx === undefined || (chain.heightOf(txHash) ?? Infinity) > height) return undefined;
+        const intent = {
+          from: KEY.wallet,
+          contract: 'usdt' as TokenContract,
+          to: tx.to,
+          amountBaseUnits: baseUnits(5n),
+        };
+        const fate = {
+          txHash,
+          blockHeight: height,
+          blockHash: blockHash(height),
+          succeeded: true,
+          deliveredBaseUnits: 5n,
+          feeBaseUnits: 1n,
+        };
+        return { nonce: tx.nonce, intent, fate };
+      }),
+    countAt: (_wallet, { height }) =>
+      rpc(
+        'countAt',
+        () => chain.mined.filter(({ txHash }) => (chain.heightOf(txHash) ?? 0) <= height).length,
+      ),
+    balances: () =>
+      rpc('balances', () => ({
+        count: chain.mined.length,
+        block: { height: 1, hash: blockHash(1), parentHash: blockHash(0), timeSeconds: 1 },
+        amounts: new Map<TokenContract | null, bigint>([
+          [null, 10n ** 18n],
+          ['usdt' as TokenContract, 1_000n],
+        ]),
+      })),
+    currentPrices: () => rpc('currentPrices', () => prices),
+    prepare: (intents) =>
+      rpc('prepare', () => intents.map(() => ({ kind: 'READY', gasLimit: 50_000n }) as const)),
+    raise: (old, now) => {
+      const max = (a: bigint, b: bigint) => (a > b ? a : b);
+      return {
+        gasLimit: old.gasLimit,
+        maxFeePerGas: max((old.maxFeePerGas * 9n) / 8n + 1n, now.maxFeePerGas),
+        maxPriorityFeePerGas: max((old.maxPriorityFeePerGas * 9n) / 8n + 1n, now.maxPriorityFeePerGas),
+      };
+    },
+    sign: (intent, nonce, terms) => Promise.resolve(modelSign(intent, nonce, terms)),
+    signCancel: (wallet, nonce, now) => {
+      const nothing = { from: wallet, contract: null, to: wallet, amountBaseUnits: baseUnits(0n) };
+      return Promise.resolve(modelSign(nothing, nonce, { ...now, gasLimit: 21_000n }, true));
+    },
+    differenceOf: () => undefined,
+    broadcast: (signed) =>
+      rpc(
+        'broadcast',
+        () => signed.map(({ raw }) => chain.send(raw)),
+        () => signed.map(() => 'UNKNOWN' as const),
+      ),
+  };
+}

@@ -1,0 +1,113 @@
+import type { SendOutcome, WalletSender } from '@opentill/chain/wallet-sender';
+import { createCrashPoints, type Fault } from '@opentill/testkit/crash-points';
+import type { NonceMark } from '../../src/nonce/nonce-mark.ts';
+import type { PayoutStore } from '../../src/nonce/store/payout-store.ts';
+import type { RunningDriver, SignerWorld } from './signer-world.ts';
+
+const STORE = [
+  'look',
+  'takeIn',
+  'spent',
+  'authorise',
+  'saveSigned',
+  'readRaw',
+  'recordSent',
+  'saveReplacement',
+  'saveBalances',
+] as const satisfies readonly (keyof PayoutStore)[];
+const SENDER = [
+  'latestCount',
+  'pendingCount',
+  'balances',
+  'currentPrices',
+  'prepare',
+  'sign',
+  'broadcast',
+] as const satisfies readonly (keyof WalletSender)[];
+const MARK = ['read', 'raise'] as const satisfies readonly (keyof NonceMark)[];
+
+/** What the signer does for a payout on its way, step by step: each is died before and after. */
+export const STEPS: readonly string[] = [...STORE, ...SENDER, ...MARK.map((name) => `mark.${name}`)].flatMap(
+  (name) => [`before ${name}`, `after ${name}`],
+);
+/** Passed only while fees rise. */
+export const isOfFees = (step: string): boolean => step.endsWith('saveReplacement');
+
+/** What becomes of something that is sent. */
+export type BroadcastFate = 'ARRIVES' | 'REQUEST_LOST' | 'REPLY_LOST';
+
+/** How a life ends: at one of STEPS, or at so many statements and calls after its birth; 'lose': that step alone fails. */
+export interface Doom {
+  readonly at: string | number;
+  readonly fault: Fault;
+}
+
+/** One life of a replica of the signer. */
+export interface MortalSigner {
+  readonly runner: RunningDriver;
+  /** Its last step, once it is dead. */
+  diedAt(): string | undefined;
+  /** Whether a step of its failed, and it lives on with no doom. */
+  survived(): boolean;
+  /** Another end; undefined: none. */
+  doom(doom: Doom | undefined): void;
+}
+
+export async function bearSigner(
+  world: SignerWorld,
+  name: string,
+  chooseFate: () => BroadcastFate,
+  onSent: (fate: BroadcastFate, outcomes: readonly SendOutcome[]) => void,
+): Promise<MortalSigner> {
+  const points = createCrashPoints();
+  let fatal: Doom | undefined;
+
+  function step(at: string): void {
+    if (fatal?.at === at && !points.struck) points.crashAt(1, fatal.fault);
+    points.step(at);
+  }
+  async function around<T>(of: string, effect: () => Promise<T>): Promise<T> {
+    step(`before ${of}`);
+    const result = await effect();
+    step(`after ${of}`);
+    return result;
+  }
+  function wrap<T extends object>(all: T, names: readonly (keyof T)[], prefix = ''): T {
+    return new Proxy(all, {
+      get(target, property) {
+        const method: unknown = Reflect.get(target, property);
+        if (typeof method !== 'function' || !names.includes(property as keyof T)) return method;
+        return (...given: unknown[]) =>
+          around(`${prefix}${String(property)}`, () => Promise.resolve(Reflect.apply(method, target, given)));
+      },
+    });
+  }
+  const loseSome = (sender: WalletSender): WalletSender => ({
+    ...sender,
+    async broadcast(signed, options) {
+      const fate = chooseFate();
+      const outcomes = fate === 'REQUEST_LOST' ? [] : await sender.broadcast(signed, options);
+      onSent(fate, outcomes);
+      return fate === 'ARRIVES' ? outcomes : signed.map(() => 'UNKNOWN' as const);
+    },
+  });
+  const runner = await world.start({
+    name,
+    leaseTtlMs: 250,
+    wrapPool: points.wrapPool,
+    store: (store) => wrap(store, STORE),
+    sender: (sender) => wrap(loseSome(sender), SENDER),
+    mark: (mark) => wrap(mark, MARK, 'mark.'),
+    timing: { bumpAfterMs: 300, sweepMs: 15 },
+  });
+  return {
+    runner,
+    diedAt: () => (points.crashed ? points.steps.at(-1) : undefined),
+    survived: () => points.struck && !points.crashed,
+    doom(doom) {
+      if (points.crashed) return;
+      fatal = doom;
+      points.crashAt(typeof doom?.at === 'number' ? doom.at : undefined, doom?.fault);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import { evmFamily } from '@opentill/chain-evm/family';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { approvalText } from '@opentill/wallet/policy/approval';
+import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
+import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
+import type { PolicyJudge } from '../../src/policy/policy-port.ts';
+import { CHAIN, USDT, type StillWorld } from './still-world.ts';
+
+/** Policies of USDT in a still world, and the one who approves what they want approved. */
+export interface PolicyMaker {
+  /** Display units; what is not named limits nothing here. */
+  policy(limits?: Readonly<Record<string, string>>, more?: Readonly<Record<string, unknown>>): PolicyJudge;
+  approve(order: OrderRow): Promise<void>;
+  /** Another approver, and the two of them as a policy names them. */
+  another(): { readonly approvers: readonly unknown[]; approve(order: OrderRow): Promise<void> };
+}
+
+export function policyFor({ network, admin, wallet }: StillWorld): PolicyMaker {
+  const alice = createApprover();
+  const high = '1000000';
+  return {
+    policy(limits = {}, more = {}) {
+      const unlimited = { maxPerPayout: high, maxPerHour: high, maxPerDay: high, maxPerMerchantPerDay: high };
+      const policy = {
+        version: 1,
+        chains: { [CHAIN]: { enabled: true, assets: { USDT: { ...unlimited, ...limits } } } },
+        approvers: [{ name: 'alice', publicKey: alice.publicKey }],
+        approvalsRequired: 1,
+        ...more,
+      };
+      const known = { networks: [network], codecs: [evmFamily.addressCodec] };
+      return judgeByPolicy(parsePolicy(JSON.stringify(policy), known));
+    },
+    approve: (order) => approve(order, alice),
+    another() {
+      const bob = createApprover();
+      const approvers = Object.entries({ alice, bob }).map(([name, { publicKey }]) => ({ name, publicKey }));
+      return { approvers, approve: (order) => approve(order, bob) };
+    },
+  };
+
+  async function approve(order: OrderRow, { publicKey, sign: signText }: Approver): Promise<void> {
+    const text = approvalText({
+      chain: CHAIN,
+      wallet,
+      contract: USDT,
+      symbol: 'USDT',
+      amountBaseUnits: order.amount,
+      receiver: order.address as Address,
+      merchantId: order.merchant_id,
+      orderPk: order.order_pk,
+    });
+    await sql`insert into payout_approval (order_pk, approver, signature)
+      values (${order.order_pk}, ${publicKey}, ${signText(text)})`.execute(admin);
+  }
+}
+
+interface Approver {
+  readonly publicKey: string;
+  sign(text: string): Buffer;
+}
+
+function createApprover(): Approver {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  return {
+    publicKey: publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex'),
+    sign: (text) => sign(null, Buffer.from(text), privateKey),
+  };
+}

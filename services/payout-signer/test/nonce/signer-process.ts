@@ -1,0 +1,60 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { PASSPHRASE, type SignerWorld } from './signer-world.ts';
+
+export interface SignerProcess {
+  readonly child: ChildProcess;
+  readonly healthPort: number;
+  /** What it printed so far. */
+  output(): string;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string>;
+  isReady(): Promise<boolean>;
+}
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+
+/** Writes the files that the process reads, and gives its environment. */
+export async function prepareEnvironment(
+  world: Pick<SignerWorld, 'database' | 'keystoreFile' | 'network'>,
+  amqpUrl: string,
+): Promise<Record<string, string>> {
+  const dir = dirname(world.keystoreFile);
+  const [networks, passphrase] = [join(dir, 'networks.json'), join(dir, 'passphrase')];
+  await writeFile(networks, JSON.stringify({ networks: [world.network] }));
+  await writeFile(passphrase, `${PASSPHRASE}\n`, { mode: 0o600 });
+  return {
+    DATABASE_URL: world.database.url('signer'),
+    AMQP_URL: amqpUrl,
+    NETWORKS_FILE: networks,
+    KEYSTORE_FILE: world.keystoreFile,
+    PASSPHRASE_FILE: passphrase,
+    PROFILE: 'local',
+  };
+}
+
+export async function startProcess(env: Readonly<Record<string, string>>): Promise<SignerProcess> {
+  const healthPort = await findFreePort();
+  const child = spawn(
+    process.execPath,
+    ['--conditions=source', '--disable-warning=ExperimentalWarning', MAIN],
+    {
+      env: { PATH: process.env['PATH'], HEALTH_PORT: `${healthPort}`, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
+  const ended = new Promise<number | string>((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
+  });
+  return {
+    child,
+    healthPort,
+    output: () => output,
+    ended,
+    isReady: async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status === 200,
+  };
+}

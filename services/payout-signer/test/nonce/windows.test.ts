@@ -1,0 +1,265 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import { evmFamily } from '@opentill/chain-evm/family';
+import { readSignedTransaction } from '@opentill/chain-evm/sender/read-signed-transaction';
+import type { Database } from '@opentill/db/database';
+import { keepLease } from '@opentill/db/lease';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { aMerchant, anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
+import { decideAuthorisations } from '../../src/policy/decide-authorisations.ts';
+import type { PolicyJudge } from '../../src/policy/policy-port.ts';
+import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
+import { createClockReader } from '../../src/wallet/watch-clocks.ts';
+import { policyFor, type PolicyMaker } from './policy-for.ts';
+import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
+
+/*
+ * Limits over time hold whoever asks for how many payouts, and from whichever wallet they go.
+ */
+
+let world: StillWorld;
+let maker: PolicyMaker;
+let api: Database;
+let signer: Database;
+beforeAll(async () => {
+  world = await createStillWorld();
+  maker = policyFor(world);
+  [api, signer] = [world.open('api'), world.open('signer')];
+});
+afterAll(async () => {
+  await Promise.all([api.close(), signer.close()]);
+  await world.close();
+});
+
+async function states(orderPks: readonly string[]): Promise<Readonly<Record<string, number>>> {
+  const { rows } = await sql<{ what: string; n: number }>`
+    select coalesce(reason, state) as what, count(*)::int as n from payout where order_pk = any(${orderPks}::uuid[])
+    group by 1 order by 1`.execute(world.admin);
+  return Object.fromEntries(rows.map(({ what, n }) => [what, n]));
+}
+
+describe('somebody with the api’s database role', () => {
+  const merchants: string[] = [];
+  beforeAll(async () => {
+    for (let i = 0; i < 8; i += 1) merchants.push((await aMerchant(world.admin)).merchantId);
+  });
+
+  /** Past the api: orders of small amounts, of whatever merchant, each to an accomplice. */
+  async function forge(count: number, amount: bigint): Promise<readonly string[]> {
+    const orderPks = Array.from({ length: count }, () => randomUUID());
+    for (const [place, orderPk] of orderPks.entries())
+      await sql`insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, contract_address, decimals,
+          display_decimals, amount, accepted_amount, address, source_address, created_at, expires_at)
+        values (${orderPk}, ${merchants[place % merchants.length]}, ${orderPk}, 'PAYOUT', ${CHAIN}, 'EVM', 'USDT', ${USDT}, 6, 2,
+          ${amount.toString()}::numeric, ${amount.toString()}::numeric, ${anEvmAddress()}, ${world.wallet}, now(),
+          now() + interval '1 hour')`.execute(api.kysely);
+    await sql`select count(reserve(order_pk)) from unnest(${orderPks}::uuid[]) as o (order_pk)`.execute(
+      api.kysely,
+    );
+    return orderPks;
+  }
+
+  async function drive(policy: PolicyJudge): Promise<void> {
+    const driver = world.driver({ policy });
+    for (let i = 0; i < 6; i += 1) await driver.pass();
+    await world.settle();
+  }
+
+  /** By the bytes: what all signed transactions together let out. */
+  async function signedAmount(): Promise<bigint> {
+    const amounts = (await world.transactions()).map(({ raw }) =>
+      BigInt(`0x${readSignedTransaction(raw).data.slice(-64)}`),
+    );
+    return amounts.reduce((sum, amount) => sum + amount, 0n);
+  }
+
+  test('gets out by many small payouts, none of which anybody has to approve, what the limits let out and not a unit more', async () => {
+    const policy = maker.policy({
+      maxPerPayout: '5',
+      approvalAbove: '4',
+      maxPerHour: '60',
+      maxPerDay: '90.5',
+      maxPerMerchantPerDay: '20',
+    });
+    const first = await forge(40, 4n * ONE_USDT);
+    await drive(policy);
+    expect(await states(first)).toEqual({ SIGNED: 15, 'Limit per hour exceeded': 25 });
+    expect(await signedAmount()).toBe(60n * ONE_USDT);
+    const more = await forge(10, 1n);
+    await drive(policy);
+    expect(await states(more)).toEqual({ 'Limit per hour exceeded': 10 });
+    // An hour later the day's limits stop it, to the unit.
+    await world.passTime('61 minutes');
+    const later = await forge(40, 3n * ONE_USDT);
+    await drive(policy);
+    const rest = await forge(3, ONE_USDT / 4n);
+    await drive(policy);
+    expect(await states(later)).toMatchObject({ SIGNED: 10 });
+    expect(await states(rest)).toEqual({ SIGNED: 2, 'Limit per day exceeded': 1 });
+    expect(await signedAmount()).toBe((90n * ONE_USDT * 2n + ONE_USDT) / 2n);
+    const [byMerchant] = (
+      await sql<{ most: bigint }>`
+        select max(sum)::numeric as most from (select sum(o.amount) from orders o join payout p using (order_pk)
+          where p.state = 'SIGNED' group by o.merchant_id) s (sum)`.execute(world.admin)
+    ).rows;
+    expect(BigInt(byMerchant!.most)).toBeLessThanOrEqual(20n * ONE_USDT);
+  });
+
+  test('keeps no more money from others by payouts that wait for approval than a day’s limits would let out', async () => {
+    await world.passTime('2 days');
+    const policy = maker.policy({ approvalAbove: '4', maxPerDay: '50', maxPerMerchantPerDay: '20' });
+    const forged = await forge(40, 5n * ONE_USDT);
+    const driver = world.driver({ policy });
+    for (let i = 0; i < 4; i += 1) await driver.pass();
+    expect(await states(forged)).toMatchObject({ REQUESTED: 10, 'Limit per day exceeded': 30 });
+    await world.settle();
+  });
+});
+
+test('signs and refuses nothing while the clock of the database is a day ahead', async () => {
+  await world.passTime('2 days');
+  const policy = maker.policy({ maxPerHour: '5', maxPerDay: '5' });
+  const signed = await world.payout();
+  await world.driver({ policy }).pass();
+  expect(await world.payoutOf(signed)).toEqual({ state: 'SIGNED', obstacle: null });
+  // To the database a day has gone by, and to the signer none.
+  await world.passTime('25 hours');
+  const ownClock = { now: () => new Date(Date.now() - 25 * 3_600_000) };
+  const readClocks = createClockReader(signer.kysely, CHAIN, ownClock);
+  const [order, refused] = [await world.payout(), await world.payout({ amount: 6n * ONE_USDT })];
+  await world.driver({ policy, readClocks }).pass();
+  for (const one of [order, refused])
+    expect(await world.payoutOf(one)).toEqual({ state: 'REQUESTED', obstacle: 'CLOCKS_DIFFER' });
+  await world.driver({ policy, readClocks: createClockReader(signer.kysely, CHAIN, systemClock) }).pass();
+  expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null });
+  expect(await world.payoutOf(refused)).toMatchObject({ state: 'REFUSED' });
+  await world.settle();
+});
+
+describe('two wallets of a chain', () => {
+  const LIMIT = 100n * ONE_USDT;
+
+  /** A wallet beside the first with payouts that together are just at the limit, and its driver's first step. */
+  async function aWallet(name: string, policy: PolicyJudge) {
+    const wallet = anEvmAddress() as Address;
+    const orders: OrderRow[] = [];
+    for (let i = 0; i < 10; i += 1)
+      orders.push(await world.payout({ amount: 10n * ONE_USDT, source_address: wallet }));
+    const key = { chain: CHAIN, wallet } as const;
+    const store = createPayoutStore(signer.kysely, key, { newId, clock: systemClock });
+    const lease = await keepLease({
+      db: signer.kysely,
+      schema: 'signer',
+      name,
+      holder: 'test',
+      ttlMs: 600_000,
+    }).acquire();
+    const { approvers, approvalWaitMs } = policy;
+    const view = await store.look({
+      requested: 200,
+      unsigned: 200,
+      everyWaiting: true,
+      approvers,
+      approvalWaitMs,
+    });
+    const rules = {
+      network: world.network,
+      codec: evmFamily.addressCodec,
+      ownWallets: [wallet],
+      isDepositAddress: () => false,
+      policy,
+    };
+    return {
+      orderPks: orders.map(({ order_pk: orderPk }) => orderPk),
+      authorise: () =>
+        store.authorise(lease!, 0, (spent) =>
+          decideAuthorisations(view, spent, rules, { slots: 64, pausedBy: undefined }),
+        ),
+    };
+  }
+
+  test('authorise together what the limit is, at the same moment as well', async () => {
+    await world.passTime('2 days');
+    const policy = maker.policy({ maxPerDay: '100' });
+    for (let round = 0; round < 5; round += 1) {
+      const wallets = [
+        await aWallet(`one-${round}`, policy),
+        await aWallet(`two-${round}`, policy),
+        await aWallet(`three-${round}`, policy),
+      ];
+      const authorised = (await Promise.all(wallets.map(({ authorise }) => authorise()))).flat();
+      expect(BigInt(authorised.length) * 10n * ONE_USDT).toBe(LIMIT);
+      await sql`update payout set state = 'REFUSED', reason = 'over'
+        where order_pk = any(${wallets.flatMap(({ orderPks }) => orderPks)}::uuid[]) and state in ('REQUESTED', 'AUTHORISED')`.execute(
+        world.admin,
+      );
+    }
+  });
+
+  test('are held up by no other role: what they lock is a row that only the signer’s can take', async () => {
+    const lowered = maker.policy({ maxPerDay: '100' });
+    await sql`delete from signer.policy_windows`.execute(world.admin);
+    const wallet = await aWallet('locked', lowered);
+    await api.kysely.transaction().execute(async (tx) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended('opentill policy windows ' || ${CHAIN}::text, 0))`.execute(
+        tx,
+      );
+      await sql`set local idle_in_transaction_session_timeout = '60s'`.execute(tx);
+      const undone = new Promise<never>((_, reject) =>
+        setTimeout(() => reject(new Error('held up')), 60_000).unref(),
+      );
+      expect(await Promise.race([wallet.authorise(), undone])).toHaveLength(10);
+    });
+    for (const statement of [
+      'select from signer.policy_windows for update',
+      'select from signer.policy_windows for key share',
+      'lock table signer.policy_windows in access share mode',
+      `insert into signer.policy_windows values ('${CHAIN}')`,
+      'delete from signer.policy_windows',
+    ])
+      await expect(
+        api.kysely.transaction().execute((tx) => sql.raw(statement).execute(tx)),
+      ).rejects.toMatchObject({ code: 'DATABASE_FORBIDDEN' });
+    await expect(sql`delete from signer.policy_windows`.execute(signer.kysely)).rejects.toMatchObject({
+      code: 'DATABASE_FORBIDDEN',
+    });
+    // It still keeps the wallets of the chain apart.
+    await signer.kysely.transaction().execute(async (tx) => {
+      await sql`select from signer.policy_windows for no key update`.execute(tx);
+      const { rows } = await sql`
+        select chain from signer.policy_windows where chain = ${CHAIN} for no key update skip locked`.execute(
+        signer.kysely,
+      );
+      expect(rows).toEqual([]);
+    });
+    await sql`update payout set state = 'REFUSED', reason = 'over'
+      where order_pk = any(${wallet.orderPks}::uuid[]) and state in ('REQUESTED', 'AUTHORISED')`.execute(
+      world.admin,
+    );
+  });
+
+  test('sign nothing that the policy does not let pass at that very moment', async () => {
+    const order = await world.payout();
+    const policy = maker.policy();
+    let asked = 0;
+    // Once when it is let in, once before nodes are asked, and once in the commit of its bytes.
+    const changing: PolicyJudge = {
+      ...policy,
+      judge: (question) => {
+        asked += 1;
+        return asked < 3 ? policy.judge(question) : { kind: 'REFUSED', reason: 'Limit per day exceeded' };
+      },
+    };
+    const driver = world.driver({ policy: changing });
+    await driver.pass();
+    expect(asked).toBeGreaterThanOrEqual(3);
+    expect((await world.transactions()).filter(({ order_pk: pk }) => pk === order.order_pk)).toEqual([]);
+    await driver.pass();
+    expect(await world.payoutOf(order)).toEqual({ state: 'AUTHORISED', obstacle: 'POLICY_REFUSES' });
+    await world.driver({ policy }).pass();
+    expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null });
+  });
+});

@@ -1,0 +1,485 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import type { Database, Tx } from '@opentill/db/database';
+import type { MovementKind } from '@opentill/db/sweep-tables';
+import { baseUnits } from '@opentill/domain/money';
+import { planSweeps, type SweepFacts, type UnsweptAsset } from '@opentill/domain/plan-sweeps';
+import { withFeeMargin } from '@opentill/domain/fee-margin';
+import { aMerchant, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { rentedLastDay, spentLastDay } from '../../src/sweeps/store/spent-last-day.ts';
+
+/*
+ * The day's budget is for any 24 hours, not for those between two plans: what counts against it is said once in a few lines (spentOf),
+ * shown to hold over histories of sweeps that the real planner begins, and held against the SQL that the planner asks.
+ */
+
+const CHAIN = 'ETH_SEPOLIA';
+const DAY = 24;
+
+interface Payment {
+  readonly atHour: number;
+  readonly amount: bigint;
+  /** Of a try that moved nothing. */
+  readonly hasFailed?: boolean;
+}
+
+interface Spending {
+  readonly plannedHour: number;
+  /** After the last payment; undefined: not yet. */
+  readonly endedHour: number | undefined;
+  readonly estimate: bigint;
+  readonly payments: readonly Payment[];
+}
+
+/** What went to cold storage from above the float. */
+interface ColdSpending {
+  readonly begunHour: number;
+  readonly estimate: bigint;
+  /** Undefined: not yet. */
+  readonly payment: Payment | undefined;
+}
+
+interface History {
+  readonly sweeps: readonly Spending[];
+  readonly toCold: readonly ColdSpending[];
+}
+
+const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n);
+const amountsOf = (payments: readonly Payment[]) => sum(payments.map(({ amount }) => amount));
+const larger = (one: bigint, other: bigint) => (one > other ? one : other);
+const isOfDay = (atHour: number, hour: number) => atHour <= hour && atHour > hour - DAY;
+const isOpen = ({ endedHour }: Spending, hour: number) => endedHour === undefined || endedHour > hour;
+
+/** What the budget has lost at an hour: paid, and what is still to come at most. */
+function spentOf({ sweeps, toCold }: History, hour: number): bigint {
+  const counted = sweeps
+    .filter(({ plannedHour }) => plannedHour <= hour)
+    .map((sweep) => {
+      const paid = sweep.payments.filter(({ atHour }) => atHour <= hour);
+      if (!isOpen(sweep, hour)) return isOfDay(sweep.endedHour ?? hour, hour) ? amountsOf(paid) : 0n;
+      // What failed has to be paid once more.
+      const failed = amountsOf(paid.filter(({ hasFailed }) => hasFailed === true));
+      return failed + larger(amountsOf(paid) - failed, withFeeMargin(sweep.estimate));
+    });
+  const colds = toCold
+    .filter(({ begunHour }) => begunHour <= hour)
+    .map(({ payment, estimate }) => {
+      if (payment === undefined || payment.atHour > hour) return withFeeMargin(estimate);
+      return isOfDay(payment.atHour, hour) ? payment.amount : 0n;
+    });
+  return sum(counted) + sum(colds);
+}
+
+/** As one might count at first: by when sweeps were planned, and what is under way as it was planned. */
+function spentByPlan({ sweeps }: History, hour: number): bigint {
+  return sum(
+    sweeps.flatMap((sweep) => {
+      if (sweep.plannedHour > hour) return [];
+      if (isOpen(sweep, hour)) return [sweep.estimate];
+      const paid = sweep.payments.filter(({ atHour }) => atHour <= hour);
+      return isOfDay(sweep.plannedHour, hour) ? [amountsOf(paid)] : [];
+    }),
+  );
+}
+
+/** As the next might: what is under way at its plan, or as more where it has cost more; and what goes to cold storage once it is paid. */
+function spentByMore({ sweeps, toCold }: History, hour: number): bigint {
+  const counted = sweeps
+    .filter(({ plannedHour }) => plannedHour <= hour)
+    .map((sweep) => {
+      const paid = amountsOf(sweep.payments.filter(({ atHour }) => atHour <= hour));
+      if (isOpen(sweep, hour)) return larger(paid, withFeeMargin(sweep.estimate));
+      return isOfDay(sweep.endedHour ?? hour, hour) ? paid : 0n;
+    });
+  const colds = toCold.flatMap(({ payment }) =>
+    payment && isOfDay(payment.atHour, hour) ? payment.amount : [],
+  );
+  return sum(counted) + sum(colds);
+}
+
+/**
+ * How sweeps go on, whenever they begin. A fee is brought; of the tries all but the last fail. In percent of what was planned, and all that
+ * is paid for one clean run is within the margin: the signer sees to that.
+ */
+const courses = fc.array(
+  fc.record({
+    estimate: fc.bigInt(1n, 40n),
+    broughtPercent: fc.integer({ min: 0, max: 60 }),
+    tries: fc.array(
+      fc.record({ afterHours: fc.integer({ min: 0, max: 40 }), percent: fc.integer({ min: 0, max: 60 }) }),
+      { minLength: 1, maxLength: 3 },
+    ),
+    comesAtHour: fc.integer({ min: 0, max: 90 }),
+  }),
+  { minLength: 1, maxLength: 25 },
+);
+const world = fc.record({
+  courses,
+  budget: fc.bigInt(20n, 120n),
+  coldHours: fc.array(fc.integer({ min: 0, max: 90 }), { maxLength: 6 }),
+  coldCost: fc.bigInt(1n, 30n),
+  coldPercent: fc.integer({ min: 0, max: 120 }),
+});
+type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+type Course = World['courses'][number];
+
+const RULES: SweepFacts['rules'] = {
+  nativePrice: { units: 1n, scale: 0 },
+  nativeDecimals: 0,
+  maxCostBps: 10_000,
+  maxGasPrice: undefined,
+  minAgeMs: 0,
+  maxAgeMs: 0,
+  batchSize: 100,
+  maxTopUpBaseUnits: 0n,
+};
+
+/** A sweep of the world that has begun. */
+interface Going {
+  readonly address: string;
+  readonly course: Course;
+  readonly plannedHour: number;
+  endedHour: number | undefined;
+  readonly estimate: bigint;
+  readonly payments: Payment[];
+  tried: number;
+  nextHour: number;
+}
+
+const partOf = (amount: bigint, percent: number) => (amount * BigInt(percent)) / 100n;
+
+interface Counting {
+  readonly spent: typeof spentOf;
+  /** Whether another try is begun only where the day has room for it. */
+  readonly asksAgain: boolean;
+}
+
+/** A planner's round each hour for ten days, by the real planner. @returns the history, and what was not swept in it */
+function live(
+  { courses: given, budget, coldHours, coldCost, coldPercent }: World,
+  { spent, asksAgain }: Counting,
+) {
+  const sweeps: Going[] = [];
+  const toCold: ColdSpending[] = [];
+  const left = new Map(given.map((course, place) => [`a${place}`, course]));
+  for (let hour = 0; hour < 20 * DAY; hour += 1) {
+    for (const sweep of sweeps) goOn(sweep, hour);
+    const plan = planSweeps({
+      rules: RULES,
+      nowMs: hour,
+      gasPrice: 1n,
+      budgetBaseUnits: budget - spent({ sweeps, toCold }, hour),
+      gasHeldBaseUnits: 0n,
+      unswept: [...left].flatMap(([address, course]) =>
+        course.comesAtHour <= hour ? [unsweptAt(address, course)] : [],
+      ),
+      busyAddresses: new Set(),
+      hot: [
+        {
+          symbol: 'T',
+          decimals: 0,
+          isNative: false,
+          heldBaseUnits: coldHours.includes(hour) ? 1_000n : 0n,
+          floatBaseUnits: 0n,
+          minAmountBaseUnits: 1n,
+          toColdCostBaseUnits: coldCost,
+        },
+      ],
+      heldSymbols: new Set(),
+      stoppedBy: undefined,
+      isRun: false,
+    });
+    for (const { asset } of plan.begin) {
+      const course = left.get(asset.address)!;
+      left.delete(asset.address);
+      const brought = { atHour: hour + 1, amount: partOf(course.estimate, course.broughtPercent) };
+      const nextHour = hour + 1 + course.tries[0]!.afterHours;
+      const { address } = asset;
+      const begun = {
+        plannedHour: hour,
+        endedHour: undefined,
+        estimate: course.estimate,
+        payments: [brought],
+      };
+      sweeps.push({ ...begun, address, course, tried: 0, nextHour });
+    }
+    for (const { costBaseUnits: estimate } of plan.toCold) {
+      const payment = { atHour: hour + 1 + (hour % 31), amount: partOf(estimate, coldPercent) };
+      toCold.push({ begunHour: hour, estimate, payment });
+    }
+  }
+  return { sweeps, toCold, left };
+
+  function goOn(sweep: Going, hour: number): void {
+    if (sweep.endedHour !== undefined || sweep.nextHour > hour) return;
+    const { tries } = sweep.course;
+    const isLast = sweep.tried === tries.length - 1;
+    const amount = partOf(sweep.estimate, tries[sweep.tried]!.percent);
+    sweep.payments.push({ atHour: hour, amount, hasFailed: !isLast });
+    sweep.tried += 1;
+    if (isLast) sweep.endedHour = hour;
+    else if (!asksAgain || spent({ sweeps, toCold }, hour) <= budget)
+      sweep.nextHour = hour + 1 + tries[sweep.tried]!.afterHours;
+    else {
+      sweep.endedHour = hour;
+      left.set(sweep.address, { ...sweep.course, tries: tries.slice(sweep.tried) });
+    }
+  }
+}
+
+function unsweptAt(address: string, { estimate, comesAtHour }: Course): UnsweptAsset {
+  return {
+    address,
+    symbol: 'T',
+    decimals: 0,
+    isNative: false,
+    amountBaseUnits: baseUnits(1_000n),
+    sinceMs: comesAtHour,
+    options: [{ method: 'FREE', costBaseUnits: estimate, topUpBaseUnits: 0n }],
+  };
+}
+
+/** The hours in which more was paid in a day than the budget. */
+function findOverspent(given: World, counting: Counting): readonly number[] {
+  const { sweeps, toCold } = live(given, counting);
+  const payments = [
+    ...sweeps.flatMap((sweep) => sweep.payments),
+    ...toCold.flatMap(({ payment }) => payment ?? []),
+  ];
+  return payments.flatMap(({ atHour: hour }) =>
+    amountsOf(payments.filter(({ atHour }) => isOfDay(atHour, hour))) > given.budget ? [hour] : [],
+  );
+}
+
+describe('the budget of a day', () => {
+  const counting = { spent: spentOf, asksAgain: true };
+
+  test('is never exceeded, in any 24 hours', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        expect(findOverspent(given, counting)).toEqual([]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('lets every sweep through that it has room for, in time', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        const { left } = live(given, counting);
+        expect([...left.values()].filter(({ estimate }) => estimate * 12n <= given.budget)).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test.each([
+    ['sweeps counted by when they were planned', { spent: spentByPlan, asksAgain: true }],
+    ['another try had nothing set aside', { spent: spentByMore, asksAgain: true }],
+    ['another try asked nobody', { spent: spentOf, asksAgain: false }],
+  ])('control: would be exceeded if %s', (_, wrong) => {
+    const { failed } = fc.check(
+      fc.property(world, (given) => findOverspent(given, wrong).length === 0),
+      { numRuns: 2_000, seed: 1, endOnFailure: true },
+    );
+    expect(failed).toBe(true);
+  });
+});
+
+describe('what the planner asks the database', () => {
+  let database: TestDatabase;
+  let admin: Database;
+  let merchantId: string;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    admin = database.open('admin');
+    ({ merchantId } = await aMerchant(admin.kysely));
+  });
+  afterAll(async () => {
+    await admin.close();
+    await database.drop();
+  });
+
+  const hourBack = fc.integer({ min: 0, max: 60 });
+  /** On SUI what coins cost to keep comes back, and may be more than the fee: no other sweep is paid by that. */
+  const bookedFee = fc.oneof(fc.bigInt(-30n, -1n), fc.bigInt(1n, 60n));
+  const asCost = (fee: bigint) => larger(fee, 0n);
+  const history = fc.record({
+    sweeps: fc.array(
+      fc.record({
+        planned: hourBack,
+        ended: fc.option(hourBack),
+        estimate: fc.bigInt(0n, 100n),
+        rent: fc.option(fc.bigInt(1n, 50n)),
+        fees: fc.array(fc.record({ fee: bookedFee, hasFailed: fc.boolean() }), { maxLength: 3 }),
+      }),
+      { maxLength: 6 },
+    ),
+    toCold: fc.array(fc.record({ back: hourBack, planned: fc.bigInt(0n, 60n), fee: fc.option(bookedFee) }), {
+      maxLength: 3,
+    }),
+  });
+  type Given = typeof history extends fc.Arbitrary<infer T> ? T : never;
+
+  /** Half an hour off the edges: the database's clock goes on. */
+  const back = (hours: number) => sql`now() - ${hours + 0.5} * interval '1 hour'`;
+
+  interface Moved {
+    readonly kind: MovementKind;
+    readonly sweepId?: string;
+    readonly plannedCost?: bigint;
+    /** Null: on its way. */
+    readonly fee: bigint | null;
+    readonly hasFailed?: boolean;
+    readonly hours: number;
+  }
+
+  async function aMovement(tx: Tx, { kind, sweepId, plannedCost, fee, hasFailed, hours }: Moved) {
+    const order = await aPayout(tx, { merchant_id: merchantId, chain: CHAIN });
+    const txHash = `0x${crypto.randomUUID().replaceAll('-', '')}`;
+    const money = fee === null ? 'IN_FLIGHT' : hasFailed === true ? 'RETURNED' : 'PAID_OUT';
+    await sql`insert into payout (order_pk, chain, wallet, state, money, expires_at, authorised_at)
+      values (${order.order_pk}, ${CHAIN}, ${order.source_address}, 'SIGNED', ${money}, now(), ${back(hours)})`.execute(
+      tx,
+    );
+    await sql`insert into movement (order_pk, kind, sweep_id, source_kind, reserved_kind, sent_kind, target_kind, planned_cost)
+      values (${order.order_pk}, ${kind}, ${sweepId ?? null}, 'HOT_GAS', 'HOT_RESERVED', 'IN_FLIGHT', 'COLD', ${plannedCost ?? null})`.execute(
+      tx,
+    );
+    await sql`insert into own_transaction (chain, tx_hash, family, wallet, purpose, order_pk, to_address, amount, raw, fee_terms, signed_at)
+      values (${CHAIN}, ${txHash}, 'EVM', ${order.source_address}, 'PAYOUT', ${order.order_pk}, 'x', 1, '', '{}', now())`.execute(
+      tx,
+    );
+    if (fee === null) return;
+    await sql`insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded, delivered,
+        network_fee) values (${CHAIN}, ${txHash}, 'EVM', 1, 'x', now(), 'VERIFIED', true, 1, ${asCost(fee)})`.execute(
+      tx,
+    );
+    await sql`insert into own_transaction_settlement (chain, tx_hash, booked_fee, booked_symbol, updated_at)
+      values (${CHAIN}, ${txHash}, ${fee}, 'ETH', ${back(hours)})`.execute(tx);
+  }
+
+  async function ask({
+    sweeps,
+    toCold,
+  }: Given): Promise<{ readonly spent: bigint; readonly rented: bigint }> {
+    const undo = new Error('undo');
+    let answer = { spent: -1n, rented: -1n };
+    const attempt = admin.kysely.transaction().execute(async (tx) => {
+      for (const { planned, ended, estimate, rent, fees } of sweeps) {
+        const sweepId = crypto.randomUUID();
+        const endedAt = ended === null ? sql`null` : back(Math.min(ended, planned));
+        await sql`insert into sweep (sweep_id, chain, family, address, symbol, amount, destination, destination_kind, method,
+            cost_estimate, state, planned_at, ended_at, rent_cost, rent_ordered_at)
+          values (${sweepId}, ${CHAIN}, 'EVM', ${anEvmAddress()}, 'USDT', 1, 'x', 'COLD', ${rent === null ? 'TOP_UP' : 'RENT'},
+            ${estimate}, ${ended === null ? 'OPEN' : 'DONE'}, ${back(planned)}, ${endedAt}, ${rent},
+            ${rent === null ? sql`null` : back(planned)})`.execute(tx);
+        for (const fee of fees) await aMovement(tx, { kind: 'SWEEP', sweepId, ...fee, hours: planned });
+      }
+      for (const { back: hours, planned, fee } of toCold)
+        await aMovement(tx, { kind: 'TO_COLD', plannedCost: planned, fee, hours });
+      const { rows } = await sql<{ spent: bigint; rented: bigint }>`
+        select ${spentLastDay(CHAIN, 'ETH')} as spent, ${rentedLastDay(CHAIN)} as rented`.execute(tx);
+      answer = { spent: BigInt(rows[0]!.spent), rented: BigInt(rows[0]!.rented) };
+      throw undo;
+    });
+    await expect(attempt).rejects.toBe(undo);
+    return answer;
+  }
+
+  test('is what counts', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async (given) => {
+        const sweeps = given.sweeps.map(({ planned, ended, estimate, rent, fees }): Spending => {
+          const paid = fees.map(({ fee, hasFailed }) => ({ amount: asCost(fee), hasFailed }));
+          const payments = [...paid, { amount: rent ?? 0n }].map((one) => ({ ...one, atHour: -planned }));
+          const endedHour = ended === null ? undefined : -Math.min(ended, planned);
+          return { plannedHour: -planned, endedHour, estimate, payments };
+        });
+        const toCold = given.toCold.map(({ back: hours, planned, fee }): ColdSpending => {
+          const payment = fee === null ? undefined : { atHour: -hours, amount: asCost(fee) };
+          return { begunHour: -hours, estimate: planned, payment };
+        });
+        const { spent, rented } = await ask(given);
+        expect(spent).toBe(spentOf({ sweeps, toCold }, 0));
+        const rents = given.sweeps.filter(({ planned }) => planned < DAY).map(({ rent }) => rent ?? 0n);
+        expect(rented).toBe(sum(rents));
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test('counts what gathering coins of the hot wallet costs: at most while it may land, then what it took, which may be nothing', async () => {
+    const undo = new Error('undo');
+    const counted: bigint[] = [];
+    const attempt = admin.kysely.transaction().execute(async (tx) => {
+      const count = async (): Promise<void> => {
+        const { rows } = await sql<{ spent: bigint }>`
+          select ${spentLastDay('SUI_TEST', 'SUI')} as spent`.execute(tx);
+        counted.push(BigInt(rows[0]!.spent));
+      };
+      for (const [txHash, chain, hours] of [
+        ['now', 'SUI_TEST', 1],
+        ['also', 'SUI_TEST', 2],
+        ['yesterday', 'SUI_TEST', 30],
+        ['elsewhere', 'SUI', 1],
+      ] as const)
+        await sql`insert into own_transaction (chain, tx_hash, family, wallet, purpose, to_address, amount, raw, fee_terms, signed_at)
+          values (${chain}, ${txHash}, 'SUI', 'hot', 'GATHER', 'hot', 1, '', '{"cost": "40"}', ${back(hours)})`.execute(
+          tx,
+        );
+      await count();
+      const tell = (txHash: string, state: 'MINED' | 'VERIFIED', fee: bigint) =>
+        sql`insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded, delivered,
+            network_fee) values ('SUI_TEST', ${txHash}, 'SUI', 1, 'x', now(), ${state}, true, 1, ${fee})
+          on conflict (chain, tx_hash) do update set state = ${state}`.execute(tx);
+      await tell('now', 'MINED', 7n);
+      await count();
+      await tell('now', 'VERIFIED', 7n);
+      await count();
+      // What coins cost to keep comes back, and may be more than the fee: no other sweep is paid by that.
+      await tell('also', 'VERIFIED', -100n);
+      await count();
+      throw undo;
+    });
+    await expect(attempt).rejects.toBe(undo);
+    expect(counted).toEqual([80n, 80n, 47n, 7n]);
+  });
+
+  test('counts what goes to cold storage, and nobody knows the plan of, from when it is signed, at most, whatever names its fee', async () => {
+    const undo = new Error('undo');
+    const counted: bigint[] = [];
+    const attempt = admin.kysely.transaction().execute(async (tx) => {
+      await aMovement(tx, { kind: 'TO_COLD', fee: null, hours: 30 });
+      for (const terms of [{ gasLimit: '40', maxFeePerGas: '3' }, { cost: '7', feeLimit: '9' }, {}]) {
+        await sql`update own_transaction set fee_terms = ${JSON.stringify(terms)}::jsonb`.execute(tx);
+        const { rows } = await sql<{ spent: bigint }>`select ${spentLastDay(CHAIN, 'ETH')} as spent`.execute(
+          tx,
+        );
+        counted.push(BigInt(rows[0]!.spent));
+      }
+      throw undo;
+    });
+    await expect(attempt).rejects.toBe(undo);
+    expect(counted).toEqual([120n, 7n, 0n]);
+  });
+
+  test('counts each attempt to send to cold storage, as each may have landed', async () => {
+    const undo = new Error('undo');
+    const attempt = admin.kysely.transaction().execute(async (tx) => {
+      await aMovement(tx, { kind: 'TO_COLD', fee: null, hours: 1 });
+      await sql`update own_transaction set fee_terms = '{"cost":"7"}'`.execute(tx);
+      await sql`insert into own_transaction (chain, tx_hash, family, wallet, purpose, order_pk, to_address, amount, raw, fee_terms, signed_at)
+        select chain, tx_hash || '0', family, wallet, purpose, order_pk, to_address, amount, raw, '{"cost":"5"}', signed_at
+        from own_transaction`.execute(tx);
+      const { rows } = await sql<{ spent: bigint }>`select ${spentLastDay(CHAIN, 'ETH')} as spent`.execute(
+        tx,
+      );
+      expect(BigInt(rows[0]!.spent)).toBe(12n);
+      throw undo;
+    });
+    await expect(attempt).rejects.toBe(undo);
+  });
+});

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
+import { createCrashPoints, type CrashPoints } from '@opentill/testkit/crash-points';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { seededRandom } from '@opentill/testkit/seeded-random';
+import { CHAIN } from '../nonce/signer-world.ts';
+import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
+
+/*
+ * Two signers plan and sweep, and die at any statement of their databases and at any call to the chain, before it or after;
+ * what they send is lost or its answer is; blocks with their transactions are taken back. Whatever happens, each
+ * address is emptied once, to the base unit, and each fee is brought once.
+ */
+
+const SEED = Number(process.env['SEED'] ?? 20_261_121);
+const ADDRESSES = Number(process.env['ADDRESSES'] ?? 40);
+const DEADLINE_MS = 300_000;
+/** Of steps: statements and calls, each with a side before and one after. */
+const LIFE_MAX = 500;
+const USDT = 1_000_000n;
+
+const random = seededRandom(SEED);
+const counts = { crashes: 0, reorganisations: 0, lost: 0 };
+const diedAt = new Map<string, number>();
+
+let world: SweepWorld;
+beforeAll(async () => {
+  world = await createSweepWorld();
+}, 60_000);
+afterAll(async () => {
+  await world.close();
+});
+
+const CALLS = [
+  'currentPrices',
+  'prepare',
+  'balances',
+  'sign',
+  'broadcast',
+  'latestCount',
+  'pendingCount',
+] as const;
+
+/** The chain as a signer that may die at any moment reaches it, and that loses some of what is sent. */
+function mortal(sender: WalletSender, points: CrashPoints): WalletSender {
+  const steps = Object.fromEntries(
+    CALLS.map((name) => {
+      const call = sender[name] as (...given: unknown[]) => Promise<unknown>;
+      const effect = (...given: unknown[]): Promise<unknown> =>
+        name === 'broadcast' && random() < 0.1 ? lose(given[0] as readonly unknown[]) : call(...given);
+      return [name, (...given: unknown[]) => points.around(name, () => effect(...given))];
+    }),
+  );
+  return { ...sender, ...steps };
+}
+
+function lose(signed: readonly unknown[]): Promise<unknown> {
+  counts.lost += 1;
+  return Promise.resolve(signed.map(() => 'UNKNOWN'));
+}
+
+interface Life {
+  readonly points: CrashPoints;
+  readonly runner: Awaited<ReturnType<SweepWorld['start']>>;
+}
+
+async function bear(): Promise<Life> {
+  const points = createCrashPoints();
+  const runner = await world.start({
+    wrapPool: points.wrapPool,
+    leaseTtlMs: 400,
+    sender: (sender) => mortal(sender, points),
+  });
+  points.crashAt(20 + Math.floor(random() * LIFE_MAX));
+  return { points, runner };
+}
+
+async function replaceTheDead(lives: Life[]): Promise<void> {
+  for (const [place, { points, runner }] of lives.entries()) {
+    if (!points.crashed) continue;
+    counts.crashes += 1;
+    const step = points.steps.at(-1) ?? 'unknown';
+    diedAt.set(step, (diedAt.get(step) ?? 0) + 1);
+    await runner.stop();
+    lives[place] = await bear();
+  }
+}
+
+async function countDone(): Promise<number> {
+  const { rows } = await sql<{
+    n: number;
+  }>`select count(*)::int as n from sweep where state = 'DONE'`.execute(world.admin);
+  return rows[0]?.n ?? 0;
+}
+
+test(
+  'whenever signers die, each address is emptied once and each fee is brought once',
+  async () => {
+    const { rpcUrl } = world.signer;
+    const orders: OrderRow[] = [];
+    let sum = 0n;
+    for (let place = 0; place < ADDRESSES; place += 1) {
+      const amount = BigInt(place + 1) * USDT + BigInt(place);
+      orders.push(await world.paid(amount));
+      sum += amount;
+    }
+    const lives = [await bear(), await bear()];
+    const endMs = Date.now() + DEADLINE_MS;
+    while ((await countDone()) < ADDRESSES && Date.now() < endMs) {
+      await replaceTheDead(lives);
+      if (random() < 0.05) {
+        await reorg({ rpcUrl, depth: 1 });
+        counts.reorganisations += 1;
+      }
+      await world.signer.mine();
+      await world.signer.scannerAtHead();
+      await new Promise((resolve) => setTimeout(resolve, 60)); // so that more than one thing happens between blocks
+    }
+    for (const { points, runner } of lives) {
+      points.crashAt(undefined);
+      await runner.stop();
+    }
+    console.info(counts, Object.fromEntries(diedAt));
+    expect(await countDone()).toBe(ADDRESSES);
+    expect(await world.tokensAt(COLD)).toBe(sum);
+    expect(await world.balance('COLD')).toBe(sum);
+    expect(counts.crashes).toBeGreaterThan(30);
+    let coins = 0n;
+    for (const order of orders) {
+      expect(await world.tokensAt(order.address)).toBe(0n);
+      expect((await world.movesOf(order)).filter(({ money }) => money === 'PAID_OUT')).toEqual([
+        { kind: 'GAS_TOP_UP', money: 'PAID_OUT' },
+        { kind: 'SWEEP', money: 'PAID_OUT' },
+      ]);
+      // The chain itself has one transaction of the address, and no more coin came than was booked.
+      expect(
+        Number(await callRpc<string>(rpcUrl, 'eth_getTransactionCount', [order.address, 'latest'])),
+      ).toBe(1);
+      coins += await world.coinAt(order.address);
+    }
+    expect(await world.balance('DEPOSIT_GAS', 'ETH')).toBe(coins);
+    const { rows } = await sql<{ n: number }>`
+    select count(*)::int as n from wallet_nonce where chain = ${CHAIN} and wallet = ${world.signer.wallet} and state = 'FINAL'
+      and purpose = 'PAYOUT'`.execute(world.admin);
+    expect(rows[0]?.n).toBe(ADDRESSES);
+  },
+  DEADLINE_MS + 60_000,
+);

@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { evmFamily } from '@opentill/chain-evm/family';
+import { openDatabase } from '@opentill/db/database';
+import { newId } from '@opentill/runtime/ids';
+import { planRound } from '../../src/sweeps/plan-round.ts';
+import { sweepChainOfNonces } from '../../src/sweeps/sweep-chain.ts';
+import { createSweepStore } from '../../src/sweeps/store/create-store.ts';
+import { findSweepProblems } from './check-sweeps.ts';
+import { CHAIN } from '../nonce/signer-world.ts';
+import { policyFor } from './sweeping-signer.ts';
+import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
+
+/*
+ * What the lease protects from, and what protects where it fails: two planners that both believe they lead, and see the same
+ * addresses at the same moment. The control shows that the checks of sweep-kills.full.test.ts see a fee that is brought twice.
+ */
+
+const USDT = 1_000_000n;
+
+let world: SweepWorld;
+beforeEach(async () => {
+  world = await createSweepWorld();
+}, 60_000);
+afterEach(async () => {
+  await world.close();
+});
+
+/** A planner with a lease of its own, which nobody else asks for. */
+async function startPlanner(name: string) {
+  const { signer, admin } = world;
+  const { network } = signer;
+  const db = openDatabase({ url: signer.database.url('signer'), applicationName: name, poolMax: 2 });
+  await sql`insert into signer.lease (name, holder, fencing_token, expires_at)
+    values (${`sweeps/${name}`}, ${name}, 1, now() + interval '1 hour')`.execute(admin);
+  const nothing = () => undefined;
+  const deps = {
+    network,
+    codec: evmFamily.addressCodec,
+    wallet: signer.wallet,
+    policy: policyFor({ network }).sweepsOf(CHAIN)!,
+    gasReserveBaseUnits: 0n,
+    energyWaitMs: 0,
+    store: createSweepStore(db.kysely, CHAIN, { newId, nativeSymbol: 'ETH' }),
+    chain: sweepChainOfNonces(signer.newSender()),
+    isDepositAddress: () => true,
+    observe: { planned: nothing, stepped: nothing, ordered: nothing },
+    readClocks: () => Promise.resolve(undefined),
+    onMovement: nothing,
+  };
+  return {
+    plan: () =>
+      planRound(
+        deps,
+        { after: undefined },
+        { name: `sweeps/${name}`, fencingToken: 1 },
+        new AbortController().signal,
+      ),
+    close: () => db.close(),
+  };
+}
+
+/** Both plan at once; then signers do the rest. @returns what is wrong in the end */
+async function planTwice(): Promise<readonly string[]> {
+  const orders = await world.paidMany([5n * USDT, 6n * USDT, 7n * USDT, 8n * USDT]);
+  const planners = await Promise.all(['one', 'other'].map(startPlanner));
+  await Promise.allSettled(planners.map((planner) => planner.plan()));
+  for (const planner of planners) await planner.close();
+  const signer = await world.start();
+  await world.mineUntil(
+    'all is swept',
+    async () => {
+      const { rows } = await sql`
+        select from deposit_balance where received > swept union all select from sweep where state = 'OPEN'`.execute(
+        world.admin,
+      );
+      return rows.length === 0;
+    },
+    60_000,
+  );
+  await signer.stop();
+  return findSweepProblems(world, orders);
+}
+
+test('two planners at once bring each fee once', async () => {
+  expect(await planTwice()).toEqual([]);
+}, 120_000);
+
+test('control: they bring it twice where an address may have two sweeps', async () => {
+  await sql`drop index sweep_one_open`.execute(world.admin);
+  expect(await planTwice()).toContainEqual(expect.stringMatching(/2 fees were brought for 1 sweeps/));
+}, 120_000);

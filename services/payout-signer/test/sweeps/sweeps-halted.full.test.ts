@@ -1,0 +1,154 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { watchHeldMoney } from './held-money.ts';
+import { CHAIN } from '../nonce/signer-world.ts';
+import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
+
+/*
+ * The hot wallet alone is halted between a plan and the signing of what brings the fee: others, which need nothing of it, are swept in
+ * that one's place, and after the release its address is swept once, with one fee.
+ */
+
+const ONE = 1_000_000n;
+
+let world: SweepWorld;
+beforeAll(async () => {
+  world = await createSweepWorld();
+}, 60_000);
+afterAll(async () => {
+  await world.close();
+});
+afterEach(async () => {
+  await world.stopAll();
+});
+const { isDone, moves, waitForMove, rounds } = watchHeldMoney(() => world);
+
+const halt = (kind: 'OPERATOR' | 'FOREIGN_NONCE') =>
+  sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by)
+    values (gen_random_uuid(), ${CHAIN}, ${world.signer.wallet}, ${kind}, 'look first', 'test')`.execute(
+    world.admin,
+  );
+const release = () =>
+  sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'
+    where chain = ${CHAIN} and released_at is null`.execute(world.admin);
+
+/** An address with coin for its own transaction. */
+async function paidWithCoin(amount: bigint): Promise<OrderRow> {
+  const order = await world.paid(amount);
+  await callRpc(world.signer.rpcUrl, 'anvil_setBalance', [order.address, '0x16345785d8a0000']);
+  return order;
+}
+
+/** A sweep whose fee is planned and can't be signed until the gate is opened. */
+async function begun(amount: bigint) {
+  const gate = { isShut: true };
+  const order = await world.paid(amount);
+  const sender = (plain: WalletSender): WalletSender => ({
+    ...plain,
+    prepare: async (intents, options) => {
+      const prepared = await plain.prepare(intents, options);
+      const isShut = gate.isShut && (await world.sweepsOf(order)).length > 0;
+      return prepared.map((one, place) => {
+        const { to, contract } = intents[place]!;
+        if (!isShut || contract !== null || to !== order.address) return one;
+        return { kind: 'OBSTACLE', obstacle: 'WOULD_FAIL', detail: 'the gate is shut' };
+      });
+    },
+  });
+  await world.start({ sweep: { batchSize: 1 }, sender });
+  await waitForMove(order, 'GAS_TOP_UP RESERVED');
+  return { order, gate };
+}
+
+const stateOf = async (order: OrderRow) => (await world.sweepsOf(order)).map(({ state }) => state);
+const feesOf = async (order: OrderRow) =>
+  (await moves(order)).filter((move) => move.startsWith('GAS_TOP_UP PAID_OUT')).length;
+
+test('by what somebody unknown did with its key: the fee waits to be signed, keeps no place, and is brought once', async () => {
+  const { order, gate } = await begun(51n * ONE);
+  await halt('FOREIGN_NONCE');
+  gate.isShut = false;
+  const others = [await paidWithCoin(52n * ONE), await paidWithCoin(53n * ONE)];
+  const needy = await world.paid(54n * ONE);
+  for (const other of others)
+    await world.mineUntil('another is swept in its place', () => isDone(other), 30_000);
+  await rounds(5);
+  // It may have been brought by what nobody knows here: nothing of it ends before an operator has looked.
+  await passTime();
+  await rounds(3);
+  expect([await stateOf(order), await moves(order)]).toEqual([['OPEN'], ['GAS_TOP_UP RESERVED']]);
+  expect([await world.coinAt(order.address), await world.sweepsOf(needy)]).toEqual([0n, []]);
+  await release();
+  await world.mineUntil('its time is over', expireAll);
+  await passBackoff();
+  for (const one of [order, needy]) await world.mineUntil('it is swept', () => isDone(one), 30_000);
+  expect(await stateOf(order)).toEqual(['DONE']);
+  expect([await feesOf(order), await moves(order)]).toEqual([
+    1,
+    ['GAS_TOP_UP RELEASED', 'GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT'],
+  ]);
+  expect(await world.tokensAt(COLD)).toBe((51n + 52n + 53n + 54n) * ONE);
+}, 120_000);
+
+test('by an operator, who releases it in time: the same fee is signed then, once', async () => {
+  const before = await world.tokensAt(COLD);
+  const { order, gate } = await begun(55n * ONE);
+  await halt('OPERATOR');
+  gate.isShut = false;
+  const other = await paidWithCoin(56n * ONE);
+  await world.mineUntil('another is swept in its place', () => isDone(other), 30_000);
+  await rounds(3);
+  expect([await stateOf(order), await moves(order)]).toEqual([['OPEN'], ['GAS_TOP_UP RESERVED']]);
+  await release();
+  await world.mineUntil('it is swept', () => isDone(order), 30_000);
+  expect(await moves(order)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
+  expect((await world.tokensAt(COLD)) - before).toBe(111n * ONE);
+}, 120_000);
+
+test('by an operator, for days: the sweep is given up, nothing begins in its stead, and its address is planned anew after the release', async () => {
+  const before = await world.tokensAt(COLD);
+  const { order, gate } = await begun(57n * ONE);
+  await halt('OPERATOR');
+  gate.isShut = false;
+  await passTime();
+  await world.mineUntil('its time is over', expireAll);
+  await passBackoff();
+  await world.mineUntil('it is given up', async () => (await stateOf(order))[0] === 'ABANDONED');
+  expect(await world.sweepsOf(order)).toMatchObject([{ reason: 'the hot wallet is halted' }]);
+  await rounds(5);
+  expect([await stateOf(order), await moves(order)]).toEqual([['ABANDONED'], ['GAS_TOP_UP RELEASED']]);
+  expect(await world.coinAt(order.address)).toBe(0n);
+  await release();
+  await world.mineUntil('it is swept', () => isDone(order), 30_000);
+  expect(await stateOf(order)).toEqual(['ABANDONED', 'DONE']);
+  expect(await moves(order)).toEqual(['GAS_TOP_UP RELEASED', 'GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
+  expect((await world.tokensAt(COLD)) - before).toBe(57n * ONE);
+}, 120_000);
+
+const UNSIGNED = sql`state in ('REQUESTED', 'AUTHORISED')`;
+
+/** Of all that nobody has signed. */
+const passTime = () =>
+  sql`update payout set expires_at = now() - interval '1 second' where ${UNSIGNED}`.execute(world.admin);
+
+/** As the tracker does. @returns whether nothing is left that is overdue and unsigned */
+async function expireAll(): Promise<boolean> {
+  await sql`select expire_payouts(array(select order_pk from payout))`.execute(world.admin);
+  const { rows } = await sql`select from payout where ${UNSIGNED} and expires_at < now()`.execute(
+    world.admin,
+  );
+  return rows.length === 0;
+}
+
+/** Before another try, and before a sweep is given up. */
+async function passBackoff(): Promise<void> {
+  await sql`update payout set updated_at = now() - interval '1 hour' where state = 'EXPIRED'`.execute(
+    world.admin,
+  );
+  await sql`update sweep set planned_at = now() - interval '1 hour' where state = 'OPEN'`.execute(
+    world.admin,
+  );
+}

@@ -1,0 +1,223 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
+import { createMetrics } from '@opentill/runtime/metrics';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { watchHeldMoney } from './held-money.ts';
+import { CHAIN } from '../nonce/signer-world.ts';
+import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
+
+/*
+ * What operators stop, and cold storage that an issuer has blocked, while planners run: nothing begins that must not, what has begun
+ * ends or waits where it is, no fee is brought twice, everything else goes on, and all of it moves when it may.
+ */
+
+const ONE = 1_000_000n;
+
+let world: SweepWorld;
+beforeAll(async () => {
+  world = await createSweepWorld();
+}, 60_000);
+afterAll(async () => {
+  await world.close();
+});
+afterEach(async () => {
+  await world.stopAll();
+});
+
+const { issuer, isDone, moves, waiting, obstaclesOf, passTimeOf, waitForMove, rounds } = watchHeldMoney(
+  () => world,
+);
+const topUps = async (order: OrderRow) =>
+  (await moves(order)).filter((move) => move.startsWith('GAS_TOP_UP')).length;
+
+describe('sweeps that an operator pauses', () => {
+  /** As `opentill sweep pause` writes it. */
+  const pause = () =>
+    sql`insert into sweep_pause (chain, operator, reason) values (${CHAIN}, 'test', 'look first')`.execute(
+      world.admin,
+    );
+  const resume = () => sql`delete from sweep_pause where chain = ${CHAIN}`.execute(world.admin);
+  const requests = async () => {
+    const { rows } = await sql<{ planned: number | null }>`
+      select planned from sweep_request where chain = ${CHAIN} order by request_id`.execute(world.admin);
+    return rows.map(({ planned }) => planned);
+  };
+
+  test('end what has begun, begin nothing, also not what is asked for, and go on when they are resumed', async () => {
+    const begun = await world.paid(31n * ONE);
+    const signer = await world.start({ sweep: { minAgeMinutes: 60 } });
+    await sql`insert into sweep_request (chain, operator) values (${CHAIN}, 'test')`.execute(world.admin);
+    // Its fee is sent, and in no block.
+    await waitForMove(begun, 'GAS_TOP_UP IN_FLIGHT');
+    await world.mineUntil('that is handled', async () => (await requests())[0] === 1);
+    await pause();
+    const later = await world.paid(32n * ONE);
+    await sql`insert into sweep_request (chain, operator) values (${CHAIN}, 'test')`.execute(world.admin);
+    await world.mineUntil('what has begun is ended', () => isDone(begun), 30_000);
+    expect(await moves(begun)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
+    await rounds(5);
+    // Operators see what would begin.
+    const { rows } = await sql<{ address: string }>`
+      select jsonb_array_elements(plan -> 'begin') ->> 'address' as address from sweep_plan where chain = ${CHAIN}`.execute(
+      world.admin,
+    );
+    expect(rows.map(({ address }) => address)).toEqual([later.address]);
+    expect(await world.sweepsOf(later)).toEqual([]);
+    expect(await world.coinAt(later.address)).toBe(0n);
+    expect(await requests()).toEqual([1, null]);
+    await resume();
+    await world.mineUntil('the rest is swept', () => isDone(later), 30_000);
+    await world.mineUntil('what was asked for is handled', async () => (await requests())[1] === 1);
+    await signer.stop();
+    expect(await world.tokensAt(COLD)).toBe(63n * ONE);
+  }, 120_000);
+
+  test('stay paused for a planner that starts anew', async () => {
+    const before = await world.tokensAt(COLD);
+    await pause();
+    const order = await world.paid(33n * ONE);
+    for (let time = 0; time < 2; time += 1) {
+      const signer = await world.start();
+      await rounds(3);
+      await signer.stop();
+    }
+    expect(await world.sweepsOf(order)).toEqual([]);
+    await resume();
+    await world.start();
+    await world.mineUntil('it is swept', () => isDone(order), 30_000);
+    expect((await world.tokensAt(COLD)) - before).toBe(33n * ONE);
+  }, 120_000);
+});
+
+describe('an asset that is held back', () => {
+  const hold = () =>
+    sql`insert into asset_hold (hold_id, chain, symbol, reason, set_at)
+      values (gen_random_uuid(), ${CHAIN}, 'USDC', 'looked at', now())`.execute(world.admin);
+  const release = () =>
+    sql`update asset_hold set released_at = now(), released_by = 'test' where chain = ${CHAIN}`.execute(
+      world.admin,
+    );
+
+  test('waits before a sweep of it begins', async () => {
+    const held = await world.paid(15n * ONE, 'USDC');
+    await hold();
+    const signer = await world.start();
+    await world.mineUntil('it waits', async () => (await waiting())['ASSET_HELD'] === 1);
+    expect(await moves(held)).toEqual([]);
+    await release();
+    await world.mineUntil('it is swept', () => isDone(held), 30_000);
+    await signer.stop();
+  }, 120_000);
+
+  test('waits once the fee of its sweep is on its way, while others go on, and is swept with that fee', async () => {
+    const before = await world.tokensAt(COLD, 'USDC');
+    const held = await world.paid(16n * ONE, 'USDC');
+    await world.start();
+    await waitForMove(held, 'GAS_TOP_UP IN_FLIGHT');
+    await hold();
+    const other = await world.paid(17n * ONE);
+    await world.mineUntil('another is swept', () => isDone(other), 30_000);
+    await rounds(5);
+    // The fee came, and nothing else.
+    expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT']);
+    expect((await world.sweepsOf(held)).map(({ state }) => state)).toEqual(['OPEN']);
+    expect(await world.tokensAt(held.address, 'USDC')).toBe(16n * ONE);
+    await release();
+    await world.mineUntil('it is swept', () => isDone(held), 30_000);
+    expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
+    expect((await world.tokensAt(COLD, 'USDC')) - before).toBe(16n * ONE);
+  }, 120_000);
+
+  test('waits once what empties its address has begun and is not signed, and is swept with the same fee', async () => {
+    const before = await world.tokensAt(COLD, 'USDC');
+    const held = await world.paid(18n * ONE, 'USDC');
+    await world.start();
+    await waitForMove(held, 'GAS_TOP_UP IN_FLIGHT');
+    await issuer('pause');
+    await world.mineUntil('it cannot be signed', async () => (await obstaclesOf(held))[0] === 'WOULD_FAIL');
+    await hold();
+    await issuer('unpause');
+    await world.mineUntil('it is held', async () => (await obstaclesOf(held))[0] === 'ASSET_HELD');
+    await rounds(5);
+    expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP RESERVED']);
+    // Held for longer than it may be tried: its place is others', its coin lies there.
+    await passTimeOf(held);
+    await world.mineUntil('the sweep is given up', async () => {
+      return (await world.sweepsOf(held))[0]?.state === 'ABANDONED';
+    });
+    expect(await world.sweepsOf(held)).toMatchObject([{ reason: 'its asset is held back' }]);
+    await release();
+    await world.mineUntil('it is swept', () => isDone(held), 30_000);
+    expect(await topUps(held)).toBe(1);
+    expect((await moves(held)).filter((move) => move === 'SWEEP PAID_OUT')).toHaveLength(1);
+    expect((await world.tokensAt(COLD, 'USDC')) - before).toBe(18n * ONE);
+  }, 120_000);
+});
+
+describe('cold storage that an issuer has blocked', () => {
+  let before: bigint;
+  beforeEach(async () => {
+    before = await world.tokensAt(COLD, 'USDC');
+  });
+  const arrived = async () => (await world.tokensAt(COLD, 'USDC')) - before;
+
+  test('gets nothing of that token, no fee is brought for it, operators are told, and other tokens go there', async () => {
+    await issuer('blacklist', COLD);
+    const blocked = [await world.paid(41n * ONE, 'USDC'), await world.paid(42n * ONE, 'USDC')];
+    const other = await world.paid(43n * ONE);
+    const metrics = createMetrics('payout-signer');
+    await world.start({ metrics });
+    await world.mineUntil('the other token is swept', () => isDone(other), 30_000);
+    await world.mineUntil('both wait', async () => (await waiting())['WOULD_FAIL'] === 2);
+    await rounds(5);
+    expect(await metrics.render()).toMatch(/^opentill_sweeps_waiting\{.*reason="WOULD_FAIL".*\} 2$/m);
+    for (const one of blocked) {
+      expect(await moves(one)).toEqual([]);
+      expect(await world.coinAt(one.address)).toBe(0n);
+    }
+    await issuer('unBlacklist', COLD);
+    for (const one of blocked) await world.mineUntil('it is swept', () => isDone(one), 30_000);
+    expect(await arrived()).toBe(83n * ONE);
+  }, 120_000);
+
+  test('while a sweep is on its way there has that fail once, and nobody pays for another before it can arrive', async () => {
+    const order = await world.paid(44n * ONE, 'USDC');
+    await world.start();
+    await world.mineUntil(
+      'the fee is there',
+      async () => (await moves(order))[0] === 'GAS_TOP_UP PAID_OUT',
+      30_000,
+    );
+    await waitForMove(order, 'SWEEP IN_FLIGHT');
+    // In no block yet; the issuer is before it in the next one.
+    await callRpc(world.signer.rpcUrl, 'anvil_dropAllTransactions', []);
+    await issuer('blacklist', COLD);
+    await world.mineUntil('it failed', async () => (await moves(order))[1] === 'SWEEP RETURNED', 30_000);
+    const left = await world.coinAt(order.address);
+    const sent = await sentBy(order);
+    // The pause before another try is over.
+    await sql`update payout set updated_at = now() - interval '1 hour' where wallet = ${order.address} and money = 'RETURNED'`.execute(
+      world.admin,
+    );
+    await rounds(5);
+    await world.mineUntil('it waits', async () => (await waiting())['WOULD_FAIL'] === 1);
+    await rounds(5);
+    expect(await world.tokensAt(order.address, 'USDC')).toBe(44n * ONE);
+    expect([await world.coinAt(order.address), await sentBy(order), await topUps(order)]).toEqual([
+      left,
+      sent,
+      1,
+    ]);
+    const other = await world.paid(45n * ONE);
+    await world.mineUntil('another address goes on', () => isDone(other), 30_000);
+    await issuer('unBlacklist', COLD);
+    await world.mineUntil('it is swept', () => isDone(order), 30_000);
+    expect(await arrived()).toBe(44n * ONE);
+    expect((await moves(order)).filter((move) => move === 'SWEEP PAID_OUT')).toHaveLength(1);
+    expect(await topUps(order)).toBeLessThanOrEqual(2);
+  }, 120_000);
+
+  const sentBy = async ({ address }: OrderRow) =>
+    Number(await callRpc<string>(world.signer.rpcUrl, 'eth_getTransactionCount', [address, 'latest']));
+});
