@@ -1,5 +1,5 @@
-import type { ChainCounts, PassContext } from './pass-deps.ts';
 import type { Obstacle } from '../payouts/payout-facts.ts';
+import type { ChainCounts, PassContext } from './pass-deps.ts';
 import type { WalletView } from './store/payout-store.ts';
 import { lowestUnsigned } from './plan-nonces.ts';
 

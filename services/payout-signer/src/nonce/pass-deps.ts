@@ -3,15 +3,15 @@ import type { SourcesCount, WalletSender } from '@opentill/chain/wallet-sender';
 import type { PayoutTerms } from '@opentill/contracts/payout-terms';
 import type { Lease } from '@opentill/db/lease';
 import type { AuthorisationRules } from '../policy/policy-port.ts';
-import type { SendMemory, SendTiming, Suspicions } from './next-sends.ts';
-import type { NonceMark } from './nonce-mark.ts';
 import type { ObstaclePauses } from '../wallet/obstacle-pauses.ts';
 import type { Observe } from '../observe/observe.ts';
+import type { WalletKey } from '../payouts/payout-facts.ts';
+import type { ReadClocks } from '../policy/compare-clocks.ts';
+import type { SendMemory, SendTiming, Suspicions } from './next-sends.ts';
+import type { NonceMark } from './nonce-mark.ts';
 import type { PayoutStore } from './store/payout-store.ts';
 import type { PoolClaims } from './pool-claims.ts';
-import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { Vouches } from './store/nonce-facts.ts';
-import type { ReadClocks } from '../policy/compare-clocks.ts';
 
 export interface PassTiming extends SendTiming {
   /** A free nonce below signed ones waits so long for a payout before a transaction that moves nothing fills it. */

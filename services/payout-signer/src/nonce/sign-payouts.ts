@@ -1,6 +1,5 @@
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { FeePrices } from '@opentill/chain/wallet-sender';
-import type { NonceGate } from './open-gate.ts';
 import {
   chooseDue,
   hinder,
@@ -13,6 +12,7 @@ import {
 import type { Hindered, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
 import { chooseRefused, judgeAgain } from '../policy/judge-again.ts';
 import { isFeeWithin } from '../policy/fees-within.ts';
+import type { NonceGate } from './open-gate.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt, WalletView } from './store/payout-store.ts';
 import { noncesToSign } from './plan-nonces.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from '@opentill/runtime/logger';
-import type { SignerMeters } from './signer-meters.ts';
 import type { WalletKey } from '../payouts/payout-facts.ts';
+import type { SignerMeters } from './signer-meters.ts';
 
 /** What somebody should look at; label values of the metric `opentill_payout_alarm_bool`. */
 export const WALLET_ALARM_KINDS = [

@@ -1,8 +1,8 @@
 import { isReaderError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
+import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { Observe } from './observe.ts';
 import type { Telling } from './telling.ts';
-import type { WalletKey } from '../payouts/payout-facts.ts';
 
 /** What happens where transactions end by time. */
 export function observeAttempts({ logger, meters, alarms }: Telling) {

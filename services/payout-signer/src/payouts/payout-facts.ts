@@ -244,17 +244,27 @@ export interface FeePayer extends Pick<PayoutFacts, 'contract' | 'decimals' | 'a
 /** CHAIN_AHEAD: forgotten transactions may have paid, so that the payouts must not expire. */
 export type ChainObstacle = Extract<Obstacle, 'CHAIN_HALTED' | 'CHAIN_AHEAD'>;
 
+/** A transaction that was sent, of which payout it is, and what nodes said. */
+export interface SentTransaction {
+  readonly txHash: TxHash;
+  /** Null: it pays nobody. */
+  readonly orderPk: string | null;
+  readonly outcome: string;
+}
+
 /**
  * What the stores of all wallets have. Each method that takes a lease is one transaction that asserts it first: LEASE_LOST when
  * another process holds it, and nothing is written.
  */
-export interface WalletStore {
+export interface WalletStore<Sent extends SentTransaction = SentTransaction> {
   /** What counts against limits of an hour and of a day. */
   spent(): Promise<readonly SpentRow[]>;
   /** Notes why payouts are not signed yet, and frees nonces that they hold. */
   saveObstacles(lease: Lease, obstacles: Authorisations['obstacles']): Promise<void>;
   /** Stored bytes. What is sent comes from here and from nowhere else. */
   readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
+  /** @returns payouts that were sent for the first time; of these the tracker is told. */
+  recordSent(lease: Lease, sent: readonly Sent[]): Promise<readonly string[]>;
   /** Notes why a decision can't be carried out. */
   dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
   saveBalances(

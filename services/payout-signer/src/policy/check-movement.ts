@@ -1,9 +1,9 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
-import { configuredContract, type CheckedIntent, type IntentRules } from './intent-rules.ts';
 import { resourceOf } from '../payouts/resource-of-movement.ts';
 import type { Movement, PayoutFacts } from '../payouts/payout-facts.ts';
+import { configuredContract, type CheckedIntent, type IntentRules } from './intent-rules.ts';
 
 /** What the merchant of a sweep is told of one that nobody should have planned. */
 export const MOVEMENT_NOT_ALLOWED = 'Movement not allowed';

@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import { baseUnits } from '@opentill/domain/money';
 import type { FeePayer } from '../payouts/payout-facts.ts';
-import { isFeeWithin } from './fees-within.ts';
 import { chooseWithin } from '../nonce/replace-transactions.ts';
 import type { OpenNonce, OwnAttempt } from '../nonce/store/nonce-facts.ts';
+import { isFeeWithin } from './fees-within.ts';
 
 /*
  * What a sweep may pay when it is signed, and when its fee is raised: the address may hold coin of a customer, which would pay for

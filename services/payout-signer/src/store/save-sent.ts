@@ -4,7 +4,7 @@ import { PAYOUTS_PER_EVENT } from '@opentill/contracts/event-catalog';
 import type { Db, Tx } from '@opentill/db/database';
 import { appendToOutbox, newEvent } from '@opentill/db/outbox';
 import { familyOf } from '@opentill/domain/chains';
-import type { WalletKey } from '../payouts/payout-facts.ts';
+import type { SentTransaction, WalletKey } from '../payouts/payout-facts.ts';
 import { lockPayouts } from './rows.ts';
 
 export interface EventDeps {
@@ -12,19 +12,12 @@ export interface EventDeps {
   readonly clock: { now(): Date };
 }
 
-/** A transaction that was sent, of which payout it is, and what nodes said. */
-interface SentBytes {
-  readonly txHash: TxHash;
-  readonly orderPk: string | null;
-  readonly outcome: string;
-}
-
 /** Notes that stored bytes were sent, and what came of it. @returns payouts that were sent for the first time */
 export async function saveSent(
   tx: Tx,
   { chain, wallet }: WalletKey,
   fencingToken: number,
-  sent: readonly SentBytes[],
+  sent: readonly SentTransaction[],
 ): Promise<readonly string[]> {
   await sql`
     update own_transaction t set first_sent_at = coalesce(t.first_sent_at, clock_timestamp()),

@@ -10,6 +10,7 @@ import {
   type SweepNeed,
   type SweepTerms,
 } from '@opentill/domain/ways-to-sweep';
+import { readOrNothing } from '../wallet/read-or-nothing.ts';
 import {
   areAlike,
   askBothWays,
@@ -18,7 +19,6 @@ import {
   type Lying,
   type SweepTargets,
 } from './ask-both-ways.ts';
-import { readOrNothing } from '../wallet/read-or-nothing.ts';
 import type { SweepEnergy } from './sweep-chain.ts';
 
 /** Addresses asked for what they have at once. */

@@ -3,6 +3,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { baseUnits } from '@opentill/domain/money';
 import type { SweepOption, SweepWays, UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import { withFeeMargin } from '@opentill/domain/fee-margin';
+import { readOrNothing } from '../wallet/read-or-nothing.ts';
 import {
   areAlike,
   askBothWays,
@@ -12,7 +13,6 @@ import {
   type SweepTargets,
 } from './ask-both-ways.ts';
 import { priceByEnergy, type EnergyRules } from './price-energy.ts';
-import { readOrNothing } from '../wallet/read-or-nothing.ts';
 import type { SweepChain } from './sweep-chain.ts';
 
 /** Addresses asked for their coin at once. */

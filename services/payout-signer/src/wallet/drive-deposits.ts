@@ -1,8 +1,8 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { Chain } from '@opentill/domain/chains';
 import { startLoop } from '@opentill/runtime/loop';
-import type { Driver } from './drive-wallet.ts';
 import type { DepositAddress } from '../store/find-moving.ts';
+import type { Driver } from './drive-wallet.ts';
 
 /** Deposit addresses that something has to be sent from. */
 export interface DepositDriversDeps {

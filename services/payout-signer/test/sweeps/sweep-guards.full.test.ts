@@ -6,8 +6,8 @@ import { newId } from '@opentill/runtime/ids';
 import { planRound } from '../../src/sweeps/plan-round.ts';
 import { sweepChainOfNonces } from '../../src/sweeps/sweep-chain.ts';
 import { createSweepStore } from '../../src/sweeps/store/create-store.ts';
-import { findSweepProblems } from './check-sweeps.ts';
 import { CHAIN } from '../nonce/signer-world.ts';
+import { findSweepProblems } from './check-sweeps.ts';
 import { policyFor } from './sweeping-signer.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 

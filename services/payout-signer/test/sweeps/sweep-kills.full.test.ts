@@ -4,9 +4,9 @@ import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
+import { CHAIN, PASSPHRASE } from '../nonce/signer-world.ts';
 import { findSweepProblems } from './check-sweeps.ts';
 import { startDoomedSigners, type DoomedSigners } from './doomed-signers.ts';
-import { CHAIN, PASSPHRASE } from '../nonce/signer-world.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*

@@ -11,8 +11,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { depositBranch, depositXpub } from '@opentill/wallet/derivation';
 import { keepBooks } from '../keep-books.ts';
 import { PATIENCE_MS } from '../quick-timing.ts';
-import { readSweeps, type SweepReading } from './read-sweeps.ts';
 import { CHAIN, createSignerWorld, USDT, type SignerWorld } from '../nonce/signer-world.ts';
+import { readSweeps, type SweepReading } from './read-sweeps.ts';
 import { COLD, startSweepingSigner, type RunningSigner, type SweepingSigner } from './sweeping-signer.ts';
 
 export { COLD };

@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
-import { watchHeldMoney } from './held-money.ts';
 import { CHAIN } from '../nonce/signer-world.ts';
+import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*

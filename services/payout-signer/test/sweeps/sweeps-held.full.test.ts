@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { headHeight, reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { watchHeldMoney } from './held-money.ts';
 import { CHAIN } from '../nonce/signer-world.ts';
+import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 import { CHAIN } from '../nonce/signer-world.ts';
+import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
  * Deposit addresses are emptied to cold storage: planned, their fees brought, sent, proven and booked, by real signers on a

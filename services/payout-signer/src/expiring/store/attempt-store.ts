@@ -16,6 +16,7 @@ import type {
   PaidByDecision,
   PayoutsView,
   SaveOutcome,
+  SentTransaction,
   SpentRow,
   WalletStore,
 } from '../../payouts/payout-facts.ts';
@@ -69,17 +70,13 @@ export interface Burial {
   readonly waiting: readonly string[];
 }
 
-export interface SentAttempt {
-  readonly txHash: TxHash;
-  readonly orderPk: string;
-  readonly outcome: ExpiringSendOutcome;
-}
-
 /**
  * The signer's side of the database, for one wallet of a chain whose transactions end by time. Every method that takes a lease
  * is one transaction that asserts it first: LEASE_LOST when another holds it, and nothing is written.
  */
-export interface AttemptStore extends WalletStore {
+export interface AttemptStore extends WalletStore<
+  SentTransaction & { readonly orderPk: string; readonly outcome: ExpiringSendOutcome }
+> {
   look(options: LookOptions): Promise<ExpiringView>;
   /** Writes what follows from what others wrote: fates, vetoes. Undefined when nothing does, and nothing is. */
   takeIn(lease: Lease, view: ExpiringView): Promise<TakenInAttempts | undefined>;
@@ -94,8 +91,6 @@ export interface AttemptStore extends WalletStore {
     payments: readonly SignedPayment[],
     chooseRefused: (besides: Besides) => readonly string[],
   ): Promise<SaveOutcome>;
-  /** @returns payouts that were sent for the first time; of these the tracker is told. */
-  recordSent(lease: Lease, sent: readonly SentAttempt[]): Promise<readonly string[]>;
   /**
    * OPEN → DEAD of those that no block was found to hold up to `end`, and that the database agrees are over; their payouts go
    * back to AUTHORISED. Not of a payout that something unknown may have paid. One that had `maxAttemptsWithoutDecision` attempts and

@@ -1,18 +1,19 @@
 import type { Db } from '@opentill/db/database';
-import { closeDecision } from '../../store/close-decisions.ts';
-import { noteObstacles, saveDecisions } from '../../store/save-authorised.ts';
-import { haltRestored, saveBalances } from '../../store/save-findings.ts';
-import { readRaw, saveSent, tellOfPayouts, type EventDeps } from '../../store/save-sent.ts';
-import { NotSaved, outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
-import { lockWindows, readSpent } from '../../store/spent.ts';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
-import type { AttemptStore } from './attempt-store.ts';
+import { closeDecision } from '../../store/close-decisions.ts';
+import { createWalletStore } from '../../store/create-wallet-store.ts';
+import { noteObstacles, saveDecisions } from '../../store/save-authorised.ts';
+import { haltRestored } from '../../store/save-findings.ts';
+import { tellOfPayouts, type EventDeps } from '../../store/save-sent.ts';
+import { lockWindows, readSpent } from '../../store/spent.ts';
+import { NotSaved, outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
 import { adoptExpiring } from './adopt.ts';
+import type { AttemptStore } from './attempt-store.ts';
 import { buryAttempts } from './bury.ts';
 import { readElsewhere, type Sponsoring } from './elsewhere.ts';
+import { readOpenGatherings, saveGathering } from './gatherings.ts';
 import { haltForeign } from './halt-foreign.ts';
 import { look } from './look.ts';
-import { readOpenGatherings, saveGathering } from './gatherings.ts';
 import { saveAttempts } from './save-signed.ts';
 import { findNews, takeIn } from './take-in.ts';
 
@@ -20,6 +21,7 @@ import { findNews, takeIn } from './take-in.ts';
 export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Sponsoring): AttemptStore {
   const underLease = underLeaseOf(db);
   return {
+    ...createWalletStore(db, key, deps),
     look: (options) => look(db, key, options, deps),
     async takeIn(lease, view) {
       const news = await findNews(db, key, view);
@@ -30,7 +32,6 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Spo
         return { ...news, vetoedOrderPks };
       });
     },
-    spent: () => readSpent(db, key),
     authorise: (lease, decide) =>
       underLease(lease, async (tx, token) => {
         await lockWindows(tx, key);
@@ -54,13 +55,6 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Spo
           await saveAttempts(tx, key, token, payments);
         }),
       ),
-    readRaw: (txHashes) => readRaw(db, key, txHashes),
-    recordSent: (lease, sent) =>
-      underLease(lease, async (tx, token) => {
-        const orderPks = await saveSent(tx, key, token, sent);
-        await tellOfPayouts(tx, key, orderPks, deps);
-        return orderPks;
-      }),
     bury: (lease, txHashes, end, max) =>
       underLease(lease, (tx, token) => buryAttempts(tx, key, token, txHashes, end, max)),
     haltRestored: (lease, mark, reason) =>
@@ -81,7 +75,5 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Spo
         return isAffordable(feesElsewhere) && saveGathering(tx, key, gathering, lastEpoch);
       }),
     openGatherings: () => readOpenGatherings(db, key),
-    dismiss: (lease, decisionId, why) => underLease(lease, (tx) => closeDecision(tx, decisionId, why)),
-    saveBalances: (lease, block, rows) => underLease(lease, (tx) => saveBalances(tx, key, block, rows)),
   };
 }

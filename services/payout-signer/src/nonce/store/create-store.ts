@@ -1,20 +1,21 @@
 import type { Db } from '@opentill/db/database';
-import type { PayoutStore } from './payout-store.ts';
+import type { WalletKey } from '../../payouts/payout-facts.ts';
 import { closeDecision } from '../../store/close-decisions.ts';
-import { adoptPayment } from './adopt.ts';
-import { look } from './look.ts';
+import { createWalletStore } from '../../store/create-wallet-store.ts';
 import { readMoves } from '../../store/read-payouts.ts';
 import { noteObstacles } from '../../store/save-authorised.ts';
-import { saveAuthorisations } from './reserve-nonces.ts';
-import { freeNoncesOf, haltRestored, saveBalances } from '../../store/save-findings.ts';
-import { keepFromPayouts, saveTaken } from './save-taken.ts';
-import { readRaw, saveSent, tellOfPayouts, type EventDeps } from '../../store/save-sent.ts';
-import { readTransactionsOf } from './read-transactions.ts';
-import { saveAllowed, saveReplacement } from './save-signed.ts';
+import { freeNoncesOf, haltRestored } from '../../store/save-findings.ts';
+import { tellOfPayouts, type EventDeps } from '../../store/save-sent.ts';
 import { lockWindows, readSpent } from '../../store/spent.ts';
-import { findNews, takeIn } from './take-in.ts';
 import { outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
-import type { WalletKey } from '../../payouts/payout-facts.ts';
+import { adoptPayment } from './adopt.ts';
+import { look } from './look.ts';
+import type { PayoutStore } from './payout-store.ts';
+import { readTransactionsOf } from './read-transactions.ts';
+import { saveAuthorisations } from './reserve-nonces.ts';
+import { saveAllowed, saveReplacement } from './save-signed.ts';
+import { keepFromPayouts, saveTaken } from './save-taken.ts';
+import { findNews, takeIn } from './take-in.ts';
 
 export interface PayoutStoreDeps extends EventDeps {
   /**
@@ -28,6 +29,7 @@ export interface PayoutStoreDeps extends EventDeps {
 export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps): PayoutStore {
   const underLease = underLeaseOf(db);
   return {
+    ...createWalletStore(db, key, deps),
     look: (options) => look(db, key, options),
     async takeIn(lease, view) {
       const news = await findNews(db, key, view);
@@ -38,7 +40,6 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps)
         return { ...news, vetoedOrderPks };
       });
     },
-    spent: () => readSpent(db, key),
     authorise: (lease, firstNonce, decide) =>
       underLease(lease, async (tx, token) => {
         await lockWindows(tx, key);
@@ -57,14 +58,7 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps)
       outcomeOf(underLease(lease, (tx, token) => saveAllowed(tx, key, token, attempts, chooseRefused))),
     saveReplacement: (lease, attempt) =>
       outcomeOf(underLease(lease, (tx) => saveReplacement(tx, key, attempt))),
-    readRaw: (txHashes) => readRaw(db, key, txHashes),
     readMoves: (orderPks) => readMoves(db, orderPks),
-    recordSent: (lease, sent) =>
-      underLease(lease, async (tx, token) => {
-        const orderPks = await saveSent(tx, key, token, sent);
-        await tellOfPayouts(tx, key, orderPks, deps);
-        return orderPks;
-      }),
     markTaken: (lease, nonces, reason) =>
       underLease(lease, (tx, token) =>
         saveTaken(tx, key, token, nonces, reason, deps.isDeposit === true ? null : deps.newId()),
@@ -85,7 +79,5 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps)
         if (why === undefined) await tellOfPayouts(tx, key, [decision.payout.orderPk], deps);
         return adoption;
       }),
-    dismiss: (lease, decisionId, why) => underLease(lease, (tx) => closeDecision(tx, decisionId, why)),
-    saveBalances: (lease, block, rows) => underLease(lease, (tx) => saveBalances(tx, key, block, rows)),
   };
 }

@@ -6,10 +6,10 @@ import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import type { Db } from '@opentill/db/database';
 import { baseUnits } from '@opentill/domain/money';
 import type { LookOptions, WalletKey } from '../../payouts/payout-facts.ts';
-import type { KnownNonces, WalletView } from './payout-store.ts';
-import type { OpenNonce, OwnAttempt } from './nonce-facts.ts';
 import { readPaidBy, readRequested, readUnsigned } from '../../store/read-payouts.ts';
 import { ofWallet, openHalts } from '../../store/rows.ts';
+import type { KnownNonces, WalletView } from './payout-store.ts';
+import type { OpenNonce, OwnAttempt } from './nonce-facts.ts';
 
 /** Each is asked of nodes: more wait for the next pass. */
 const PAID_BY_MAX = 8;

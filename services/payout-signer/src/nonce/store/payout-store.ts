@@ -1,6 +1,6 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { OwnTransaction } from '@opentill/chain/own-transaction';
-import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { TokenContract } from '@opentill/chain/transfer';
 import type { FoundPayment, SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
 import type { Lease } from '@opentill/db/lease';
 import type { BaseUnits } from '@opentill/domain/money';
@@ -13,6 +13,7 @@ import type {
   PaidByDecision,
   PayoutsView,
   SaveOutcome,
+  SentTransaction,
   SpentRow,
   WalletStore,
 } from '../../payouts/payout-facts.ts';
@@ -43,17 +44,11 @@ export interface KnownTransaction extends OwnTransaction {
   readonly nonce: number;
 }
 
-export interface Sent {
-  readonly txHash: TxHash;
-  readonly orderPk: string | null;
-  readonly outcome: SendOutcome;
-}
-
 /**
  * The signer's side of the database, for one wallet. Every method that takes a lease is one transaction that asserts it
  * first: LEASE_LOST when another holds it, and nothing is written.
  */
-export interface PayoutStore extends WalletStore {
+export interface PayoutStore extends WalletStore<SentTransaction & { readonly outcome: SendOutcome }> {
   look(options: LookOptions): Promise<WalletView>;
   /** Writes what follows from what others wrote: fates, vetoes, expiries. Undefined when nothing does, and nothing is. */
   takeIn(lease: Lease, view: WalletView): Promise<TakenIn | undefined>;
@@ -82,8 +77,6 @@ export interface PayoutStore extends WalletStore {
   saveReplacement(lease: Lease, attempt: SignedAttempt): Promise<SaveOutcome>;
   /** What of these payouts the gateway moves of its own accord. */
   readMoves(orderPks: readonly string[]): Promise<ReadonlyMap<string, FeePayer>>;
-  /** @returns payouts that were sent for the first time; of these the tracker is told. */
-  recordSent(lease: Lease, sent: readonly Sent[]): Promise<readonly string[]>;
   /** Marks nonces as used by something unknown, and halts the wallet, with an incident. */
   markTaken(lease: Lease, nonces: readonly number[], reason: string): Promise<void>;
   /** Halts the wallet: up to `mark` something may have been sent that is not known here. @returns whether it was not halted so */
