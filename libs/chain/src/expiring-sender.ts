@@ -119,7 +119,7 @@ export interface BlocksSearched {
   readonly end: readonly [BlockHeader, BlockHeader];
 }
 
-/** Of a chain whose epochs end transactions (SUI). */
+/** Part of a sender whose chain ends transactions by epochs (SUI). */
 export interface EpochWindows {
   /**
    * The epochs in which a new transaction may land, where `epoch` is the one of the newest block that the own scan has verified.
@@ -132,7 +132,7 @@ export interface EpochWindows {
 }
 
 /**
- * Of a chain where the hot wallet pays the fees of deposit addresses next to them (SUI). No fee has to be brought there. What the hot
+ * Part of a sender whose hot wallet pays the fees of deposit addresses (SUI). No fee has to be brought there. What the hot
  * wallet has for fees is the `allowanceBaseUnits` of a deposit address.
  */
 export interface Sponsorship {
@@ -145,7 +145,7 @@ export interface Sponsorship {
   mostAtOnce(wallet: Address, contract: TokenContract | null, options?: ReadOptions): Promise<bigint>;
 }
 
-/** Of a chain where a balance may be in pieces that pay only after they were gathered (SUI). */
+/** Part of a sender whose wallets may hold pieces of a balance that pay only after they were gathered (SUI). */
 export interface Gatherer {
   /**
    * Builds and signs a transaction by which a wallet moves scattered pieces of an asset (see `balances`) to where it pays from, and
@@ -160,7 +160,7 @@ export interface Gatherer {
   ): Promise<Gathering | undefined>;
 }
 
-/** Of a chain whose proofs rest on keys that block producers delegate their signatures to (TRON). */
+/** Part of a sender whose proofs rest on keys that block producers delegate their signatures to (TRON). */
 export interface BlockKeys {
   /** Keys that sources show and that do not count in proofs yet, one text each. Asks the sources about once an hour. */
   newBlockKeys(options?: ReadOptions): Promise<readonly string[]>;

@@ -99,7 +99,7 @@ export const DEFAULT_TIMING: SignerTiming = {
 
 /** The service without its process. */
 export interface SignerApp {
-  /** What /readyz asks once it has started: each wallet, the database, and the broker for show. */
+  /** Checks of /readyz: each wallet, the database, and the broker for show. None before the start. */
   readonly checks: Checks;
   /** Drives every wallet of every network, relays the events and announces this instance. */
   start(): void;
@@ -192,7 +192,7 @@ function startWork(deps: SignerDeps): Work {
   };
 }
 
-/** What all drivers are started with. */
+/** Shared by all drivers. */
 interface Shared {
   readonly deps: SignerDeps;
   readonly timing: SignerTiming;

@@ -4,7 +4,7 @@ import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { Observe } from './observe.ts';
 import type { Telling } from './telling.ts';
 
-/** What happens where transactions end by time. */
+/** Events of wallets whose transactions end by time. */
 export function observeAttempts({ logger, meters, alarms }: Telling) {
   const { raise, stillInFlight, forget } = createLastingAlarms(alarms);
   return {

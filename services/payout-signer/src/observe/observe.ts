@@ -12,7 +12,7 @@ import type {
   WalletKey,
 } from '../payouts/payout-facts.ts';
 
-/** What a pass found of its wallet. */
+/** The measured part of what a pass reads about its wallet. */
 export interface WalletLook {
   readonly now: Date;
   readonly halted: string | null;
@@ -39,7 +39,7 @@ export type SentPayment = PaidTransaction & { readonly txHash: TxHash };
 
 /** What happens in the signer, by name: logged and counted in one place. No key, no signed bytes. */
 export interface Observe {
-  /** What followed from what others wrote, where nonces order transactions. */
+  /** The pass wrote what follows from changes of other services, where nonces order transactions. */
   takenIn(
     key: WalletKey,
     taken: {

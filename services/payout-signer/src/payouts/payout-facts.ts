@@ -253,7 +253,7 @@ export interface SentTransaction {
 }
 
 /**
- * What the stores of all wallets have. Each method that takes a lease is one transaction that asserts it first: LEASE_LOST when
+ * The part that the stores of all wallets share. Each method that takes a lease is one transaction that asserts it first: LEASE_LOST when
  * another process holds it, and nothing is written.
  */
 export interface WalletStore<Sent extends SentTransaction = SentTransaction> {

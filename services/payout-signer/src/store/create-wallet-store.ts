@@ -6,7 +6,7 @@ import { readRaw, saveSent, tellOfPayouts, type EventDeps } from './save-sent.ts
 import { readSpent } from './spent.ts';
 import { underLeaseOf } from './under-lease.ts';
 
-/** What all wallets have in common of their stores; see WalletStore. */
+/** The methods that are the same for all wallets; see WalletStore. */
 export function createWalletStore(
   db: Db,
   key: WalletKey,

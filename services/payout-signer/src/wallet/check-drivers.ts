@@ -6,7 +6,7 @@ import type { Driver } from './drive-wallet.ts';
 /** A leader whose last pass was longer ago is not well. */
 const PASS_STALE_MS = 60_000;
 
-/** What /readyz asks of each wallet. */
+/** Checks of /readyz, one for each chain. */
 export function checkDrivers(drivers: readonly Driver[], clock: Clock): Checks {
   const startedAt = clock.now().getTime();
   const checkDriver = (driver: Driver): CheckResult => {

@@ -32,7 +32,7 @@ export interface DrivingDeps {
   readonly markHalted?: (lease: Lease, obstacle: ChainObstacle) => Promise<number>;
 }
 
-/** What a driver of any wallet is made of, but for what its chain's kind of transactions needs. */
+/** Parts that the drivers of all wallets have, on chains with and without nonces. */
 export interface WalletParts extends DrivingDeps {
   readonly db: Db;
   readonly key: WalletKey;

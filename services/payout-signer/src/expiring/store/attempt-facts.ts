@@ -99,7 +99,7 @@ export interface TimedBlock extends Pick<BlockHeader, 'height' | 'hash'> {
   readonly timeMs: number;
 }
 
-/** Where the scanner stands. */
+/** Position of the scanner. */
 export interface ScanCursor {
   readonly seen: TimedBlock;
   readonly verified: TimedBlock;
