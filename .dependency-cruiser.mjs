@@ -136,12 +136,37 @@ export default {
       to: { path: 'node_modules/ethers/' },
     },
     {
-      name: 'tronweb-only-in-tests',
+      name: 'tronweb-only-where-transactions-are-written',
       severity: 'error',
-      comment:
-        'It pins much and weighs 12 MB: what the gateway needs of TRON is its own, and tests hold it against it.',
-      from: { path: '^(libs|services|deploy)/', pathNot: [tests, '^tools/(testkit|e2e)/'] },
+      comment: 'Only its functions: the class TronWeb may ask a node.',
+      from: { path: '^(libs|services|deploy)/', pathNot: tests },
+      to: { path: 'node_modules/tronweb/', pathNot: '/lib/esm/utils/' },
+    },
+    {
+      name: 'tronweb-in-one-file',
+      severity: 'error',
+      from: {
+        path: '^(libs|services|deploy)/',
+        pathNot: ['^libs/chain-tron/src/sender/transaction\\.ts$', tests],
+      },
       to: { path: 'node_modules/tronweb/' },
+    },
+    {
+      name: 'tronweb-not-where-nothing-is-signed',
+      severity: 'error',
+      comment: 'It takes 0.2 s of the start, and 17 MB in the api, 25 MB in scanner-tron.',
+      from: {
+        path: '^(services/(?!payout-signer/|cli/)[^/]+|deploy/[^/]+)/src/',
+        pathNot: ['^deploy/small/src/signer\\.ts$', tests],
+      },
+      to: { path: 'node_modules/tronweb/', reachable: true },
+    },
+    {
+      name: 'tronweb-late-in-commands',
+      severity: 'error',
+      comment: 'Each command of `opentill` would start 0.2 s later.',
+      from: { path: '^services/cli/src/', pathNot: tests },
+      to: { path: '^libs/chain-tron/src/sender/', dependencyTypesNot: ['dynamic-import', 'type-only'] },
     },
     {
       name: 'mysten-only-where-sui-is-spoken',

@@ -15,7 +15,7 @@ export function blockIdOf(header: Raw, height: number): string {
 
 /**
  * SHA-256, in hex, of the message that the producer of a block signs (java-tron's core/Tron.proto, BlockHeader.raw), by the JSON of
- * its `raw_data`. Throws INCONSISTENT_ANSWER for fields that are none.
+ * its `raw_data`. Throws INCONSISTENT_ANSWER for fields that are none. TronWeb has no block headers.
  */
 export function headerDigestOf(header: Raw): string {
   const number = (field: string): bigint => BigInt(countIn(header[field], field));

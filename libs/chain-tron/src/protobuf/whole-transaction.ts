@@ -76,7 +76,7 @@ class Unwritable extends Error {}
  * The bytes of a transaction by its JSON (java-tron's core/Tron.proto, Transaction; http/JsonFormat). What nobody knows, a sender
  * may put there all the same: nodes keep it, hash it, and show it under its number. A block's producer adds the result to what the
  * sender wrote as one. Undefined where the JSON has a field of a result that can't be written by it: one that came after java-tron 4.8.
- * Throws INCONSISTENT_ANSWER for what is malformed.
+ * Throws INCONSISTENT_ANSWER for what is malformed. TronWeb writes neither results nor unknown fields.
  */
 export function encodeWhole(transaction: Raw): WholeTransaction | undefined {
   const raw = hexIn(transaction['raw_data_hex'], 'raw_data_hex');

@@ -1,5 +1,5 @@
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
-import { encodeRaw, encodeSigned } from '../protobuf/transaction.ts';
+import { encodeRaw, encodeSigned } from './transaction.ts';
 import { encodePayment } from './encode-payment.ts';
 
 /** What a node adds to the bytes of a transaction when it counts them (the room of its result). */
@@ -8,14 +8,14 @@ const SIGNATURE_BYTES = 65;
 
 /** How many bytes of bandwidth the transaction takes. */
 export function bytesOf(intent: PaymentIntent, feeLimit: bigint): bigint {
-  const now = BigInt(Date.UTC(2100, 0));
+  const now = Date.UTC(2100, 0);
   const raw = encodeRaw({
-    refBlockBytes: new Uint8Array(2),
-    refBlockHash: new Uint8Array(8),
+    refBlockBytes: '00'.repeat(2),
+    refBlockHash: '00'.repeat(8),
     expirationMs: now,
     contract: encodePayment(intent),
     timestampMs: now,
-    feeLimit,
+    feeLimit: Number(feeLimit),
   });
   return BigInt(encodeSigned(raw, new Uint8Array(SIGNATURE_BYTES)).length + RESULT_BYTES);
 }

@@ -2,13 +2,18 @@ import { senderError } from '@opentill/chain/sender-error';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { Address } from '@opentill/chain/address-codec';
 import { hexOf, shortHexOf, tronAddressCodec } from '../address-codec.ts';
-import type { PayingContract } from '../protobuf/transaction.ts';
+import type { PayingContract } from './transaction.ts';
 
 /** transfer(address,uint256) */
 export const TRANSFER_SELECTOR = 'a9059cbb';
 const WORD_DIGITS = 64;
 const INT64_END = 1n << 63n;
 const UINT256_END = 1n << 256n;
+
+/** False for amounts that TronWeb would round, because it takes sun as a number. The smallest is above 9 billion TRX. */
+export function isExactAsNumber(sun: bigint): boolean {
+  return BigInt(Number(sun)) === sun;
+}
 
 /** The call data of a token's transfer, as hex without 0x. */
 export function encodeTransferCall({
@@ -23,36 +28,29 @@ export function encodeTransferCall({
 export function encodePayment(intent: PaymentIntent): PayingContract {
   const { from, to, contract, amountBaseUnits, resource } = intent;
   const end = contract === null ? INT64_END : UINT256_END;
-  if (amountBaseUnits <= 0n || amountBaseUnits >= end)
+  const isExact = contract !== null || isExactAsNumber(amountBaseUnits);
+  if (amountBaseUnits <= 0n || amountBaseUnits >= end || !isExact)
     throw senderError('INTENT_INVALID', 'not an amount that may be paid', { amount: `${amountBaseUnits}` });
   for (const address of [from, to, contract])
     if (address !== null && tronAddressCodec.parse(address) !== address)
       throw senderError('INTENT_INVALID', 'not an address that may be paid', { to, contract });
   if (resource !== undefined && contract !== null)
     throw senderError('INTENT_INVALID', 'energy is lent by stake, not by a token', { resource, contract });
-  if (resource !== undefined)
+  const owner_address = hexOf(from);
+  if (contract !== null)
     return {
-      type: resource === 'LEND_ENERGY' ? 'DelegateResourceContract' : 'UnDelegateResourceContract',
-      owner: addressBytes(from),
-      balance: amountBaseUnits,
-      receiver: addressBytes(to),
+      type: 'TriggerSmartContract',
+      value: {
+        owner_address,
+        contract_address: hexOf(contract as string as Address),
+        data: encodeTransferCall(intent),
+      },
     };
-  if (contract === null)
-    return {
-      type: 'TransferContract',
-      owner: addressBytes(from),
-      to: addressBytes(to),
-      amount: amountBaseUnits,
-    };
+  const sun = Number(amountBaseUnits);
+  if (resource === undefined)
+    return { type: 'TransferContract', value: { owner_address, to_address: hexOf(to), amount: sun } };
   return {
-    type: 'TriggerSmartContract',
-    owner: addressBytes(from),
-    contract: addressBytes(contract as string as Address),
-    data: Buffer.from(encodeTransferCall(intent), 'hex'),
+    type: resource === 'LEND_ENERGY' ? 'DelegateResourceContract' : 'UnDelegateResourceContract',
+    value: { owner_address, receiver_address: hexOf(to), balance: sun, resource: 'ENERGY' },
   };
-}
-
-/** The 21 bytes of an address. */
-export function addressBytes(address: Address): Uint8Array {
-  return Buffer.from(hexOf(address), 'hex');
 }

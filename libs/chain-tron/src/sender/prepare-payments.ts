@@ -12,7 +12,7 @@ import { isBetween, transferIn } from '../decode-info.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { callConstant } from './call-constant.ts';
 import { bytesOf } from './bytes-of-payment.ts';
-import { encodeTransferCall } from './encode-payment.ts';
+import { encodeTransferCall, isExactAsNumber } from './encode-payment.ts';
 import { readAccount } from './read-balances.ts';
 import { readLendable, readLent } from './read-energy.ts';
 import { readPrices, type ChainPrices } from './read-prices.ts';
@@ -115,6 +115,8 @@ async function judgeNative(
 ): Promise<PreparedExpiring> {
   const receiver = await readAccount(source, intent.to, options);
   if (receiver?.['type'] === 'Contract') return obstacle('WOULD_FAIL', 'a contract takes no TRX this way');
+  if (!isExactAsNumber(intent.amountBaseUnits))
+    return obstacle('WOULD_FAIL', 'the amount would be rounded in the transaction');
   const activation = receiver === undefined ? prices.activationSun : 0n;
   const bytes = bytesOf(intent, 0n);
   return {

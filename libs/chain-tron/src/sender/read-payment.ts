@@ -4,11 +4,11 @@ import type { FoundExpiringPayment } from '@opentill/chain/expiring-sender';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
-import { decodeRaw, type RawTransaction } from '../protobuf/transaction.ts';
 import { readFates } from '../read-fates.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { intentOf } from './read-signed-transaction.ts';
 import { readTransactionBytes } from './read-transaction-bytes.ts';
+import { decodeRaw, type RawTransaction } from './transaction.ts';
 
 /**
  * See ExpiringSender.readPayment. The bytes vouch for what was signed, since their hash is the transaction's name; what became of
@@ -37,12 +37,12 @@ export async function readPayment(
   return {
     intent,
     validity: {
-      expiresMs: Number(raw.expirationMs),
-      uniqueMs: Number(raw.timestampMs),
+      expiresMs: raw.expirationMs,
+      uniqueMs: raw.timestampMs,
       // The block that it refers to is named by a few bytes alone; below this one it is looked for by nobody.
       reference: { height: fate.blockHeight, hash: fate.blockHash },
     },
-    feeLimitBaseUnits: raw.feeLimit,
+    feeLimitBaseUnits: BigInt(raw.feeLimit),
     fate,
   };
 }

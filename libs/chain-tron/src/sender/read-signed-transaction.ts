@@ -1,11 +1,12 @@
+import { hash } from 'node:crypto';
 import { baseUnits } from '@opentill/domain/money';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { recover, type RecoveryIdType } from 'tiny-secp256k1';
 import { addressOfHex, addressOfShortHex, tronAddressCodec } from '../address-codec.ts';
-import { decodeSigned, digestOf, type PayingContract, type RawTransaction } from '../protobuf/transaction.ts';
 import { TRANSFER_SELECTOR } from './encode-payment.ts';
+import { decodeSigned, type PayingContract, type RawTransaction } from './transaction.ts';
 
 /** A signed payment, read from its bytes alone. */
 export interface ReadPayment {
@@ -25,29 +26,33 @@ const ZEROS_BEFORE_ADDRESS = '0'.repeat(24);
 /** Throws RangeError for bytes that are not one payment of a wallet, signed by one key. */
 export function readSignedTransaction(bytes: Uint8Array): ReadPayment {
   const { raw, rawBytes, signature } = decodeSigned(bytes);
-  const digest = digestOf(rawBytes);
   return {
-    txHash: Buffer.from(digest).toString('hex') as TxHash,
-    signer: signerOf(digest, signature),
+    txHash: hash('sha256', rawBytes, 'hex') as TxHash,
+    signer: signerOf(hash('sha256', rawBytes, 'buffer'), signature),
     intent: intentOf(raw.contract),
     raw,
   };
 }
 
 /** What a contract pays to whom, or lends. Throws RangeError for what does neither as it is done here. */
-export function intentOf(contract: PayingContract): PaymentIntent {
-  const from = addressIn(contract.owner);
-  if (contract.type === 'TransferContract')
-    return { from, contract: null, to: addressIn(contract.to), amountBaseUnits: baseUnits(contract.amount) };
-  if (contract.type !== 'TriggerSmartContract')
+export function intentOf({ type, value }: PayingContract): PaymentIntent {
+  const from = addressIn(value.owner_address);
+  if (type === 'TransferContract')
     return {
       from,
       contract: null,
-      to: addressIn(contract.receiver),
-      amountBaseUnits: baseUnits(contract.balance),
-      resource: contract.type === 'DelegateResourceContract' ? 'LEND_ENERGY' : 'TAKE_ENERGY_BACK',
+      to: addressIn(value.to_address),
+      amountBaseUnits: baseUnits(BigInt(value.amount)),
     };
-  const data = Buffer.from(contract.data).toString('hex');
+  if (type !== 'TriggerSmartContract')
+    return {
+      from,
+      contract: null,
+      to: addressIn(value.receiver_address),
+      amountBaseUnits: baseUnits(BigInt(value.balance)),
+      resource: type === 'DelegateResourceContract' ? 'LEND_ENERGY' : 'TAKE_ENERGY_BACK',
+    };
+  const { data } = value;
   // The selector and two words, and not a byte more.
   if (data.length !== CALL_DIGITS || !data.startsWith(TRANSFER_SELECTOR + ZEROS_BEFORE_ADDRESS))
     throw new RangeError('not a call of transfer(address,uint256)');
@@ -56,18 +61,19 @@ export function intentOf(contract: PayingContract): PaymentIntent {
   if (to === undefined) throw new RangeError('the receiver is no address');
   return {
     from,
-    contract: addressIn(contract.contract) as string as TokenContract,
+    contract: addressIn(value.contract_address) as string as TokenContract,
     to,
     amountBaseUnits: baseUnits(BigInt(`0x${data.slice(-64)}`)),
   };
 }
 
-function addressIn(bytes: Uint8Array): Address {
-  const address = addressOfHex(Buffer.from(bytes).toString('hex'));
+function addressIn(hex: string): Address {
+  const address = addressOfHex(hex);
   if (address === undefined) throw new RangeError('not the 21 bytes of an address');
   return address;
 }
 
+/** TronWeb's `ecRecover` rejects the higher of the two valid s, which is outside the hash. It also takes 1.4 ms instead of 0.3. */
 function signerOf(digest: Uint8Array, signature: Uint8Array): Address {
   const v = signature[SIGNATURE_BYTES - 1];
   if (signature.length !== SIGNATURE_BYTES || (v !== V_OFFSET && v !== V_OFFSET + 1))

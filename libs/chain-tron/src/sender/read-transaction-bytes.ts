@@ -1,7 +1,7 @@
+import { hash } from 'node:crypto';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { TxHash } from '@opentill/chain/transfer';
 import { isNothing, listIn, malformed, objectIn } from '../node-value.ts';
-import { digestOf } from '../protobuf/transaction.ts';
 import type { TronSource } from '../tron-sources.ts';
 
 /** A transaction as a block holds it. Its hash is that of `rawBytes`; what stands beside them proves itself, or nothing. */
@@ -23,7 +23,7 @@ export async function readTransactionBytes(
   if (isNothing(answer)) return undefined;
   const { raw_data_hex: hex, signature } = objectIn(answer, 'transaction');
   const rawBytes = bytesIn(hex, 'raw_data_hex');
-  if (Buffer.from(digestOf(rawBytes)).toString('hex') !== txHash) return malformed('raw_data_hex', hex);
+  if (hash('sha256', rawBytes, 'hex') !== txHash) return malformed('raw_data_hex', hex);
   const signatures = listIn(signature, 'signature').map((one) => bytesIn(one, 'signature'));
   return { rawBytes, signatures };
 }

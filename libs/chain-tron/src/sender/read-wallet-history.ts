@@ -6,7 +6,6 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { addressOfHex } from '../address-codec.ts';
 import { inTurns } from '../confirm-transfers.ts';
-import { encodeSigned } from '../protobuf/transaction.ts';
 import {
   createTronSources,
   readHeader,
@@ -18,6 +17,7 @@ import {
 import { walkSolidBlocks } from '../walk-blocks.ts';
 import { readSignedTransaction, V_OFFSET, type ReadPayment } from './read-signed-transaction.ts';
 import { readTransactionBytes, type TransactionBytes } from './read-transaction-bytes.ts';
+import { encodeSigned } from './transaction.ts';
 
 /** A transaction of an own address in a solid block. */
 export interface SentTransaction {

@@ -1,11 +1,12 @@
+import { hash } from 'node:crypto';
 import type { Address } from '@opentill/chain/address-codec';
 import type { ExpiringClaim, SignedExpiring, Validity } from '@opentill/chain/expiring-sender';
 import { senderError } from '@opentill/chain/sender-error';
 import { canSignFor, type SignerBackend } from '@opentill/chain/signer-backend';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
-import { digestOf, encodeRaw, encodeSigned, type RawTransaction } from '../protobuf/transaction.ts';
 import { encodePayment } from './encode-payment.ts';
 import { readSignedTransaction, V_OFFSET, type ReadPayment } from './read-signed-transaction.ts';
+import { encodeRaw, encodeSigned, type RawTransaction } from './transaction.ts';
 
 export interface SigningDeps {
   readonly backend: SignerBackend;
@@ -16,7 +17,10 @@ export interface SigningDeps {
 const SIGNATURE_BYTES = 65;
 const BLOCK_ID = /^[0-9a-f]{64}$/;
 
-/** See ExpiringSender.sign. */
+/**
+ * See ExpiringSender.sign. The backend signs and not TronWeb, which makes a text of the private key that cannot be overwritten. It also
+ * takes 320 µs instead of 92.
+ */
 export async function signPayment(
   { backend, maxFeeLimitSun }: SigningDeps,
   intent: PaymentIntent,
@@ -37,14 +41,14 @@ export async function signPayment(
     });
   const rawBytes = encodeRaw({
     ...referenceFields(validity.reference),
-    expirationMs: BigInt(validity.expiresMs),
+    expirationMs: validity.expiresMs,
     contract: encodePayment(intent),
-    timestampMs: BigInt(validity.uniqueMs),
-    feeLimit: feeLimitBaseUnits,
+    timestampMs: validity.uniqueMs,
+    feeLimit: Number(feeLimitBaseUnits),
   });
-  const digest = digestOf(rawBytes);
+  const digest = hash('sha256', rawBytes, 'buffer');
   const raw = encodeSigned(rawBytes, writeSignature(await backend.sign(from, digest), from));
-  const txHash = Buffer.from(digest).toString('hex') as SignedExpiring['txHash'];
+  const txHash = digest.toString('hex') as SignedExpiring['txHash'];
   const signed = { txHash, raw, validity, feeLimitBaseUnits };
   const difference = differenceOfStored(signed, { intent, validity, feeLimitBaseUnits });
   if (difference !== undefined) throw signedOtherwise(difference, from);
@@ -69,27 +73,25 @@ export function differenceOfStored(
     (field) => read.intent[field] !== intent[field],
   );
   if (paid !== undefined) return paid;
-  if (raw.expirationMs !== BigInt(validity.expiresMs)) return 'expiration';
-  if (raw.timestampMs !== BigInt(validity.uniqueMs)) return 'timestamp';
-  if (raw.feeLimit !== feeLimitBaseUnits) return 'feeLimit';
+  if (raw.expirationMs !== validity.expiresMs) return 'expiration';
+  if (raw.timestampMs !== validity.uniqueMs) return 'timestamp';
+  if (BigInt(raw.feeLimit) !== feeLimitBaseUnits) return 'feeLimit';
   return isReference(raw, validity.reference) ? undefined : 'reference';
 }
 
 function isReference(raw: RawTransaction, reference: Validity['reference']): boolean {
   const { refBlockBytes, refBlockHash } = referenceFields(reference);
-  return (
-    Buffer.from(raw.refBlockBytes).equals(refBlockBytes) && Buffer.from(raw.refBlockHash).equals(refBlockHash)
-  );
+  return raw.refBlockBytes === refBlockBytes && raw.refBlockHash === refBlockHash;
 }
 
 /** How a transaction names the block it refers to (tron.md section 4.1). */
 export function referenceFields({
   height,
-  hash,
+  hash: blockId,
 }: Validity['reference']): Pick<RawTransaction, 'refBlockBytes' | 'refBlockHash'> {
   return {
-    refBlockBytes: Buffer.from((height & 0xffff).toString(16).padStart(4, '0'), 'hex'),
-    refBlockHash: Buffer.from(hash.slice(16, 32), 'hex'),
+    refBlockBytes: (height & 0xffff).toString(16).padStart(4, '0'),
+    refBlockHash: blockId.slice(16, 32),
   };
 }
 

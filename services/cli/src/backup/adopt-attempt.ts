@@ -1,6 +1,5 @@
 import { readPaymentBytes } from '@opentill/chain-sui/sender/read-payment-bytes';
 import { uniqueNear } from '@opentill/chain-sui/sender/read-payment';
-import { readSignedTransaction } from '@opentill/chain-tron/sender/read-signed-transaction';
 import { backupError } from '@opentill/db/backup/backup-error';
 import type { Db, Tx } from '@opentill/db/database';
 import { familyOf, type Chain } from '@opentill/domain/chains';
@@ -16,7 +15,7 @@ export async function whyNotAdopted(
   { chain, wallet, txHash, pays, blockTime }: StoredPayment,
 ): Promise<string | undefined> {
   if (pays === undefined || pays === null) return 'it is no payment';
-  const { uniqueMs, expiresMs } = boundsOf(chain, await readRaw(db, { chain, txHash }), blockTime);
+  const { uniqueMs, expiresMs } = await boundsOf(chain, await readRaw(db, { chain, txHash }), blockTime);
   if (!Number.isSafeInteger(uniqueMs) || uniqueMs <= 0 || uniqueMs > expiresMs + FAR_MS)
     return `its timestamp is ${uniqueMs}, which no transaction from here has`;
   const { rows } = await sql`
@@ -49,7 +48,7 @@ export async function makeAttempt(
   if (alive.rows.length > 0)
     throw notReconciled(`a transaction of the payout ${orderPk} itself is on its way, or landed`);
   await markSigned();
-  const bounds = boundsOf(chain, await readRaw(tx, { chain, txHash }), blockTime);
+  const bounds = await boundsOf(chain, await readRaw(tx, { chain, txHash }), blockTime);
   const { uniqueMs, expiresMs, feeLimit, epochs } = bounds;
   const terms = JSON.stringify({ feeLimit: `${feeLimit}`, cost: '0' });
   await sql`
@@ -76,14 +75,16 @@ interface Bounds {
 }
 
 /** What the signer wrote down of it, as far as its bytes say. Of SUI its time is that of its checkpoint. */
-function boundsOf(chain: Chain, raw: Uint8Array, blockTime: Date): Bounds {
+async function boundsOf(chain: Chain, raw: Uint8Array, blockTime: Date): Promise<Bounds> {
   if (familyOf(chain) === 'SUI') {
     const { nonce, epochs, gas } = readPaymentBytes(raw);
     const expiresMs = blockTime.getTime();
     return { uniqueMs: uniqueNear(expiresMs, nonce), expiresMs, feeLimit: gas.budgetMist, epochs };
   }
+  // Imported here because it loads TronWeb, which would add 0.2 s to every command.
+  const { readSignedTransaction } = await import('@opentill/chain-tron/sender/read-signed-transaction');
   const { timestampMs, expirationMs, feeLimit } = readSignedTransaction(raw).raw;
-  return { uniqueMs: Number(timestampMs), expiresMs: Number(expirationMs), feeLimit };
+  return { uniqueMs: timestampMs, expiresMs: expirationMs, feeLimit: BigInt(feeLimit) };
 }
 
 async function readRaw(

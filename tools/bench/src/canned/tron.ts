@@ -1,8 +1,8 @@
 import { createHash, hash } from 'node:crypto';
 import { blockIdOf } from '@opentill/chain-tron/protobuf/header';
-import { encodeRaw, type PayingContract } from '@opentill/chain-tron/protobuf/transaction';
 import { encodeWhole } from '@opentill/chain-tron/protobuf/whole-transaction';
 import { rootOf } from '@opentill/chain-tron/prove-transactions';
+import { encodeRaw, type PayingContract } from '@opentill/chain-tron/sender/transaction';
 import { latin1, paidHex, sha, timeSecondsOf, type CannedChain, type CannedPlan } from './plan.ts';
 
 /** The answers about a block, as JSON. */
@@ -31,7 +31,7 @@ const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4d
 const STRANGERS = 200_000;
 const NOTHING = '0'.repeat(64);
 const VALID_MS = 57_000;
-const FEE_LIMIT_SUN = 100_000_000n;
+const FEE_LIMIT_SUN = 100_000_000;
 const SIGNATURE_HEX = 130;
 
 const word = (hex: string): string => hex.padStart(64, '0');
@@ -68,12 +68,12 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
       token: isOfToken ? plan.tokens[drawn.readUInt8(0) % plan.tokens.length] : undefined,
     };
     const raw = encodeRaw({
-      refBlockBytes: Buffer.from(idOf(height - 1).slice(12, 16), 'hex'),
-      refBlockHash: Buffer.from(idOf(height - 1).slice(16, 32), 'hex'),
-      expirationMs: BigInt(timeOf(height) + VALID_MS),
+      refBlockBytes: idOf(height - 1).slice(12, 16),
+      refBlockHash: idOf(height - 1).slice(16, 32),
+      expirationMs: timeOf(height) + VALID_MS,
       contract: contractOf(moved),
-      timestampMs: BigInt(timeOf(height - 1)),
-      feeLimit: moved.token === undefined ? 0n : FEE_LIMIT_SUN,
+      timestampMs: timeOf(height - 1),
+      feeLimit: moved.token === undefined ? 0 : FEE_LIMIT_SUN,
     });
     return {
       ...moved,
@@ -197,12 +197,11 @@ function contractOf({
   amount,
   token,
 }: Pick<Drawn, 'from' | 'to' | 'amount' | 'token'>): PayingContract {
-  const bytes = (hex: string): Uint8Array => Buffer.from(hex, 'hex');
-  const owner = bytes(`41${from}`);
+  const owner_address = `41${from}`;
   if (token === undefined)
-    return { type: 'TransferContract', owner, to: bytes(`41${to}`), amount: BigInt(amount) };
-  const data = bytes(`a9059cbb${word(to)}${word(amount.toString(16))}`);
-  return { type: 'TriggerSmartContract', owner, contract: bytes(`41${token}`), data };
+    return { type: 'TransferContract', value: { owner_address, to_address: `41${to}`, amount } };
+  const data = `a9059cbb${word(to)}${word(amount.toString(16))}`;
+  return { type: 'TriggerSmartContract', value: { owner_address, contract_address: `41${token}`, data } };
 }
 
 /** The leaf in the tree of the block's transactions. */

@@ -1,0 +1,188 @@
+import { deserializeTransaction, txJsonToPb } from 'tronweb/utils';
+import { BYTES, fieldsOf, readSignedContract } from '../protobuf/signed-contract.ts';
+import { bytesField, concat } from '../protobuf/wire.ts';
+
+/*
+ * TronWeb writes and reads the transactions that the gateway signs. Each has exactly one contract, of one of four kinds.
+ * Only the payout signer and the restore commands load this file: it adds 0.2 s and 12 MB to the signer.
+ * The functions of `tronweb/utils` never call a node. The class TronWeb may, so this file does not use it.
+ *
+ * Addresses are 42 hex digits that begin with 41. Amounts are numbers, as TronWeb takes them: encode-payment.ts rejects those that
+ * would be rounded.
+ */
+
+export interface TransferContract {
+  readonly type: 'TransferContract';
+  readonly value: {
+    readonly owner_address: string;
+    readonly to_address: string;
+    /** In sun. */
+    readonly amount: number;
+  };
+}
+
+/** A call of a contract that carries no coin and no TRC-10 token. */
+export interface TriggerSmartContract {
+  readonly type: 'TriggerSmartContract';
+  readonly value: {
+    readonly owner_address: string;
+    readonly contract_address: string;
+    /** Hex. */
+    readonly data: string;
+  };
+}
+
+/** Lends the energy of so much own stake to another address, without a lock; or takes it back. */
+export interface LendingContract {
+  readonly type: 'DelegateResourceContract' | 'UnDelegateResourceContract';
+  readonly value: {
+    readonly owner_address: string;
+    readonly receiver_address: string;
+    /** Of stake, in sun. */
+    readonly balance: number;
+    readonly resource: 'ENERGY';
+  };
+}
+
+export type PayingContract = TransferContract | TriggerSmartContract | LendingContract;
+
+/** `raw_data` of a transaction: all that is signed. */
+export interface RawTransaction {
+  /** The low two bytes of the reference block's height, as hex. */
+  readonly refBlockBytes: string;
+  /** Bytes 8 to 15 of the reference block's id, as hex. */
+  readonly refBlockHash: string;
+  readonly expirationMs: number;
+  readonly contract: PayingContract;
+  readonly timestampMs: number;
+  /** In sun; 0: none. */
+  readonly feeLimit: number;
+}
+
+export interface SignedTransaction {
+  readonly raw: RawTransaction;
+  /** The bytes whose SHA-256 is the transaction's id. */
+  readonly rawBytes: Uint8Array;
+  /** r, s and v. */
+  readonly signature: Uint8Array;
+}
+
+const INT64_END = 2 ** 63;
+/** `Transaction.Contract.ContractType`. */
+const CONTRACT_TYPES: ReadonlyMap<number, PayingContract['type']> = new Map([
+  [1, 'TransferContract'],
+  [31, 'TriggerSmartContract'],
+  [57, 'DelegateResourceContract'],
+  [58, 'UnDelegateResourceContract'],
+]);
+
+/** Throws RangeError for a number that is not a whole one from 0 to below 2^63. */
+export function encodeRaw(raw: RawTransaction): Uint8Array {
+  const { contract, expirationMs, timestampMs, feeLimit } = raw;
+  for (const number of [amountIn(contract), expirationMs, timestampMs, feeLimit])
+    if (!Number.isInteger(number) || number < 0 || number >= INT64_END)
+      throw new RangeError(`not an amount or a time: ${number}`);
+  const { type, value } = contract;
+  const message = txJsonToPb({
+    raw_data: {
+      ref_block_bytes: raw.refBlockBytes,
+      ref_block_hash: raw.refBlockHash,
+      expiration: expirationMs,
+      contract: [{ type, parameter: { value } }],
+      timestamp: timestampMs,
+      fee_limit: feeLimit,
+    },
+  }) as TransactionMessage;
+  return message.getRawData().serializeBinary();
+}
+
+/** Throws RangeError for bytes that `encodeRaw` does not write: another contract, a memo, a permission, an extra field. */
+export function decodeRaw(bytes: Uint8Array): RawTransaction {
+  const number = readSignedContract(Buffer.from(bytes))?.type;
+  const type = number === undefined ? undefined : CONTRACT_TYPES.get(number);
+  if (type === undefined) throw new RangeError(`a contract of kind ${number} pays nobody`);
+  const told = deserialize(type, bytes);
+  const raw = {
+    refBlockBytes: told.ref_block_bytes.toLowerCase(),
+    refBlockHash: told.ref_block_hash.toLowerCase(),
+    expirationMs: told.expiration,
+    contract: contractOf(type, told.contract[0].parameter.value),
+    timestampMs: told.timestamp,
+    feeLimit: told.fee_limit,
+  };
+  // TronWeb skips unknown fields, and rounds numbers: both show when the transaction is written again.
+  if (!Buffer.from(encodeRaw(raw)).equals(bytes)) throw new RangeError('written otherwise than here');
+  return raw;
+}
+
+/** Keeps `rawBytes` as they are. TronWeb would encode them again, and another wallet may have encoded them differently. */
+export function encodeSigned(rawBytes: Uint8Array, signature: Uint8Array): Uint8Array {
+  return concat([bytesField(1, rawBytes), bytesField(2, signature)]);
+}
+
+/** Throws RangeError for what `encodeSigned` does not write just so. */
+export function decodeSigned(bytes: Uint8Array): SignedTransaction {
+  const message = Buffer.from(bytes);
+  const [rawBytes] = fieldsOf(message, 1, BYTES) ?? [];
+  const [signature] = fieldsOf(message, 2, BYTES) ?? [];
+  if (rawBytes === undefined || signature === undefined) throw new RangeError('not a signed transaction');
+  if (!message.equals(encodeSigned(rawBytes, signature))) throw new RangeError('written otherwise than here');
+  return { raw: decodeRaw(rawBytes), rawBytes, signature };
+}
+
+/** TronWeb's functions are untyped. */
+interface TransactionMessage {
+  getRawData(): { serializeBinary(): Uint8Array };
+}
+interface ToldTransaction {
+  readonly ref_block_bytes: string;
+  readonly ref_block_hash: string;
+  readonly expiration: number;
+  readonly timestamp: number;
+  readonly fee_limit: number;
+  readonly contract: readonly [{ readonly parameter: { readonly value: ToldValue } }];
+}
+/** The fields of all four kinds. Hex is in capitals. */
+interface ToldValue {
+  readonly owner_address: string;
+  readonly to_address: string;
+  readonly contract_address: string;
+  readonly receiver_address: string;
+  readonly data: string;
+  readonly amount: number;
+  readonly balance: number;
+}
+
+function deserialize(type: string, bytes: Uint8Array): ToldTransaction {
+  try {
+    return deserializeTransaction(type, Buffer.from(bytes).toString('hex')) as ToldTransaction;
+  } catch (error) {
+    throw new RangeError('not a transaction', { cause: error });
+  }
+}
+
+/** Takes only the fields of a payment, so that `decodeRaw` notices any other. */
+function contractOf(type: PayingContract['type'], told: ToldValue): PayingContract {
+  const owner_address = told.owner_address.toLowerCase();
+  switch (type) {
+    case 'TransferContract':
+      return {
+        type,
+        value: { owner_address, to_address: told.to_address.toLowerCase(), amount: told.amount },
+      };
+    case 'TriggerSmartContract': {
+      const contract_address = told.contract_address.toLowerCase();
+      return { type, value: { owner_address, contract_address, data: told.data.toLowerCase() } };
+    }
+    case 'DelegateResourceContract':
+    case 'UnDelegateResourceContract': {
+      const receiver_address = told.receiver_address.toLowerCase();
+      return { type, value: { owner_address, receiver_address, balance: told.balance, resource: 'ENERGY' } };
+    }
+  }
+}
+
+function amountIn(contract: PayingContract): number {
+  if (contract.type === 'TransferContract') return contract.value.amount;
+  return contract.type === 'TriggerSmartContract' ? 0 : contract.value.balance;
+}
