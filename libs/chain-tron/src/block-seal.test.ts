@@ -4,7 +4,10 @@ import { sealOf, signerHexOf } from './block-seal.ts';
 
 /** Answers of a java-tron 4.8.0. */
 const RECORDED = JSON.parse(
-  readFileSync(`${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`, 'utf8'),
+  readFileSync(
+    `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,
+    'utf8',
+  ),
 ) as Readonly<Record<'now' | 'block', object>>;
 const [now, block] = [sealOf(RECORDED.now, 29), sealOf(RECORDED.block, 37)];
 

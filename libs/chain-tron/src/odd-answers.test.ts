@@ -21,7 +21,10 @@ import type { TronCall } from './tron-client.ts';
  */
 
 const RECORDED = JSON.parse(
-  readFileSync(`${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`, 'utf8'),
+  readFileSync(
+    `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,
+    'utf8',
+  ),
 ) as Readonly<Record<string, unknown>>;
 /** As parseAnswer may give them. */
 const ODD: readonly unknown[] = [

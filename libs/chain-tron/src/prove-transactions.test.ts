@@ -10,7 +10,10 @@ import type { TronCall } from './tron-client.ts';
 
 /** Answers of a java-tron 4.8.0. */
 const RECORDED = JSON.parse(
-  readFileSync(`${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`, 'utf8'),
+  readFileSync(
+    `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,
+    'utf8',
+  ),
 ) as Readonly<Record<string, unknown>>;
 const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER', retryable: true });
 type Raw = Record<string, unknown>;

@@ -11,7 +11,10 @@ import type { TronCall } from './tron-client.ts';
 
 /** Answers of a java-tron 4.8.0 to one scenario; see tools/devnets/test/tron/recorded-scenario.ts. */
 const RECORDED = JSON.parse(
-  readFileSync(`${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`, 'utf8'),
+  readFileSync(
+    `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,
+    'utf8',
+  ),
 ) as Readonly<Record<string, unknown>>;
 const TOKEN_HEX = '499b6ecbd61fe1eea03e68261233aad66f383b82';
 const TOKEN = addressOfShortHex(TOKEN_HEX) as string as TokenContract;

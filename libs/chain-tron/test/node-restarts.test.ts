@@ -9,7 +9,10 @@ import { networkOf } from './tron-harness.ts';
 
 /** Answers of a java-tron 4.8.0; see tools/devnets/test/tron/recorded-scenario.ts. */
 const RECORDED = JSON.parse(
-  readFileSync(`${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`, 'utf8'),
+  readFileSync(
+    `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,
+    'utf8',
+  ),
 ) as Readonly<Record<'block.future' | 'infos.future', unknown>>;
 const SOLID_LAG = 4;
 const BLOCKS = 10;

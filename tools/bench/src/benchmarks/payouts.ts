@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import type { AddressCodec } from '@opentill/chain/address-codec';
 import { connectBroker } from '@opentill/messaging/connection';
-import { startSigner } from '@opentill/payout-signer/app';
+import { createApp } from '@opentill/payout-signer/app';
 import { judgeByPolicy } from '@opentill/payout-signer/judge-by-policy';
 import type { PayingNetwork } from '@opentill/payout-signer/signer-deps';
 import { systemClock } from '@opentill/runtime/clock';
@@ -117,7 +117,7 @@ function startOwnSigner(
   const logger = createLogger({ service: 'bench', level: 'warn' });
   const pool = open('signer');
   const broker = connectBroker({ url: amqpUrl, logger, name: 'bench' });
-  const signer = startSigner({
+  const signer = createApp({
     db: pool.kysely,
     broker,
     logger,
@@ -132,6 +132,7 @@ function startOwnSigner(
     stateDirectory: dir,
     fail: (error) => logger.error('bench', { error }),
   });
+  signer.start();
   return {
     async stop() {
       await signer.stop();
