@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { CHAIN_VALUES, CHAINS } from '@opentill/domain/chains';
 import { readConfig, type ConfigSchema, type Environment } from '@opentill/runtime/config';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { createMembers, type Member } from './members.ts';
 
 interface FakeMember extends Member {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { chooseStateDirectory, readStartOptions } from './read-start-options.ts';
 
 const request = { args: [], env: {}, isRoot: false, checkout: '/home/dev/opentill' };

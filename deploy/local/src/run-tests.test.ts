@@ -1,37 +1,40 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
-interface JestResults {
+interface Results {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
-  readonly numRuntimeErrorTestSuites: number;
+  readonly testResults: readonly {
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string }[];
+  }[];
 }
 
 interface RunTests {
-  countResults(results: JestResults | undefined, exitCode: number): { passed: number; failed: number };
-  translateJestArguments(args: readonly string[]): string[];
+  countResults(results: Results | undefined, exitCode: number): { passed: number; failed: number };
 }
 
-// Plain JavaScript, since it runs before anything is installed: nobody declares its types.
+// Plain JavaScript without declared types, since it runs before anything is installed.
 const file = new URL('../bootstrap/run-tests.mjs', import.meta.url).href;
-const { countResults, translateJestArguments } = (await import(file)) as RunTests;
+const { countResults } = (await import(file)) as RunTests;
 
-const results = { numPassedTests: 7, numFailedTests: 2, numRuntimeErrorTestSuites: 1 };
+const results: Results = {
+  numPassedTests: 7,
+  numFailedTests: 2,
+  testResults: [
+    { status: 'failed', assertionResults: [{ status: 'failed' }, { status: 'failed' }] },
+    { status: 'failed', assertionResults: [] },
+  ],
+};
 
-test('a suite that could not run counts as a failure', () => {
+test('counts a file that could not run as a failure', () => {
   expect(countResults(results, 1)).toEqual({ passed: 7, failed: 3 });
 });
 
-test('a run that fails although its tests passed, or without results, is a failure', () => {
-  expect(countResults({ ...results, numFailedTests: 0, numRuntimeErrorTestSuites: 0 }, 1)).toEqual({
+test('counts a run that failed without a failed test, or without a report, as a failure', () => {
+  expect(countResults({ ...results, numFailedTests: 0, testResults: [] }, 1)).toEqual({
     passed: 7,
     failed: 1,
   });
   expect(countResults(undefined, 1)).toEqual({ passed: 0, failed: 1 });
   expect(countResults(undefined, 0)).toEqual({ passed: 0, failed: 0 });
-});
-
-test('the old name of the path pattern option is understood', () => {
-  expect(
-    translateJestArguments(['--testPathPattern', 'x', '--testPathPattern=y', '--testPathPatterns=z', 'w']),
-  ).toEqual(['--testPathPatterns', 'x', '--testPathPatterns=y', '--testPathPatterns=z', 'w']);
 });

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { LOCAL_PORTS, SERVICE_NAMES } from './gateway-options.ts';
 import {
   operatorEnvironment,

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { createCollectionCommand, createPayoutCommand, summaryScreen, withoutPassword } from './summary.ts';
 
 const source = {

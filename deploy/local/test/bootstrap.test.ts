@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const BOOTSTRAP = join(import.meta.dirname, '..', 'bootstrap');
 let directory: string;
@@ -62,11 +62,11 @@ describe('lanes', () => {
 });
 
 describe('runs of tests', () => {
-  /** In a process of its own, since jest does not run in jest; no Docker engine answers there. */
+  /** In a process of its own, as npm runs it; no Docker engine answers there. */
   test.each(['runDefaultTests', 'runLongTests'])('%s starts them, and sums up what they counted', (name) => {
     const program = `
       const { ${name} } = await import(${JSON.stringify(join(BOOTSTRAP, 'run-tests.mjs'))});
-      console.log(JSON.stringify(await ${name}(['--testPathPatterns', 'no-test-of-this-name'], process.env)));`;
+      console.log(JSON.stringify(await ${name}(['no-test-of-this-name'], process.env)));`;
     const { stdout, stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
       encoding: 'utf8',
       timeout: 280_000,
@@ -91,7 +91,8 @@ describe('what is built', () => {
     };
     for (const file of ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.base.json'])
       write(file);
-    for (const file of ['.ci/tsconfig.build.json', 'services/README', 'deploy/README']) write(file);
+    for (const file of ['.ci/tsconfig.build.json', 'services/README', 'deploy/README', 'tools/README'])
+      write(file);
     for (const file of ['package.json', 'src/a.ts', 'src/b/c.ts', 'dist/a.js', 'test/a.ts'])
       write(`libs/one/${file}`);
     return write;

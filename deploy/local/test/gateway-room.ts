@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from '@jest/globals';
+import { expect } from 'vitest';
 import { findFreePorts } from '../src/find-free-ports.ts';
 import type { GatewayOptions } from '../src/gateway-options.ts';
 import type { Gateway } from '../src/start-gateway.ts';

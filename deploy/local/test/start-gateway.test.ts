@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startGateway } from '../src/start-gateway.ts';
 import { makeGatewayRoom, processesOf, type GatewayRoom } from './gateway-room.ts';
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { hexQuantity } from './block-requests.ts';
 import { sameTransfers, transfersByBlock } from './block-transfers.ts';

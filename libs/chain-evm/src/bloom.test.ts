@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { bloomBits, bloomMayHold, fitBloom, isBloom, isBloomOf } from './bloom.ts';
 
 /** From go-ethereum's bloom9_test.go: the filter holds "testtest" and no other of its words. */

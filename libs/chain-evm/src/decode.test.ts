@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { decodeHeader, decodeLog, decodeLogs, decodeReceipt, transferOf } from './decode.ts';
 
 /** A USDT transfer as Ethereum's nodes answer it. */

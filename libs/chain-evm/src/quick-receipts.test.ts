@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { hexQuantity } from './block-requests.ts';
 import { bloomBits } from './bloom.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { hexQuantity } from './block-requests.ts';
 import { transfersByBlock, type TransfersByBlock } from './block-transfers.ts';
 import { decodeHeader, TRANSFER_TOPIC } from './decode.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { Interface } from 'ethers/abi';
 import { Transaction, type TransactionLike } from 'ethers/transaction';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { suggestedBlocksOf } from './suggested-blocks.ts';
 import { batchRefusalOf, codeOfRpcError } from './translate-rpc-error.ts';

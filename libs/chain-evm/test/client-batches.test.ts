@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { ReaderError } from '@opentill/chain/reader-error';
 import type { EvmClient, EvmClientConfig, RpcExchange } from '../src/client.ts';
 import { createEvmClient } from '../src/client.ts';

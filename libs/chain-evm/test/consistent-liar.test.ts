@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import { bloomBits } from '../src/bloom.ts';
 import { TRANSFER_TOPIC } from '../src/decode.ts';

@@ -1,4 +1,4 @@
-import { it } from '@jest/globals';
+import { it } from 'vitest';
 import { readDespiteEveryLie, useLiedAboutChain } from './lied-about-chain.ts';
 
 const lied = useLiedAboutChain();

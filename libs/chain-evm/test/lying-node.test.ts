@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { RpcFault } from '@opentill/testkit/lying-rpc-proxy';
 import { createPatientReader } from './patient-reader.ts';
 import { readDespiteEveryLie, useLiedAboutChain } from './lied-about-chain.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { deployDevTokens, mine, payToken } from '@opentill/devnets/evm/start-evm-devnet';
 import { devAccount } from '@opentill/devnets/evm/accounts';

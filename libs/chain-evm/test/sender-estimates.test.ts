@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { PaymentIntent, Prepared, WalletSender } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { isReaderError } from '@opentill/chain/reader-error';
 import type { SignedTransaction, WalletSender } from '@opentill/chain/wallet-sender';

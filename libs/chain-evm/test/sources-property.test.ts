@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import fc from 'fast-check';
 import type { EvmSource } from '../src/sources.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import { startAnvil } from '@opentill/devnets/evm/anvil';
 import { findFreePort } from '@opentill/test-servers/free-port';

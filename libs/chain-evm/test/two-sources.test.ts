@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
 import type { LyingRpcOptions, LyingRpcProxy, RpcFault } from '@opentill/testkit/lying-rpc-proxy';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import { askTwoSources } from './ask-two-sources.ts';
 import type { Source } from './source.ts';

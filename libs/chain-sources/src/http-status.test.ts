@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { codeOfHttpStatus } from './http-status.ts';
 

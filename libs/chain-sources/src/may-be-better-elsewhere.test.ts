@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
 

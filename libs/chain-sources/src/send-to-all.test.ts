@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { bestOutcome } from './send-to-all.ts';
 
 test('what one node took is not undone by what another says', () => {

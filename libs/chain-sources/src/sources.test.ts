@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import type { Source } from './source.ts';
 import { createSources, type Sources } from './sources.ts';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { createPlaces, type Places } from './take-places.ts';
 
 /** Lets what is due happen. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { HeadWatch } from './watch-heads.ts';
 import { createHeadWatch } from './watch-heads.ts';
 

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { Said } from './ask-two-sources.ts';
 import type { Source } from './source.ts';
 import { whoCounts } from './who-counts.ts';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { transfersOf } from './checkpoint-transfers.ts';
 import { SUI_COIN_TYPE } from './coin-type.ts';

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import { CHECKPOINTS_PER_CALL, createCheckpointsPerCall } from './checkpoints-per-call.ts';
 
 function sizeAfter(transactions: number, checkpoints: number): number {

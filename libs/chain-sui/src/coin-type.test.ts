@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { normalizeStructTag } from '@mysten/sui/utils';
 import { coinTypeOf, contractOf, parseCoinType, SUI_COIN_TYPE } from './coin-type.ts';
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { GrpcTypes } from '@mysten/sui/grpc';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { actorsOf, provenTransfer, transfersOf } from './checkpoint-transfers.ts';

@@ -1,5 +1,5 @@
 import { GrpcTypes } from '@mysten/sui/grpc';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { SuiCheckpoint } from './decode-checkpoint.ts';
 import { movesOfOneOwner, mustNotBeMute, type ToldChanges } from './must-not-be-mute.ts';

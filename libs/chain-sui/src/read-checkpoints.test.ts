@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import type { GrpcTypes } from '@mysten/sui/grpc';
 import type { CheckpointTail } from './checkpoint-tail.ts';
 import { createCheckpointsPerCall } from './checkpoints-per-call.ts';

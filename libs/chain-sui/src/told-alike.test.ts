@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { SuiCheckpoint } from './decode-checkpoint.ts';
 import { createToldAlike } from './told-alike.ts';
 

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import { RpcError } from '@mysten/sui/grpc';
 import { translateGrpcError } from './translate-grpc-error.ts';
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { createSuiStateReader } from '../src/read-state.ts';
 import type { SourceFinding } from '../src/check-network.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { ExpiringSender, SignedExpiring, Validity } from '@opentill/chain/expiring-sender';
 import type { SignerBackend } from '@opentill/chain/signer-backend';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { createAnswerTwin, SAME } from './answer-twin.ts';
 
 const body = (text: string): Buffer => Buffer.from(text);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { sealOf, signerHexOf } from './block-seal.ts';
 
 /** Answers of a java-tron 4.8.0. */

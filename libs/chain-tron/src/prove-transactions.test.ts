@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { mustBeProven, rootOf } from './prove-transactions.ts';
 import { decodeTransactions } from './decode-block.ts';
 import { readSignedContract } from './protobuf/signed-contract.ts';

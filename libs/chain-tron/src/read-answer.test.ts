@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readTronAnswer } from './read-answer.ts';
 

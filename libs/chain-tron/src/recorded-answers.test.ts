@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import { addressOfHex, addressOfShortHex } from './address-codec.ts';
 import { decodeHeader, decodeTransaction, decodeTransactions } from './decode-block.ts';

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import type { ReadBlock } from './read-block.ts';
 import { createSeenBlocks } from './seen-blocks.ts';
 import type { TronSource } from './tron-sources.ts';

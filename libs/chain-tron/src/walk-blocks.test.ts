@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { blockAt, chainOf, keyOf, sourceOf, type ChainBlocks, type Produced } from '../test/witness-chain.ts';
 import { confirmByWitnesses, readTrail, walkSolidBlocks } from './walk-blocks.ts';
 

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { createMemoryStore, createWitnessKeys, type NewWitnessKey } from './witness-keys.ts';
 
 const DAY_MS = 86_400_000;

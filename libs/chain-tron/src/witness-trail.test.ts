@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { chainOf, keyOf, sealsOf, type Produced } from '../test/witness-chain.ts';
 import { createWitnessTrail, witnessesNeeded, type IsKeyOf } from './witness-trail.ts';
 

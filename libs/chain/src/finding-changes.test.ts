@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { onNewFinding, type Finding } from './finding-changes.ts';
 import { readerError } from './reader-error.ts';
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { isReaderError, readerError } from './reader-error.ts';
 import { transferKey } from './transfer.ts';

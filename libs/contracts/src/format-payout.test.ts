@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { baseUnits } from '@opentill/domain/money';
 import { toNotifyOrder, type OrderToFormat } from './format-order.ts';
 import { toPayoutTransfer, type PayoutTransaction } from './format-payout.ts';
@@ -64,7 +64,7 @@ test.each([
   [{ succeeded: false, delivered: baseUnits(0n) }, 'FAILED', '250.00'],
   [{ delivered: baseUnits(0n) }, 'FAILED', '250.00'],
   [{ state: 'ORPHANED' }, 'FAILED', '250.00'],
-] as const)('%j is %s of %s', (change, status, amount) => {
+] as const)('%o is %s of %s', (change, status, amount) => {
   expect(shown(change)).toMatchObject({ status, amount });
 });
 

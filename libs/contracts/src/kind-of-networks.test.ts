@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import type { Chain } from '@opentill/domain/chains';
 import { kindOfNetworks } from './kind-of-networks.ts';
 

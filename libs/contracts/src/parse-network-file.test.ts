@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { headStaleSecondsOf, rpcEndpointsOf } from './network-config.ts';
 import { parseNetworkFile } from './parse-network-file.ts';
 

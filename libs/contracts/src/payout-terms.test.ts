@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { NetworkConfig, PayoutsConfig, SuiPayoutsConfig, TronPayoutsConfig } from './network-config.ts';
 import { parseNetworkFile } from './parse-network-file.ts';
 import { payoutTermsOf, suiPayoutTermsOf, tronPayoutTermsOf } from './payout-terms.ts';

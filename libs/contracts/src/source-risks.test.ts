@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { NetworkConfig } from './network-config.ts';
 import { findSourceRisks, requireSafeSources } from './source-risks.ts';
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildCallbackBody, serializeCallbackData } from '../src/signing/callback.ts';
 import { createDataForms } from '../src/signing/data-forms.ts';
 import { tokenizeJson } from '../src/signing/tokenize-json.ts';

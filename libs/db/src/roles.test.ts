@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { scramVerifier } from './roles.ts';
 
 test('the verifier is what Postgres 15 stores for the same password and salt', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { randomBytes } from 'node:crypto';
 import { openSecret, parseSecretsKey, sealSecret, tokenAad, webhookSecretAad } from './sealed-secret.ts';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ChainState } from '@opentill/domain/chain-status';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { readScannedStatus, writeChainStatus } from '../src/chain-status.ts';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { Database } from '../src/database.ts';
 import { aFate, aHotWalletAddress, aSignedPayout } from '@opentill/testkit/payout-scenario';

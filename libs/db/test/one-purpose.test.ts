@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { Database, Db } from '../src/database.ts';
 import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';

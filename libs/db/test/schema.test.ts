@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import type { Database } from '../src/database.ts';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';

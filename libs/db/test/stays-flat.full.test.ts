@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { openDatabase, type Database } from '../src/database.ts';
 import { forgetExpiredNonces, rollInbox } from '../src/housekeeping.ts';

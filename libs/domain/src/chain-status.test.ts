@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { chainStatusText, mergeChainReports, type ChainReports } from './chain-status.ts';
 
 const since = new Date(0);

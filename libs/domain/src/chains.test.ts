@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { CHAIN_VALUES, chainIdOf, FAMILIES, familyOf, isChain } from './chains.ts';
 
 test('the twelve chain values, two networks each', () => {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { confirmedNum, isDeepEnough } from './confirmations.ts';
 
 test('the head itself is one confirmation', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { isCredited, sumTransfers, type TransferFact } from './collection-sums.ts';
 import { baseUnits } from './money.ts';
 import { COLLECTION_STATUSES } from './order-status.ts';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { notifyTypeOf } from './notify-type.ts';
 import { COLLECTION_STATUSES } from './order-status.ts';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { baseUnits } from './money.ts';
 import { PAYOUT_STATUSES } from './order-status.ts';
@@ -74,7 +74,7 @@ describe('a payout', () => {
     });
   });
 
-  test.each([reverted, empty])('fails on chain at final depth alone: %j', (fate) => {
+  test.each([reverted, empty])('fails on chain at final depth alone: %o', (fate) => {
     const confirming: PayoutOrderState = { ...INIT, status: 'PENDING_CONFIRMATION' };
     expect(settlePayout(confirming, facts('SIGNED', true, { ...fate, state: 'MINED' }))).toEqual([]);
     expect(follow(confirming, facts('SIGNED', true, fate)).end).toEqual({

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { TransferState } from './confirmations.ts';
 import { creditOrder, type LedgerEntry, type Receipt } from './ledger.ts';

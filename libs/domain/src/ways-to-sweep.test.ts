@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { baseUnits } from './money.ts';
 import { withFeeMargin } from './fee-margin.ts';

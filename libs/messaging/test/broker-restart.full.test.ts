@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { appendToOutbox, createOutboxStore, newEvent } from '@opentill/db/outbox';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { startRabbitMq, type RabbitMqServer } from '@opentill/test-servers/rabbitmq';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect } from 'amqplib';
 import { EVENTS_EXCHANGE } from '@opentill/contracts/topology';
 import { brokerUser, writeBrokerUsers } from '../src/write-broker-users.ts';

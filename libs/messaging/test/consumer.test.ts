@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Message } from 'amqplib';
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import { queueName } from '@opentill/contracts/topology';

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { startConsumer } from '../src/consumer.ts';

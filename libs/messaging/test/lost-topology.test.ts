@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { queues } from '@opentill/contracts/topology';
 import { connectBroker } from '../src/connection.ts';
 import { startConsumer } from '../src/consumer.ts';

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { queueName } from '@opentill/contracts/topology';
 import { declareTopology } from '../src/declare-topology.ts';
 import { createPublisher } from '../src/publisher.ts';

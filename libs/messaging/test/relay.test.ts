@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { queueName } from '@opentill/contracts/topology';
 import type { Database } from '@opentill/db/database';
 import { appendToOutbox, createOutboxStore, newEvent } from '@opentill/db/outbox';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEAD_EXCHANGE, EVENTS_EXCHANGE, queues } from '@opentill/contracts/topology';
 import { declareTopology } from '../src/declare-topology.ts';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { abortableDelay } from './abortable-delay.ts';
 import { withDeadline } from './deadline.ts';
 import { newId } from './ids.ts';

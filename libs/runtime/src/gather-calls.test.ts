@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { gatherCalls } from './gather-calls.ts';
 
 /** A gatherer whose runs end when told to. */

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 import { createHealthServer, type Checks, type HealthServer } from './health.ts';
 import { createMetrics } from './metrics.ts';
 

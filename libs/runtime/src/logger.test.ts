@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { createLogger, type Logger, type LogLevel } from './logger.ts';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { startLoop, type Loop } from './loop.ts';
 
 /** Resolves as the test says; counts what runs side by side. */

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { createMetrics, joinMetrics } from './metrics.ts';
 
 test('renders its own metrics and the default ones, labelled with the service', async () => {

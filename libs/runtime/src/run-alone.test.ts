@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { spawn } from 'node:child_process';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 
 const children: { kill(signal: 'SIGKILL'): void }[] = [];
 afterEach(() => children.splice(0).forEach((child) => child.kill('SIGKILL')));

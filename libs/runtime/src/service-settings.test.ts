@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { readConfig, type Environment } from './config.ts';
 import {
   SERVICE_REQUIRED,

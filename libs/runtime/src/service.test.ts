@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /**
  * Runs `body` as a service in a process of its own; `signals` are sent one after another, each after `ready`; for

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { stopWithin } from './stop-within.ts';
 
 test('stops all parts at once and leaves behind what takes too long', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { BlockHash } from '@opentill/chain/block';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { EpochCommittee, EpochCommittees } from '@opentill/chain/epoch-committee';

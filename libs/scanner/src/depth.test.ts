@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { verifiableHeight, type DepthFacts } from './depth.ts';
 
 const facts = (partial: Partial<DepthFacts> = {}): DepthFacts => ({

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { readerError, type ReaderErrorCode } from '@opentill/chain/reader-error';
 import { createFinalityWatch, type FinalityWatch } from './finality-watch.ts';
 

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 import type { Actor, RangeRead } from '@opentill/chain/chain-reader';

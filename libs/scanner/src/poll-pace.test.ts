@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { createPollPace } from './poll-pace.ts';
 
 function paced(): { at(ms: number): boolean; hintAt(ms: number): void } {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 import { proofOf } from './segment-change.ts';
 

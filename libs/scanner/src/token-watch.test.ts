@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TokenWarning } from '@opentill/chain/token-warning';
 import type { TokenContract } from '@opentill/chain/transfer';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import type { SourceHealth } from '@opentill/chain/source-health';
 import type { TokenWarning } from '@opentill/chain/token-warning';

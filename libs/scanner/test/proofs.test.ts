@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 import type { EpochEnd } from '@opentill/chain/epoch-committee';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { aTx } from './mock-node.ts';
 import { forgetScans } from './scan-harness.ts';
 import {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect } from '@jest/globals';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { sql } from 'kysely';
 import type { Database, Db } from '@opentill/db/database';
 import type { ScanStore } from '../src/store/scan-store.ts';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { errorCodeOf, OpentillError } from './opentill-error.ts';
 
 test.each([

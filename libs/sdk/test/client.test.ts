@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDataForms } from '@opentill/contracts/signing/data-forms';
 import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
 import {

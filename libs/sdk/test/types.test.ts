@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import type { OrderAnswer, PayinOrderAnswer, SupportedSymbolAnswer } from '@opentill/contracts/http/answers';
 import type { NotifyOrder, NotifyType } from '@opentill/contracts/notify-order';
 import type { CheckoutOrder, CreatedOrder, Order, SupportedSymbol } from '../src/orders.ts';

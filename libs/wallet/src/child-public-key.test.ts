@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { pointCompress } from 'tiny-secp256k1';
 import { createChildPublicKeys } from './child-public-key.ts';

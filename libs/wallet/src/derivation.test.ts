@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { FAMILIES } from '@opentill/domain/chains';
 import { BIP32Factory } from 'bip32';

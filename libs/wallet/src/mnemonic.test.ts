@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { generateMnemonic, parseMnemonic, seedOf } from './mnemonic.ts';
 
 const HARDHAT = 'test test test test test test test test test test test junk';

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { generateMnemonic } from './mnemonic.ts';
 import { refuseSecretsInEnvironment } from './refuse-secrets-in-environment.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { seedFingerprint } from './derivation.ts';

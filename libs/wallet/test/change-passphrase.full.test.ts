@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { changePassphrase, type PassphraseChangeStep } from '../src/change-passphrase.ts';
 import { createKeystore, openKeystore } from '../src/keystore.ts';
 import { openKeystoreOrNext } from '../src/open-keystore-or-next.ts';

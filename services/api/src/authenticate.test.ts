@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import type { IncomingMessage } from 'node:http';
 import { authenticateOrderId, authenticatePost, type AuthenticateDeps } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { sealSecret, tokenAad } from '@opentill/db/sealed-secret';
 import { createMerchantBook } from './merchant-book.ts';
 import type { MerchantRow } from './store/upkeep.ts';

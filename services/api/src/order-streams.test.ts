@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, vi, test } from 'vitest';
 import { createOrderStreams, type StreamPlace } from './order-streams.ts';
 
-beforeEach(() => void jest.useFakeTimers());
-afterEach(() => void jest.useRealTimers());
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 const first = { data: '{}', settled: false, fingerprint: undefined };
 
@@ -44,17 +44,17 @@ test('a place is given back when the client goes before its stream has begun', (
 
 test('a place is given back when its stream does not begin in time', () => {
   const { streams } = somebody();
-  jest.advanceTimersByTime(29_999);
+  vi.advanceTimersByTime(29_999);
   expect(streams.count()).toBe(1);
-  jest.advanceTimersByTime(1);
+  vi.advanceTimersByTime(1);
   expect(streams.count()).toBe(0);
 });
 
 test('a stream that has begun keeps its place until the response closes', () => {
   const { streams, place, made, written } = somebody();
   place.begin(first);
-  jest.advanceTimersByTime(60_000);
+  vi.advanceTimersByTime(60_000);
   expect([streams.count(), written.at(-1)]).toEqual([1, 'event: order\ndata: {}\n\n']);
   made.emit('close');
-  expect([streams.count(), jest.getTimerCount()]).toEqual([0, 0]);
+  expect([streams.count(), vi.getTimerCount()]).toEqual([0, 0]);
 });

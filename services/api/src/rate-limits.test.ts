@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { createRateLimits } from './rate-limits.ts';
 import { createRecentRequests } from './recent-requests.ts';
 

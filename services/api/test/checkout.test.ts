@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
 import type { Database } from '@opentill/db/database';

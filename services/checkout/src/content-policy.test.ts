@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { contentPolicy } from './content-policy.ts';
 
 test('lets nothing be loaded from elsewhere, but TronLink its nodes', () => {

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { readPageAssets } from '../src/page-assets.ts';
 import { LANGUAGE_VALUES } from '../src/texts/languages.ts';
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { createTypedSecret } from './typed-secret.ts';
 
 function type(...chunks: readonly string[]) {

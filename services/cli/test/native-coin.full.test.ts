@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { tronFamily } from '@opentill/chain-tron/family';

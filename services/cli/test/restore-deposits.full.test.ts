@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';

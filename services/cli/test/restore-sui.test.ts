@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SignedExpiring } from '@opentill/chain/expiring-sender';
 import { readSignedPayment } from '@opentill/chain-sui/sender/read-payment-bytes';
 import { baseUnits } from '@opentill/domain/money';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { sql } from 'kysely';
 import { nobody, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';

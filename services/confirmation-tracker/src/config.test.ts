@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { readTrackerConfig } from './config.ts';
 
 const given = {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { loadDisplayForms, rememberForms } from './display-forms.ts';
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { isDeepEnough } from '@opentill/domain/confirmations';

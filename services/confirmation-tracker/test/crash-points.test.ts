@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import { handleOnce } from '@opentill/db/inbox';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '@opentill/db/database';
 import { carryOutDecisions } from '../src/carry-out-decisions.ts';
 import { sweepDecisions } from '../src/sweep-decisions.ts';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { aTransfer, type OrderRow, type TransferRow } from '@opentill/testkit/scenario';

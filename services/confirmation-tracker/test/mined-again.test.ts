@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { createTransferSweep } from '../src/sweep-transfers.ts';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import type { OrderRow, TransferRow } from '@opentill/testkit/scenario';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { EventData } from '@opentill/contracts/event-catalog';
 import { TRANSFER_IDS_PER_EVENT } from '@opentill/contracts/event-catalog';

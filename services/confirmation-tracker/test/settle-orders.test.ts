@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { anEvmAddress, type TransferRow } from '@opentill/testkit/scenario';
 import { loadEveryTransfer, loadFacts } from '../src/store/load-facts.ts';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
 import { anEvmAddress, aTransfer, type TransferRow } from '@opentill/testkit/scenario';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPS_OPENAPI_DOCUMENT } from '@opentill/contracts/ops/openapi';
 import type { Database } from '@opentill/db/database';
 import { newId } from '@opentill/runtime/ids';

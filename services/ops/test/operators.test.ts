@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '@opentill/db/database';
 import { hashOperatorToken } from '@opentill/db/operators';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contracts/ops/catalog';
 import { OPERATOR_ROLES, type OperatorRole } from '@opentill/contracts/ops/roles';
 import type { OpsRoute } from '@opentill/contracts/ops/route';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Database } from '@opentill/db/database';
 import { createMetrics } from '@opentill/runtime/metrics';

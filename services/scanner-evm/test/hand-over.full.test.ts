@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHandOverWorld, type HandOverWorld } from './hand-over-world.ts';
 import {
   CONTINUED_WITHIN_SECONDS,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { createHandOverWorld, type HandOverWorld } from './hand-over-world.ts';
 import { expectNoGapNoDouble, killLeader } from './hand-over.ts';
 

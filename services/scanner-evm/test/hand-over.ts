@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals';
+import { expect } from 'vitest';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ChainCursor, HandOverWorld, Replica } from './hand-over-world.ts';
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import { reorg } from '@opentill/devnets/evm/start-evm-devnet';

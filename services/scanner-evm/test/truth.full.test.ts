@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { Transfer, TransferPosition } from '@opentill/chain/transfer';
 import type { BaseUnits } from '@opentill/domain/money';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { aPayout } from '@opentill/testkit/scenario';
 import { createSuiPaying, suiPayersOf } from '@opentill/testkit/sui-paying';

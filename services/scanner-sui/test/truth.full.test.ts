@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { expectTruth } from '@opentill/testkit/truth-run';
 import { LIES } from './lying-nodes.ts';
 import { runTruth, type TruthFindings, type TruthPlan } from './truth-run.ts';

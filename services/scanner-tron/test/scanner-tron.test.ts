@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { Deposit } from '@opentill/testkit/transfer-audit';

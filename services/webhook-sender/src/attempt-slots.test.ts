@@ -1,8 +1,8 @@
-import { expect, it, jest } from '@jest/globals';
+import { expect, it, vi } from 'vitest';
 import { createAttemptSlots } from './attempt-slots.ts';
 
 it('frees the slot of an attempt when it ends, and all but one of many when it has waited for a moment', async () => {
-  jest.useFakeTimers();
+  vi.useFakeTimers();
   let woken = 0;
   const slots = createAttemptSlots({ concurrency: 8, slowAfterMs: 100, onRoom: () => void (woken += 1) });
   expect(slots.free()).toEqual({ limit: 8, openLimit: 6, probeLimit: 8 });
@@ -13,20 +13,20 @@ it('frees the slot of an attempt when it ends, and all but one of many when it h
   ends[0]!();
   await Promise.resolve().then(() => undefined);
   expect(slots.free()).toEqual({ limit: 2, openLimit: 0, probeLimit: 6 });
-  jest.advanceTimersByTime(100);
+  vi.advanceTimersByTime(100);
   expect(slots.free()).toEqual({ limit: 8, openLimit: 6, probeLimit: 6 });
   expect(woken).toBe(7);
   // 64 in all, a quarter of which is kept: six wait already.
   for (let i = 0; i < 6; i += 1) {
     for (let j = 0; j < 8; j += 1) take();
-    jest.advanceTimersByTime(100);
+    vi.advanceTimersByTime(100);
   }
   expect(slots.free()).toMatchObject({ limit: 8, openLimit: 0 });
   for (let j = 0; j < 8; j += 1) take();
-  jest.advanceTimersByTime(100);
+  vi.advanceTimersByTime(100);
   expect(slots.free()).toMatchObject({ limit: 2, openLimit: 0 });
   for (const end of ends) end();
   await slots.ended();
   expect(slots.free()).toEqual({ limit: 8, openLimit: 6, probeLimit: 8 });
-  jest.useRealTimers();
+  vi.useRealTimers();
 });

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import { FAILURE_CODES, failureOfError, failureOfStatus } from './failure-codes.ts';
 
 it.each([

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { createAddressGuard } from './forbidden-addresses.ts';
 import { EndpointRefused, resolveEndpoint, type AddressRules } from './resolve-endpoint.ts';
 

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import fc from 'fast-check';
 import { RETRY_AFTER_MAX_MS, retryAfterMs } from './retry-after.ts';
 

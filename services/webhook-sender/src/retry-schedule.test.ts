@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { nextAttemptDelayMs } from './retry-schedule.ts';
 
 const SCHEDULE = [1, 5, 30];

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import { notifyOrderText, toNotifyOrder } from '@opentill/contracts/format-order';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { aMerchant } from '@opentill/testkit/scenario';

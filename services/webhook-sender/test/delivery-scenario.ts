@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { sql } from 'kysely';
 import type { Database, Db } from '@opentill/db/database';
 import { systemClock } from '@opentill/runtime/clock';

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
 import { forgetCallbacks } from '../src/housekeeping.ts';

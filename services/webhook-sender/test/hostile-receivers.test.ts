@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { keepConnections, type Connections } from '../src/keep-connections.ts';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
 import { failureOfResolving, resolveEndpoint } from '../src/resolve-endpoint.ts';

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';

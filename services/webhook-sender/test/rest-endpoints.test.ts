@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { endSecretChange, rotateWebhookSecret } from '@opentill/db/merchants';
 import { TEST_SECRETS_KEY } from '@opentill/testkit/scenario';

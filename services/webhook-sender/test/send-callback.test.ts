@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { waitUntil } from '@opentill/testkit/wait-until';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { markdownOf } from './report.ts';
 import { median, quantile, round } from './statistics.ts';
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { Callback } from '@opentill/sdk/verify-callback';
 import { createCallbackBook, nextOrderStatus } from './callbacks.ts';
 

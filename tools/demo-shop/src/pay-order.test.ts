@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { CheckoutOrder } from '@opentill/sdk/orders';
 import { createPayOrder } from './pay-order.ts';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { runControl as runSuiControl } from './sui/run-control.ts';
 import { runControl as runTronControl } from './tron/run-control.ts';
 

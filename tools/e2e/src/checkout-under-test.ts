@@ -1,5 +1,5 @@
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
-import { expect } from '@jest/globals';
+import { expect } from 'vitest';
 import type { Page } from 'playwright-core';
 import { findAccessibilityProblems } from './find-accessibility-problems.ts';
 import { openBrowser, type BrowserUnderTest, type PageUnderTest } from './open-browser.ts';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { findSecrets, rowsOfWords } from './find-secrets.ts';
 
 const secret = { name: 'the passphrase', bytes: Buffer.from('pass "phrase"/ä!') };

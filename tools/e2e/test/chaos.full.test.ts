@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { CallbackReceiver } from '../src/callback-receiver.ts';

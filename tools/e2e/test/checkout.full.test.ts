@@ -1,5 +1,5 @@
 import { availableParallelism, loadavg } from 'node:os';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startCheckoutUnderTest, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
 import { measureFirstPaint, type FirstPaint } from '../src/measure-first-paint.ts';
 import { describeCheckoutBehindAProxy } from './describe-checkout-behind-a-proxy.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { connect } from 'amqplib';
 import { sql } from 'kysely';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
@@ -26,7 +26,7 @@ const CASUALTIES: readonly (ServiceName | 'broker' | 'disk of the broker' | 'dat
   'database',
 ];
 
-jest.setTimeout(TEST_LIMIT_MS);
+vi.setConfig({ testTimeout: TEST_LIMIT_MS, hookTimeout: TEST_LIMIT_MS });
 
 let servers: RestartableServers;
 let test: GatewayUnderTest;

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { untilState, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
 import { fencedBlocks, readMarkdownFiles } from '../src/read-markdown.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { overflow, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
 import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts';
 

@@ -7,7 +7,7 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { SuiGrpcClient } from '@mysten/sui/grpc';
 import { Ed25519Keypair } from '@mysten/sui/keypairs/ed25519';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import { findFreePort } from '@opentill/test-servers/free-port';

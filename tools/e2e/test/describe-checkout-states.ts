@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import {
   examine,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
 import { devAccounts } from '@opentill/devnets/sui/dev-accounts';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';

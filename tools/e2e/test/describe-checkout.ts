@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts';
 import { injectWallet, type InjectedWallet } from '../src/injected-wallet.ts';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';

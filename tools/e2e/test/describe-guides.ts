@@ -5,7 +5,7 @@ import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { entryPoint } from '@opentill/local/checkout';
 import { waitUntil } from '@opentill/testkit/wait-until';

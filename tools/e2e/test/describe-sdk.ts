@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { createOpentill, type Opentill, type OpentillOptions } from '@opentill/sdk/client';
 import type { OpentillError } from '@opentill/sdk/opentill-error';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as streamText } from 'node:stream/consumers';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { SERVICE_NAMES, type ServiceName } from '@opentill/local/gateway-options';
 import { wordsFileOf } from '@opentill/local/prepare-keys';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { TronWeb, utils } from 'tronweb';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import { formatAmount } from '@opentill/domain/money';

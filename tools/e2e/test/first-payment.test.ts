@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { getAddress, Transaction } from 'ethers';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import { devAccount } from '@opentill/devnets/evm/accounts';
@@ -40,7 +40,7 @@ const CONFIRMATIONS = 3;
 /** Of the local profile's policy. */
 const COLD_ADDRESS = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 
-jest.setTimeout(TEST_LIMIT_MS);
+vi.setConfig({ testTimeout: TEST_LIMIT_MS, hookTimeout: TEST_LIMIT_MS });
 
 let test: GatewayUnderTest;
 let eth: ChainUnderTest;

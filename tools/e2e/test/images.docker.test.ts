@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHECKOUT } from '../src/read-markdown.ts';
 
 /*
@@ -81,7 +81,7 @@ test('holds built JavaScript with its own production packages, and nothing to bu
   expect(names).toEqual(expect.arrayContaining(['@opentill+scanner', '@opentill+chain-evm', 'ethers', 'pg']));
   for (const name of [
     'typescript',
-    'jest',
+    'vitest',
     '@swc+core',
     'solc',
     'express',

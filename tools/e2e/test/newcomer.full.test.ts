@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
 import { processesOf, runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';

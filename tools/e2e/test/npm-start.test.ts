@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { Page } from 'playwright-core';
 import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts';
@@ -24,7 +24,7 @@ const FIRST_PAYMENT = 'deploy/guides/first-payment.md';
 const NEXT_START_SECONDS = 20;
 const STOP_SECONDS = 15;
 
-jest.setTimeout(TEST_LIMIT_MS);
+vi.setConfig({ testTimeout: TEST_LIMIT_MS, hookTimeout: TEST_LIMIT_MS });
 
 const book = openGuideBook('npm-start');
 let stateDir: string;

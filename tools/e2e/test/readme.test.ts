@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ALARM_KINDS } from '@opentill/scanner/observe/alarms';
 import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { getAddress, hexlify, randomBytes } from 'ethers';
 import { openDatabase, type Database, type Db } from '@opentill/db/database';
 import { SERVICE_NAMES } from '@opentill/local/gateway-options';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { getAddress, hexlify, randomBytes } from 'ethers';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import type { ProcessGroup } from '@opentill/test-servers/process-group';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { getAddress, hexlify, randomBytes } from 'ethers';
 import { sql } from 'kysely';
 import { utils } from 'tronweb';

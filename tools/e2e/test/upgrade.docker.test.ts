@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MIGRATIONS } from '@opentill/db/migrations';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import { waitUntil } from '@opentill/testkit/wait-until';

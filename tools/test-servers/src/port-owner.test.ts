@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { listeningInodes, shortenCommand } from './port-owner.ts';
 
 // Captured from /proc/net/tcp: a listener on 0BB8 (3000), a connection from the same local port, a listener on 0BB9.

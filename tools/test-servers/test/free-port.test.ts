@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { findFreePort, isPortFree } from '../src/free-port.ts';
 
 /** So many that among random ones of the range some would be the same. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { startProcessGroup, type ProcessGroupOptions } from '../src/process-group.ts';
 import { waitUntil } from '../src/poll-until.ts';
 import { processesOf } from '../src/running-processes.ts';

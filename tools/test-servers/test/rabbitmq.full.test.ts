@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { startRabbitMq } from '../src/rabbitmq.ts';
 import { processesOf } from '../src/running-processes.ts';
 import { withScratchDirectory } from '../src/scratch-directory.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 import { findFreePort } from '../src/free-port.ts';
 import { answersAmqp } from '../src/probe-server.ts';
 import { startRabbitMq, type RabbitMqServer } from '../src/rabbitmq.ts';

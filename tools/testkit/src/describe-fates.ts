@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { FatesRead, OwnTransaction } from '@opentill/chain/own-transaction';
 import type { TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';

@@ -3,7 +3,7 @@ import { connect, type ChannelModel, type ConfirmChannel, type GetMessage } from
 import type { ServiceName } from '@opentill/contracts/event-catalog';
 import { permissions, EVENTS_EXCHANGE } from '@opentill/contracts/topology';
 import { declareTopology } from '@opentill/messaging/declare-topology';
-import { AMQP_MANAGEMENT_URL_VARIABLE, AMQP_URL_VARIABLE } from './jest/test-servers.ts';
+import { AMQP_MANAGEMENT_URL_VARIABLE, AMQP_URL_VARIABLE } from './run/test-servers.ts';
 
 /** A virtual host of one test file's own, topology declared. */
 export interface TestBroker {

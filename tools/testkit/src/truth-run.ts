@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals';
+import { expect } from 'vitest';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Database } from '@opentill/db/database';
 import { seededRandom } from './seeded-random.ts';

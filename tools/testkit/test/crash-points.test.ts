@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queueName } from '@opentill/contracts/topology';
 import { openDatabase, type Database, type Db } from '@opentill/db/database';
 import { handleOnce } from '@opentill/db/inbox';

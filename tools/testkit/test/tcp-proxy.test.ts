@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startTcpProxy, type TcpProxy } from '../src/tcp-proxy.ts';
 import { waitUntil } from '../src/wait-until.ts';
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { SERVICE_SCHEMAS, serviceRole } from '@opentill/db/service-schema';
 import { aChainCursor, aCollection, aHotWallet, aMerchant, aPayout, aTransfer } from '../src/scenario.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { FeePrices, FeeTerms } from '@opentill/chain/wallet-sender';
 import type { FeeBounds } from './fee-bounds.ts';

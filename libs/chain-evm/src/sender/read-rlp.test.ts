@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { decodeRlp, encodeRlp, getBytes, hexlify } from 'ethers';
 import fc from 'fast-check';
 import type { RlpItem } from './read-rlp.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import { AbiCoder } from 'ethers';
 import { failureDetail, isExecutionFailure } from './revert-reason.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { toBase58 } from '@mysten/sui/utils';
 import type { SuiHeader } from '../sui-header.ts';
 import { faultOfCertificate, readBitmap } from './certificate.ts';

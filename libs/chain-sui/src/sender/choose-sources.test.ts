@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import fc from 'fast-check';
 import { chooseSources, COINS_MAX, mostAtOnce } from './choose-sources.ts';
 import type { HeldCoin } from './read-holdings.ts';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { PreparedExpiring } from '@opentill/chain/expiring-sender';
 import { asFunding, type SuiFunding } from './funding.ts';
 import { settleVerdicts as settle } from './prepare-payments.ts';

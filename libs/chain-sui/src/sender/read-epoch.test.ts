@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { uniqueNear } from './read-payment.ts';
 import { windowFrom } from './read-epoch.ts';
 import { nonceOf } from './sign-payment.ts';

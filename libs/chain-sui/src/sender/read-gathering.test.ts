@@ -1,5 +1,5 @@
 import { bcs } from '@mysten/sui/bcs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { SUI_COIN_TYPE } from '../coin-type.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { readerError, type ReaderErrorCode } from '@opentill/chain/reader-error';
 import { outcomeOfFailure } from './send-outcome.ts';
 

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { TronSources } from '../tron-sources.ts';
 import type { SendAnswer } from '@opentill/chain-sources/send-to-all';

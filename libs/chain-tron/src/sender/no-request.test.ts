@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { SignerBackend } from '@opentill/chain/signer-backend';
 import type { BlockHash } from '@opentill/chain/block';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { PreparedExpiring } from '@opentill/chain/expiring-sender';
 import { settlePayment } from './prepare-payments.ts';
 

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { sendOutcomeOf } from './send-outcome.ts';
 
 const TX = 'ab'.repeat(32);

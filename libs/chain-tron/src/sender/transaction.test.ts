@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { bytesField, concat, varintField } from '../protobuf/wire.ts';
 import {

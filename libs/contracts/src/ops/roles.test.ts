@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { OPS_ROUTES } from './catalog.ts';
 import { OPERATOR_ROLES } from './roles.ts';
 import type { OpsRoute } from './route.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { createDataForms, FORM_LIMITS, type DataForm } from './data-forms.ts';
 import { byCodePoint, byIntegerFirst, byUtf16Unit } from './sort-members.ts';
 import { DIALECTS } from './spelling.ts';

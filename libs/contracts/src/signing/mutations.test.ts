@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import fc from 'fast-check';
 import { bodyOf, type VectorFile } from '../../test-vectors/make-vectors/vector-file.ts';
 import { createDataForms } from './data-forms.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { bodyOf, type VectorFile } from '../../test-vectors/make-vectors/vector-file.ts';
 import { canonicalData, createDataForms } from './data-forms.ts';
 import { asNumberLexeme, asString, readMember } from './json-value.ts';

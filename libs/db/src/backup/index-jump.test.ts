@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { DEFAULT_JUMP, planJumps } from './index-jump.ts';
 
 const HOUR = 3_600_000;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { SourceHealth } from '@opentill/chain/source-health';
 import type { TokenContract } from '@opentill/chain/transfer';

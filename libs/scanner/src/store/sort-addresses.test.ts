@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { sortAddresses } from './sort-addresses.ts';
 

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import fc from 'fast-check';
 import { approvalText, parseApprovalText, verifyApproval, type ApprovedPayout } from './approval.ts';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { isEd25519PublicKey } from './ed25519-public-key.ts';
 
 const hexOf = (value: bigint): string =>

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { CreatedOrder } from '../store/create-orders.ts';
 import { isEqualOrder } from './equal-order.ts';

@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals';
+import { expect } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { Db } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { createClockWatch } from './clock-watch.ts';
 
 function aWatch() {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { describeSurroundings, type Known } from './describe-surroundings.ts';
 
 const described = (known: Partial<Known>) => {

@@ -1,12 +1,12 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, vi, test } from 'vitest';
 import { anOrder } from '../../test/support/an-order.ts';
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 import { followOrder } from './follow-order.ts';
 import type { OrderStream } from './keep-stream.ts';
 import type { Asked } from './order-client.ts';
 
-beforeEach(() => void jest.useFakeTimers());
-afterEach(() => void jest.useRealTimers());
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 const answered = <Data>(data: Data): Asked<Data> => ({ outcome: 'ANSWERED', data });
 
@@ -61,7 +61,7 @@ function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
     opened.at(-1)!.listeners.get(name)!(data === undefined ? {} : { data: JSON.stringify(data) });
   return { asked, told, reach, refused, opened, server, following, say };
 }
-const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe('without a stream', () => {
   test('asks for the status every three seconds, and for the order when that has changed', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { anOrder } from '../../test/support/an-order.ts';
 import { createOrderClient } from './order-client.ts';
 

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { HeldPayment } from './sent-payments.ts';
 import { watchPayment } from './watch-payment.ts';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { ALL_TEXTS } from './all-texts.ts';
 import { createSay } from './create-say.ts';
 import { en, type TextName } from './en.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { CHAIN_VALUES } from '@opentill/domain/chains';
 import { anOrder } from '../../test/support/an-order.ts';
 import { ALL_TEXTS } from '../texts/all-texts.ts';

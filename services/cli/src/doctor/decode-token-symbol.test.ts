@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { decodeTokenSymbol } from './decode-token-symbol.ts';
 
 const word = (value: number): string => value.toString(16).padStart(64, '0');

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { examineSources } from './examine-sources.ts';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { csvLine } from './csv-line.ts';
 
 describe('a line of CSV', () => {

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { expect } from '@jest/globals';
+import { expect } from 'vitest';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
 import { OPS_ROUTES, type OpsOperation } from '@opentill/contracts/ops/catalog';

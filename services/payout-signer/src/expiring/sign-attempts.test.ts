@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { FeeElsewhere } from './store/attempt-facts.ts';
 import type { Besides, SignedPayment } from './store/attempt-store.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { openWitnessKeyFile } from './witness-key-file.ts';
 
 test('keeps the keys of witnesses in a file of its chain that only its owner reads', async () => {

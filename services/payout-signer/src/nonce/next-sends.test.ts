@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { FeeTerms, SendOutcome } from '@opentill/chain/wallet-sender';
 import {

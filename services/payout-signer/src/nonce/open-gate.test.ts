@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { openGate } from './open-gate.ts';
 import type { PassContext } from './pass-deps.ts';
 import { createPoolClaims } from './pool-claims.ts';

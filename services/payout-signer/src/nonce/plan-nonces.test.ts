@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { findGaps, freeNonces, freeSlots, noncesToSign } from './plan-nonces.ts';
 import { noncesToReserve, type OpenNonce, type OwnAttempt } from './store/nonce-facts.ts';
 

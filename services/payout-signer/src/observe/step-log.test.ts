@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { readerError } from '@opentill/chain/reader-error';
 import { createStepLog } from './step-log.ts';

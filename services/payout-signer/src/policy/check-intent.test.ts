@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { checkIntent } from './check-intent.ts';
 
 type Given = Parameters<typeof checkIntent>;

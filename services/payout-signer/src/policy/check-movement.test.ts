@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import { checkMovement } from './check-movement.ts';
 

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { compareClocks, type ClockReading } from './compare-clocks.ts';
 
 const NOW = Date.parse('2026-11-23T08:00:00Z');

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Lease } from '@opentill/db/lease';
 import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Lease } from '@opentill/db/lease';
 import { baseUnits } from '@opentill/domain/money';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { SweepPlan } from '@opentill/domain/plan-sweeps';
 import { drawPlan, showPlan } from './draw-plan.ts';
 import type { SweepBooks } from './store/sweep-facts.ts';

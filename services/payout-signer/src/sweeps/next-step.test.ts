@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
 import { nextStep as nextStepOf } from './next-step.ts';
 import type { SweepMove } from './store/sweep-facts.ts';
@@ -89,7 +89,7 @@ describe('the next step of a sweep', () => {
     ['STAKE', [moved('DELEGATE'), moved('SWEEP')], takeBack(null)],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), moving('UNDELEGATE')], WAIT],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), moved('UNDELEGATE')], DONE],
-  ])('%s after %j', (method, moves, expected) => {
+  ])('%s after %o', (method, moves, expected) => {
     expect(nextStep(method, moves, NOW)).toEqual(expected);
   });
 
@@ -189,7 +189,7 @@ describe('a halted hot wallet', () => {
     ['STAKE', [moved('DELEGATE'), moved('SWEEP')]],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), promised('UNDELEGATE')]],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), failed('UNDELEGATE', 0)]],
-  ])('is waited for: %s %j', (method, moves) => {
+  ])('is waited for: %s %o', (method, moves) => {
     expect(waits(method, moves)).toBe(true);
   });
 
@@ -208,7 +208,7 @@ describe('a halted hot wallet', () => {
     ['STAKE', [moved('DELEGATE'), failed('SWEEP', 0)]],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), moving('UNDELEGATE')]],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), moved('UNDELEGATE')]],
-  ])('is not waited for: %s %j', (method, moves) => {
+  ])('is not waited for: %s %o', (method, moves) => {
     expect(waits(method, moves)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { Lease } from '@opentill/db/lease';
 import { planRound } from './plan-round.ts';
 import type { PlannerDeps } from './planner-deps.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { readerError } from '@opentill/chain/reader-error';
 import { baseUnits } from '@opentill/domain/money';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { openDrivenChains, type DrivenChainsDeps } from './driven-chain.ts';
 
 function openChain() {

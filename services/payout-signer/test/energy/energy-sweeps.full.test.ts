@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { signHash } from '@opentill/devnets/tron/chain/signature';
 import type { OrderRow } from '@opentill/testkit/scenario';

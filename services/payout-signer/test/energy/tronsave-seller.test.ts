@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { startEnergySeller, type EnergySeller as Shop } from '@opentill/devnets/tron/start-energy-seller';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';

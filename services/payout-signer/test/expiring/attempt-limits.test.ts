@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { tronFamily } from '@opentill/chain-tron/family';
 import { keepLease } from '@opentill/db/lease';

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startColludingNodes, type ColludingNodes } from '@opentill/testkit/colluding-tron-nodes';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../quick-timing.ts';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { ExpiringSender } from '@opentill/chain/expiring-sender';
 import { createCrashPoints, type CrashPoints } from '@opentill/testkit/crash-points';

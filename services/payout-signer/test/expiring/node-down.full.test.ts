@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { checkChain } from './check-tron-chain.ts';
 import { createTronWorld, post, type RunningDriver, type TronWorld } from './tron-world.ts';
 import type { OrderRow } from '@opentill/testkit/scenario';

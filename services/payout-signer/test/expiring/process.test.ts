@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { queueName } from '@opentill/contracts/topology';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { ModelTables } from './model-store.ts';
 import { runModel, type Fault, type FaultKind, type Outcome, type Variant } from './model-world.ts';
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { readSignedTransaction } from '@opentill/chain-evm/sender/read-signed-transaction';
 import type { Address } from '@opentill/chain/address-codec';

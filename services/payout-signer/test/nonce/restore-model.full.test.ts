@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { runModel, type Variant } from './model-world.ts';
 
 /** After a restore payouts are taken in another order, so that they get other nonces than the life that is lost gave them. */

@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals';
+import { expect } from 'vitest';
 import { sql } from 'kysely';
 import { verifiedDepths } from '@opentill/confirmation-tracker/agreed-height';
 import { loadDisplayForms } from '@opentill/confirmation-tracker/display-forms';

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../quick-timing.ts';

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
 import { anEvmAddress } from '@opentill/testkit/scenario';

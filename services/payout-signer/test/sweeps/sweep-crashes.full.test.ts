@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import { reorg } from '@opentill/devnets/evm/start-evm-devnet';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { openDatabase } from '@opentill/db/database';

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';

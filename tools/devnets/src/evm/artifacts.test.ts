@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { compileContracts, CONTRACT_SETS } from '../../scripts/compile-contracts.ts';
 
 test.each(CONTRACT_SETS)(

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { readSuiDevnetArguments } from './run-sui-devnet.ts';
 
 test('the words of the command line', () => {

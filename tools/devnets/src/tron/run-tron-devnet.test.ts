@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { readDevnetArguments } from './run-tron-devnet.ts';
 
 test('the words of the command line', () => {

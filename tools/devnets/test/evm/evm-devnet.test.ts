@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 import { startAnvil, type Anvil } from '../../src/evm/anvil.ts';
 import { contractInterface } from '../../src/evm/contract-artifacts.ts';
 import { devAccount } from '../../src/evm/accounts.ts';

@@ -1,7 +1,7 @@
 import { Transaction, TransactionDataBuilder } from '@mysten/sui/transactions';
 import { deriveDynamicFieldID } from '@mysten/sui/utils';
 import { bcs } from '@mysten/sui/bcs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accumulatorIdOf, digestOf } from '../../src/sui/digest.ts';
 import {
   changesOf,

@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SuiGrpcClient } from '@mysten/sui/grpc';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { devAccounts } from '../../src/sui/dev-accounts.ts';
 import { devTokenTypes } from '../../src/sui/genesis.ts';
 import { startSuiDevnet } from '../../src/sui/start-sui-devnet.ts';

@@ -2,7 +2,7 @@ import { Transaction, TransactionDataBuilder } from '@mysten/sui/transactions';
 import { bcs } from '@mysten/sui/bcs';
 import type { Signer } from '@mysten/sui/cryptography';
 import { fromBase64 } from '@mysten/sui/utils';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { addressOfOwner } from '../../src/sui/chain/object.ts';
 import { isRefusal } from '../../src/sui/chain/refusal.ts';
 import { submit } from '../../src/sui/chain/submit.ts';

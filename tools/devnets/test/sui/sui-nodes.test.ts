@@ -1,7 +1,7 @@
 import { connect } from 'node:http2';
 import { GrpcTypes, RpcError, SuiGrpcClient } from '@mysten/sui/grpc';
 import { requestSuiFromFaucetV2 } from '@mysten/sui/faucet';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { SuiFault } from '../../src/sui/start-sui-devnet.ts';
 import { waitUntil } from '@opentill/test-servers/poll-until';
 import { newAddress, newKey, startWorld, type World } from './world.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bcs } from '@mysten/sui/bcs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { checkSignatures } from '../../src/sui/chain/check-signatures.ts';
 import { checkTransaction } from '../../src/sui/chain/check-transaction.ts';
 import { contentsBytes } from '../../src/sui/chain/close-checkpoint.ts';

@@ -1,5 +1,5 @@
 import { Transaction } from '@mysten/sui/transactions';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitUntil } from '@opentill/test-servers/poll-until';
 import { changesOf, newAddress, newKey, startWorld, told, windowOf, type World } from './world.ts';
 

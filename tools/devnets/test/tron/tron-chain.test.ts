@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 import type { TronDevnetOptions } from '../../src/tron/start-tron-devnet.ts';
 import { withScratchDirectory } from '@opentill/test-servers/scratch-directory';
 import { newAccount, startWorld, textOf, type World } from './world.ts';

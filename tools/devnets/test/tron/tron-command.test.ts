@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { startTronDevnet } from '../../src/tron/start-tron-devnet.ts';
 import { runUntilStopped } from '../run-until-stopped.ts';
 import { withScratchDirectory } from '@opentill/test-servers/scratch-directory';

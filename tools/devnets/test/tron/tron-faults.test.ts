@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { waitUntil } from '@opentill/test-servers/poll-until';
 import { newAccount, startWorld, type World } from './world.ts';
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTronDevnet, type TronDevnet } from '../../src/tron/start-tron-devnet.ts';
 import { faultsIn } from './varying-fields.ts';
 import { playRecorded, type Played, RECORDED } from './recorded-scenario.ts';

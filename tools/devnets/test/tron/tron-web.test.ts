@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TronWeb, utils } from 'tronweb';
 import { tronArtifact } from '../../src/tron/tron-artifacts.ts';
 import { newAccount, startWorld, textOf, type Parsed, type World } from './world.ts';

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it } from 'vitest';
 import type { NotifyOrder, OrderStatus } from '@opentill/contracts/notify-order';
 import { DOCTORINGS } from './doctored-facts.ts';
 import { PAYOUT_DOCTORINGS } from './doctored-payouts.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { anOrder } from '../../../test/support/an-order.ts';
 import { discoverWallets, type WalletScope } from './discover-wallets.ts';
 import { evmTransfer, hasFailedOnEvm, payWithEvmWallet, type EvmProvider } from './evm.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Chain } from '@opentill/domain/chains';

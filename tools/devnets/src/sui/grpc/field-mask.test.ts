@@ -1,5 +1,5 @@
 import { GrpcTypes } from '@mysten/sui/grpc';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { makeFields, readMask } from './field-mask.ts';
 
 const EFFECTS = GrpcTypes.TransactionEffects.create({

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import fc from 'fast-check';
 import { utils } from 'tronweb';
 import { accountKey, addressOfAccountKey, fromBase58, hex, toBase58 } from '../tron-address.ts';

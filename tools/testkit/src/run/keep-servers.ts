@@ -8,7 +8,7 @@ import { keptServersFile, SERVERS_FROM_VARIABLE } from './test-servers.ts';
  * Brings one Postgres and one RabbitMQ for tests and stays until it is told to go: by SIGINT or SIGTERM, or, with
  * --while-stdin, by the end of its standard input (so that it can't outlive a test run, however that ends).
  *
- *   node --conditions=source tools/testkit/src/jest/keep-servers.ts [--while-stdin] [--urls-file]
+ *   node --conditions=source tools/testkit/src/run/keep-servers.ts [--while-stdin] [--urls-file]
  *
  * OPENTILL_TEST_SERVERS says where they come from (containers, local; by default containers where an engine answers).
  * With --urls-file later test runs of this checkout find the servers by themselves.

@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,14 +18,6 @@ export const AMQP_MANAGEMENT_URL_VARIABLE = 'OPENTILL_TEST_AMQP_MANAGEMENT_URL';
 
 /** Where servers for tests come from: `containers` (or none), `local`, or `any` of the two, which is the default. */
 export const SERVERS_FROM_VARIABLE = 'OPENTILL_TEST_SERVERS';
-
-/** Where the process of a run is handed from global-setup to global-teardown: jest gives both no other common place. */
-export const SERVERS_KEY = Symbol.for('opentill.test-servers');
-
-/** The part of `globalThis` that the two share. */
-export interface TestServersHolder {
-  [SERVERS_KEY]?: ChildProcess;
-}
 
 /** The file by which servers that a developer keeps running (keep-servers.ts --urls-file) are found; per checkout. */
 export function keptServersFile(): string {

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -7,21 +8,33 @@ import {
   DATABASE_URL_VARIABLE,
   keptServersFile,
   SERVERS_FROM_VARIABLE,
-  SERVERS_KEY,
-  type TestServersHolder,
   type TestServerUrls,
 } from './test-servers.ts';
 
 const START_DEADLINE_MS = 240_000; // holds the installation of a broker
 
 /**
- * One Postgres and one RabbitMQ for the whole run: those the environment names, those a developer keeps running, or
- * new ones in a process of their own that ends with ours (also when OPENTILL_TEST_SERVERS says where from). Jest calls this once however many projects name it.
+ * One Postgres and one RabbitMQ for the whole run: those of the environment, those that a developer keeps running, or new
+ * ones in a child process that ends with this one. Vitest calls this once per project; only the first call starts servers.
+ * @returns ends the servers that this call started, and waits until they have ended
  */
-export default async function setUpServers(): Promise<void> {
-  if (process.env[DATABASE_URL_VARIABLE] && process.env[AMQP_URL_VARIABLE]) return;
+export default async function setUpServers(): Promise<(() => Promise<void>) | undefined> {
+  if (process.env[DATABASE_URL_VARIABLE] && process.env[AMQP_URL_VARIABLE]) return undefined;
   const kept = process.env[SERVERS_FROM_VARIABLE] ? undefined : readKeptServers(keptServersFile());
-  publish(kept ?? (await startServers()));
+  if (kept !== undefined) {
+    publish(kept);
+    return undefined;
+  }
+  const child = startServers();
+  publish(await firstLine(child));
+  return () => endServers(child);
+}
+
+async function endServers(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.stdin?.end();
+  await ended;
 }
 
 function publish(urls: TestServerUrls): void {
@@ -42,18 +55,16 @@ function readKeptServers(file: string): TestServerUrls | undefined {
   }
 }
 
-async function startServers(): Promise<TestServerUrls> {
-  const child = spawn(
+function startServers(): ChildProcess {
+  return spawn(
     process.execPath,
     ['--conditions=source', join(import.meta.dirname, 'keep-servers.ts'), '--while-stdin'],
     {
       stdio: ['pipe', 'pipe', 'inherit'],
-      detached: true, // Ctrl-C is jest's; its end closes the pipe, which ends the servers in order
+      detached: true, // Ctrl-C is the test runner's; its end closes the pipe, which ends the servers in order
       env: { ...process.env, NODE_OPTIONS: '' },
     },
   );
-  (globalThis as TestServersHolder)[SERVERS_KEY] = child;
-  return firstLine(child);
 }
 
 async function firstLine(child: ChildProcess): Promise<TestServerUrls> {
