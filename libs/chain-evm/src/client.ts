@@ -10,7 +10,7 @@ import { watchAnswer } from './raw-answer.ts';
 import { createSendCalls } from './send-calls.ts';
 import type { AskOptions, EvmClient, RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
 
-export type { AskOptions, EvmClient, RawAnswer, RpcExchange, RpcRequest };
+export type { EvmClient, RawAnswer, RpcExchange, RpcRequest };
 
 export interface EvmClientConfig {
   readonly url: string;

@@ -146,7 +146,7 @@ async function readAtOnce(
 }
 
 /** Headers first: without a bloom the logs are asked for by their hashes. */
-export async function readByHash(
+async function readByHash(
   reading: Reading,
   source: Pick<EvmClient, 'batch'>,
   range: BlockRange,

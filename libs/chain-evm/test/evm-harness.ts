@@ -15,7 +15,7 @@ import { evmAddressCodec } from '../src/address.ts';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
 import { createPatientReader } from './patient-reader.ts';
 
-export const CHAIN_ID = 11155111;
+const CHAIN_ID = 11155111;
 const FEE_WEI = 10n ** 11n;
 
 /** anvil with no block but those that are asked for, and a reader on it. */

@@ -3,12 +3,12 @@ import { hash } from 'node:crypto';
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const DIGITS = new Map(Array.from(ALPHABET, (letter, value) => [letter, value] as const));
 /** An address: the prefix 0x41 and 20 bytes. */
-export const PAYLOAD_BYTES = 21;
+const PAYLOAD_BYTES = 21;
 const CHECKSUM_BYTES = 4;
 const HASH_BYTES = 32;
 const BYTES = PAYLOAD_BYTES + CHECKSUM_BYTES;
 /** So many digits every number of 25 bytes has that begins with 0x41. */
-export const TEXT_LENGTH = 34;
+const TEXT_LENGTH = 34;
 /** Four digits at once: with a limb of 24 bits behind the remainder the number is still exact. */
 const DIGITS_AT_ONCE = 4;
 const STEP = 58 ** DIGITS_AT_ONCE;

@@ -36,9 +36,6 @@ export interface WalletBounds {
   readonly float: ReadonlyMap<string, BaseUnits>;
 }
 
-/** Why a network without `payouts` signs none: for the obstacle of its payouts, which wait and then expire. */
-export const PAYOUTS_NOT_CONFIGURED = 'PAYOUTS_NOT_CONFIGURED';
-
 /** How payouts of an EVM network are sent; undefined where its file does not say: then none is signed. */
 export function payoutTermsOf(network: NetworkConfig): PayoutTerms | undefined {
   const { payouts } = network;

@@ -16,7 +16,7 @@ import {
 import type { Tables } from './tables.ts';
 import { valueParsers } from './value-parsers.ts';
 
-export { isDatabaseUnavailable, type DatabaseErrorCode } from './database-error.ts';
+export { isDatabaseUnavailable } from './database-error.ts';
 
 export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;

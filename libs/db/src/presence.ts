@@ -3,7 +3,7 @@ import type { Db } from './database.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
 /** Prefix of the lease rows that say which instances of a service are alive. */
-export const PRESENCE_PREFIX = 'presence/';
+const PRESENCE_PREFIX = 'presence/';
 
 export interface PresenceOptions {
   readonly db: Db;

@@ -12,14 +12,14 @@ function unreadable(type: string, text: string): GatewayError<DatabaseErrorCode>
 }
 
 /** int8 → number. Throws DATABASE_VALUE_UNREADABLE beyond 2^53 - 1: ids and heights never get there. */
-export function parseInt8(text: string): number {
+function parseInt8(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw unreadable('int8', text);
   return value;
 }
 
 /** numeric → bigint. Throws DATABASE_VALUE_UNREADABLE for a fraction: amounts are base units. */
-export function parseNumeric(text: string): bigint {
+function parseNumeric(text: string): bigint {
   if (!/^-?[0-9]+$/.test(text)) throw unreadable('numeric', text);
   return BigInt(text);
 }

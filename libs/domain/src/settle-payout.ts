@@ -85,7 +85,7 @@ export function settlePayout(state: PayoutOrderState, facts: PayoutFacts): reado
 }
 
 /** The next move that `facts` ask for, or undefined when there is none. Pure and idempotent. */
-export function decidePayout(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | undefined {
+function decidePayout(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | undefined {
   switch (state.status) {
     case 'INIT':
       return decideUnsent(state, facts);

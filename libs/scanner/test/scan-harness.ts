@@ -286,6 +286,3 @@ export async function toldFates(db: Db): Promise<Readonly<Record<string, number>
   }
   return told;
 }
-
-export const tokenSymbols = (contracts: readonly string[]): ReadonlyMap<TokenContract, string> =>
-  new Map(contracts.map((contract, place) => [contract as TokenContract, place === 0 ? 'USDT' : 'USDC']));

@@ -23,7 +23,7 @@ export interface OpenedKeystore {
 }
 
 /** Characters. Scrypt makes a guess cost about half a second; the length makes the guesses many. */
-export const PASSPHRASE_LENGTH_MIN = 12;
+const PASSPHRASE_LENGTH_MIN = 12;
 
 const FORMAT = 'opentill-keystore';
 const VERSION = 1;

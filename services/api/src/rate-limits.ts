@@ -4,7 +4,7 @@ import {
   RateLimiterRes,
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible';
-import type { LimitedEndpoint, RateLimit } from '@opentill/contracts/http/rate-limits';
+import type { RateLimit } from '@opentill/contracts/http/rate-limits';
 import type { Database } from '@opentill/db/database';
 import { translateDatabaseError } from '@opentill/db/database-error';
 import { createRecentRequests, createSharedRecentRequests } from './recent-requests.ts';
@@ -49,9 +49,6 @@ export const ORDER_EVENTS_LIMIT: RateLimit = { requests: 10, seconds: 5 };
 
 /** Of larger limits not every request's time is kept: the border of a window matters little to them. */
 const RECENT_MAX = 100;
-
-/** Endpoints whose limit is also counted by client address. */
-export type IpLimitedEndpoint = Exclude<LimitedEndpoint, 'pay' | 'getOrderStatus'>;
 
 /**
  * Counts in windows that begin with a key's first request; an order's few requests in every window. `memory` counts for this process alone; a database's pool

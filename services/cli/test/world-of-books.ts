@@ -34,7 +34,7 @@ const CHAIN_ID = 97;
 const HOT = devAccount(6);
 export const HOT_WALLET = HOT.address.toLowerCase();
 const CUSTOMER = devAccount(1);
-export const COLD = `0x${'c01d'.repeat(10)}`;
+const COLD = `0x${'c01d'.repeat(10)}`;
 
 /** What a payout or a movement pays. */
 type Moved = Pick<OrderRow, 'order_pk' | 'symbol' | 'contract_address' | 'address' | 'amount'>;

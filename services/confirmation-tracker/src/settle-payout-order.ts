@@ -56,7 +56,7 @@ function portable(reason: string | null): string | null {
 }
 
 /** The transaction that the merchant is shown: the one that decides, else the latest. Undefined while none is in a block. */
-export function shownFate(fates: readonly FateRow[]): FateRow | undefined {
+function shownFate(fates: readonly FateRow[]): FateRow | undefined {
   const last = (verdict: FateVerdict) => fates.findLast((fate) => verdictOf(fate) === verdict);
   return last('LANDED') ?? last('IN_BLOCK') ?? last('FAILED');
 }

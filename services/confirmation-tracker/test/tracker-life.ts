@@ -48,7 +48,7 @@ export async function life(
 export type Life = Awaited<ReturnType<typeof life>>;
 
 /** What is left of a life, without the names that differ from one to the next. */
-export async function outcome(s: TrackerScenario, lived: Life): Promise<unknown> {
+async function outcome(s: TrackerScenario, lived: Life): Promise<unknown> {
   const { orders, transfers, merchantId, symbol } = lived;
   const names = new Map([
     ...orders.map((order, i) => [order.order_pk, `order${i}`] as const),

@@ -80,7 +80,7 @@ export interface SignerTiming extends Omit<PassTiming, 'bumpAfterMs'>, PlanTimin
   readonly bumpAfterMs?: number;
 }
 
-export const DEFAULT_TIMING: SignerTiming = {
+const DEFAULT_TIMING: SignerTiming = {
   sweepMs: 1_000,
   planEveryMs: 5_000,
   energyWaitMs: 600_000,

@@ -59,7 +59,7 @@ export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   inventedFailure: 0.03,
 };
 /** One source cannot be found out where its receipts say something else: two can. */
-export const HONEST_ALONE: Partial<Record<TronNodeFault, number>> = {
+const HONEST_ALONE: Partial<Record<TronNodeFault, number>> = {
   droppedLog: 0,
   inventedLog: 0,
   inventedSuccess: 0,

@@ -21,7 +21,7 @@ export interface Retention {
 }
 
 const HOUR = 3_600;
-export const DEFAULT_RETENTION: Retention = {
+const DEFAULT_RETENTION: Retention = {
   inboxSeconds: 24 * HOUR,
   attemptsSeconds: 30 * 24 * HOUR,
   callbacksSeconds: 90 * 24 * HOUR,

@@ -34,7 +34,7 @@ export interface CallbackRequest {
 }
 
 /** Bytes of the answer that are kept for the merchant to see; nothing beyond is read. */
-export const EXCERPT_BYTES_MAX = 1024;
+const EXCERPT_BYTES_MAX = 1024;
 /** How long a body may trickle once the status is known; the status is what counts. */
 const BODY_WAIT_MS = 500;
 /** Answers before the answer (1xx) that are put up with. */

@@ -5,7 +5,7 @@ import type { EvmSource, EvmSources } from '../sources.ts';
 import { mayBeBetterElsewhere } from '@opentill/chain-sources/may-be-better-elsewhere';
 
 /** How long the second answer is waited for once there is a first that can be used alone. */
-export const PATIENCE_MS = 500;
+const PATIENCE_MS = 500;
 const WANTED = 2;
 
 export interface QuestionToTwo<T> {

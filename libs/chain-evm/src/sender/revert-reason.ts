@@ -38,7 +38,7 @@ export function failureDetail(refusal: ReaderError): string {
 }
 
 /** Contracts choose these words: nothing of them may break a log, a terminal or a page. */
-export function plainLine(text: string): string {
+function plainLine(text: string): string {
   return text
     .replace(/[^\x21-\x7e]+/g, ' ')
     .trim()

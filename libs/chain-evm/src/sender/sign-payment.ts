@@ -145,7 +145,7 @@ export function differenceBetween(asked: AskedTransaction, read: ReadTransaction
 }
 
 /** The field in which signed bytes pay otherwise than intended; undefined when they do what was intended. */
-export function differenceFrom(intent: PaymentIntent, read: ReadTransaction): string | undefined {
+function differenceFrom(intent: PaymentIntent, read: ReadTransaction): string | undefined {
   const { from, contract, to, amountBaseUnits } = intent;
   if (read.from !== from) return 'from';
   if (contract === null) {

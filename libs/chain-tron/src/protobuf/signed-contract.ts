@@ -21,7 +21,8 @@ const ADDRESS_BYTES = 21;
 const ADDRESS_PREFIX = 0x41;
 const VARINT_BYTES_MAX = 10;
 const VARINT32_BYTES = 5;
-export const [VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32] = [0, 1, 2, 3, 4, 5] as const;
+export const [VARINT, BYTES] = [0, 2] as const;
+const [FIXED64, GROUP, GROUP_END, FIXED32] = [1, 3, 4, 5];
 
 /**
  * Reads `raw_data` as java-tron does: of a field that stands more than once the last counts, and what nobody knows is passed over.

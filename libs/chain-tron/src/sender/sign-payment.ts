@@ -85,7 +85,7 @@ function isReference(raw: RawTransaction, reference: Validity['reference']): boo
 }
 
 /** How a transaction names the block it refers to (tron.md section 4.1). */
-export function referenceFields({
+function referenceFields({
   height,
   hash: blockId,
 }: Validity['reference']): Pick<RawTransaction, 'refBlockBytes' | 'refBlockHash'> {

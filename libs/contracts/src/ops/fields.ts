@@ -1,7 +1,7 @@
 import { CHAIN_VALUES } from '@opentill/domain/chains';
 import { bool, moment, object, oneOf, orNull, text, words } from './typed-schema.ts';
 
-export const MERCHANT_ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
+const MERCHANT_ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 export const OPERATOR_ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,31}$';
 
 /**

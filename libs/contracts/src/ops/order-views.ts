@@ -24,7 +24,7 @@ export const ORDER_STATUSES = [
   'EXPIRED',
   'FAILED',
 ] as const;
-export const ORDER_TYPES = ['COLLECTION', 'PAYOUT'] as const;
+const ORDER_TYPES = ['COLLECTION', 'PAYOUT'] as const;
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'SUPERSEDED', 'DEAD'] as const;
 export const PAYOUT_STATES = ['REQUESTED', 'AUTHORISED', 'SIGNED', 'REFUSED', 'EXPIRED'] as const;
 
@@ -104,7 +104,7 @@ export const nonce = object('A nonce of a hot wallet.', {
 });
 
 /** Of chains without nonces. */
-export const timedAttempt = object('Where no nonce orders transactions: one that ends by time.', {
+const timedAttempt = object('Where no nonce orders transactions: one that ends by time.', {
   state: oneOf(
     ['OPEN', 'SETTLED', 'DEAD'],
     'OPEN: it may land, or has and is not verified. SETTLED: verified in a block. DEAD: proven to have landed nowhere in its time; the payout may get another one.',
@@ -141,11 +141,11 @@ const ownTransaction = object(
   },
 );
 
-export const approval = object('An approval as it was handed in. The signer judges it.', {
+const approval = object('An approval as it was handed in. The signer judges it.', {
   approver: text('Public key, hex.'),
   approvedAt: moment('Handed in.'),
 });
-export const veto = object('A veto.', {
+const veto = object('A veto.', {
   operator: operatorId,
   reason: text('Why.'),
   vetoedAt: moment('When.'),

@@ -7,7 +7,7 @@ export const OPERATOR_ROLES = ['VIEWER', 'SUPPORT', 'FINANCE', 'ADMIN'] as const
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
 /** Sets of roles that may call a route. */
-export const ANYBODY: readonly OperatorRole[] = OPERATOR_ROLES;
+export const ANYBODY: readonly OperatorRole[] = [...OPERATOR_ROLES];
 export const SUPPORTERS: readonly OperatorRole[] = ['SUPPORT', 'ADMIN'];
 export const TREASURERS: readonly OperatorRole[] = ['FINANCE', 'ADMIN'];
 export const CLOSERS: readonly OperatorRole[] = ['SUPPORT', 'FINANCE', 'ADMIN'];

@@ -23,7 +23,7 @@ export const text = (description: string, rules: JsonSchema = {}): Schema<string
  * Neither control characters (U+009B begins an escape sequence as well) nor those that show nothing and turn the direction
  * of writing round, nor other ends of lines, nor halves of surrogate pairs, which Postgres refuses.
  */
-export const NO_CONTROLS = '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ud800-\\udfff]*$';
+const NO_CONTROLS = '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ud800-\\udfff]*$';
 
 /** A text that somebody gives: bounded, without control characters. */
 export const words = (description: string, maxLength = 500): Schema<string> =>

@@ -3,7 +3,7 @@
  * serialiser differs from JSON.stringify. JSON.stringify escapes only the quotation mark, the backslash and the control
  * characters, with the short escapes \b \t \n \f \r and lower-case hex digits.
  */
-export const Difference = {
+const Difference = {
   /** `/` as `\/`. */
   slash: 1,
   /** `<`, `>` and `&` as \u003c, \u003e, \u0026. */

@@ -95,7 +95,7 @@ async function exportTable(
 }
 
 /** In the text of COPY a row is a line, whatever is in it: line ends in values are escaped. */
-export function countLines(): { readonly stream: Transform; count(): number } {
+function countLines(): { readonly stream: Transform; count(): number } {
   let count = 0;
   const stream = new Transform({
     transform(chunk: Buffer, _encoding, done) {

@@ -19,7 +19,7 @@ import type { OrderRow } from '../store/read-orders.ts';
  * `<checkout base>?orderId=<id>&sign=<hex>.<merchantId>`. The merchant is named within `sign`, which each page hands on to
  * the API unchanged, pages on hosts of their own included. Neither id has characters that a query escapes.
  */
-export function paymentUrl(
+function paymentUrl(
   checkoutBaseUrl: string,
   { token, merchantId }: Pick<Merchant, 'token' | 'merchantId'>,
   orderId: string,

@@ -24,7 +24,7 @@ import { DEFAULT_STREAM_LIMITS } from '../../src/order-streams.ts';
 import { expectDocumented, type WireAnswer } from './answer-schemas.ts';
 
 /** The seed that the tests know, so that they can derive what the api must answer. */
-export const TEST_SEED = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
+const TEST_SEED = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
 export const TEST_PUBLIC_KEYS_FILE = publicKeysOf(TEST_SEED, ADDRESS_CODECS);
 export const TEST_PUBLIC_KEYS = publicKeysFor(TEST_PUBLIC_KEYS_FILE, 'test');
 export const USDT_SEPOLIA = '0x5fbdb2315678afecb367f032d93f642f64180aa3';

@@ -9,7 +9,7 @@ import { MANIFEST_FILE, parseManifest, SUMS_FILE, type Manifest } from '@opentil
 const LINE = /^(?<sum>[0-9a-f]{64}) {2}(?<file>\S.*)$/;
 
 /** SHA-256 of a file, in hex. */
-export async function sha256Of(path: string): Promise<string> {
+async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');

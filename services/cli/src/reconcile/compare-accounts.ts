@@ -3,7 +3,7 @@ import type { Difference, Explanation } from './difference.ts';
 import { shownAmount } from './shown-amount.ts';
 
 /** What the services have booked within this time is as it should be. */
-export const BOOKED_WITHIN_SECONDS = 60;
+const BOOKED_WITHIN_SECONDS = 60;
 
 /** The ledger against itself and against the rows that it was booked from. Pure. */
 export function compareAccounts(books: Books): readonly Difference[] {

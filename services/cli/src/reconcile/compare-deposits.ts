@@ -109,7 +109,7 @@ export function nameAddressDifference(
 }
 
 /** Roughly the height at a time before the anchor, rather too low than too high. */
-export function heightAt(anchor: Anchor, blockTimeMs: number, time: Date): number {
+function heightAt(anchor: Anchor, blockTimeMs: number, time: Date): number {
   const blocks = Math.ceil(
     ((anchor.time.getTime() - time.getTime()) * RESCAN_MARGIN) / Math.max(1, blockTimeMs),
   );

@@ -55,7 +55,6 @@ export async function findSweeps(
   if (address !== undefined) query = query.where('s.address', 'in', spellings(address));
   return query.execute();
 }
-export type SweepRow = Awaited<ReturnType<typeof findSweeps>>[number];
 
 export async function readSweepPlans(db: Db) {
   return db

@@ -13,7 +13,7 @@ export type WakingEvent = 'payout.requested' | 'payout.decided' | 'fate.changed'
  * Wakes the drivers that an event concerns. An event does nothing else, so nothing is remembered of it: one that comes
  * twice wakes twice, and one that is lost, or goes to a replica without the lease, is made up for by the next sweep.
  */
-export function wakeDrivers(
+function wakeDrivers(
   drivers: readonly (Driver | DepositDrivers)[],
   { data }: EventEnvelope<WakingEvent>,
 ): Promise<void> {

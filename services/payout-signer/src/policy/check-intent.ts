@@ -4,9 +4,9 @@ import { checkMovement } from './check-movement.ts';
 import { configuredContract, type CheckedIntent, type IntentRules } from './intent-rules.ts';
 import type { AuthorisationRules, PolicyVerdict, Spent } from './policy-port.ts';
 
-export const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
+const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
 /** The order names a wallet that is no hot wallet of this keystore, such as a deposit address. */
-export const WALLET_NOT_ALLOWED = 'Wallet not allowed';
+const WALLET_NOT_ALLOWED = 'Wallet not allowed';
 
 /**
  * Reads the payment out of an order, and believes the order only so far: the token's symbol, contract and decimals must be
@@ -41,7 +41,7 @@ export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedInt
 }
 
 /** The same with what else its row says: its reservation, whose its receiver is, and whether it may have been paid before. */
-export function checkRequest(payout: JudgedPayout, rules: IntentRules): CheckedIntent {
+function checkRequest(payout: JudgedPayout, rules: IntentRules): CheckedIntent {
   if (payout.paysOurselves && (payout.movement === null || payout.movement.kind === 'REFUND'))
     return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
   const checked = checkIntent(payout, rules);

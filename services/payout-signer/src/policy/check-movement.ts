@@ -6,7 +6,7 @@ import type { Movement, PayoutFacts } from '../payouts/payout-facts.ts';
 import { configuredContract, type CheckedIntent, type IntentRules } from './intent-rules.ts';
 
 /** What the merchant of a sweep is told of one that nobody should have planned. */
-export const MOVEMENT_NOT_ALLOWED = 'Movement not allowed';
+const MOVEMENT_NOT_ALLOWED = 'Movement not allowed';
 
 type Moving = Omit<PayoutFacts, 'movement'> & { readonly movement: Movement };
 

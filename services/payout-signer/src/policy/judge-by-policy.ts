@@ -6,7 +6,7 @@ import type { Policy } from '@opentill/wallet/policy/policy';
 import type { PolicyJudge } from './policy-port.ts';
 
 /** Reason of a refund on a main network whose policy names no approvers. */
-export const REFUND_WITHOUT_APPROVERS = 'Refund needs approvers';
+const REFUND_WITHOUT_APPROVERS = 'Refund needs approvers';
 
 /**
  * Asks the sealed policy. Without one no payout is authorised, but in the local profile every payout of a test network.

@@ -107,7 +107,7 @@ const MAX_BACKOFF_MS = 60_000;
  * The planner of one chain's sweeps: plans while this replica has the lease, and asks for the lease while it has not. To be
  * woken when there may be something to go on with.
  */
-export function startPlanner(deps: PlanningDeps): Loop {
+function startPlanner(deps: PlanningDeps): Loop {
   const { leaseKeeper } = deps;
   const memory: RoundMemory = { after: undefined };
   const name = `sweeps ${deps.network.chain}`;

@@ -19,8 +19,8 @@ export interface ModelBlock extends BlockHeader {
 }
 
 /** So many blocks below the head nothing is taken back any more. */
-export const SOLID_LAG = 3;
-export const BLOCK_MS = 3_000;
+const SOLID_LAG = 3;
+const BLOCK_MS = 3_000;
 
 /** A chain without nonces, and one node that everybody asks. */
 export interface ModelChain {

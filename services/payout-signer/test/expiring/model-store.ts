@@ -138,7 +138,7 @@ export function scan(tables: ModelTables, chain: ModelChain): void {
 }
 
 /** What the database says: a payment that nobody here signed pays just what the payout asks for. */
-export function mayBePaid(tables: ModelTables, { to }: Pick<ModelPayout, 'to'>): boolean {
+function mayBePaid(tables: ModelTables, { to }: Pick<ModelPayout, 'to'>): boolean {
   return [...tables.foreign].some(([txHash, paid]) => paid === to && !tables.attempts.has(txHash));
 }
 

@@ -71,7 +71,7 @@ export function restoreTo(tables: ModelTables, backup: ModelTables): void {
   Object.assign(tables, { token: token + 1, nowMs });
 }
 
-export const RECEIVERS = ['0xa1', '0xa2', '0xa3'].map((start) => start.padEnd(42, '0') as Address);
+const RECEIVERS = ['0xa1', '0xa2', '0xa3'].map((start) => start.padEnd(42, '0') as Address);
 
 export function createModelTables(): ModelTables {
   const payouts = RECEIVERS.map((to, i): ModelPayout => {

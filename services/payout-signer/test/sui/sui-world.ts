@@ -43,10 +43,10 @@ import { PATIENCE_MS, QUICK } from '../quick-timing.ts';
 import { readSweeps, type SweepReading } from '../sweeps/read-sweeps.ts';
 import { startScan } from '../start-scan.ts';
 
-export const CHAIN = 'SUI_TEST';
+const CHAIN = 'SUI_TEST';
 export const ONE_SUI = 10n ** 9n;
 export const ONE_USDC = 1_000_000n;
-export const PASSPHRASE = 'a passphrase of the tests';
+const PASSPHRASE = 'a passphrase of the tests';
 export const SUI_TYPE = `0x${'2'.padStart(64, '0')}::sui::SUI`;
 /** Nobody has its key. */
 export const COLD = `0x${'c01d'.repeat(16)}` as Address;

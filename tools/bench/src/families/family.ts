@@ -4,7 +4,7 @@ import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
 import type { DevnetChain } from '@opentill/local/gateway-options';
 import { CHECKOUT } from '@opentill/local/checkout';
 import type { Gateway } from '@opentill/local/start-gateway';
-import type { PayingNetwork } from '@opentill/payout-signer/signer-deps';
+import type { PayingNetwork } from '@opentill/payout-signer/payouts/paying-network';
 import type { KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

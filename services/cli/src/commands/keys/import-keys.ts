@@ -27,7 +27,7 @@ export async function importKeys(context: CliContext, options: ImportOptions): P
 }
 
 /** The seed of the words, for the caller to zero. Words that are wrong are told before anything else is asked. */
-export async function askWords(context: CliContext, file: string | undefined): Promise<Uint8Array> {
+async function askWords(context: CliContext, file: string | undefined): Promise<Uint8Array> {
   const text =
     file === undefined ? await context.askSecret('The words, in one line') : await readWordsFile(file);
   return seedOf(parseMnemonic(text));
