@@ -7,6 +7,8 @@ import { fencedBlocks, readMarkdownFiles, type MarkdownFile } from './read-markd
 export type Runner =
   /** tools/e2e/test/npm-start.test.ts: on the gateway of `npm start`. */
   | 'npm-start'
+  /** tools/e2e/test/npm-start.full.test.ts: the same, what takes longer. */
+  | 'npm-start-long'
   /** tools/e2e/test/guides.full.test.ts: what takes longer, needs an incident first, or loses a machine. */
   | 'guides'
   /** tools/e2e/test/units.full.test.ts: on servers of its own, with the units' processes but not systemd. */
@@ -43,14 +45,14 @@ export const RUN_BY: Readonly<Record<string, Marks>> = {
     ),
   },
   'deploy/guides/going-to-mainnet.md': {
-    ...marks('npm-start', 'doctor', 'keys', 'drill', 'policy', 'approver', 'proxy'),
+    ...marks('npm-start-long', 'doctor', 'keys', 'drill', 'policy', 'approver', 'proxy'),
     ...marks('guides', 'merchant', 'first-money', 'sweep-policy', 'sweep-plan'),
     ...marks('units', 'units-files', 'units-database', 'units-broker', 'units-setup', 'units-start'),
     ...marks('docker', 'in-containers'),
   },
   'deploy/guides/migrating.md': marks('guides', 'migrant'),
   'deploy/guides/operations.md': {
-    ...marks('npm-start', 'daily', 'halt', 'release', 'backup'),
+    ...marks('npm-start-long', 'daily', 'halt', 'release', 'backup'),
     ...marks('guides', 'incident', 'foreign-nonce', 'late', 'approval', 'callbacks', 'chain', 'export'),
     ...marks('guides', 'sweeps', 'unmatched'),
     ...marks('guides', 'restore', 'restored', 'restore-decide', 'restore-release', 'restore-money'),
@@ -87,7 +89,7 @@ const WEB_SERVERS: readonly NotRun[] = [
 
 /** What no test runs as it stands in a document, and why. Keep it short. */
 export const NOT_RUN: readonly NotRun[] = [
-  ...notRun('README.md', 'npm-start.test.ts starts it so, by the arguments', 'npm start -- --keep'),
+  ...notRun('README.md', 'npm-start.full.test.ts starts it so, by the arguments', 'npm start -- --keep'),
   ...notRun('README.md', 'write-networks.test.ts reads such a file', 'npm start -- --networks'),
   ...notRun('README.md', 'what runs the tests', 'npm test'),
   ...notRun(
