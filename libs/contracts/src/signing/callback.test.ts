@@ -66,7 +66,7 @@ describe('callback data', () => {
         expect([forms.literal().length, forms.respelled().length]).toEqual([1, 0]);
         expect(JSON.parse(dataText)).toEqual(JSON.parse(JSON.stringify(value)));
       }),
-      { numRuns: 1_000 },
+      { numRuns: 200 },
     );
   });
 

@@ -1,0 +1,45 @@
+// Five projects: unit (pure, no servers), integration (real Postgres, RabbitMQ, anvil), e2e (the gateway as real
+// processes), full (too slow for every commit) and docker (needs an engine: test:full adds it where one answers).
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const SERVERS = { globalSetup: [`${root}tools/testkit/src/run/global-setup.ts`] };
+const GROUPS = '{libs,services,deploy,tools}/*';
+
+/** Test files of a worker share one module registry: modules are loaded and compiled once, not once per file. */
+const project = (name, test) => ({
+  root,
+  resolve: { conditions: ['source', 'node', 'module', 'default'] },
+  ssr: {
+    resolve: { conditions: ['source', 'node', 'module', 'default'], externalConditions: ['source', 'node'] },
+  },
+  test: {
+    name, setupFiles: ["/work/w/cg-setup.mjs"],
+    environment: 'node',
+    pool: 'forks',
+    isolate: false,
+    testTimeout: 300_000, // several suites and a gateway of processes share the machine
+    hookTimeout: 300_000,
+    exclude: ['**/node_modules/**', '**/dist/**', '**/.local/**'],
+    ...test,
+  },
+});
+
+export default {
+  test: {
+    projects: [
+      project('unit', { include: [`${GROUPS}/src/**/*.test.ts`] }),
+      project('integration', {
+        ...SERVERS,
+        include: [`${GROUPS}/test/**/*.test.ts`],
+        exclude: ['**/node_modules/**', '**/dist/**', '**/*.{full,docker}.test.ts', 'tools/e2e/**'],
+      }),
+      project('e2e', {
+        include: ['tools/e2e/test/**/*.test.ts'],
+        exclude: ['**/node_modules/**', '**/dist/**', '**/*.{full,docker}.test.ts'],
+      }),
+      project('full', { ...SERVERS, include: [`${GROUPS}/test/**/*.full.test.ts`] }),
+      project('docker', { include: [`${GROUPS}/test/**/*.docker.test.ts`] }),
+    ],
+  },
+};
