@@ -57,7 +57,7 @@ async function round(scan: TestScan): Promise<void> {
 
 async function raised(scan: TestScan): Promise<readonly string[]> {
   const text = await scan.metrics.render();
-  return [...text.matchAll(/^scanner_alarm\{chain="ETH_SEPOLIA",kind="([^"]+)".*\} 1$/gm)].map(
+  return [...text.matchAll(/^opentill_scanner_alarm_bool\{chain="ETH_SEPOLIA",kind="([^"]+)".*\} 1$/gm)].map(
     (found) => found[1]!,
   );
 }

@@ -244,7 +244,7 @@ describe('catching up', () => {
     expect(await cursor()).toMatchObject({ seen: 120, verified: 118 });
     await expectTruth();
     expect(await scan.metrics.render()).toMatch(
-      /scanner_errors_total\{chain="ETH_SEPOLIA",part="catch-up",code="RPC_UNAVAILABLE".*\} 1/,
+      /opentill_scanner_errors_total\{chain="ETH_SEPOLIA",part="catch-up",code="RPC_UNAVAILABLE".*\} 1/,
     );
   });
 
@@ -433,14 +433,14 @@ describe('finality', () => {
     for (let i = 0; i < 10; i += 1) await scan.settle();
     expect(await cursor()).toMatchObject({ seen: 70, verified: 18 });
     expect(await scan.metrics.render()).toMatch(
-      /scanner_alarm\{chain="ETH_SEPOLIA",kind="finality-stale".*\} 1/,
+      /opentill_scanner_alarm_bool\{chain="ETH_SEPOLIA",kind="finality-stale".*\} 1/,
     );
     node.faults.finalityStalled = false;
     node.finalize(69);
     await scan.settle();
     expect(await cursor()).toMatchObject({ seen: 70, verified: 69 });
     expect(await scan.metrics.render()).toMatch(
-      /scanner_alarm\{chain="ETH_SEPOLIA",kind="finality-stale".*\} 0/,
+      /opentill_scanner_alarm_bool\{chain="ETH_SEPOLIA",kind="finality-stale".*\} 0/,
     );
     await expectTruth();
   });

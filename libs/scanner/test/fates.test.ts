@@ -394,7 +394,9 @@ describe('a reorganisation', () => {
 describe('trouble with receipts', () => {
   const alarms = async (scan: TestScan): Promise<readonly string[]> => {
     const text = await scan.metrics.render();
-    return [...text.matchAll(/^scanner_alarm\{.*kind="([^"]+)".*\} 1$/gm)].map((found) => found[1]!);
+    return [...text.matchAll(/^opentill_scanner_alarm_bool\{.*kind="([^"]+)".*\} 1$/gm)].map(
+      (found) => found[1]!,
+    );
   };
 
   it('holds no cursor and no deposit back, is told of, and what was missed comes', async () => {
@@ -410,7 +412,7 @@ describe('trouble with receipts', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 24, verified: 22 });
     expect(await fates()).toEqual([]);
     expect(await scan.metrics.render()).toMatch(
-      /scanner_errors_total\{.*part="fates".*code="RPC_UNAVAILABLE"/,
+      /opentill_scanner_errors_total\{.*part="fates".*code="RPC_UNAVAILABLE"/,
     );
     scan.clock.pass(61_000);
     await scan.tick();
@@ -645,18 +647,18 @@ describe('the meters', () => {
     const scan = await openSettled({ network });
     const gauge = async (name: string): Promise<number> =>
       Number(new RegExp(`^${name}\\{[^}]*\\} (.*)$`, 'm').exec(await scan.metrics.render())?.[1]);
-    expect(await gauge('scanner_own_transactions_open')).toBe(0);
+    expect(await gauge('opentill_scanner_own_transactions_open_count')).toBe(0);
     const signedAt = (secondsAgo: number): Date => new Date(scan.clock.now().getTime() - secondsAgo * 1_000);
     const [old] = [await sign({ signedAt: signedAt(90) }), await sign({ signedAt: signedAt(30) })];
     node.mine();
     await scan.tick();
-    expect(await gauge('scanner_own_transactions_open')).toBe(2);
-    expect(await gauge('scanner_own_transaction_unmined_age_seconds')).toBe(90);
+    expect(await gauge('opentill_scanner_own_transactions_open_count')).toBe(2);
+    expect(await gauge('opentill_scanner_own_transaction_unmined_age_seconds')).toBe(90);
     node.mine(old);
     await scan.tick();
     await scan.tick();
-    expect(await gauge('scanner_own_transactions_open')).toBe(2);
-    expect(await gauge('scanner_own_transaction_unmined_age_seconds')).toBe(30);
-    expect(await gauge('scanner_own_fates_changed_total')).toBe(1);
+    expect(await gauge('opentill_scanner_own_transactions_open_count')).toBe(2);
+    expect(await gauge('opentill_scanner_own_transaction_unmined_age_seconds')).toBe(30);
+    expect(await gauge('opentill_scanner_own_fates_changed_total')).toBe(1);
   });
 });

@@ -115,8 +115,8 @@ test('leaves out only the chain whose token has no code', async () => {
   expect(await readiness('BSC_TEST')).toEqual({ ok: false, detail: why });
   expect(await stored('BSC_TEST')).toBe(`LEFT_OUT: TOKEN_MISMATCH: ${NO_CODE}`);
   const text = await metrics.render();
-  expect(text).toMatch(/scanner_alarm\{chain="BSC_TEST",kind="left-out".*\} 1/);
-  expect(text).toMatch(/scanner_chain_state\{chain="BSC_TEST",state="LEFT_OUT".*\} 1/);
+  expect(text).toMatch(/opentill_scanner_alarm_bool\{chain="BSC_TEST",kind="left-out".*\} 1/);
+  expect(text).toMatch(/opentill_scanner_chain_state_bool\{chain="BSC_TEST",state="LEFT_OUT".*\} 1/);
 
   mismatches.clear();
   await isScanned('BSC_TEST');
@@ -146,9 +146,14 @@ test('shows one state of a halt everywhere and logs it once', async () => {
   await waitUntil('it is reported', async () => (await stored('ETH_SEPOLIA')) === 'HALTED: REORG_TOO_DEEP');
   expect(await readiness('ETH_SEPOLIA')).toEqual({ ok: false, detail: 'halted: REORG_TOO_DEEP' });
   const failedRounds = async () =>
-    Number(/scanner_errors_total\{[^}]*"REORG_TOO_DEEP"[^}]*\} (\d+)/.exec(await metrics.render())?.[1] ?? 0);
+    Number(
+      /opentill_scanner_errors_total\{[^}]*"REORG_TOO_DEEP"[^}]*\} (\d+)/.exec(await metrics.render())?.[1] ??
+        0,
+    );
   await waitUntil('it failed several times', async () => (await failedRounds()) >= 4);
-  expect(await metrics.render()).toMatch(/scanner_chain_state\{chain="ETH_SEPOLIA",state="HALTED".*\} 1/);
+  expect(await metrics.render()).toMatch(
+    /opentill_scanner_chain_state_bool\{chain="ETH_SEPOLIA",state="HALTED".*\} 1/,
+  );
   expect(alarmLines()).toEqual(['alarm raised ETH_SEPOLIA reorg-too-deep']);
   expect(log.filter(({ message }) => message === 'scan failed')).toEqual([]);
 

@@ -239,7 +239,7 @@ describe('a deposit', () => {
     expect(await states()).toEqual([`${tx.hash} 21 ORPHANED`]);
     expect(await eventTypes()).toEqual(['transfer.orphaned', 'block.verified']);
     expect(await scan.metrics.render()).toContain(
-      'scanner_contradictions_total{chain="ETH_SEPOLIA",kind="seen-not-verified"',
+      'opentill_scanner_contradictions_total{chain="ETH_SEPOLIA",kind="seen-not-verified"',
     );
   });
 
@@ -538,7 +538,7 @@ describe('a reorganisation', () => {
     halted.observe.failed(CHAIN, 'seen', await halted.tick().catch((error: unknown) => error), 1);
     expect(halted.observe.health(CHAIN)).toEqual({ ok: false, detail: 'halted: REORG_TOO_DEEP' });
     expect(await halted.metrics.render()).toContain(
-      'scanner_halted_chains{chain="ETH_SEPOLIA",service="test"} 1',
+      'opentill_scanner_halted_bool{chain="ETH_SEPOLIA",service="test"} 1',
     );
     expect(await storedCursor(admin.kysely)).toEqual(before);
     await halted.lease.release();
@@ -690,9 +690,9 @@ describe('a round', () => {
 
 describe('a paused chain', () => {
   const alarms = async (scan: TestScan): Promise<readonly string[]> =>
-    [...(await scan.metrics.render()).matchAll(/^scanner_alarm\{.*kind="([^"]+)".*\} 1$/gm)].map(
-      (f) => f[1]!,
-    );
+    [
+      ...(await scan.metrics.render()).matchAll(/^opentill_scanner_alarm_bool\{.*kind="([^"]+)".*\} 1$/gm),
+    ].map((f) => f[1]!);
 
   it('is not read, by any replica, until the pause ends, and then goes on where it stood', async () => {
     const scan = await open();
@@ -815,7 +815,7 @@ describe('a rescan', () => {
     };
     await scan.settle();
     expect(await answers()).toEqual([{ found: null, done: false }]);
-    expect(await scan.metrics.render()).toMatch(/scanner_errors_total\{.*part="rescan"/);
+    expect(await scan.metrics.render()).toMatch(/opentill_scanner_errors_total\{.*part="rescan"/);
     node.faults.beforeCall = undefined;
     await scan.settle();
     expect(await answers()).toEqual([{ found: 0, done: true }]);

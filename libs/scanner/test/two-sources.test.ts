@@ -78,7 +78,9 @@ const cursor = async () => storedCursor(admin.kysely);
 
 async function raised(scan: TestScan): Promise<readonly string[]> {
   const text = await scan.metrics.render();
-  return [...text.matchAll(/^scanner_alarm\{.*kind="([^"]+)".*\} 1$/gm)].map((found) => found[1]!);
+  return [...text.matchAll(/^opentill_scanner_alarm_bool\{.*kind="([^"]+)".*\} 1$/gm)].map(
+    (found) => found[1]!,
+  );
 }
 
 describe('depth', () => {
@@ -90,7 +92,7 @@ describe('depth', () => {
     await scan.settle();
     expect(await cursor()).toMatchObject({ seen: 32, verified: 19 });
     expect(await states()).toEqual(['21 DETECTED']);
-    expect(await scan.metrics.render()).toMatch(/scanner_errors_total\{.*code="DEPTH_NOT_VOUCHED"/);
+    expect(await scan.metrics.render()).toMatch(/opentill_scanner_errors_total\{.*code="DEPTH_NOT_VOUCHED"/);
     scan.clock.pass(61_000);
     await scan.tick();
     expect(await raised(scan)).toContain('verification-failing');
@@ -276,7 +278,9 @@ describe('a rescan', () => {
     await rescanning.settle();
     expect(await recordedTransfers(admin.kysely)).toEqual(before);
     expect(await answer()).toEqual({ found: 0, done: true });
-    expect(await rescanning.metrics.render()).toMatch(/scanner_contradictions_total\{.*kind="rescan"/);
+    expect(await rescanning.metrics.render()).toMatch(
+      /opentill_scanner_contradictions_total\{.*kind="rescan"/,
+    );
   });
 
   it('whose parts are of different branches, or whose commit fails, holds nothing but itself back', async () => {
@@ -310,8 +314,8 @@ describe('a rescan', () => {
     expect(await answer()).toEqual({ found: null, done: false });
     expect(await cursor()).toMatchObject({ seen: 22, verified: 20 });
     const errors = await scan.metrics.render();
-    expect(errors).toMatch(/scanner_errors_total\{.*part="rescan",code="BRANCHES_DIFFER"/);
-    expect(errors).toMatch(/scanner_errors_total\{.*part="rescan",code="UNKNOWN"/);
+    expect(errors).toMatch(/opentill_scanner_errors_total\{.*part="rescan",code="BRANCHES_DIFFER"/);
+    expect(errors).toMatch(/opentill_scanner_errors_total\{.*part="rescan",code="UNKNOWN"/);
     failing = undefined;
     await scan.settle();
     expect(await answer()).toEqual({ found: 0, done: true });

@@ -76,7 +76,7 @@ test('alarms at once on a foreign address, and next round if backdated', async (
       select address from foreign_deposit_address order by derivation_index`.execute(admin.kysely);
     expect(rows).toEqual(found.map(({ address }) => ({ address })));
     const text = await metrics.render();
-    expect(text).toMatch(/opentill_foreign_deposit_addresses_count\{.*family="EVM".*\} 3/);
+    expect(text).toMatch(/opentill_signer_foreign_deposit_addresses_count\{.*family="EVM".*\} 3/);
     expect(text).toContain(`address="${before.address}"`);
   } finally {
     await check.stop();

@@ -152,7 +152,7 @@ test('a token without code stops the payouts of its own chain only', async () =>
   expect(await checks[OTHER]!()).toEqual({ ok: false, detail: why });
   expect(await checks[CHAIN]!()).toMatchObject({ ok: true });
   expect(await metrics.render()).toMatch(
-    /opentill_payout_alarm_bool\{chain="BSC_TEST",kind="chain-halted".*\} 1/,
+    /opentill_signer_payout_alarm_bool\{chain="BSC_TEST",kind="chain-halted".*\} 1/,
   );
   const stored = async () => {
     const { rows } = await sql<{ text: string }>`

@@ -56,7 +56,7 @@ test('the process pays what the broker tells it of, tells of it, and ends cleanl
   const queue = queueName('confirmation-tracker', 'payout.changed');
   await waitUntil('told', async () => (await rabbit.depth(queue)) > 0);
   const metrics = await (await fetch(`http://127.0.0.1:${signer.healthPort}/metrics`)).text();
-  expect(metrics).toMatch(/opentill_payouts_sent_total\{.*chain="ETH_SEPOLIA".*\} 1/);
+  expect(metrics).toMatch(/opentill_signer_payouts_sent_total\{.*chain="ETH_SEPOLIA".*\} 1/);
 
   signer.child.kill('SIGTERM');
   expect(await signer.ended).toBe(0);

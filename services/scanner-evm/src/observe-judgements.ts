@@ -12,7 +12,7 @@ export function createJudgementObserver({
   readonly metrics: Metrics;
 }): (chain: Chain) => Required<Pick<EvmReaderDeps, 'onJudged'>> {
   const judged = metrics.counter<'chain' | 'reason'>({
-    name: 'scanner_judged_blocks_total',
+    name: 'opentill_scanner_judged_blocks_total',
     help: 'Blocks whose logs were not believed and whose receipts decided',
     labelNames: ['chain', 'reason'],
   });

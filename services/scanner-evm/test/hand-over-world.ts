@@ -270,7 +270,7 @@ async function startProcess(name: string, env: Readonly<Record<string, string>>)
     /** Commits that it tried under a lease that another replica had taken; by its own metrics. */
     async refusedCommits(): Promise<number> {
       const text = await (await get('/metrics')).text();
-      const counts = [...text.matchAll(/^scanner_refused_commits_total\{.*\} (\d+)$/gm)];
+      const counts = [...text.matchAll(/^opentill_scanner_refused_commits_total\{.*\} (\d+)$/gm)];
       return counts.reduce((sum, found) => sum + Number(found[1]), 0);
     },
     /** The detail of each chain in its health check. */

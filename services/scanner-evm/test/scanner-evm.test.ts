@@ -163,7 +163,7 @@ describe('a reorganisation', () => {
     const health = async (): Promise<string> => (await replica.app.checks['ETH_SEPOLIA']!()).detail ?? '';
     await waitUntil('the chain is halted', async () => (await health()) === 'halted: REORG_TOO_DEEP');
     expect(await world.cursor()).toEqual(before);
-    expect(await replica.metrics.render()).toMatch(/scanner_halted_chains\{chain="ETH_SEPOLIA".*\} 1/);
+    expect(await replica.metrics.render()).toMatch(/opentill_scanner_halted_bool\{chain="ETH_SEPOLIA".*\} 1/);
     expect(replica.failures).toEqual([]);
   });
 });

@@ -57,6 +57,6 @@ export function watchScan(chain: Chain, admin: Db, broker: TestBroker): WatchedS
 
 /** The kinds of alarm that a scanner's metrics raise at the moment. */
 export async function raisedAlarms(metrics: { render(): Promise<string> }): Promise<readonly string[]> {
-  const raised = (await metrics.render()).matchAll(/^scanner_alarm\{.*kind="([^"]+)".*\} 1$/gm);
+  const raised = (await metrics.render()).matchAll(/^opentill_scanner_alarm_bool\{.*kind="([^"]+)".*\} 1$/gm);
   return [...raised].map(([, kind]) => kind!);
 }

@@ -5,7 +5,7 @@ import { seenBlock, type ChainState } from '../chain-state.ts';
 import type { FinalityView } from '../finality-watch.ts';
 import type { ScanNetwork } from '../scan-network.ts';
 
-/** What somebody has to look at; label values of the metric `scanner_alarm`. */
+/** What somebody has to look at; label values of the metric `opentill_scanner_alarm_bool`. */
 export const ALARM_KINDS = [
   /** The newest block is older than the network allows: the chain stands still, or all sources do. */
   'head-stale',

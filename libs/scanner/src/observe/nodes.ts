@@ -67,22 +67,22 @@ export function createNodeObserver(
 
 function createNodeMeters(metrics: Metrics) {
   const exchanges = metrics.histogram<'chain' | 'endpoint' | 'outcome'>({
-    name: 'scanner_rpc_duration_seconds',
+    name: 'opentill_scanner_rpc_duration_seconds',
     help: 'HTTP exchanges with nodes, each one call or a batch',
     labelNames: ['chain', 'endpoint', 'outcome'],
   });
   const calls = metrics.counter<'chain' | 'endpoint' | 'method'>({
-    name: 'scanner_rpc_calls_total',
+    name: 'opentill_scanner_rpc_calls_total',
     help: 'Calls to nodes, each one of a batch',
     labelNames: ['chain', 'endpoint', 'method'],
   });
   const bytes = metrics.counter<'chain' | 'endpoint' | 'direction'>({
-    name: 'scanner_rpc_bytes_total',
+    name: 'opentill_scanner_rpc_bytes_total',
     help: 'Bodies of requests to nodes and of their answers, as they went over the wire',
     labelNames: ['chain', 'endpoint', 'direction'],
   });
   const compared = metrics.counter<'chain' | 'outcome'>({
-    name: 'scanner_compared_ranges_total',
+    name: 'opentill_scanner_compared_ranges_total',
     help: 'Ranges of which two sources were asked, by what their answers came to',
     labelNames: ['chain', 'outcome'],
   });

@@ -28,31 +28,31 @@ const FIGURES: readonly (readonly [
   help: string,
   value: (figure: ChainFigures, nowMs: number) => number | undefined,
 ])[] = [
-  ['scanner_head_height_blocks', 'Newest known block', ({ state }) => state?.head.height],
-  ['scanner_seen_height_blocks', 'Seen cursor', ({ state }) => state && seenBlock(state).height],
-  ['scanner_verified_height_blocks', 'Verified cursor', ({ state }) => state?.verifiedHeight],
+  ['opentill_scanner_head_height_blocks', 'Newest known block', ({ state }) => state?.head.height],
+  ['opentill_scanner_seen_height_blocks', 'Seen cursor', ({ state }) => state && seenBlock(state).height],
+  ['opentill_scanner_verified_height_blocks', 'Verified cursor', ({ state }) => state?.verifiedHeight],
   [
-    'scanner_head_age_seconds',
+    'opentill_scanner_head_age_seconds',
     'Since the head moved last',
     (f, nowMs) => f.state && (nowMs - f.headMovedAtMs) / 1000,
   ],
   [
-    'scanner_verified_age_seconds',
+    'opentill_scanner_verified_age_seconds',
     'Since the verified cursor moved last',
     (f, nowMs) => f.state && (nowMs - f.verifiedMovedAtMs) / 1000,
   ],
   [
-    'scanner_halted_chains',
+    'opentill_scanner_halted_bool',
     '1 while the chain stands still until somebody looks',
     ({ halted }) => (halted ? 1 : 0),
   ],
   [
-    'scanner_own_transactions_open',
+    'opentill_scanner_own_transactions_open_count',
     'Transactions of the gateway itself of which the last word is not said',
     ({ own }) => own?.open,
   ],
   [
-    'scanner_own_transaction_unmined_age_seconds',
+    'opentill_scanner_own_transaction_unmined_age_seconds',
     'Since the oldest own transaction that is in no block was signed; 0 when there is none',
     ({ own }, nowMs) => own && Math.max(0, nowMs / 1000 - (own.oldestUnminedSeconds ?? nowMs / 1000)),
   ],
@@ -80,7 +80,7 @@ export function createScanMeters(metrics: Metrics, { figures, alarms, nowMs }: M
   };
   gauge(
     [
-      'scanner_alarm',
+      'opentill_scanner_alarm_bool',
       '1 while somebody should look at the chain for this reason; absent where another replica scans it',
     ],
     ['kind'],
@@ -91,7 +91,7 @@ export function createScanMeters(metrics: Metrics, { figures, alarms, nowMs }: M
     },
   );
   gauge(
-    ['scanner_chain_state', '1 for the present state of the chain, as in /readyz'],
+    ['opentill_scanner_chain_state_bool', '1 for the present state of the chain, as in /readyz'],
     ['state'],
     (chain, figure) => {
       const { state } = statusOf(figure, alarms.judge(chain), nowMs());
@@ -107,18 +107,29 @@ function createCounters(metrics: Metrics): ScanMeters {
   const counter = (name: string, help: string, ...labels: readonly string[]): Counter =>
     metrics.counter<string>({ name, help, labelNames: ['chain', ...labels] });
   return {
-    errors: counter('scanner_errors_total', 'Failed rounds, by code', 'part', 'code'),
-    transfers: counter('scanner_transfers_total', 'Transfers written, by what became of them', 'state'),
-    fates: counter('scanner_own_fates_changed_total', 'Own transactions of which something new was written'),
-    commits: counter('scanner_commits_total', 'Committed changes'),
+    errors: counter('opentill_scanner_errors_total', 'Failed rounds, by code', 'part', 'code'),
+    transfers: counter(
+      'opentill_scanner_transfers_total',
+      'Transfers written, by what became of them',
+      'state',
+    ),
+    fates: counter(
+      'opentill_scanner_own_fates_changed_total',
+      'Own transactions of which something new was written',
+    ),
+    commits: counter('opentill_scanner_commits_total', 'Committed changes'),
     refusedCommits: counter(
-      'scanner_refused_commits_total',
+      'opentill_scanner_refused_commits_total',
       'Commits of a replica that had lost the chain without knowing: nothing was written',
     ),
-    reorganisations: counter('scanner_reorganisations_total', 'Reorganisations followed'),
-    contradictions: counter('scanner_contradictions_total', 'Transfers on which answers differed', 'kind'),
+    reorganisations: counter('opentill_scanner_reorganisations_total', 'Reorganisations followed'),
+    contradictions: counter(
+      'opentill_scanner_contradictions_total',
+      'Transfers on which answers differed',
+      'kind',
+    ),
     depth: metrics.histogram<string>({
-      name: 'scanner_reorganisation_depth_blocks',
+      name: 'opentill_scanner_reorganisation_depth_blocks',
       help: 'Stored blocks taken back by a reorganisation',
       labelNames: ['chain'],
       buckets: [1, 2, 3, 5, 8, 16, 32, 64, 128, 256],

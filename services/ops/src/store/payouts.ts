@@ -3,7 +3,7 @@ import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { isSymbol } from './is-symbol.ts';
 
-/** From then on what is signed and in no block is stuck: as the guides set the alert on opentill_payout_oldest_in_flight_seconds. */
+/** From then on what is signed and in no block is stuck: as the guides set the alert on opentill_signer_payout_oldest_in_flight_seconds. */
 const IN_FLIGHT_TOO_LONG = sql`interval '10 minutes'`;
 
 interface FlightRow {

@@ -2,7 +2,7 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { SignerMeters } from './signer-meters.ts';
 
-/** What somebody should look at; label values of the metric `opentill_payout_alarm_bool`. */
+/** What somebody should look at; label values of the metric `opentill_signer_payout_alarm_bool`. */
 export const WALLET_ALARM_KINDS = [
   'halted',
   /** The scanner halted the chain, or its nodes failed the start-up checks: payouts wait. */

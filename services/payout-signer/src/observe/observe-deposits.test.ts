@@ -46,14 +46,14 @@ async function value(name: string, kind = ''): Promise<number | undefined> {
   const line = lines.find((one) => one.startsWith(`${name}{`) && one.includes(CHAIN) && one.includes(kind));
   return line === undefined ? undefined : Number(line.split(' ').at(-1));
 }
-const alarm = (kind: string) => value('opentill_payout_alarm_bool', `kind="${kind}"`);
+const alarm = (kind: string) => value('opentill_signer_payout_alarm_bool', `kind="${kind}"`);
 
 test('what is measured of the hot wallet is not written over by deposit addresses', async () => {
   look(hot, HOT, [A, B], 'stolen key');
   look(deposits, DEPOSIT, []);
   expect(await alarm('halted')).toBe(1);
-  expect(await value('opentill_payouts_in_flight_count')).toBe(2);
-  expect(await value('opentill_payout_oldest_in_flight_seconds')).toBe(10);
+  expect(await value('opentill_signer_payouts_in_flight_count')).toBe(2);
+  expect(await value('opentill_signer_payout_oldest_in_flight_seconds')).toBe(10);
 });
 
 test('an alarm holds while it does of any wallet of the chain', async () => {

@@ -38,52 +38,52 @@ export function createSignerMeters(metrics: Metrics): SignerMeters {
 function createCounters(metrics: Metrics) {
   return {
     authorised: metrics.counter({
-      name: 'opentill_payouts_authorised_total',
+      name: 'opentill_signer_payouts_authorised_total',
       help: 'Payouts that the policy let pass',
       labelNames: ['chain'],
     }),
     refused: metrics.counter({
-      name: 'opentill_payouts_refused_total',
+      name: 'opentill_signer_payouts_refused_total',
       help: 'Payouts that were refused, by reason',
       labelNames: ['chain', 'reason'],
     }),
     hindered: metrics.counter({
-      name: 'opentill_payouts_hindered_total',
+      name: 'opentill_signer_payouts_hindered_total',
       help: 'Tries to sign a payout that something stood in the way of',
       labelNames: ['chain', 'obstacle'],
     }),
     signed: metrics.counter({
-      name: 'opentill_payout_transactions_signed_total',
+      name: 'opentill_signer_payout_transactions_signed_total',
       help: 'Transactions signed and stored: payouts, dearer ones in their place, and ones that fill a gap',
       labelNames: ['chain', 'purpose'],
     }),
     sent: metrics.counter({
-      name: 'opentill_payout_sends_total',
+      name: 'opentill_signer_payout_sends_total',
       help: 'Times that stored bytes were sent, by what nodes answered',
       labelNames: ['chain', 'outcome'],
     }),
     firstSent: metrics.counter({
-      name: 'opentill_payouts_sent_total',
+      name: 'opentill_signer_payouts_sent_total',
       help: 'Payouts sent for the first time',
       labelNames: ['chain'],
     }),
     final: metrics.counter({
-      name: 'opentill_payout_nonces_final_total',
+      name: 'opentill_signer_payout_nonces_final_total',
       help: 'Transactions of the wallets that were verified: nonces used up, or attempts of payouts that landed',
       labelNames: ['chain'],
     }),
     dead: metrics.counter({
-      name: 'opentill_payout_attempts_dead_total',
+      name: 'opentill_signer_payout_attempts_dead_total',
       help: 'Transactions that expired, proven to be in no block: their payouts may be signed anew',
       labelNames: ['chain'],
     }),
     failures: metrics.counter({
-      name: 'opentill_payout_step_failures_total',
+      name: 'opentill_signer_payout_step_failures_total',
       help: 'Steps of a pass that nodes or the database failed',
       labelNames: ['chain', 'step'],
     }),
     passes: metrics.counter({
-      name: 'opentill_payout_passes_total',
+      name: 'opentill_signer_payout_passes_total',
       help: 'Passes over a wallet',
       labelNames: ['chain'],
     }),
@@ -93,47 +93,47 @@ function createCounters(metrics: Metrics) {
 function createGauges(metrics: Metrics) {
   return {
     inFlight: metrics.gauge({
-      name: 'opentill_payouts_in_flight_count',
+      name: 'opentill_signer_payouts_in_flight_count',
       help: 'Nonces, or payouts where there are none, whose transactions are signed and in no block',
       labelNames: ['chain'],
     }),
     waiting: metrics.gauge({
-      name: 'opentill_payouts_unsigned_count',
+      name: 'opentill_signer_payouts_unsigned_count',
       help: 'Payouts that wait to be authorised or signed, as many as one pass looks at',
       labelNames: ['chain'],
     }),
     oldestUnmined: metrics.gauge({
-      name: 'opentill_payout_oldest_in_flight_seconds',
+      name: 'opentill_signer_payout_oldest_in_flight_seconds',
       help: 'How long ago the oldest of those was signed that are in no block: the lowest nonce, or the earliest attempt',
       labelNames: ['chain'],
     }),
     gap: metrics.gauge({
-      name: 'opentill_payout_nonce_gap_seconds',
+      name: 'opentill_signer_payout_nonce_gap_seconds',
       help: 'How long a free nonce has been holding up signed ones; 0: none does',
       labelNames: ['chain'],
     }),
     balance: metrics.gauge({
-      name: 'opentill_hot_wallet_base_units',
+      name: 'opentill_signer_hot_wallet_base_units',
       help: 'What the chain says a hot wallet holds, in base units',
       labelNames: ['chain', 'wallet', 'symbol'],
     }),
     leads: metrics.gauge({
-      name: 'opentill_payout_leader_bool',
+      name: 'opentill_signer_payout_leader_bool',
       help: '1 where this replica drives the wallet',
       labelNames: ['chain', 'wallet'],
     }),
     sweepsPlanned: metrics.counter({
-      name: 'opentill_sweeps_planned_total',
+      name: 'opentill_signer_sweeps_planned_total',
       help: 'Sweeps of deposit addresses that began',
       labelNames: ['chain'],
     }),
     sweepsWaiting: metrics.gauge({
-      name: 'opentill_sweeps_waiting',
+      name: 'opentill_signer_sweeps_waiting_count',
       help: 'Assets on deposit addresses that are not swept now, by the reason',
       labelNames: ['chain', 'reason'],
     }),
     alarm: metrics.gauge({
-      name: 'opentill_payout_alarm_bool',
+      name: 'opentill_signer_payout_alarm_bool',
       help: '1 while the alarm holds',
       labelNames: ['chain', 'kind'],
     }),

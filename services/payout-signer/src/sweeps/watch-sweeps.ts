@@ -5,7 +5,7 @@ import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { readSweepFigures, type SweepFigures } from './store/sweep-figures.ts';
 
-/** What somebody should look at; label values of the metric `opentill_sweep_alarm_bool`. */
+/** What somebody should look at; label values of the metric `opentill_signer_sweep_alarm_bool`. */
 export const SWEEP_ALARM_KINDS = [
   /** A sweep has been under way for hours: its fee, its transfer or what waits for it does not get on. */
   'sweep-stuck',
@@ -51,21 +51,24 @@ export function startWatchingSweeps({ db, chains, everyMs = EVERY_MS, ...out }: 
 type Figure = keyof Omit<SweepFigures, 'chain'>;
 const FIGURES: Readonly<Record<Figure, { readonly name: string; readonly help: string }>> = {
   oldestUnsweptSeconds: {
-    name: 'opentill_sweep_oldest_unswept_seconds',
+    name: 'opentill_signer_sweep_oldest_unswept_seconds',
     help: 'How long the oldest money on deposit addresses has been lying that is promised to no sweep; 0: none',
   },
-  open: { name: 'opentill_sweeps_open_count', help: 'Sweeps under way' },
+  open: { name: 'opentill_signer_sweeps_open_count', help: 'Sweeps under way' },
   oldestOpenSeconds: {
-    name: 'opentill_sweep_oldest_open_seconds',
+    name: 'opentill_signer_sweep_oldest_open_seconds',
     help: 'Since when the oldest sweep under way has been; 0: none is',
   },
-  failed: { name: 'opentill_sweeps_failed_count', help: 'Sweeps that ended FAILED in the last 24 hours' },
+  failed: {
+    name: 'opentill_signer_sweeps_failed_count',
+    help: 'Sweeps that ended FAILED in the last 24 hours',
+  },
   unusedTopUps: {
-    name: 'opentill_sweep_top_ups_unused_count',
+    name: 'opentill_signer_sweep_top_ups_unused_count',
     help: 'Fees brought in the last 24 hours to addresses whose sweep came to nothing',
   },
   unusedRents: {
-    name: 'opentill_sweep_rents_unused_count',
+    name: 'opentill_signer_sweep_rents_unused_count',
     help: 'Energy paid for in the last 24 hours for sweeps that came to nothing',
   },
 };
@@ -76,7 +79,7 @@ function createSweepMeters({ logger, metrics }: Pick<WatchSweepsDeps, 'logger' |
     return [figure as Figure, gauge] as const;
   });
   const alarm = metrics.gauge({
-    name: 'opentill_sweep_alarm_bool',
+    name: 'opentill_signer_sweep_alarm_bool',
     help: '1 while the alarm holds',
     labelNames: ['chain', 'kind'],
   });

@@ -94,12 +94,12 @@ const MAX_BACKOFF_MS = 5_000;
 
 function createReport({ db, families, logger, metrics }: CheckDepositsDeps) {
   const count = metrics.gauge({
-    name: 'opentill_foreign_deposit_addresses_count',
+    name: 'opentill_signer_foreign_deposit_addresses_count',
     help: 'Alarm above 0: rows of deposit_address that are not derived from the keystore, up to 10,000',
     labelNames: ['family'],
   });
   const named = metrics.gauge({
-    name: 'opentill_foreign_deposit_address_bool',
+    name: 'opentill_signer_foreign_deposit_address_bool',
     help: '1 for each row of deposit_address that is not derived from the keystore; the first hundred',
     labelNames: ['family', 'address', 'derivation_index'],
   });

@@ -40,8 +40,8 @@ test('the process pays on TRON what the broker tells it of, tells of it, and end
   const queue = queueName('confirmation-tracker', 'payout.changed');
   await waitUntil('told', async () => (await rabbit.depth(queue)) > 0);
   const metrics = await (await fetch(`http://127.0.0.1:${signer.healthPort}/metrics`)).text();
-  expect(metrics).toMatch(/opentill_payouts_sent_total\{.*chain="TRON_TEST".*\} 1/);
-  expect(metrics).toMatch(/opentill_payout_alarm_bool\{.*kind="new-block-keys".*\} 0/);
+  expect(metrics).toMatch(/opentill_signer_payouts_sent_total\{.*chain="TRON_TEST".*\} 1/);
+  expect(metrics).toMatch(/opentill_signer_payout_alarm_bool\{.*kind="new-block-keys".*\} 0/);
 
   signer.child.kill('SIGTERM');
   expect(await signer.ended).toBe(0);

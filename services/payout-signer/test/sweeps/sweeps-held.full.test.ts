@@ -37,7 +37,9 @@ describe('a token', () => {
     const signer = await world.start({ metrics });
     await world.mineUntil('the other is swept', () => isDone(other), 30_000);
     await world.mineUntil('it waits', async () => (await waiting())['WOULD_FAIL'] === 1);
-    expect(await metrics.render()).toMatch(/^opentill_sweeps_waiting\{.*reason="WOULD_FAIL".*\} 1$/m);
+    expect(await metrics.render()).toMatch(
+      /^opentill_signer_sweeps_waiting_count\{.*reason="WOULD_FAIL".*\} 1$/m,
+    );
     expect(await moves(held)).toEqual([]);
     expect(await world.coinAt(held.address)).toBe(0n);
     await issuer('unpause');

@@ -171,7 +171,9 @@ describe('cold storage that an issuer has blocked', () => {
     await world.mineUntil('the other token is swept', () => isDone(other), 30_000);
     await world.mineUntil('both wait', async () => (await waiting())['WOULD_FAIL'] === 2);
     await rounds(5);
-    expect(await metrics.render()).toMatch(/^opentill_sweeps_waiting\{.*reason="WOULD_FAIL".*\} 2$/m);
+    expect(await metrics.render()).toMatch(
+      /^opentill_signer_sweeps_waiting_count\{.*reason="WOULD_FAIL".*\} 2$/m,
+    );
     for (const one of blocked) {
       expect(await moves(one)).toEqual([]);
       expect(await world.coinAt(one.address)).toBe(0n);

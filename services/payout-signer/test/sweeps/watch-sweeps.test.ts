@@ -83,17 +83,17 @@ test('how sweeps stand is measured, and what should be looked at is said once', 
       .find((text) => text.startsWith(`${name}{`) && text.includes(CHAIN) && text.includes(labels));
     return Number(line?.split(' ').at(-1));
   };
-  await waitUntil('measured', async () => (await value('opentill_sweeps_open_count')) === 1);
-  expect(await value('opentill_sweep_oldest_unswept_seconds')).toBeCloseTo(2 * 86_400, -3);
-  expect(await value('opentill_sweep_oldest_open_seconds')).toBeCloseTo(3 * 3_600, -3);
-  expect(await value('opentill_sweeps_failed_count')).toBe(1);
-  expect(await value('opentill_sweep_top_ups_unused_count')).toBe(3);
-  expect(await value('opentill_sweep_rents_unused_count')).toBe(1);
-  expect(await value('opentill_sweep_alarm_bool', 'sweep-stuck')).toBe(1);
-  expect(await value('opentill_sweep_alarm_bool', 'sweep-failed')).toBe(1);
-  expect(await value('opentill_sweep_alarm_bool', 'energy-unused')).toBe(1);
+  await waitUntil('measured', async () => (await value('opentill_signer_sweeps_open_count')) === 1);
+  expect(await value('opentill_signer_sweep_oldest_unswept_seconds')).toBeCloseTo(2 * 86_400, -3);
+  expect(await value('opentill_signer_sweep_oldest_open_seconds')).toBeCloseTo(3 * 3_600, -3);
+  expect(await value('opentill_signer_sweeps_failed_count')).toBe(1);
+  expect(await value('opentill_signer_sweep_top_ups_unused_count')).toBe(3);
+  expect(await value('opentill_signer_sweep_rents_unused_count')).toBe(1);
+  expect(await value('opentill_signer_sweep_alarm_bool', 'sweep-stuck')).toBe(1);
+  expect(await value('opentill_signer_sweep_alarm_bool', 'sweep-failed')).toBe(1);
+  expect(await value('opentill_signer_sweep_alarm_bool', 'energy-unused')).toBe(1);
   await sql`update sweep set state = 'ABANDONED', ended_at = now() where state = 'OPEN'`.execute(db);
-  await waitUntil('over', async () => (await value('opentill_sweep_alarm_bool', 'sweep-stuck')) === 0);
+  await waitUntil('over', async () => (await value('opentill_signer_sweep_alarm_bool', 'sweep-stuck')) === 0);
   await loop.stop();
   expect(said.map((line) => line.split(' {')[0])).toEqual([
     'alarm raised',
