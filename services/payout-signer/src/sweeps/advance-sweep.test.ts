@@ -53,6 +53,10 @@ interface Given {
   readonly onEnded?: (stillToCome: bigint) => void;
   /** The hot wallet pays the fee beside the address. */
   readonly isSponsored?: true;
+  /** What the ledger has no room for. */
+  readonly uncovered?: MovementKind;
+  /** Stake that is lent to the address by the chain's word. */
+  readonly lent?: bigint;
 }
 
 /** One round. @returns what it began, and how it ended, in words */
@@ -64,7 +68,7 @@ async function advance(given: Given): Promise<readonly string[]> {
       void done.push(`${state}: ${reason}`),
     move: (_: Lease, { kind, endsFor }: NewMovement) => {
       done.push(endsFor === undefined ? kind : `${kind}, ${endsFor}`);
-      return Promise.resolve(true);
+      return Promise.resolve(kind !== given.uncovered);
     },
     orderEnergy: () => Promise.reject(new Error('nothing may be bought')),
   };
@@ -116,7 +120,7 @@ async function advance(given: Given): Promise<readonly string[]> {
         accounts: {
           market: () => Promise.resolve({ prices, stakeYield: { units: 1n, stake: 1n } }),
           means: () => Promise.resolve(means),
-          lent: () => Promise.resolve(1_000_000n),
+          lent: () => Promise.resolve(given.lent ?? 1_000_000n),
           lendable: () => Promise.resolve(10_000_000_000n),
           bytesOf: () => 300n,
         },
@@ -135,6 +139,7 @@ async function advance(given: Given): Promise<readonly string[]> {
       spentLastDay: given.spentLastDay ?? 10n,
       haltedWallets: new Set(given.isWalletHalted === true ? ['hot'] : []),
       heldSymbols: new Set(obstacle === 'ASSET_HELD' ? ['USDT'] : []),
+      resting: new Set(),
     },
     signal: new AbortController().signal,
     onEnded: (stillToCome: bigint) => given.onEnded?.(stillToCome),
@@ -327,4 +332,22 @@ test('no sweep is begun again that the halted hot wallet would have to sign besi
   ]);
   expect(await advance({ ...sponsored, isWalletHalted: false })).toEqual(['SWEEP']);
   expect(await advance({ method: 'FREE', isWalletHalted: true })).toEqual(['SWEEP']);
+});
+
+test('ends a SWEEP that is not covered, takes lent stake back, and retries a top-up', async () => {
+  const uncovered = 'SWEEP';
+  const lent = [moved('DELEGATE', 1)];
+  expect(await advance({ method: 'FREE', uncovered })).toEqual(['SWEEP', 'ABANDONED: not covered']);
+  expect(await advance({ method: 'STAKE', moves: lent, uncovered })).toEqual([
+    'SWEEP',
+    'UNDELEGATE, not covered',
+  ]);
+  expect(await advance({ method: 'STAKE', moves: lent, uncovered, lent: 0n })).toEqual([
+    'SWEEP',
+    'ABANDONED: not covered',
+  ]);
+  const bare = { method: 'TOP_UP', units: 100n, coin: 0n } as const;
+  expect(await advance({ ...bare, uncovered: 'GAS_TOP_UP' })).toEqual(['GAS_TOP_UP']);
+  const used = { method: 'STAKE', moves: [...lent, moved('SWEEP', 1)] } as const;
+  expect(await advance({ ...used, uncovered: 'UNDELEGATE' })).toEqual(['UNDELEGATE']);
 });

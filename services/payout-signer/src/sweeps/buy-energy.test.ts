@@ -4,9 +4,8 @@ import type { Lease } from '@opentill/db/lease';
 import { baseUnits } from '@opentill/domain/money';
 import type { EnergySeller, OrderOutcome } from '../energy/energy-seller.ts';
 import { advanceSweep } from './advance-sweep.ts';
-import { buyEnergy } from './buy-energy.ts';
 import type { OpenStep } from './planner-deps.ts';
-import type { OpenSweep } from './store/sweep-facts.ts';
+import type { NewMovement, OpenSweep } from './store/sweep-facts.ts';
 
 /*
  * A process that buys energy and dies before or after any step of it. Whoever comes next goes on from what was committed: the seller
@@ -34,6 +33,8 @@ interface World {
   quoted: bigint | undefined;
   outcome: OrderOutcome;
   isResting: boolean;
+  /** Movements that began. */
+  readonly began: string[];
   /** Which clocks differ. */
   clocks: string | undefined;
   /** For the sweep already, of what it was planned to cost. */
@@ -54,6 +55,7 @@ const fresh = (overrides: Partial<World> = {}): World => ({
   quoted: PRICE,
   outcome: { kind: 'ORDERED', ref: 'one' },
   isResting: false,
+  began: [],
   clocks: undefined,
   paid: 0n,
   ...overrides,
@@ -92,7 +94,7 @@ function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenSte
     energyRefused: () => step(() => void ([world.rentCost, world.state] = [0n, 'ABANDONED'])),
     end: (_: Lease, __: string, state: string, reason: string | null) =>
       step(() => void ([world.state, world.reason] = [state, reason])),
-    move: () => step(() => true),
+    move: (_: Lease, { kind }: NewMovement) => step(() => world.began.push(kind) > 0),
   };
   const prices = { perUnit: 100n, perByte: 1_000n, activation: 1_100_000n, freeBytesOfNew: 600n };
   const means = { isActive: world.isActive, coinBaseUnits: 0n, workUnits: world.energy, freeBytes: 600n };
@@ -149,6 +151,7 @@ function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenSte
       now: NOW,
       isHalted: false,
       heldSymbols: new Set<string>(),
+      haltedWallets: new Set<string>(),
       spentLastDay: 0n,
       resting: new Set(world.isResting ? ['RENT'] : []),
     },
@@ -249,7 +252,6 @@ describe('energy', () => {
 
   test('that a seller says nothing of is asked for again: it got no dearer by that', async () => {
     const world = fresh({ quoted: undefined });
-    expect(await buyEnergy(openStep(world).at)).toBe('UNKNOWN');
     await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
     expect(world).toMatchObject({ orders: 0, state: 'OPEN' });
     world.quoted = PRICE;
@@ -258,16 +260,14 @@ describe('energy', () => {
   });
 
   test('is not bought where it is there already, or can’t be lent yet', async () => {
-    expect(await buyEnergy(openStep(fresh({ energy: 65_000n })).at)).toEqual({
-      kind: 'BEGIN',
-      movement: 'SWEEP',
-    });
-    expect(await buyEnergy(openStep(fresh({ energy: 65_000n, isResting: true })).at)).toEqual({
-      kind: 'BEGIN',
-      movement: 'SWEEP',
-    });
+    for (const isResting of [false, true]) {
+      const world = fresh({ energy: 65_000n, isResting });
+      expect(await advanceSweep(openStep(world).at)).toBe(true);
+      expect(world).toMatchObject({ orders: 0, began: ['SWEEP'] });
+    }
     const newcomer = fresh({ isActive: false });
-    expect(await buyEnergy(openStep(newcomer).at)).toBeUndefined();
+    expect(await advanceSweep(openStep(newcomer).at)).toBe(false);
+    expect(newcomer).toMatchObject({ state: 'OPEN', began: [] });
     expect(newcomer.orders).toBe(0);
   });
 });

@@ -10,15 +10,16 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { SweepPlanJson } from '@opentill/db/sweep-tables';
 import type { SweepPolicy } from '@opentill/wallet/policy/policy';
 import { assetsOf, type KnownAsset } from './known-assets.ts';
+import { waitsForWallet } from './next-step.ts';
 import type { BeginningDeps } from './planner-deps.ts';
 import { energyFacts, energyRules } from './energy-facts.ts';
 import { priceSweeps } from './price-sweeps.ts';
+import { knownFacts } from './step-facts.ts';
 import type { LyingAsset, SweepBooks } from './store/sweep-facts.ts';
-import { isSponsoredSweep, waitsForWallet } from './waits-for-wallet.ts';
 
 /** The plan of this moment; also what an operator is shown. Writes nothing. */
 export async function drawPlan(
-  deps: Omit<BeginningDeps, 'store' | 'observe' | 'onMovement' | 'energyWaitMs'>,
+  deps: Omit<BeginningDeps, 'store' | 'observe' | 'onMovement'>,
   books: SweepBooks,
   signal: AbortSignal,
 ): Promise<DrawnPlan> {
@@ -108,12 +109,10 @@ function sortOut(
 }
 
 /** A halt may last for days, and ends by an operator alone: what waits for it holds up nothing that can do without. */
-function placesOf(
-  { open, haltedWallets, now }: SweepBooks,
-  { wallet, chain }: Pick<BeginningDeps, 'wallet' | 'chain'>,
-) {
-  const waiting = haltedWallets.has(wallet)
-    ? open.filter((sweep) => waitsForWallet(sweep, now, isSponsoredSweep(chain, sweep)))
+function placesOf(books: SweepBooks, deps: Parameters<typeof knownFacts>[0]) {
+  const { open, haltedWallets } = books;
+  const waiting = haltedWallets.has(deps.wallet)
+    ? open.filter((sweep) => waitsForWallet(knownFacts(deps, sweep, books)))
     : [];
   return {
     busyAddresses: new Set<string>(open.map(({ address }) => address)),

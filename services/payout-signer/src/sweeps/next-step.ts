@@ -1,110 +1,215 @@
-import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
-import { NO_ENERGY, type SweepMove } from './store/sweep-facts.ts';
+import type { SweepMethod } from '@opentill/db/sweep-tables';
+import type { EnergyQuote } from '../energy/energy-seller.ts';
+import type { StepFacts } from './step-facts.ts';
+import { ENERGY_DEARER, NO_ENERGY, type CostObstacle, type SweepMove } from './store/sweep-facts.ts';
 
-/** What is known of a sweep by which its next step is decided. */
-export interface SweepSoFar {
-  readonly method: SweepMethod;
-  readonly moves: readonly SweepMove[];
-  /** When energy was ordered for it; null: never. */
-  readonly orderedAt: Date | null;
-  /** Why it comes to nothing, where that is so already and only something is to be taken back. */
-  readonly reason: string | null;
-}
+type Row = 'GAS_TOP_UP' | 'DELEGATE' | 'BUY' | 'SWEEP';
+type Movement = Exclude<Row, 'BUY'> | 'UNDELEGATE';
+type EndState = 'DONE' | 'FAILED' | 'ABANDONED';
 
-/** What is to be done for an open sweep now. */
+/** `movement`: what the step begins, or what it probes a fact for. */
 export type SweepStep =
-  /** Something is on its way. */
   | { readonly kind: 'WAIT' }
-  /** `reason`: why the sweep ends with it, where it comes to nothing. */
-  | { readonly kind: 'BEGIN'; readonly movement: MovementKind; readonly reason?: string | null }
-  /** The address is to be emptied by work that is lent or bought; not before that is there, and no later than this. */
-  | { readonly kind: 'EMPTY'; readonly workSince: Date }
-  /** Energy is to be bought. */
-  | { readonly kind: 'BUY' }
-  | { readonly kind: 'END'; readonly state: 'DONE' | 'FAILED' | 'ABANDONED'; readonly reason: string | null };
+  | { readonly kind: 'PROBE_FEE' | 'PROBE_LENDABLE' | 'PROBE_LENT'; readonly movement: Row | Movement }
+  | { readonly kind: 'PROBE_QUOTE'; readonly units: bigint }
+  | {
+      readonly kind: 'BEGIN';
+      readonly movement: Movement;
+      readonly amountBaseUnits: bigint;
+      /** How long it may be tried. Absent: as long as its kind may. */
+      readonly seconds?: number;
+      /** UNDELEGATE: why the sweep comes to nothing. */
+      readonly reason: string | null;
+    }
+  | { readonly kind: 'BUY'; readonly quote: EnergyQuote }
+  | { readonly kind: 'END'; readonly state: EndState; readonly reason: string | null };
 
 /** Tries of one kind before a sweep is given up; its address is planned anew later. */
 const TRIES_MAX = 3;
 /** Before another try, doubled with each. */
 const BACKOFF_MS = 60_000;
 const BACKOFF_MAX_MS = 3_600_000;
+/** Energy that is lent or bought is used at once: a sweep that could not be sent meanwhile is planned anew. */
+const ENERGY_SWEEP_SECONDS = 1_200;
 
 const WAIT: SweepStep = { kind: 'WAIT' };
 
-/**
- * The next step of a sweep, by its movements alone: what brings its fee, then what empties the address, then what takes back
- * what was lent. A movement has moved when the ledger says PAID_OUT, which it says of verified receipts alone; it may be
- * tried again when nothing of it can move any more. What was lent comes back however the sweep ended, and once that has begun
- * nothing else does. An address that is no account yet is sent coin before anything can be lent to it.
- *
- *   | FREE   |              |          | SWEEP |            |
- *   | TOP_UP | GAS_TOP_UP   |          | SWEEP |            |
- *   | STAKE  | (GAS_TOP_UP) | DELEGATE | SWEEP | UNDELEGATE |
- *   | RENT   | (GAS_TOP_UP) | (bought) | SWEEP |            |
- */
-export function nextStep(sweep: SweepSoFar, now: Date): SweepStep {
-  const { method, moves, orderedAt } = sweep;
-  const back = backStep(sweep, now);
-  if (back !== undefined) return back;
-  // Whatever was to come before it: it may have begun without, because fees fell or somebody else paid.
-  if (moves.some((move) => move.kind === 'SWEEP' && !move.hasEndedUnpaid))
-    return stepOf('SWEEP', moves, now) === 'DONE' ? ending(moves, 'DONE', null) : WAIT;
-  for (const kind of FIRST[method]) {
-    // Coin comes first where it was planned to: nothing else says that it is needed.
-    if (kind === 'GAS_TOP_UP' && method !== 'TOP_UP' && !moves.some((move) => move.kind === kind)) continue;
-    const step = stepOf(kind, moves, now);
-    if (step === 'WAIT') return WAIT;
-    if (step === 'GIVE_UP' && kind === 'DELEGATE') return ending(moves, 'ABANDONED', NO_ENERGY);
-    if (step === 'GIVE_UP') return ending(moves, 'FAILED', givenUp(kind, moves));
-    if (step === 'BEGIN') return { kind: 'BEGIN', movement: kind };
-  }
-  if (method === 'RENT' && orderedAt === null) return { kind: 'BUY' };
-  const step = stepOf('SWEEP', moves, now);
-  if (step === 'WAIT') return WAIT;
-  if (step === 'GIVE_UP') return ending(moves, 'FAILED', givenUp('SWEEP', moves));
-  const workSince = method === 'RENT' ? orderedAt : lentOf(moves)?.changedAt;
-  return workSince ? { kind: 'EMPTY', workSince } : { kind: 'BEGIN', movement: 'SWEEP' };
-}
-
-/** Why nothing is tried any more: what never left this process did not fail on a chain. */
-function givenUp(kind: MovementKind, moves: readonly SweepMove[]): string {
-  const tries = moves.filter((move) => move.kind === kind);
-  const wasSent = tries.some(({ money }) => money !== 'RELEASED');
-  return `${kind} ${wasSent ? 'failed' : 'was not signed in time'} ${tries.length} times`;
-}
-
-/** How a sweep ends: with taking back what was lent, where that has not begun. */
-export function ending(
-  moves: readonly SweepMove[],
-  state: 'DONE' | 'FAILED' | 'ABANDONED',
-  reason: string | null,
-): SweepStep {
-  if (lentOf(moves) === undefined) return { kind: 'END', state, reason };
-  return { kind: 'BEGIN', movement: 'UNDELEGATE', reason };
-}
-
-/** What was lent last. */
-export function lentOf(moves: readonly SweepMove[]): SweepMove | undefined {
-  return moves.findLast((move) => move.kind === 'DELEGATE' && move.money === 'PAID_OUT');
-}
-
-const FIRST: Readonly<Record<SweepMethod, readonly MovementKind[]>> = {
-  FREE: [],
-  TOP_UP: ['GAS_TOP_UP'],
-  STAKE: ['GAS_TOP_UP', 'DELEGATE'],
-  RENT: ['GAS_TOP_UP'],
+/** What must be there before each method's SWEEP, in this order. */
+const ROWS: Readonly<Record<SweepMethod, readonly Row[]>> = {
+  FREE: ['SWEEP'],
+  TOP_UP: ['GAS_TOP_UP', 'SWEEP'],
+  STAKE: ['GAS_TOP_UP', 'DELEGATE', 'SWEEP'],
+  RENT: ['GAS_TOP_UP', 'BUY', 'SWEEP'],
 };
 
-/** Once taking back has begun: it is asked for again and again, so that what is lent is never left behind. */
-function backStep({ moves, reason }: Pick<SweepSoFar, 'moves' | 'reason'>, now: Date): SweepStep | undefined {
-  if (!moves.some(({ kind }) => kind === 'UNDELEGATE')) return undefined;
-  const step = stepOf('UNDELEGATE', moves, now, Number.POSITIVE_INFINITY);
-  if (step === 'WAIT') return WAIT;
-  return step === 'DONE' ? endOf(moves, reason) : { kind: 'BEGIN', movement: 'UNDELEGATE' };
+/**
+ * The next step of a sweep: the first line that fits. The rows of its method are decided in their order. A row is done when the ledger
+ * says PAID_OUT of its movement, which needs a verified receipt, or when the address has what the row would bring.
+ *
+ *   | row           | facts                                          | step                                         |
+ *   |---------------|------------------------------------------------|----------------------------------------------|
+ *   | none          | UNDELEGATE has begun                           | WAIT, BEGIN it again, or END when it is done |
+ *   |               | a step of this call was refused                | END                                          |
+ *   |               | SWEEP is under way; is done                    | WAIT; END                                    |
+ *   | any           | its movement is under way, or backs off        | WAIT                                         |
+ *   |               | its movement failed three times                | END                                          |
+ *   |               | no policy                                      | END                                          |
+ *   |               | the chain is halted                            | WAIT                                         |
+ *   |               | the asset is held, the budget is spent         | WAIT, END after `energyWaitMs`               |
+ *   |               | a probe says that the chain would refuse SWEEP | WAIT, END after `energyWaitMs`               |
+ *   | all but SWEEP | the fee is unknown                             | WAIT, END after six times `energyWaitMs`     |
+ *   | GAS_TOP_UP    | SWEEP is too dear, and the method is TOP_UP    | WAIT, END after `energyWaitMs`               |
+ *   |               | coin is missing                                | BEGIN GAS_TOP_UP                             |
+ *   | DELEGATE, BUY | the address is no account yet                  | WAIT                                         |
+ *   | DELEGATE      | energy came otherwise                          | BEGIN SWEEP                                  |
+ *   |               | energy is missing                              | BEGIN DELEGATE, END without stake to lend    |
+ *   | BUY           | energy is missing, its price is unknown        | WAIT, END after six times `energyWaitMs`     |
+ *   |               | energy is missing                              | BUY, END above the bounds                    |
+ *   | SWEEP         | lent or ordered energy is not there            | WAIT, END after `energyWaitMs`               |
+ *   |               | a SWEEP failed, another one is too dear        | END                                          |
+ *   |               | the token is no longer configured              | WAIT, END after six times `energyWaitMs`     |
+ *   |               | none of these                                  | BEGIN SWEEP                                  |
+ *
+ * Instead of a BEGIN that the halted hot wallet would have to sign: WAIT, END after `energyWaitMs`. Only UNDELEGATE begins. A sweep with
+ * lent stake does not END: it begins UNDELEGATE, and ENDs when the stake is back. A line that needs a fact that was not probed
+ * gives PROBE_…; the caller adds that fact and asks again.
+ */
+export function nextStep(facts: StepFacts): SweepStep {
+  const { method, moves, reason } = facts.sweep;
+  if (moves.some(({ kind }) => kind === 'UNDELEGATE')) {
+    const back = stateOf('UNDELEGATE', facts);
+    if (back === 'WAIT') return WAIT;
+    return back === 'DONE' ? endOf(moves, reason) : takeBack(facts, reason);
+  }
+  if (facts.refused !== undefined) return ending(facts, 'ABANDONED', facts.refused);
+  // Rows before SWEEP no longer matter: it may have begun without them, when fees fell or coin came otherwise.
+  if (moves.some(({ kind, hasEndedUnpaid }) => kind === 'SWEEP' && !hasEndedUnpaid))
+    return stateOf('SWEEP', facts) === 'DONE' ? ending(facts, 'DONE', null) : WAIT;
+  for (const row of ROWS[method]) {
+    // Coin that energy needs beside it is only brought where it was planned to.
+    if (row === 'GAS_TOP_UP' && method !== 'TOP_UP' && !moves.some(({ kind }) => kind === row)) continue;
+    const state = stateOf(row, facts);
+    if (state === 'WAIT') return WAIT;
+    if (state === 'GIVE_UP' && row === 'DELEGATE') return ending(facts, 'ABANDONED', NO_ENERGY);
+    if (state === 'GIVE_UP') return ending(facts, 'FAILED', givenUp(row, moves));
+    const step = state === 'BEGIN' ? (blocked(facts) ?? begin(row, facts)) : undefined;
+    if (step !== undefined) return step;
+  }
+  return WAIT;
 }
 
-/** Of a sweep of which nothing is lent any more. */
-export function endOf(moves: readonly SweepMove[], reason: string | null): SweepStep {
+/**
+ * Whether the sweep waits for a signature of the hot wallet: the next movement is one of that wallet, or SWEEP with it as sponsor (SUI),
+ * and is still to begin, unsigned, or to be tried again. Once it is signed it is sent even if the wallet is halted. What else
+ * blocks the sweep now does not count.
+ */
+export function waitsForWallet(facts: StepFacts): boolean {
+  const books = { ...facts.books, isHalted: false, heldSymbols: new Set<string>(), spentLastDay: 0n };
+  const step = nextStep({ ...facts, books, isWalletHalted: false });
+  const signs = (movement: string) => movement !== 'BUY' && (movement !== 'SWEEP' || facts.isSponsored);
+  if ('movement' in step) return signs(step.movement);
+  const newest = facts.sweep.moves.at(-1);
+  if (step.kind !== 'WAIT' || newest === undefined || !signs(newest.kind)) return false;
+  return newest.isUnsigned || newest.hasEndedUnpaid;
+}
+
+function blocked(facts: StepFacts): SweepStep | undefined {
+  const { sweep, books, policy } = facts;
+  if (policy === undefined) return ending(facts, 'ABANDONED', 'the policy sweeps nothing here');
+  // Whatever begins now would expire unsigned.
+  if (books.isHalted) return WAIT;
+  if (books.heldSymbols.has(sweep.symbol)) return standStill(facts, 'ASSET_HELD');
+  // The rest of this sweep's plan is counted too: above the bound a try has failed, or the policy allows less now.
+  return books.spentLastDay > policy.maxNativePerDayBaseUnits ? standStill(facts, 'BUDGET') : undefined;
+}
+
+/** @returns undefined where the address already has what the row would bring */
+function begin(row: Row, facts: StepFacts): SweepStep | undefined {
+  const { fee, lendableBaseUnits: lendable } = facts;
+  if (row === 'SWEEP') return empty(facts);
+  if (fee === undefined) return { kind: 'PROBE_FEE', movement: row };
+  if (typeof fee === 'string') return standStill(facts, fee);
+  if (row === 'GAS_TOP_UP') {
+    // Beside lent or bought energy the coin does not pay for the work.
+    if (facts.sweep.method === 'TOP_UP' && fee.isDearer) return standStill(facts, 'FEES_ABOVE_CAP');
+    return fee.missingCoin > 0n ? help(row, fee.missingCoin, facts) : undefined;
+  }
+  if (fee.energy === undefined) return standStill(facts, 'UNKNOWN');
+  const { isActive, missingUnits, maxPriceSun, stakeBaseUnits: stake } = fee.energy;
+  // Its first coin is verified, but not all nodes have it yet.
+  if (!isActive) return WAIT;
+  if (row === 'BUY') return missingUnits > 0n ? buy(missingUnits, maxPriceSun, facts) : undefined;
+  // Energy that came otherwise may be gone soon: no earlier try holds up the next one.
+  if (missingUnits === 0n) return send(facts);
+  if (lendable === undefined) return { kind: 'PROBE_LENDABLE', movement: row };
+  return stake === undefined || stake > lendable
+    ? ending(facts, 'ABANDONED', 'no stake is left to lend')
+    : help(row, stake, facts);
+}
+
+function buy(units: bigint, maxPriceSun: bigint, facts: StepFacts): SweepStep {
+  const { quote, policy, books, hasSeller } = facts;
+  if (books.resting.has('RENT')) return ending(facts, 'ABANDONED', 'no energy is bought for now');
+  if (!hasSeller || policy?.rent !== true) return ending(facts, 'ABANDONED', 'no energy is bought any more');
+  if (quote === undefined) return { kind: 'PROBE_QUOTE', units };
+  if (quote === 'UNKNOWN') return standStill(facts, quote);
+  return quote.priceSun <= policy.maxRentPerOrderBaseUnits && quote.priceSun <= maxPriceSun
+    ? { kind: 'BUY', quote }
+    : ending(facts, 'ABANDONED', ENERGY_DEARER);
+}
+
+function empty(facts: StepFacts): SweepStep {
+  const { sweep, fee, books, energyWaitMs } = facts;
+  const { method, moves, orderedAt, contract } = sweep;
+  const workSince = method === 'RENT' ? orderedAt : lentOf(moves)?.changedAt;
+  const tries = moves.filter(({ kind }) => kind === 'SWEEP');
+  if (!workSince && tries.length === 0) return send(facts);
+  if (fee === undefined) return { kind: 'PROBE_FEE', movement: 'SWEEP' };
+  if (fee === 'WOULD_FAIL' || fee === 'FEES_ABOVE_CAP') return standStill(facts, fee);
+  if (workSince) {
+    if (fee !== 'UNKNOWN' && !fee.isShort && !fee.isDearer) return send(facts);
+    const isOver = books.now.getTime() - workSince.getTime() >= energyWaitMs;
+    return isOver ? ending(facts, 'ABANDONED', NO_ENERGY) : WAIT;
+  }
+  if (fee === 'UNKNOWN') return send(facts);
+  const isShort = fee.isShort && contract !== null;
+  // The address is planned anew, at prices of then: a sweep brings one fee.
+  if (isShort && tries.some(({ money }) => money === 'RETURNED'))
+    return ending(facts, 'FAILED', 'SWEEP failed, and spent its fee');
+  return isShort || fee.isDearer ? standStill(facts, 'FEES_ABOVE_CAP') : send(facts);
+}
+
+function send(facts: StepFacts): SweepStep {
+  const { method, orderedAt, amountBaseUnits } = facts.sweep;
+  if (facts.isSponsored && facts.isWalletHalted) return standStill(facts, 'WALLET_HALTED');
+  if (facts.isAssetGone) return standStill(facts, 'UNKNOWN');
+  const seconds = method === 'STAKE' || orderedAt !== null ? { seconds: ENERGY_SWEEP_SECONDS } : {};
+  return { kind: 'BEGIN', movement: 'SWEEP', amountBaseUnits, reason: null, ...seconds };
+}
+
+/** A halted hot wallet begins only what takes back. */
+function help(movement: 'GAS_TOP_UP' | 'DELEGATE', amountBaseUnits: bigint, facts: StepFacts): SweepStep {
+  if (facts.isWalletHalted) return standStill(facts, 'WALLET_HALTED');
+  return { kind: 'BEGIN', movement, amountBaseUnits, reason: null };
+}
+
+/** Ends the sweep, or takes back first what was lent. */
+function ending(facts: StepFacts, state: EndState, reason: string | null): SweepStep {
+  return lentOf(facts.sweep.moves) === undefined ? { kind: 'END', state, reason } : takeBack(facts, reason);
+}
+
+/** As much as the chain says is lent: an operator may have taken it back by hand. */
+function takeBack({ sweep: { moves }, lentBaseUnits: there }: StepFacts, reason: string | null): SweepStep {
+  const lent = lentOf(moves);
+  if (lent === undefined) return WAIT;
+  if (there === undefined) return { kind: 'PROBE_LENT', movement: 'UNDELEGATE' };
+  if (there === 0n) return endOf(moves, reason);
+  const amountBaseUnits = there < lent.amountBaseUnits ? there : lent.amountBaseUnits;
+  return { kind: 'BEGIN', movement: 'UNDELEGATE', amountBaseUnits, reason };
+}
+
+/** The end of a sweep that has no stake lent any more. */
+function endOf(moves: readonly SweepMove[], reason: string | null): SweepStep {
   const tries = moves.filter(({ kind }) => kind === 'SWEEP');
   if (tries.some(({ money }) => money === 'PAID_OUT')) return { kind: 'END', state: 'DONE', reason: null };
   return tries.length >= TRIES_MAX
@@ -112,18 +217,57 @@ export function endOf(moves: readonly SweepMove[], reason: string | null): Sweep
     : { kind: 'END', state: 'ABANDONED', reason: reason ?? NO_ENERGY };
 }
 
-function stepOf(
-  kind: MovementKind,
-  moves: readonly SweepMove[],
-  now: Date,
-  triesMax = TRIES_MAX,
-): 'BEGIN' | 'WAIT' | 'DONE' | 'GIVE_UP' {
+type Obstacle = CostObstacle | 'ASSET_HELD' | 'WALLET_HALTED' | 'BUDGET' | 'UNKNOWN';
+
+const REASONS: Readonly<Record<Obstacle, string>> = {
+  WOULD_FAIL: 'the chain would refuse the transfer',
+  FEES_ABOVE_CAP: 'fees are above what may be paid',
+  ASSET_HELD: 'its asset is held back',
+  WALLET_HALTED: 'the hot wallet is halted',
+  BUDGET: 'the budget of the day is used up',
+  UNKNOWN: 'nobody could say what it would cost',
+};
+/** Sources that fail or disagree mostly recover before that; a token that is no longer configured never does. */
+const WAITS_WHERE_UNKNOWN = 6;
+
+/**
+ * Waits until the obstacle is gone, and gives up the sweep after its time: other sweeps get its place, and its address is planned anew,
+ * with what was brought to it. A sweep that was tried already has waited as long as its transaction might have been signed.
+ */
+function standStill(facts: StepFacts, obstacle: Obstacle): SweepStep {
+  const { sweep, books, energyWaitMs } = facts;
+  const { plannedAt, moves } = sweep;
+  const wasTried = moves.some(({ kind, hasEndedUnpaid }) => kind === 'SWEEP' && hasEndedUnpaid);
+  const sinceMs = Math.max(plannedAt.getTime(), ...moves.map(({ changedAt }) => changedAt.getTime()));
+  const isUnknown = obstacle === 'UNKNOWN';
+  const isOver = books.now.getTime() - sinceMs >= energyWaitMs * (isUnknown ? WAITS_WHERE_UNKNOWN : 1);
+  return isOver || (wasTried && !isUnknown) ? ending(facts, 'ABANDONED', REASONS[obstacle]) : WAIT;
+}
+
+/** A movement that never left this process did not fail on a chain. */
+function givenUp(kind: Row, moves: readonly SweepMove[]): string {
   const tries = moves.filter((move) => move.kind === kind);
+  const wasSent = tries.some(({ money }) => money !== 'RELEASED');
+  return `${kind} ${wasSent ? 'failed' : 'was not signed in time'} ${tries.length} times`;
+}
+
+/** The newest stake that was lent. */
+function lentOf(moves: readonly SweepMove[]): SweepMove | undefined {
+  return moves.findLast((move) => move.kind === 'DELEGATE' && move.money === 'PAID_OUT');
+}
+
+function stateOf(
+  row: Row | Movement,
+  { sweep: { moves, orderedAt }, books }: StepFacts,
+): 'BEGIN' | 'WAIT' | 'DONE' | 'GIVE_UP' {
+  if (row === 'BUY') return orderedAt === null ? 'BEGIN' : 'DONE';
+  const tries = moves.filter((move) => move.kind === row);
   const last = tries.at(-1);
   if (last === undefined) return 'BEGIN';
   if (last.money === 'PAID_OUT') return 'DONE';
   if (!last.hasEndedUnpaid) return 'WAIT';
-  if (tries.length >= triesMax) return 'GIVE_UP';
-  const sinceMs = now.getTime() - (last.endedAt?.getTime() ?? now.getTime());
+  // Lent stake is never left behind.
+  if (row !== 'UNDELEGATE' && tries.length >= TRIES_MAX) return 'GIVE_UP';
+  const sinceMs = books.now.getTime() - (last.endedAt?.getTime() ?? books.now.getTime());
   return sinceMs >= Math.min(BACKOFF_MS * 2 ** (tries.length - 1), BACKOFF_MAX_MS) ? 'BEGIN' : 'WAIT';
 }

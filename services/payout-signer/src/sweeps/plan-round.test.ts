@@ -7,10 +7,18 @@ test('a round writes nothing while the clocks differ', async () => {
   const written: string[] = [];
   const write = (what: string) => () => Promise.resolve(void written.push(what));
   const sweep = { sweepId: 'sweep', method: 'FREE', moves: [], costBaseUnits: 1n, paidBaseUnits: 0n };
-  const books = { now: new Date(0), open: [sweep], requests: [7], requestedAt: null, spentLastDay: 0n };
+  const books = {
+    now: new Date(0),
+    open: [sweep],
+    requests: [7],
+    requestedAt: null,
+    spentLastDay: 0n,
+    haltedWallets: new Set(),
+  };
   let difference: string | undefined = 'the database is ahead';
   const deps = {
     network: { chain: 'TRON_TEST' },
+    chain: {},
     policy: undefined,
     readClocks: () => Promise.resolve(difference),
     store: { look: () => Promise.resolve(books), end: write('end'), handled: write('handled') },

@@ -1,11 +1,11 @@
 import type { Lease } from '@opentill/db/lease';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import type { SweepOption } from '@opentill/domain/plan-sweeps';
 import { advanceSweep } from './advance-sweep.ts';
 import { drawPlan, showPlan } from './draw-plan.ts';
-import { firstMovement } from './first-movement.ts';
-import { findAsset } from './known-assets.ts';
+import { findAsset, nativeOf } from './known-assets.ts';
 import type { BeginningDeps, PlannerDeps } from './planner-deps.ts';
-import type { SweepBooks } from './store/sweep-facts.ts';
+import type { NewSweep, SweepBooks } from './store/sweep-facts.ts';
 import { turnRound, turnToRun, type RoundMemory } from './turn-round.ts';
 
 /**
@@ -90,7 +90,7 @@ async function beginNew(
     const known = findAsset(network, codec, asset.symbol);
     if (found === undefined || known === undefined) continue;
     const receiver = destination === 'COLD' ? policy.coldAddress : deps.wallet;
-    const first = firstMovement(deps, option, found.address, {
+    const first = firstMovement(deps, option, {
       ...known,
       kind: 'SWEEP',
       amountBaseUnits,
@@ -122,4 +122,17 @@ async function beginNew(
     if (memory.after === undefined && keeps.size === 0) await store.handled(lease, run.requests, run.begun);
   }
   return begun;
+}
+
+/** Undefined where a seller is asked first: an order is no movement. */
+function firstMovement(
+  { network, wallet }: BeginningDeps,
+  { method, topUpBaseUnits, stakeBaseUnits }: SweepOption,
+  swept: NonNullable<NewSweep['first']>,
+): NewSweep['first'] {
+  const helping = { ...nativeOf(network), wallet, receiver: swept.wallet };
+  if (topUpBaseUnits > 0n) return { ...helping, kind: 'GAS_TOP_UP', amountBaseUnits: topUpBaseUnits };
+  if (method === 'STAKE' && stakeBaseUnits !== undefined)
+    return { ...helping, kind: 'DELEGATE', amountBaseUnits: stakeBaseUnits };
+  return method === 'RENT' ? undefined : swept;
 }

@@ -27,7 +27,8 @@ const AT_ONCE = 8;
 const QUOTES_MAX = 4;
 /** An amount of so many bytes stands in the transactions that are reckoned with. */
 const LARGE_SUN = 10n ** 13n;
-const TRX_SUN = 1_000_000n;
+/** Stake is lent in whole TRX. */
+export const LENDING_STEP_SUN = 1_000_000n;
 
 /** What a planner may do for the energy of sweeps. */
 export interface EnergyRules {
@@ -69,7 +70,7 @@ function takesAlike(one: SweepNeed, other: SweepNeed): boolean {
 }
 
 /** What the hot wallet's part of a sweep takes, and what its stake gives. */
-export function termsOf(
+function termsOf(
   { accounts }: Pick<SweepEnergy, 'accounts'>,
   { prices, stakeYield }: EnergyMarket,
   wallet: Address,
@@ -83,7 +84,7 @@ export function termsOf(
     bytes:
       accounts.bytesOf({ ...moved, resource: 'LEND_ENERGY' }) +
       accounts.bytesOf({ ...moved, resource: 'TAKE_ENERGY_BACK' }),
-    step: TRX_SUN,
+    step: LENDING_STEP_SUN,
   };
   return {
     prices,

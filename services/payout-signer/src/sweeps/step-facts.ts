@@ -1,0 +1,121 @@
+import { withFeeMargin } from '@opentill/domain/fee-margin';
+import {
+  burntBy,
+  missingUnits,
+  stakeFor,
+  topUpBesideWork,
+  withTopUpMargin,
+} from '@opentill/domain/ways-to-sweep';
+import type { SweepPolicy } from '@opentill/wallet/policy/policy';
+import type { EnergyQuote } from '../energy/energy-seller.ts';
+import { findAsset } from './known-assets.ts';
+import type { PlannerDeps } from './planner-deps.ts';
+import { LENDING_STEP_SUN } from './price-energy.ts';
+import type { CostObstacle, OpenSweep, SweepBooks } from './store/sweep-facts.ts';
+
+/** Everything that `nextStep` decides by. */
+export interface StepFacts {
+  readonly sweep: OpenSweep;
+  readonly books: Pick<SweepBooks, 'now' | 'isHalted' | 'heldSymbols' | 'spentLastDay' | 'resting'>;
+  /** Undefined: the policy sweeps nothing here. */
+  readonly policy: SweepPolicy | undefined;
+  readonly energyWaitMs: number;
+  readonly hasSeller: boolean;
+  readonly isWalletHalted: boolean;
+  /** The hot wallet signs as sponsor (SUI). Transfers that the network makes free of charge have no sponsor. */
+  readonly isSponsored: boolean;
+  /* Each of these costs a call of a node or a seller; absent until it was probed. */
+  readonly fee?: FeeAtAddress | CostObstacle | 'UNKNOWN';
+  /** Stake that the hot wallet can lend now. */
+  readonly lendableBaseUnits?: bigint;
+  readonly quote?: EnergyQuote | 'UNKNOWN';
+  /** Stake that the chain says is lent to the address. */
+  readonly lentBaseUnits?: bigint;
+  /** The network file no longer has the token. */
+  readonly isAssetGone?: true;
+  /** Why a step of this call could not be carried out; it ends the sweep. */
+  readonly refused?: string;
+}
+
+/** What the transaction that empties the address needs now, next to what is there. */
+export interface FeeAtAddress {
+  /** The address has less coin than the transaction burns. */
+  readonly isShort: boolean;
+  /** It burns more than the sweep's plan has left: the signer would not sign it. */
+  readonly isDearer: boolean;
+  /** Base units to bring: for all that is burnt, or what is burnt beside lent or bought energy. Up to zero: none. */
+  readonly missingCoin: bigint;
+  /** Undefined where only coin pays for work. */
+  readonly energy:
+    | {
+        /** The chain knows the address as an account: stake and energy can be lent to it. */
+        readonly isActive: boolean;
+        readonly missingUnits: bigint;
+        /** The stake that gives them; undefined where the yield of stake is unknown. */
+        readonly stakeBaseUnits: bigint | undefined;
+        /** The most that may be paid for them: above it the signer would not sign the transaction. */
+        readonly maxPriceSun: bigint;
+      }
+    | undefined;
+}
+
+/** The facts that need no call. */
+export function knownFacts(
+  { wallet, chain, policy, energyWaitMs }: Pick<PlannerDeps, 'wallet' | 'chain' | 'policy' | 'energyWaitMs'>,
+  sweep: OpenSweep,
+  books: SweepBooks,
+): StepFacts {
+  return {
+    sweep,
+    books,
+    policy: policy?.sweep,
+    energyWaitMs,
+    hasSeller: chain.energy?.seller !== undefined,
+    isWalletHalted: books.haltedWallets.has(wallet),
+    isSponsored: chain.sponsorship !== undefined && sweep.costBaseUnits > 0n,
+  };
+}
+
+/** @returns undefined while it is unknown */
+export async function feeAtAddress(
+  { chain, network, codec, wallet }: PlannerDeps,
+  sweep: OpenSweep,
+  signal: AbortSignal,
+): Promise<FeeAtAddress | CostObstacle | undefined> {
+  const { symbol, address, destination, amountBaseUnits, method } = sweep;
+  const asset = findAsset(network, codec, symbol);
+  if (asset === undefined) return undefined;
+  const intent = { from: address, to: destination, contract: asset.contract, amountBaseUnits };
+  const planned = leftOfPlan(sweep);
+  const { energy } = chain;
+  if (energy === undefined || asset.contract === null) {
+    const [cost] = await chain.costsOf([intent], { signal });
+    if (typeof cost !== 'bigint') return cost;
+    const coin = await chain.coinAt(address, { signal });
+    const missingCoin = withFeeMargin(cost) - coin;
+    return { isShort: coin < cost, isDearer: cost > planned, missingCoin, energy: undefined };
+  }
+  const [need] = await energy.needsOf([intent], { signal });
+  if (need === undefined || typeof need === 'string') return need;
+  const { prices, stakeYield } = await energy.accounts.market(wallet, { signal });
+  const means = await energy.accounts.means(address, { signal });
+  const { isActive, coinBaseUnits: coin } = means;
+  const burnt = burntBy(need, means, prices);
+  const units = missingUnits(need, means);
+  return {
+    isShort: coin < burnt,
+    isDearer: burnt > planned,
+    missingCoin: method === 'TOP_UP' ? withTopUpMargin(burnt) - coin : topUpBesideWork(need, means, prices),
+    energy: {
+      isActive,
+      missingUnits: units,
+      stakeBaseUnits: stakeFor(units, { yields: stakeYield, step: LENDING_STEP_SUN }),
+      maxPriceSun: planned - burntBy(need, { ...means, workUnits: need.workUnits }, prices),
+    },
+  };
+}
+
+/** The part of a sweep's planned cost, with its margin, that was not paid yet. Below zero: it cost more than planned. */
+export function leftOfPlan({ costBaseUnits, paidBaseUnits }: OpenSweep): bigint {
+  return withFeeMargin(costBaseUnits) - paidBaseUnits;
+}
