@@ -15,7 +15,9 @@ export interface MarkdownFile {
 export function readMarkdownFiles(): readonly MarkdownFile[] {
   const names = [
     ...readdirSync(CHECKOUT).filter((name) => name.endsWith('.md')),
-    ...globSync('{libs,services,deploy,tools}/*/{*.md,docs/*.md}', { cwd: CHECKOUT }).toSorted(),
+    ...globSync('{docs/**/*.md,{libs,services,deploy,tools}/*/{*.md,docs/*.md}}', {
+      cwd: CHECKOUT,
+    }).toSorted(),
   ];
   return names.map((name) => ({ name, text: readFileSync(join(CHECKOUT, name), 'utf8') }));
 }
