@@ -13,7 +13,7 @@ export interface AddressCodec {
   readonly family: Family;
   /**
    * The canonical form of what a merchant or an operator typed, or undefined when it is not an address that may be
-   * paid on this family: wrong length or alphabet, a wrong checksum, the zero address (api.md section 3).
+   * paid on this family: wrong length or alphabet, a wrong checksum, the zero address (docs/api.md section 3).
    */
   parse(text: string): Address | undefined;
   /**

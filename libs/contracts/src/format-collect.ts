@@ -9,7 +9,7 @@ import type { NotifyCollect } from './notify-collect.ts';
 import { serializeCallbackData } from './signing/callback.ts';
 
 /**
- * `data` of the callbacks COLLECT_PENDING, COLLECT_SUCCESS and COLLECT_FAILED (api.md section 6): what a sweep moves of one
+ * `data` of the callbacks COLLECT_PENDING, COLLECT_SUCCESS and COLLECT_FAILED (docs/api.md section 6): what a sweep moves of one
  * merchant's money. Pure. `sweep.actualAmount` is what arrived; null before, and what was sent is shown.
  */
 export function toNotifyCollect(

@@ -50,7 +50,7 @@ export interface TransactionContext {
 }
 
 /**
- * The one view of an order: answer of GET status and `data` of every order callback (seed.md 2.5, api.md section 4).
+ * The one view of an order: answer of GET status and `data` of every order callback (docs/api.md section 4).
  * Pure. `transaction` is the latest transfer of the order that is not orphaned, null while there is none.
  */
 export function toNotifyOrder(
@@ -111,7 +111,7 @@ function transactionStatus(
 
 /**
  * The data text of a callback, fixed when the notification is written: keys sorted, only characters that every
- * serialiser leaves alone (api.md section 6).
+ * serialiser leaves alone (docs/api.md section 6).
  * @throws GatewayError CALLBACK_DATA_NOT_PORTABLE for a reason that did not pass toPortableText
  */
 export function notifyOrderText(notifyOrder: NotifyOrder): string {

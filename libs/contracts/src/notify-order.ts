@@ -4,7 +4,7 @@ import type { Chain } from '@opentill/domain/chains';
 export type OrderStatus = 'INIT' | 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'EXPIRED' | 'FAILED';
 export type OrderType = 'COLLECTION' | 'PAYOUT';
 
-/** Kinds of callbacks (api.md section 6). */
+/** Kinds of callbacks (docs/api.md section 6). */
 export type NotifyType =
   | 'ORDER_PENDING'
   | 'ORDER_PENDING_CONFIRMATION'
@@ -16,7 +16,7 @@ export type NotifyType =
   | 'COLLECT_SUCCESS'
   | 'COLLECT_FAILED';
 
-/** `transaction` of the API and the callbacks (seed.md 2.6, api.md section 4). Amounts are decimal strings. */
+/** `transaction` of the API and the callbacks (docs/api.md section 4). Amounts are decimal strings. */
 export interface TransactionView {
   readonly chain: Chain;
   readonly symbol: string;

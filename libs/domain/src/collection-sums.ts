@@ -12,7 +12,7 @@ export interface TransferFact {
   readonly txHash: string;
   readonly amount: BaseUnits;
   readonly state: TransferState;
-  /** Time of the earliest block that held it: what was in time once stays in time (api.md section 5). */
+  /** Time of the earliest block that held it: what was in time once stays in time (docs/api.md section 5). */
   readonly firstBlockTimeSeconds: number;
   /** isDeepEnough for this order; implies VERIFIED. */
   readonly deepEnough: boolean;

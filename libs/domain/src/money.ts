@@ -48,7 +48,7 @@ export function parseAmount(
 
 /**
  * Writes base units as a decimal string: exact, with trailing zeros cut down to `displayDecimals` and filled up
- * to them (api.md section 4): 250000000 of 6 decimals → "250.00", 123456 → "0.123456".
+ * to them (docs/api.md section 4): 250000000 of 6 decimals → "250.00", 123456 → "0.123456".
  */
 export function formatAmount(value: bigint, decimals: number, displayDecimals: number): string {
   if (value < 0n) throw new RangeError(`an amount is never negative: ${value}`);

@@ -1,6 +1,6 @@
 import type { CollectionStatus, PayoutStatus } from './order-status.ts';
 
-/** Callbacks that speak of an order (api.md section 6). */
+/** Callbacks that speak of an order (docs/api.md section 6). */
 export type OrderNotifyType =
   | 'ORDER_PENDING'
   | 'ORDER_PENDING_CONFIRMATION'

@@ -57,7 +57,7 @@ export type TransitionTable<Status extends string, Event extends string> = {
   readonly [S in Status]: { readonly [E in Event]?: Status };
 };
 
-/** The collection's rows of api.md section 5. A pair that is absent is refused. */
+/** The collection's rows of docs/api.md section 5. A pair that is absent is refused. */
 export const COLLECTION_TRANSITIONS: TransitionTable<CollectionStatus, CollectionEvent> = {
   INIT: { partlyPaid: 'PENDING', expired: 'EXPIRED', refused: 'FAILED' },
   PENDING: {
@@ -84,7 +84,7 @@ export const COLLECTION_TRANSITIONS: TransitionTable<CollectionStatus, Collectio
   FAILED: {},
 };
 
-/** The payout's chain of api.md section 5. */
+/** The payout's chain of docs/api.md section 5. */
 export const PAYOUT_TRANSITIONS: TransitionTable<PayoutStatus, PayoutEvent> = {
   INIT: { broadcast: 'PENDING', failed: 'FAILED' },
   PENDING: { mined: 'PENDING_CONFIRMATION', failed: 'FAILED' },

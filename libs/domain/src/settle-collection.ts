@@ -8,7 +8,7 @@ import {
   type CollectionStatus,
 } from './order-status.ts';
 
-/** Reasons that the rules give (api.md section 5); an operator's is any other text. */
+/** Reasons that the rules give (docs/api.md section 5); an operator's is any other text. */
 export const COLLECTION_REASONS = {
   reorganised: 'Reorganised',
   notPaid: 'Not paid',
@@ -68,7 +68,7 @@ const STEPS_MAX = 6;
  * All moves that `facts` ask for, in order; none when the order already says what the facts say.
  *
  * Facts, not events: called again, called late, called for every event or for the last one only, the order ends in
- * the same state. Only two things remember the past, as api.md section 5 wants: SUCCESS and FAILED stay whatever the
+ * the same state. Only two things remember the past, as docs/api.md section 5 wants: SUCCESS and FAILED stay whatever the
  * chain does, and EXPIRED is left only by money, never by a chain time that was put back. The reason of INIT and
  * PENDING tells how they were reached; of PENDING also whether something that was taken back is still away.
  *
@@ -121,7 +121,7 @@ export function decideCollection(
   }
 }
 
-/** What an operator says of an order (api.md section 5). */
+/** What an operator says of an order (docs/api.md section 5). */
 export interface CollectionDecision {
   readonly decision: 'ACCEPT' | 'REFUSE';
   /** Told to the merchant when refused. */

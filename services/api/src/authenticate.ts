@@ -64,7 +64,7 @@ interface Shape {
 const NONCE_GRAMMAR = /^[ -~]{1,128}$/;
 
 /**
- * The checks of a POST that come before its fields, in the order of api.md section 2; the first that fails is the
+ * The checks of a POST that come before its fields, in the order of docs/api.md section 2; the first that fails is the
  * answer. Undefined: the client went away before it had sent its body.
  */
 export async function authenticatePost(

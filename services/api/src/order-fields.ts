@@ -46,7 +46,7 @@ const EXPIRES_IN_MIN_SECONDS = 60;
 const EXPIRES_IN_MAX_SECONDS = 86_400;
 
 /**
- * Reads `data` of createCollection. The code of the first thing that is wrong, in the order of api.md section 3. Data with
+ * Reads `data` of createCollection. The code of the first thing that is wrong, in the order of docs/api.md section 3. Data with
  * a receiver is a payout's: version 1 signs nothing but `data`, so that data of one endpoint must not be valid for both.
  */
 export function readCollectionFields(data: JsonObject, rules: FieldRules): CollectionFields | ApiErrorCode {

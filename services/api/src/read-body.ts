@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
 
-/** The largest body that is read (api.md section 1). */
+/** The largest body that is read (docs/api.md section 1). */
 const BODY_LIMIT_BYTES = 64 * 1024;
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;|$)/i;

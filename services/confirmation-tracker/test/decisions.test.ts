@@ -17,7 +17,7 @@ import {
   type TrackerScenario,
 } from './tracker-scenario.ts';
 
-/* Operators accept or refuse collections (api.md section 5), also with money that the order did not ask for. */
+/* Operators accept or refuse collections (docs/api.md section 5), also with money that the order did not ask for. */
 
 const HOT = '0x00000000000000000000000000000000000000aa';
 const ONE_OTHER = 10n ** 18n;

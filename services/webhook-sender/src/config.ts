@@ -36,7 +36,7 @@ interface Variables extends ServiceVariables {
   readonly CALLBACKS_KEPT_DAYS: number;
 }
 
-/** The contract's schedule (api.md section 6): about 1 s, 5 s, 30 s, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
+/** The contract's schedule (docs/api.md section 6): about 1 s, 5 s, 30 s, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
 const RETRY_SCHEDULE_SECONDS = [1, 5, 30, 300, 1800, 7200, 21600, 43200, 86400].map(String);
 
 /** JSON Schema of the environment (deploy/guides/configuration.md). */

@@ -93,7 +93,7 @@ export function firstArrivals(callbacks: readonly ReceivedCallback[]): readonly 
   return callbacks.filter(({ nonce }) => !seen.has(nonce) && seen.add(nonce));
 }
 
-/** Verifies both schemes (api.md section 6) with nothing of the gateway's own code. */
+/** Verifies both schemes (docs/api.md section 6) with nothing of the gateway's own code. */
 function findSignatureProblems(text: string, headers: IncomingHttpHeaders, secret: string): string[] {
   const problems: string[] = [];
   const { sign, timestamp, nonce, data } = JSON.parse(text) as Envelope;

@@ -8,7 +8,7 @@ export interface AnswerEnvelope<Data> {
   readonly data: Data | null;
 }
 
-/** `data` of createCollection and createPayout (api.md section 4). */
+/** `data` of createCollection and createPayout (docs/api.md section 4). */
 export interface OrderAnswer {
   /** COLLECTION: the deposit address. PAYOUT: the hot wallet it is sent from. In the form shown to people. */
   readonly address: string;
@@ -23,7 +23,7 @@ export interface OrderAnswer {
   readonly paymentUrl: string | null;
 }
 
-/** `data` of GET pay: PayinOrderVo of seed.md 2.7 and what the checkout page needs besides (api.md section 4). */
+/** `data` of GET pay: PayinOrderVo and what the checkout page needs besides (docs/api.md section 4). */
 export interface PayinOrderAnswer {
   readonly orderId: string;
   readonly chain: Chain;

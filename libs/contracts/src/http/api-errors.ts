@@ -1,6 +1,6 @@
 /**
  * Every refusal of the merchant API with its HTTP status (= `code` of the envelope) and its exact text (= `msg`).
- * The texts are a contract: seed.md section 7, api.md sections 1 to 4.
+ * The texts are a contract: docs/api.md sections 1 to 4 and 9.
  */
 export const API_ERRORS = {
   /** Not UTF-8, not JSON, not an object, a duplicate key, too deep or too many values. */

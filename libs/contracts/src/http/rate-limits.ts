@@ -11,7 +11,7 @@ export type LimitedEndpoint =
 /** What a merchant's `rate_limits` column holds: its own limits, the defaults for what it does not name. */
 export type RateLimitOverrides = { readonly [E in LimitedEndpoint]?: RateLimit };
 
-/** seed.md section 8. What each is counted by: api.md section 7. */
+/** docs/api.md section 7. */
 export const DEFAULT_RATE_LIMITS: { readonly [E in LimitedEndpoint]: RateLimit } = {
   createCollection: { requests: 100, seconds: 10 },
   createPayout: { requests: 100, seconds: 10 },

@@ -5,7 +5,7 @@ import type { OrderFields } from '../order-fields.ts';
 import type { CreatedOrder } from '../store/create-orders.ts';
 
 /**
- * Whether a request asks for the very order that exists: equal parsed values, not bytes (api.md section 4). Uses
+ * Whether a request asks for the very order that exists: equal parsed values, not bytes (docs/api.md section 4). Uses
  * nothing of today's configuration, so that an order stays repeatable whatever became of its token or its limits.
  */
 export function isEqualOrder(

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-/** After so many failed attempts a newer callback of the same order may overtake (api.md section 6). */
+/** After so many failed attempts a newer callback of the same order may overtake (docs/api.md section 6). */
 export const ATTEMPTS_BEFORE_OVERTAKING = 3;
 
 /**

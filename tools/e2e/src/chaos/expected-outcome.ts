@@ -1,7 +1,7 @@
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { ChainTransfer, OrderTerms } from './facts.ts';
 
-/** What an order must have come to: a second reading of api.md sections 4 to 6, with nothing of the gateway's code. */
+/** What an order must have come to: a second reading of docs/api.md sections 4 to 6, with nothing of the gateway's code. */
 export interface ExpectedOutcome {
   readonly status: OrderStatus;
   readonly reason: string | null;

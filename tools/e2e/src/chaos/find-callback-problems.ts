@@ -2,7 +2,7 @@ import { expectOutcome } from './expected-outcome.ts';
 import { transfersTo } from './find-order-problems.ts';
 import type { Arrival, ChaosFacts, NotificationRow, OrderTerms } from './facts.ts';
 
-/** After so many failed attempts a newer callback may go first, and the older one is never sent (api.md section 6). */
+/** After so many failed attempts a newer callback may go first, and the older one is never sent (docs/api.md section 6). */
 const ATTEMPTS_BEFORE_OVERTAKING = 3;
 const ATTEMPTS_HIT_BY_A_FAULT = 20;
 const TYPES: Readonly<Record<string, string>> = {
