@@ -40,7 +40,7 @@ interface Life {
 
 test(`two replicas that crash at every step before a rough chain pay everything exactly once (seed ${SEED})`, async () => {
   const random = seededRandom(SEED);
-  const counts = { crashes: 0, lost: 0, outages: 0, reorgs: 0, lostReplies: 0 };
+  const counts = { crashes: 0, lost: 0, outages: 0, reorgs: 0, lostReplies: 0, decisions: 0 };
   const diedAt = new Map<string, number>();
   const orders: OrderRow[] = [];
   let outageTurns = 0;
@@ -68,7 +68,8 @@ test(`two replicas that crash at every step before a rough chain pay everything 
   async function beRough(): Promise<void> {
     const { control } = world.devnet;
     if (outageTurns > 0) {
-      outageTurns -= 1;
+      // The first outage lasts until the attempts of a payout died so often that it waits for an operator.
+      if (outageTurns > 1 || counts.decisions > 0) outageTurns -= 1;
       await world.mine(3);
       if (outageTurns === 0) control.clearFaults();
       return;
@@ -87,6 +88,17 @@ test(`two replicas that crash at every step before a rough chain pay everything 
       await control.reorganise(1 + Math.floor(random() * 2), { drop: random() < 0.5 });
       counts.reorgs += 1;
     } else if (chance < 0.6) await world.mine();
+  }
+
+  /** An operator lets every payout that waits for a decision be paid again: its attempts are dead. */
+  async function decide(): Promise<void> {
+    const { rows } = await sql`
+      insert into payout_decision (decision_id, order_pk, decision, operator, reason)
+      select gen_random_uuid(), order_pk, 'PAY_AGAIN', 'test', 'looked' from payout p
+      where state = 'AUTHORISED' and obstacle = 'NEEDS_DECISION'
+        and not exists (select from payout_decision d where d.order_pk = p.order_pk and d.handled_at is null)
+      returning 1`.execute(world.admin);
+    counts.decisions += rows.length;
   }
 
   const replicas = [await beBorn('a'), await beBorn('b')];
@@ -112,6 +124,7 @@ test(`two replicas that crash at every step before a rough chain pay everything 
       await bury(life);
       replicas[place] = await beBorn(place === 0 ? 'a' : 'b');
     }
+    await decide();
     await beRough();
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
@@ -129,6 +142,7 @@ test(`two replicas that crash at every step before a rough chain pay everything 
   expect(diedAt.size).toBeGreaterThan(25);
   expect(counts.outages).toBeGreaterThan(2);
   expect(counts.reorgs).toBeGreaterThan(5);
+  expect(counts.decisions).toBeGreaterThan(0);
   // Attempts died, and others were made in their place: or nothing of this was tried.
   expect(rows[0]!.dead).toBeGreaterThan(3);
 }, 600_000);
