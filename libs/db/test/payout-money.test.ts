@@ -40,9 +40,16 @@ interface Moved {
   readonly became: PayoutMoney;
 }
 async function settle(...orders: readonly Pick<OrderRow, 'order_pk'>[]): Promise<readonly Moved[]> {
+  return settleKeys(
+    tracker,
+    orders.map((order) => order.order_pk),
+  );
+}
+/** What moved. */
+async function settleKeys(database: Database, orderPks: readonly string[]): Promise<readonly Moved[]> {
   const { rows } = await sql<Moved>`
-    select * from settle_payout_money(${orders.map((order) => order.order_pk)}::uuid[])`.execute(
-    tracker.kysely,
+    select distinct order_pk, was, became from settle_payout_money(${orderPks}::uuid[]) where was <> became`.execute(
+    database.kysely,
   );
   return rows;
 }
@@ -175,19 +182,59 @@ describe('the amount of a payout', () => {
     const orders: OrderRow[] = [];
     for (let i = 0; i < 24; i += 1) orders.push((await aSignedPayout(admin.kysely, {}, sent)).order);
     const keys = orders.map((order) => order.order_pk);
-    const call = (database: Database, some: readonly string[]) =>
-      sql<Moved>`select * from settle_payout_money(${some}::uuid[])`.execute(database.kysely);
-    const results = await Promise.all([
-      call(tracker, keys),
-      call(other, keys.toReversed()),
-      call(tracker, keys),
+    const moved = await Promise.all([
+      settleKeys(tracker, keys),
+      settleKeys(other, keys.toReversed()),
+      settleKeys(tracker, keys),
     ]);
-    expect(results.flatMap((result) => result.rows)).toHaveLength(24);
+    expect(moved.flat()).toHaveLength(24);
     const { rows } = await sql<{ n: number }>`
       select count(*) as n from ledger_transaction where kind = 'PAYOUT_SENT' and order_pk = any(${keys}::uuid[])`.execute(
       admin.kysely,
     );
     expect(rows[0]?.n).toBe(24);
+  });
+
+  test('settling returns the facts by which the amounts were booked', async () => {
+    const unsent = await aReservedPayout(admin.kysely);
+    const { order, transaction } = await aSignedPayout(admin.kysely, {}, sent);
+    const bumped = await anOwnTransaction(admin.kysely, order, { nonce: transaction.nonce });
+    await aFate(admin.kysely, transaction, 'ORPHANED', { block_height: 100 });
+    await aFate(admin.kysely, bumped, 'VERIFIED', { block_height: 101, delivered: 7n });
+    const { rows } = await sql<object>`
+      select order_pk, was, became, (payout).state, (payout).first_sent_at is not null as sent, (fate).tx_hash,
+        (fate).state as fate, (fate).delivered, wallet, to_address, amount
+      from settle_payout_money(${[unsent.order_pk, order.order_pk]}::uuid[])
+      order by (fate).block_height nulls first`.execute(tracker.kysely);
+    const { wallet, to_address } = transaction;
+    const nothing = {
+      tx_hash: null,
+      fate: null,
+      delivered: null,
+      wallet: null,
+      to_address: null,
+      amount: null,
+    };
+    const booked = {
+      order_pk: order.order_pk,
+      was: 'RESERVED',
+      became: 'PAID_OUT',
+      state: 'SIGNED',
+      sent: true,
+    };
+    const own = { wallet, to_address, amount: AMOUNT };
+    expect(rows).toEqual([
+      {
+        order_pk: unsent.order_pk,
+        was: 'RESERVED',
+        became: 'RESERVED',
+        state: 'REQUESTED',
+        sent: false,
+        ...nothing,
+      },
+      { ...booked, tx_hash: transaction.tx_hash, fate: 'ORPHANED', delivered: AMOUNT, ...own },
+      { ...booked, tx_hash: bumped.tx_hash, fate: 'VERIFIED', delivered: 7n, ...own },
+    ]);
   });
 
   test('of which another transaction landed, too, is still paid out once', async () => {

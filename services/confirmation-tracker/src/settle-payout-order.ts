@@ -13,7 +13,7 @@ import {
   type PayoutStep,
 } from '@opentill/domain/settle-payout';
 import type { IncidentRow, NotificationRow, OrderOutcome } from './store/order-rows.ts';
-import type { FateRow, KnownPayout, LockedPayout, MovedMoney } from './store/payout-rows.ts';
+import type { FateRow, KnownPayout, LockedPayout } from './store/payout-rows.ts';
 import type { SettleOrderDeps } from './settle-order.ts';
 
 type Deps = Pick<SettleOrderDeps, 'newId' | 'displayOf'>;
@@ -24,24 +24,22 @@ const NO_DEPOSITS = { settlements: [], unmatched: [], creditedAgain: [], entries
 
 /**
  * What the facts make of one payout's order: its moves and their callbacks, an incident where another amount arrived.
- * `moved` is where its amount went in the ledger meanwhile. Pure but for new ids; with nothing to do every list is empty.
+ * Pure but for new ids; with nothing to do every list is empty.
  */
-export function settlePayoutOrder(
-  deps: Deps,
-  order: LockedPayout,
-  known: KnownPayout,
-  moved: MovedMoney | undefined,
-): OrderOutcome {
+export function settlePayoutOrder(deps: Deps, order: LockedPayout, known: KnownPayout): OrderOutcome {
   const steps = settlePayout(order, { ...known, signingReason: portable(known.signingReason) });
   const last = steps.at(-1)?.next;
-  const takenBack = endTakenBack(order, moved);
+  const isTakenBack = endIsTakenBack(order, known);
   const changed = known.fates.filter((fate) => fate.settledVersion !== fate.version);
   return {
     order,
     moved: last === undefined ? null : { ...last, ...NOTHING_RECEIVED, steps: steps.length },
     isDecided: false,
-    notifications: notificationsOf(deps, order, known, steps, takenBack),
-    incidents: [...shortOf(deps, order, known, steps), ...orphanedOf(deps, order, known, takenBack)],
+    notifications: notificationsOf(deps, order, known, steps, isTakenBack),
+    incidents: [
+      ...shortOf(deps, order, known, steps),
+      ...(isTakenBack ? [orphaned(deps, order, known)] : []),
+    ],
     ...NO_DEPOSITS,
     newestChangeAt: changed.reduce<Date | null>(
       (newest, fate) => (newest === null || fate.updatedAt > newest ? fate.updatedAt : newest),
@@ -66,7 +64,7 @@ function notificationsOf(
   order: LockedPayout,
   known: KnownPayout,
   steps: readonly PayoutStep[],
-  takenBack: MovedMoney | undefined,
+  isTakenBack: boolean,
 ): NotificationRow[] {
   if (order.movement === 'SWEEP') return collectsOf(deps, order, known, steps);
   // What the gateway moves between its own wallets is nobody's news; what it gives back of a deposit is its merchant's.
@@ -80,7 +78,7 @@ function notificationsOf(
   const shown = shownFate(known.fates);
   // On its way it is in no block, whatever became of it since: what is told of a step is what was true then.
   for (const { next, notify } of steps) tell(notify, next, next.status === 'PENDING' ? undefined : shown);
-  if (takenBack !== undefined && order.status === 'SUCCESS' && order.notifyReverted)
+  if (isTakenBack && order.status === 'SUCCESS' && order.notifyReverted)
     tell('ORDER_REVERTED', { ...order, reason: PAYOUT_REASONS.reorganised }, shown ?? known.fates.at(-1));
   return told;
 }
@@ -123,21 +121,15 @@ function shownOf(deps: Deps, order: LockedPayout, known: KnownPayout, fate: Fate
 }
 
 /** An ended payout whose verified end was taken back, or became the other one. */
-function endTakenBack(order: LockedPayout, moved: MovedMoney | undefined): MovedMoney | undefined {
-  const ended = order.status === 'SUCCESS' || order.status === 'FAILED';
-  return ended && (moved?.was === 'PAID_OUT' || moved?.was === 'RETURNED') ? moved : undefined;
+function endIsTakenBack({ status }: LockedPayout, { was, became }: KnownPayout): boolean {
+  const hasEnded = status === 'SUCCESS' || status === 'FAILED';
+  return hasEnded && was !== became && (was === 'PAID_OUT' || was === 'RETURNED');
 }
 
-function orphanedOf(
-  deps: Deps,
-  order: LockedPayout,
-  known: KnownPayout,
-  takenBack: MovedMoney | undefined,
-): IncidentRow[] {
-  if (takenBack === undefined) return [];
-  const { was, became } = takenBack;
+function orphaned(deps: Deps, order: LockedPayout, known: KnownPayout): IncidentRow {
   const holdReason = 'a reorganisation took back the transaction by which a payout had ended';
-  return [incident(deps, order, known, 'PAYOUT_ORPHANED', holdReason, { was, became })];
+  const { was, became } = known;
+  return incident(deps, order, known, 'PAYOUT_ORPHANED', holdReason, { was, became });
 }
 
 function shortOf(

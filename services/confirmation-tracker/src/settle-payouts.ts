@@ -1,9 +1,8 @@
 import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
-import { bookPayouts } from './book-payouts.ts';
 import type { OrderOutcome } from './store/order-rows.ts';
 import type { KnownPayout } from './store/payout-rows.ts';
-import { expireDue, lockPayouts, settleFees, type PayoutSelection } from './store/payouts.ts';
+import { expireDue, lockPayouts, settleFees, settleMoney, type PayoutSelection } from './store/payouts.ts';
 import { saveOutcomes } from './store/save-outcomes.ts';
 import { settlePayoutOrder } from './settle-payout-order.ts';
 import type { SettleDeps } from './settle-orders.ts';
@@ -33,10 +32,10 @@ export async function settlePayouts(
     status === 'INIT' || status === 'PENDING' ? [orderPk] : [],
   );
   await expireDue(tx, waiting);
-  const { known, moved } = await bookPayouts(tx, orders);
+  const known = await settleMoney(tx, orders);
   const outcomes = orders.flatMap((order) => {
     const payout = known.get(order.orderPk);
-    return payout === undefined ? [] : [settlePayoutOrder(deps, order, payout, moved.get(order.orderPk))];
+    return payout === undefined ? [] : [settlePayoutOrder(deps, order, payout)];
   });
   const done = outcomes.filter(
     (outcome) => outcome.moved !== null || outcome.incidents.length > 0 || outcome.notifications.length > 0,

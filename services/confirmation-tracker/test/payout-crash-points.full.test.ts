@@ -34,7 +34,7 @@ test('stopped before or after any statement and started again, the tracker ends 
   const effects = [
     'with first as ( insert into "tracker"."inbox"',
     'select expire_payouts',
-    'select order_pk as "orderPk", was, became',
+    'select b.order_pk, (b.payout).state',
     'with given as',
     'select settle_network_fees',
     'update order_decision',

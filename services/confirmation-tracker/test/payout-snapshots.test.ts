@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
-import type { FateState } from '@opentill/domain/settle-payout';
+import type { FateState, SigningState } from '@opentill/domain/settle-payout';
+import { aFate, anOwnTransaction, send } from '@opentill/testkit/payout-scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import { interpose } from './interposed-database.ts';
-import { fated, payoutsOn, type Payouts } from './payout-scenario.ts';
+import { changed, fated, payoutsOn, type Payouts } from './payout-scenario.ts';
 import { createTrackerScenario, handle, type TrackerScenario } from './tracker-scenario.ts';
 
 let s: TrackerScenario;
@@ -87,4 +89,38 @@ describe('a fate that changes while its payout is settled', () => {
       expect(place).toBeGreaterThan(6);
     },
   );
+});
+
+test('settles a payout by a transaction that lands while the tracker waits for it', async () => {
+  const order = await p.payout();
+  const { waiting, transaction } = await s.admin.transaction().execute(async (tx) => {
+    const becomesState = (state: SigningState) =>
+      sql`update payout set state = ${state}, authorised_at = now() where order_pk = ${order.order_pk}`.execute(
+        tx,
+      );
+    await becomesState('AUTHORISED');
+    const settling = handle(changed(order), s.deps);
+    await waitUntil('the tracker waits for the row', async () => {
+      const { rows } = await sql`select from pg_stat_activity where datname = current_database()
+        and wait_event_type = 'Lock' and query like '%settle_payout_money%'`.execute(s.admin);
+      return rows.length > 0;
+    });
+    const signed = await anOwnTransaction(tx, order);
+    await becomesState('SIGNED');
+    await send(tx, order);
+    await aFate(tx, signed, 'VERIFIED');
+    return { waiting: { settling }, transaction: signed };
+  });
+  await waiting.settling;
+  expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
+  expect(await p.standsFor(order)).toMatchObject({ HOT_AVAILABLE: -100n, PAID_OUT: 100n });
+  expect((await s.told(order)).at(-1)).toMatchObject({
+    type: 'ORDER_SUCCESS',
+    data: {
+      transaction: {
+        txid: transaction.tx_hash,
+        from: expect.stringMatching(new RegExp(transaction.wallet, 'i')) as string,
+      },
+    },
+  });
 });

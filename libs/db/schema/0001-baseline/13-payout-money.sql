@@ -43,8 +43,12 @@ end $$;
 -- and back to IN_FLIGHT when a reorganisation removes a verified one. A movement names its own accounts; SOURCE, RESERVED,
 -- SENT and TARGET of a payout are HOT_AVAILABLE, HOT_RESERVED, IN_FLIGHT and PAID_OUT. A delegation moves no money and is not
 -- booked. Money that a sweep gives back keeps its age. All postings are one statement, so that the accounts that payments
--- share are locked in one order. Returns what moved.
-create function settle_payout_money(p_order_pks uuid[]) returns table (order_pk uuid, was text, became text)
+-- share are locked in one order.
+-- Returns the facts by which it booked: a row for each outcome of a payout's transactions, or one row with a null fate. The
+-- payouts stay locked until the caller's transaction ends. Outcomes are not locked: read again, they may differ from what is booked.
+create function settle_payout_money(p_order_pks uuid[])
+  returns table (order_pk uuid, was text, became text, payout payout, fate own_transaction_fate, wallet text, to_address text,
+    amount numeric, seen_height bigint)
 language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -53,19 +57,22 @@ declare
 begin
   perform from payout p where p.order_pk = any(p_order_pks) order by p.order_pk for no key update;
   return query
-  with fact as (
-    select p.order_pk, p.money, p.money_round, case
-        when bool_or(f.state = 'VERIFIED' and f.succeeded and f.delivered > 0) then 'PAID_OUT'
-        when bool_or(f.state = 'VERIFIED') then 'RETURNED'
-        when p.state in ('REFUSED', 'EXPIRED') and (p.first_sent_at is not null or count(f.tx_hash) > 0)
-          and not coalesce(bool_or(f.state = 'MINED'), false) then 'RETURNED'
-        when p.first_sent_at is not null or count(f.tx_hash) > 0 then 'IN_FLIGHT'
-        when p.state in ('REFUSED', 'EXPIRED') then 'RELEASED'
-        else 'RESERVED' end as target
-    from payout p left join own_transaction t on t.order_pk = p.order_pk
-      left join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
+  with known as (
+    select p, f, t.wallet, t.to_address, t.amount, c.seen_height
+    from payout p left join chain_cursor c on c.chain = p.chain
+      left join (own_transaction t join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash)
+        on t.order_pk = p.order_pk
     where p.order_pk = any(p_order_pks)
-    group by p.order_pk
+  ), fact as (
+    select (p).order_pk, (p).money, (p).money_round, case
+        when bool_or((f).state = 'VERIFIED' and (f).succeeded and (f).delivered > 0) then 'PAID_OUT'
+        when bool_or((f).state = 'VERIFIED') then 'RETURNED'
+        when (p).state in ('REFUSED', 'EXPIRED') and ((p).first_sent_at is not null or count((f).tx_hash) > 0)
+          and not coalesce(bool_or((f).state = 'MINED'), false) then 'RETURNED'
+        when (p).first_sent_at is not null or count((f).tx_hash) > 0 then 'IN_FLIGHT'
+        when (p).state in ('REFUSED', 'EXPIRED') then 'RELEASED'
+        else 'RESERVED' end as target
+    from known group by p
   ), path (from_money, to_money, place, kind, debit, credit, rounds) as (values
     ('RESERVED', 'RELEASED', 1, 'RELEASE', 'SOURCE', 'RESERVED', 0),
     ('RESERVED', 'IN_FLIGHT', 1, 'PAYOUT_SENT', 'SENT', 'RESERVED', 0),
@@ -119,13 +126,15 @@ begin
     from line l join written w on w.ref = l.ref
       join account a on a.kind = l.kind and a.chain = l.chain and a.symbol = l.symbol
         and a.merchant_id is not distinct from case when l.kind = any (v_of_merchants) then l.merchant_id end
+  ), moved as (
+    update payout p set money = f.target,
+        money_round = f.money_round + (f.money in ('PAID_OUT', 'RETURNED'))::integer
+      from fact f
+      where p.order_pk = f.order_pk and exists (select from walk w where w.from_money = f.money and w.to_money = f.target)
+      returning p.order_pk, p.money
   )
-  update payout p set money = f.target,
-      money_round = f.money_round + (f.money in ('PAID_OUT', 'RETURNED'))::integer
-    from fact f
-    where p.order_pk = f.order_pk and f.target <> f.money
-      and exists (select from path x where x.from_money = f.money and x.to_money = f.target)
-    returning p.order_pk, f.money, f.target;
+  select (k.p).order_pk, (k.p).money, coalesce(m.money, (k.p).money), k.p, k.f, k.wallet, k.to_address, k.amount, k.seen_height
+    from known k left join moved m on m.order_pk = (k.p).order_pk;
 end $$;
 
 -- Books the fee of each own transaction while its outcome is VERIFIED, with its current value. The payer is the deposit

@@ -28,23 +28,18 @@ export interface FateRow extends PayoutTransaction {
   readonly updatedAt: Date;
 }
 
-/** What is known of a payout, read in one snapshot after its order was locked. */
+/** The facts of a payout by which its amount was booked, in one snapshot after its order was locked. */
 export interface KnownPayout extends Omit<PayoutFacts, 'fates'> {
-  /** Where its amount stands in the ledger. */
-  readonly money: PayoutMoney;
+  /** Where its amount was in the ledger before these facts. */
+  readonly was: PayoutMoney;
+  /** Where its amount is now. */
+  readonly became: PayoutMoney;
   /** 0 while the chain has no cursor; what is shown to people. */
   readonly seenHeight: number;
   /** Sequence of the last notification of the order; 0 for none. */
   readonly lastSequence: number;
   /** Of those of its transactions that were in a block once, by block. */
   readonly fates: readonly FateRow[];
-}
-
-/** Where a payout's amount was in the ledger, and where it is now. */
-export interface MovedMoney {
-  readonly orderPk: string;
-  readonly was: string;
-  readonly became: string;
 }
 
 /** A fate by its key, and the version of it that is settled. */

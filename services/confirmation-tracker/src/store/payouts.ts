@@ -5,14 +5,7 @@ import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { PayoutStatus } from '@opentill/domain/order-status';
 import type { FateState, SigningState } from '@opentill/domain/settle-payout';
-import type {
-  FateRow,
-  KnownPayout,
-  LockedPayout,
-  MovedMoney,
-  PayoutMoney,
-  SettledFate,
-} from './payout-rows.ts';
+import type { FateRow, KnownPayout, LockedPayout, PayoutMoney, SettledFate } from './payout-rows.ts';
 import type { LockOptions } from './lock-orders.ts';
 
 /** Which payouts to settle: a subquery that gives their order_pk. */
@@ -93,7 +86,8 @@ interface KnownRow {
   signing: SigningState;
   signing_reason: string | null;
   sent: boolean;
-  money: PayoutMoney;
+  was: PayoutMoney;
+  became: PayoutMoney;
   seen_height: number | null;
   last_sequence: number | null;
   /** Null in the one row of a payout that was in no block; then all that follows is null too. */
@@ -113,30 +107,34 @@ interface KnownRow {
   updated_at: Date;
 }
 
-/** The facts of locked payouts, by order_pk; none of a payout without a row of its own, which was never reserved. */
-export async function loadPayouts(
+/**
+ * Brings the ledger in line with the facts of locked payouts, and returns these facts by order_pk; see settle_payout_money().
+ * A payout that was never reserved has no row of its own and is absent.
+ */
+export async function settleMoney(
   tx: Tx,
   orders: readonly LockedPayout[],
 ): Promise<ReadonlyMap<string, KnownPayout>> {
+  // This query's snapshot is older than the function's: it adds only what the lock of the order keeps unchanged.
   const { rows } = await sql<KnownRow>`
-    select p.order_pk, p.state as signing, p.reason as signing_reason, p.first_sent_at is not null as sent, p.money, c.seen_height,
-      (select max(n.sequence) from notification n where n.subject_id = p.order_pk) as last_sequence,
-      f.tx_hash, f.chain, t.wallet, t.to_address, t.amount, f.state, f.succeeded, f.delivered, f.network_fee,
-      f.block_height, floor(extract(epoch from f.block_time))::float8 as block_seconds, f.version, s.settled_version, f.updated_at
-    from payout p
-      left join chain_cursor c on c.chain = p.chain
-      left join (own_transaction t join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash)
-        on t.order_pk = p.order_pk
-      left join own_transaction_settlement s on s.chain = f.chain and s.tx_hash = f.tx_hash
-    where p.order_pk = any(${orders.map((order) => order.orderPk)}::uuid[])
-    order by p.order_pk, f.block_height, f.tx_hash`.execute(tx);
+    select b.order_pk, (b.payout).state as signing, (b.payout).reason as signing_reason,
+      (b.payout).first_sent_at is not null as sent, b.was, b.became, b.seen_height,
+      (select max(n.sequence) from notification n where n.subject_id = b.order_pk) as last_sequence,
+      (b.fate).tx_hash, (b.fate).chain, b.wallet, b.to_address, b.amount, (b.fate).state, (b.fate).succeeded,
+      (b.fate).delivered, (b.fate).network_fee, (b.fate).block_height,
+      floor(extract(epoch from (b.fate).block_time))::float8 as block_seconds, (b.fate).version, s.settled_version,
+      (b.fate).updated_at
+    from settle_payout_money(${orders.map((order) => order.orderPk)}::uuid[]) b
+      left join own_transaction_settlement s on s.chain = (b.fate).chain and s.tx_hash = (b.fate).tx_hash
+    order by b.order_pk, (b.fate).block_height, (b.fate).tx_hash`.execute(tx);
   const known = new Map<string, KnownPayout & { readonly fates: FateRow[] }>();
   for (const row of rows) {
     const payout = known.get(row.order_pk) ?? {
       signing: row.signing,
       signingReason: row.signing_reason,
       sent: row.sent,
-      money: row.money,
+      was: row.was,
+      became: row.became,
       seenHeight: row.seen_height ?? 0,
       lastSequence: row.last_sequence ?? 0,
       fates: [],
@@ -176,13 +174,6 @@ export async function loadCancels(
     select f.chain, f.tx_hash as "txHash", f.version
     from own_transaction t join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
     where t.chain = ${chain} and t.tx_hash = any(${txHashes}::text[]) and t.order_pk is null`.execute(tx);
-  return rows;
-}
-
-/** Brings the ledger in line with what is known of these payouts; see settle_payout_money(). */
-export async function settleMoney(tx: Tx, orderPks: readonly string[]): Promise<readonly MovedMoney[]> {
-  const { rows } = await sql<MovedMoney>`
-    select order_pk as "orderPk", was, became from settle_payout_money(${orderPks}::uuid[])`.execute(tx);
   return rows;
 }
 
