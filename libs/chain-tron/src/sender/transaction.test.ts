@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
+import { rawDataBytes, transactionFromJson } from '@opentill/devnets/tron/protobuf/transaction-json';
 import { bytesField, concat, varintField } from '../protobuf/wire.ts';
 import {
   decodeRaw,
@@ -109,7 +110,7 @@ describe('transactions', () => {
     expect(hash('sha256', hex(rawHex), 'hex')).toBe(txId);
   });
 
-  test('of any fields are read as they were written, with their signature', () => {
+  test('of any fields are written as the devnet does, and read as they were written', () => {
     const digits = (bytes: number) =>
       fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((some) => Buffer.from(some).toString('hex'));
     const address = digits(20).map((some) => `41${some}`);
@@ -146,7 +147,9 @@ describe('transactions', () => {
     });
     fc.assert(
       fc.property(raw, digits(65), (given, signature) => {
-        const read = decodeSigned(encodeSigned(encodeRaw(given), hex(signature)));
+        const rawBytes = encodeRaw(given);
+        expect(Buffer.from(rawBytes).toString('hex')).toBe(devnetHexOf(given));
+        const read = decodeSigned(encodeSigned(rawBytes, hex(signature)));
         expect(read.raw).toEqual(given);
         expect(Buffer.from(read.signature).toString('hex')).toBe(signature);
       }),
@@ -226,6 +229,26 @@ describe('transactions', () => {
     }
   });
 });
+
+/** The bytes by the devnet's own codec. */
+function devnetHexOf({ contract: { type, value }, ...raw }: RawTransaction): string {
+  const transaction = transactionFromJson(
+    {
+      raw_data: {
+        ref_block_bytes: raw.refBlockBytes,
+        ref_block_hash: raw.refBlockHash,
+        expiration: raw.expirationMs,
+        contract: [
+          { type, parameter: { type_url: `type.googleapis.com/protocol.${type}`, value: { ...value } } },
+        ],
+        timestamp: raw.timestampMs,
+        fee_limit: raw.feeLimit,
+      },
+    },
+    false,
+  );
+  return Buffer.from(rawDataBytes(transaction)).toString('hex');
+}
 
 function tryRead(bytes: Uint8Array): RawTransaction | undefined {
   try {
