@@ -31,7 +31,7 @@ test('stopped before or after any statement and started again, the tracker ends 
     });
   }
   // Every kind of side effect was among them, each before and after.
-  const effects = ['with first as ( insert into "tracker"."inbox"', 'with given as', 'with entry as'];
+  const effects = ['insert into "tracker"."inbox"', 'with given as', 'with entry as'];
   for (const effect of ['begin', ...effects, 'commit']) {
     expect(seen.some((where) => where.startsWith(`before ${effect}`))).toBe(true);
     expect(seen.some((where) => where.startsWith(`after ${effect}`))).toBe(true);

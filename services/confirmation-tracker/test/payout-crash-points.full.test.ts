@@ -32,7 +32,7 @@ test('stopped before or after any statement and started again, the tracker ends 
     });
   }
   const effects = [
-    'with first as ( insert into "tracker"."inbox"',
+    'insert into "tracker"."inbox"',
     'select expire_payouts',
     'select b.order_pk, (b.payout).state',
     'with given as',
