@@ -1,10 +1,4 @@
-import {
-  connect,
-  type Channel,
-  type ChannelModel,
-  type ConfirmChannel,
-  type RecoveringChannelModel,
-} from 'amqplib';
+import { connect, type ChannelModel, type ConfirmChannel, type RecoveringChannelModel } from 'amqplib';
 import { withDeadline } from '@opentill/runtime/deadline';
 import { destroyConnection, openGuardedChannel, type GuardedChannelOptions } from './guard-connection.ts';
 import { messagingError } from './messaging-error.ts';
@@ -12,15 +6,10 @@ import { messagingError } from './messaging-error.ts';
 /** connecting: no channel now, recovery is at work. blocked: open, but the broker holds publishers back. */
 export type LinkState = 'connecting' | 'open' | 'blocked' | 'closed';
 
-export interface LinkOptions<C extends Channel> extends Omit<
-  GuardedChannelOptions<C>,
-  'setupTimeoutMs' | 'isClosing'
-> {
+export interface LinkOptions extends Omit<GuardedChannelOptions, 'setupTimeoutMs' | 'isClosing'> {
   readonly url: string;
   /** Told after each successful setup. */
   readonly onOpen?: () => void;
-  /** Told when an open channel is gone: nothing sent on it will be answered any more. */
-  readonly onLost?: (error: Error) => void;
   /** Told when the broker says that something the channel asked for does not exist. */
   readonly onMissing?: (what: string) => void;
   /** Limit for connecting, and again for opening and preparing the channel. @default 5000 */
@@ -28,10 +17,10 @@ export interface LinkOptions<C extends Channel> extends Omit<
 }
 
 /** One channel on a connection of its own, rebuilt together for as long as the link is not closed. */
-export interface ChannelLink<C extends Channel> {
+export interface ChannelLink {
   readonly state: LinkState;
   /** The channel to use now, if there is one. */
-  readonly channel: C | undefined;
+  readonly channel: ConfirmChannel | undefined;
   /** Resolves once the channel is open; rejects with BROKER_UNAVAILABLE or BROKER_REFUSED after `timeoutMs`. */
   untilOpen(timeoutMs: number): Promise<void>;
   /** Gives the present connection up, since it no longer does what it should; recovery builds a new one. */
@@ -44,14 +33,10 @@ const HEARTBEAT_SECONDS = 5;
 /** Twice: for the channel and for the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-export const openChannel = (model: ChannelModel): Promise<Channel> => model.createChannel();
-export const openConfirmChannel = (model: ChannelModel): Promise<ConfirmChannel> =>
-  model.createConfirmChannel();
-
 /** What a link remembers. `current` is set exactly while `state` is open or blocked. */
-interface LinkMemory<C extends Channel> {
+interface LinkMemory {
   state: LinkState;
-  current: { readonly model: ChannelModel; readonly channel: C } | undefined;
+  current: { readonly model: ChannelModel; readonly channel: ConfirmChannel } | undefined;
   lastError: Error | undefined;
   readonly waiters: Set<() => void>;
 }
@@ -60,8 +45,8 @@ interface LinkMemory<C extends Channel> {
  * Opens a link on amqplib's recovery, with the guards of guard-connection.ts. Each link has its own connection, so
  * that a channel's end, which costs the connection, disturbs no other consumer or publisher.
  */
-export function openLink<C extends Channel>(options: LinkOptions<C>): ChannelLink<C> {
-  const memory: LinkMemory<C> = {
+export function openLink(options: LinkOptions): ChannelLink {
+  const memory: LinkMemory = {
     state: 'connecting',
     current: undefined,
     lastError: undefined,
@@ -108,10 +93,7 @@ export function openLink<C extends Channel>(options: LinkOptions<C>): ChannelLin
   };
 }
 
-async function startRecovering<C extends Channel>(
-  options: LinkOptions<C>,
-  memory: LinkMemory<C>,
-): Promise<RecoveringChannelModel> {
+async function startRecovering(options: LinkOptions, memory: LinkMemory): Promise<RecoveringChannelModel> {
   const setupTimeoutMs = options.setupTimeoutMs ?? 5_000;
   const connection = await connect(withHeartbeat(options.url), {
     timeout: setupTimeoutMs,
@@ -144,11 +126,11 @@ async function startRecovering<C extends Channel>(
   return connection;
 }
 
-function opened<C extends Channel>(
-  options: LinkOptions<C>,
-  memory: LinkMemory<C>,
+function opened(
+  options: LinkOptions,
+  memory: LinkMemory,
   model: ChannelModel,
-  channel: C,
+  channel: ConfirmChannel,
 ): void {
   if (memory.state === 'closed') return; // recovery closes the connection itself
   memory.current = { model, channel };
@@ -169,19 +151,13 @@ function opened<C extends Channel>(
   for (const wake of memory.waiters) wake();
 }
 
-function lost<C extends Channel>(
-  options: LinkOptions<C>,
-  memory: LinkMemory<C>,
-  error: Error | undefined,
-): void {
+function lost(options: LinkOptions, memory: LinkMemory, error: Error | undefined): void {
   memory.current = undefined;
+  if (memory.state === 'closed') return;
   const reason = error ?? memory.lastError ?? new Error('connection closed');
-  if (memory.state !== 'closed') {
-    memory.state = 'connecting';
-    options.logger.warn('broker connection lost', { link: options.name, error: reason });
-    if (isMissing(reason)) options.onMissing?.(options.name);
-  }
-  options.onLost?.(reason);
+  memory.state = 'connecting';
+  options.logger.warn('broker connection lost', { link: options.name, error: reason });
+  if (isMissing(reason)) options.onMissing?.(options.name);
 }
 
 function withHeartbeat(url: string): string {

@@ -1,6 +1,5 @@
-import type { Channel } from 'amqplib';
 import type { Logger } from '@opentill/runtime/logger';
-import { openChannel, openLink, type ChannelLink, type LinkOptions, type LinkState } from './channel-link.ts';
+import { openLink, type ChannelLink, type LinkOptions, type LinkState } from './channel-link.ts';
 import { messagingError } from './messaging-error.ts';
 import { keepTopology } from './topology-keeper.ts';
 
@@ -23,10 +22,10 @@ export interface Broker {
   /** For publisher.ts: the broker has nothing that takes a message. Declares the topology again, if this user may. */
   topologyMissing(what: string): void;
   /** For publisher.ts and consumer.ts. */
-  openLink<C extends Channel>(options: OwnLinkOptions<C>): ChannelLink<C>;
+  openLink(options: OwnLinkOptions): ChannelLink;
 }
 
-type OwnLinkOptions<C extends Channel> = Omit<LinkOptions<C>, 'url' | 'logger' | 'onMissing'>;
+type OwnLinkOptions = Omit<LinkOptions, 'url' | 'logger' | 'onMissing'>;
 
 export interface BrokerOptions {
   /** `amqp[s]://user:password@host:port/virtual-host`. */
@@ -38,13 +37,13 @@ export interface BrokerOptions {
 
 /** Connects as publishers and consumers ask for it, and again whenever a connection is lost, until closed. */
 export function connectBroker(options: BrokerOptions): Broker {
-  const links = new Set<ChannelLink<Channel>>();
+  const links = new Set<ChannelLink>();
   const topology = keepTopology(options);
   let closed = false;
 
-  function open<C extends Channel>(linkOptions: OwnLinkOptions<C>): ChannelLink<C> {
+  function open(linkOptions: OwnLinkOptions): ChannelLink {
     if (closed) throw messagingError('BROKER_UNAVAILABLE', 'the broker connection is closed');
-    const link = openLink<C>({
+    const link = openLink({
       ...linkOptions,
       name: `${options.name} ${linkOptions.name}`,
       url: options.url,
@@ -60,8 +59,7 @@ export function connectBroker(options: BrokerOptions): Broker {
       return closed ? 'closed' : stateOf([...links].map((link) => link.state));
     },
     async ready(timeoutMs = 10_000) {
-      if (links.size === 0)
-        open({ name: 'probe', createChannel: openChannel, setup: () => Promise.resolve() });
+      if (links.size === 0) open({ name: 'probe' });
       const live = [...links].filter((link) => link.state !== 'closed');
       await Promise.all(live.map((link) => link.untilOpen(timeoutMs)));
     },

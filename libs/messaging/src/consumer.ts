@@ -1,14 +1,12 @@
 import type { Channel, ConsumeMessage } from 'amqplib';
 import type { EventEnvelope, EventType, ServiceName } from '@opentill/contracts/event-catalog';
 import { queueName } from '@opentill/contracts/topology';
-import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { withDeadline } from '@opentill/runtime/deadline';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
-import { openChannel } from './channel-link.ts';
 import type { Broker } from './connection.ts';
 import { createConsumerMetrics } from './consumer-metrics.ts';
-import { handleUntilDone, type Outcome } from './handle-until-done.ts';
+import { handleUntilDone } from './handle-until-done.ts';
 import { createEnvelopeReader } from './read-envelope.ts';
 
 export interface ConsumerOptions<T extends EventType> {
@@ -38,11 +36,6 @@ export interface Consumer {
   stop(): Promise<void>;
 }
 
-interface Subscription {
-  readonly channel: Channel;
-  readonly consumerTag: string;
-}
-
 /**
  * Consumes one event type for a service, and goes on after every loss of the broker.
  *
@@ -55,16 +48,14 @@ export function startConsumer<T extends EventType>(options: ConsumerOptions<T>):
   const handleMessage = createMessageHandler(options, queue);
   const inFlight = new Set<Promise<void>>();
   const stopping = new AbortController();
-  let subscription: Subscription | undefined;
 
   function track(work: Promise<void>): void {
     const tracked = work.finally(() => inFlight.delete(tracked));
     inFlight.add(tracked);
   }
 
-  const link = options.broker.openLink<Channel>({
+  const link = options.broker.openLink({
     name: `consumer ${queue}`,
-    createChannel: openChannel,
     async setup(channel, drop) {
       const lost = new AbortController();
       channel.once('close', () => lost.abort());
@@ -74,31 +65,31 @@ export function startConsumer<T extends EventType>(options: ConsumerOptions<T>):
         if (message === null) drop(new Error('the broker cancelled the consumer'));
         else if (!stopping.signal.aborted) track(handleMessage(channel, message, giveUp).catch(drop));
       };
-      const { consumerTag } = await channel.consume(queue, onMessage, { noAck: false });
-      subscription = { channel, consumerTag };
-    },
-    onLost() {
-      subscription = undefined;
+      await channel.consume(queue, onMessage, { noAck: false, consumerTag: queue });
     },
   });
 
   return {
     get consuming() {
-      return subscription !== undefined && !stopping.signal.aborted;
+      return link.channel !== undefined && !stopping.signal.aborted;
     },
     async stop() {
-      const present = subscription;
+      const { channel } = link;
       const limitMs = options.drainTimeoutMs ?? 5_000;
       const beganMs = performance.now();
       stopping.abort();
-      if (present !== undefined) {
-        const cancel = async () => present.channel.cancel(present.consumerTag);
+      if (channel !== undefined) {
+        const cancel = async () => channel.cancel(queue);
         await withDeadline(Math.min(limitMs, 1_000), cancel, () => new Error('cancel not answered')).catch(
           () => undefined,
         );
       }
-      const ended = await endWithin(limitMs - (performance.now() - beganMs), inFlight);
-      if (!ended) options.logger.warn('handlers left in flight', { queue, count: inFlight.size });
+      const leftMs = limitMs - (performance.now() - beganMs);
+      await withDeadline(
+        leftMs,
+        () => Promise.all(inFlight),
+        () => new Error('handlers left in flight'),
+      ).catch(({ message }: Error) => options.logger.warn(message, { queue, count: inFlight.size }));
       await link.close();
     },
   };
@@ -135,31 +126,11 @@ function createMessageHandler<T extends EventType>(options: ConsumerOptions<T>, 
     const outcome = envelope === undefined ? 'dead' : await handleUntilDone(envelope, giveUp, handling);
     metrics.inFlight(-1);
     try {
-      answer(channel, message, outcome);
+      if (outcome === 'ack') channel.ack(message);
+      if (outcome === 'dead') channel.reject(message, false);
     } catch (error) {
       // The channel is gone; the message comes again, and the inbox knows it.
       logger.debug('answer not sent', { queue, outcome, error });
     }
   };
-}
-
-function answer(channel: Channel, message: ConsumeMessage, outcome: Outcome): void {
-  switch (outcome) {
-    case 'ack':
-      channel.ack(message);
-      break;
-    case 'dead':
-      channel.reject(message, false);
-      break;
-    case 'abandoned':
-      break;
-  }
-}
-
-async function endWithin(limitMs: number, work: ReadonlySet<Promise<void>>): Promise<boolean> {
-  const late = new AbortController();
-  const ended = Promise.all(work).then(() => true);
-  const result = await Promise.race([ended, abortableDelay(limitMs, late.signal).then(() => false)]);
-  late.abort();
-  return result;
 }

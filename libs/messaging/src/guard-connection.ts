@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net';
-import type { Channel, ChannelModel } from 'amqplib';
+import type { ChannelModel, ConfirmChannel } from 'amqplib';
 import { withDeadline } from '@opentill/runtime/deadline';
 import type { Logger } from '@opentill/runtime/logger';
 
-export interface GuardedChannelOptions<C extends Channel> {
+export interface GuardedChannelOptions {
   readonly name: string;
   readonly logger: Logger;
-  readonly createChannel: (model: ChannelModel) => Promise<C>;
   /** Prepares the new channel (prefetch, consume, listeners); a failure, or calling `drop`, gives it up. */
-  readonly setup: (channel: C, drop: (error: Error) => void) => Promise<void>;
+  readonly setup?: (channel: ConfirmChannel, drop: (error: Error) => void) => Promise<void>;
   /** Limit for creating and preparing the channel. */
   readonly setupTimeoutMs: number;
   /** True once the owner closes the channel: its end is then no accident. */
@@ -29,10 +28,10 @@ const LINGER_MS = 1_000;
  * Afterwards the channel's end is the connection's end: recovery knows only connections. An error in a listener ends
  * both too, since a message may hang on it.
  */
-export async function openGuardedChannel<C extends Channel>(
+export async function openGuardedChannel(
   model: ChannelModel,
-  options: GuardedChannelOptions<C>,
-): Promise<C> {
+  options: GuardedChannelOptions,
+): Promise<ConfirmChannel> {
   let reason: Error | undefined;
   model.on('error', (error) => (reason ??= error)); // first of all
   const closed = new Promise<never>((_resolve, reject) => {
@@ -44,9 +43,9 @@ export async function openGuardedChannel<C extends Channel>(
   const settled = closed.catch(() => undefined);
   try {
     const work = async () => {
-      const channel = await options.createChannel(model);
+      const channel = await model.createConfirmChannel();
       tieTogether(model, channel, options);
-      await options.setup(channel, (error) => destroyConnection(model, error));
+      await options.setup?.(channel, (error) => destroyConnection(model, error));
       return channel;
     };
     const timeout = () => new Error(`channel was not ready within ${options.setupTimeoutMs} ms`);
@@ -68,10 +67,10 @@ function socketOf(model: ChannelModel): Socket {
   return (model.connection as unknown as { readonly stream: Socket }).stream;
 }
 
-function tieTogether<C extends Channel>(
+function tieTogether(
   model: ChannelModel,
-  channel: C,
-  { name, logger, isClosing }: GuardedChannelOptions<C>,
+  channel: ConfirmChannel,
+  { name, logger, isClosing }: GuardedChannelOptions,
 ): void {
   let reason = new Error('channel closed');
   channel.on('error', (error) => (reason = error));

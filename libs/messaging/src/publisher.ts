@@ -1,9 +1,17 @@
+import { promisify } from 'node:util';
 import type { ConfirmChannel, Message } from 'amqplib';
+import { EVENTS_EXCHANGE } from '@opentill/contracts/topology';
 import { withDeadline } from '@opentill/runtime/deadline';
-import { openConfirmChannel, type LinkState } from './channel-link.ts';
-import { channelLost, publishBatch, type ConfirmBatch, type OutboundMessage } from './confirm-batch.ts';
+import type { LinkState } from './channel-link.ts';
 import type { Broker } from './connection.ts';
 import { messagingError } from './messaging-error.ts';
+
+/** A message as the outbox keeps it. `payload` is the envelope's JSON, `eventId` its id. */
+export interface OutboundMessage {
+  readonly eventId: string;
+  readonly routingKey: string;
+  readonly payload: string;
+}
 
 export interface Publisher {
   readonly state: LinkState;
@@ -29,41 +37,31 @@ export interface PublisherOptions {
 export function createPublisher(broker: Broker, options: PublisherOptions = {}): Publisher {
   const confirmTimeoutMs = options.confirmTimeoutMs ?? 5_000;
   const listeners = new Set<() => void>();
-  const batches = new Set<ConfirmBatch>();
-
-  const link = broker.openLink<ConfirmChannel>({
+  const link = broker.openLink({
     name: 'publisher',
-    createChannel: openConfirmChannel,
-    setup(channel) {
-      channel.on('return', onReturn);
-      return Promise.resolve();
-    },
     onOpen() {
       for (const listener of listeners) listener();
     },
-    onLost(error) {
-      for (const batch of batches) batch.fail(channelLost(error));
-    },
   });
 
-  /** The broker returns what no queue takes, and then confirms it all the same. */
-  function onReturn(message: Message): void {
-    const eventId = String(message.properties.messageId);
-    const { routingKey } = message.fields;
-    for (const batch of batches) {
-      if (!batch.awaits(eventId)) continue;
+  async function publishAll(channel: ConfirmChannel, rows: readonly OutboundMessage[]): Promise<void> {
+    let unconfirmed = rows.length;
+    let unroutable: Error | undefined;
+    /** The broker returns what no queue takes, and then confirms it all the same. */
+    const onReturn = ({ properties, fields: { routingKey } }: Message) => {
+      const eventId = String(properties.messageId);
+      if (!rows.some((row) => row.eventId === eventId)) return;
       broker.topologyMissing(`a queue for ${routingKey}`);
-      batch.fail(
-        messagingError('PUBLISH_UNROUTABLE', `no queue takes ${routingKey}`, { eventId, routingKey }),
-      );
-    }
-  }
-
-  async function send(channel: ConfirmChannel, rows: readonly OutboundMessage[]): Promise<void> {
-    const batch = publishBatch(channel, rows);
-    batches.add(batch);
+      unroutable ??= messagingError('PUBLISH_UNROUTABLE', `no queue takes ${routingKey}`, {
+        eventId,
+        routingKey,
+      });
+    };
+    const work = async () => {
+      await Promise.all(rows.map((row) => publishOne(channel, row).then(() => (unconfirmed -= 1))));
+      if (unroutable !== undefined) throw unroutable;
+    };
     const timeout = () => {
-      const { unconfirmed } = batch;
       const error = messagingError('PUBLISH_TIMEOUT', `no confirm within ${confirmTimeoutMs} ms`, {
         unconfirmed,
       });
@@ -71,11 +69,8 @@ export function createPublisher(broker: Broker, options: PublisherOptions = {}):
       if (link.state === 'open' && link.channel === channel) link.drop(error);
       return error;
     };
-    try {
-      await withDeadline(confirmTimeoutMs, () => batch.settled, timeout);
-    } finally {
-      batches.delete(batch);
-    }
+    channel.on('return', onReturn);
+    await withDeadline(confirmTimeoutMs, work, timeout).finally(() => channel.off('return', onReturn));
   }
 
   return {
@@ -87,10 +82,25 @@ export function createPublisher(broker: Broker, options: PublisherOptions = {}):
       if (link.state === 'blocked') throw messagingError('BROKER_BLOCKED', 'the broker blocks publishers');
       const { channel } = link;
       if (channel === undefined) throw messagingError('BROKER_UNAVAILABLE', 'the broker is not connected');
-      await send(channel, rows);
+      await publishAll(channel, rows);
     },
     onOpen(listener) {
       listeners.add(listener);
     },
   };
+}
+
+/** Resolves with the broker's confirm; a channel that is closed, or closes before it, rejects. */
+async function publishOne(channel: ConfirmChannel, message: OutboundMessage): Promise<void> {
+  const { eventId, routingKey, payload } = message;
+  const options = { messageId: eventId, persistent: true, mandatory: true, contentType: 'application/json' };
+  const publish = promisify(channel.publish.bind(channel));
+  try {
+    await publish(EVENTS_EXCHANGE, routingKey, Buffer.from(payload), options);
+  } catch (error) {
+    // amqplib tells a nack from a lost channel only by its text.
+    if (error instanceof Error && error.message === 'message nacked')
+      throw messagingError('PUBLISH_REFUSED', 'nack', { eventId });
+    throw messagingError('BROKER_UNAVAILABLE', 'the channel was lost before the broker confirmed', {}, error);
+  }
 }

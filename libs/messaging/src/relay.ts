@@ -3,8 +3,7 @@ import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import type { Logger } from '@opentill/runtime/logger';
 import { startLoop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
-import type { OutboundMessage } from './confirm-batch.ts';
-import type { Publisher } from './publisher.ts';
+import type { OutboundMessage, Publisher } from './publisher.ts';
 
 /** What the relay needs of libs/db's outbox. */
 export interface OutboxStore {

@@ -270,7 +270,6 @@ describe('consumer stops and dies', () => {
     const broker = cleanup.broker(server.url);
     const link = broker.openLink({
       name: 'double ack',
-      createChannel: (model) => model.createChannel(),
       setup: () => Promise.resolve(void (channels += 1)),
     });
     await broker.ready();

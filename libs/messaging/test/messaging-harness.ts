@@ -1,7 +1,7 @@
 import type { EventData, EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
 import { routingKey } from '@opentill/contracts/event-catalog';
-import type { OutboundMessage } from '../src/confirm-batch.ts';
 import { connectBroker, type Broker } from '../src/connection.ts';
+import type { OutboundMessage } from '../src/publisher.ts';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 

@@ -149,7 +149,6 @@ describe('connection', () => {
     broker.openLink({
       name: 'slow set-up',
       setupTimeoutMs: 2_000,
-      createChannel: (model) => model.createChannel(),
       setup: async (channel) => {
         setups += 1;
         if (setups === 1) proxy.mode = 'blackhole';
@@ -170,7 +169,6 @@ describe('connection', () => {
     let setups = 0;
     broker.openLink({
       name: 'reset',
-      createChannel: (model) => model.createChannel(),
       setup: async (channel) => {
         setups += 1;
         if (setups <= 3) proxy.reset();
@@ -185,7 +183,6 @@ describe('connection', () => {
     const broker = cleanup.broker(server.url);
     const link = broker.openLink({
       name: 'thrower',
-      createChannel: (model) => model.createChannel(),
       setup: () => Promise.resolve(),
     });
     await broker.ready();
