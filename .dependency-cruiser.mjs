@@ -70,10 +70,11 @@ export default {
       to: { path: signer, pathNot: `${signer}(${[folder, ...allowed].join('|')})/[^/]+$` },
     })),
     {
-      name: 'signer-sql-in-store-folders',
+      name: 'sql-in-store-folders',
       severity: 'error',
-      from: { path: signer, pathNot: ['/store/', tests] },
-      to: { path: 'node_modules/kysely/' },
+      comment: 'What a store offers takes and returns values, and a Db or a Tx of libs/db.',
+      from: { path: '^services/', pathNot: ['/store/', tests] },
+      to: { path: 'node_modules/(kysely|pg)/' },
     },
     {
       name: 'domain-is-pure',

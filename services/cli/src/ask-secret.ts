@@ -1,5 +1,4 @@
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliErrorCode } from './context.ts';
+import { cliError, usage } from './context.ts';
 import { createTypedSecret } from './typed-secret.ts';
 
 const BELL = '\u0007';
@@ -11,12 +10,9 @@ const BELL = '\u0007';
 export async function askSecretOnTerminal(question: string): Promise<string> {
   const { stdin, stderr } = process;
   if (!stdin.isTTY) {
-    throw new GatewayError<CliErrorCode>(
+    throw cliError(
       'NO_TERMINAL',
       'There is no terminal to ask on: give --passphrase-file (--words-file for words).',
-      {
-        retryable: false,
-      },
     );
   }
   stderr.write(`${question}: `);
@@ -47,5 +43,5 @@ function readUntilEnter(stdin: NodeJS.ReadStream, onIgnored: () => void): Promis
 }
 
 function cancelled(): Error {
-  return new GatewayError<CliErrorCode>('CLI_USAGE', 'Cancelled.', { retryable: false });
+  return usage('Cancelled.');
 }

@@ -1,3 +1,4 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 
 /** What a command may touch: everything that differs between a terminal, a script and a test. */
@@ -33,3 +34,20 @@ export type CliErrorCode =
   | 'GAS_BOOKED_MEANWHILE'
   /** No scanner answered in time; the request stays and is answered when one runs. */
   | 'NO_ANSWER_YET';
+
+/** An error that the operator sees; not retryable unless `options` say so. */
+export function cliError(
+  code: CliErrorCode,
+  message: string,
+  options: { readonly retryable?: boolean; readonly cause?: unknown } = {},
+): GatewayError<CliErrorCode> {
+  return new GatewayError(code, message, { retryable: false, ...options });
+}
+
+export function usage(message: string): GatewayError<CliErrorCode> {
+  return cliError('CLI_USAGE', message);
+}
+
+export function notFound(message: string): GatewayError<CliErrorCode> {
+  return cliError('NOT_FOUND', message);
+}

@@ -1,7 +1,6 @@
 import { openDatabase, type Database } from '@opentill/db/database';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { requiredVariable } from './config.ts';
-import type { CliContext, CliErrorCode } from './context.ts';
+import { usage, type CliContext } from './context.ts';
 
 /** Opens the database with the operators' role, runs `work` and closes it again. */
 export async function withOpsDatabase<T>(
@@ -24,11 +23,7 @@ export async function withOpsDatabase<T>(
 export function parseKey(base64: string): Buffer {
   const key = Buffer.from(base64, 'base64');
   if (key.length !== 32) {
-    throw new GatewayError<CliErrorCode>(
-      'CLI_USAGE',
-      'SECRETS_KEY must be 32 bytes in base64: openssl rand -base64 32',
-      { retryable: false },
-    );
+    throw usage('SECRETS_KEY must be 32 bytes in base64: openssl rand -base64 32');
   }
   return key;
 }

@@ -11,7 +11,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
 import { readClosedFile } from '@opentill/wallet/read-closed-file';
 import { OPERATOR_CONFIG_SCHEMA, requiredVariable } from './config.ts';
-import type { CliContext, CliErrorCode } from './context.ts';
+import { cliError, usage, type CliContext } from './context.ts';
 
 /** The ops service, as the operator whose token is in OPS_TOKEN_FILE. */
 export interface OpsClient {
@@ -62,7 +62,7 @@ export async function openOps(context: CliContext): Promise<OpsClient> {
         signal: AbortSignal.timeout(timeoutMs),
       });
     } catch (cause) {
-      throw new GatewayError<CliErrorCode>('OPS_UNREACHABLE', `The ops service at ${url} does not answer`, {
+      throw cliError('OPS_UNREACHABLE', `The ops service at ${url} does not answer`, {
         retryable: true,
         cause,
       });
@@ -125,12 +125,10 @@ async function refusalOf(response: Response, url: string): Promise<GatewayError>
   const text = await response.text();
   const error = readError(text);
   if (error !== undefined) return new GatewayError(error.code, error.message, { retryable });
-  return new GatewayError<CliErrorCode>(
+  return cliError(
     'OPS_UNREACHABLE',
     `What is at ${url} answers ${response.status} and is not the ops service.`,
-    {
-      retryable,
-    },
+    { retryable },
   );
 }
 
@@ -153,8 +151,4 @@ function requireSafe({ env }: CliContext, url: string): void {
   const said = readConfig<{ ALLOW_HTTP_OPS: boolean }>({ properties: { ALLOW_HTTP_OPS } }, env);
   if (said.ALLOW_HTTP_OPS) return;
   throw usage('OPS_URL must be https, unless it is on this machine.');
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

@@ -1,5 +1,4 @@
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliErrorCode } from './context.ts';
+import { usage } from './context.ts';
 
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
@@ -28,8 +27,4 @@ export function parseMoment(option: string, text: string, now: Date): Date {
   const moment = new Date(text);
   if (ISO_TIME.test(text) && !Number.isNaN(moment.getTime())) return moment;
   throw usage(`${option} must be a time such as 2026-03-01, 2026-03-01T12:00:00Z or 24h (ago), not ${text}.`);
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

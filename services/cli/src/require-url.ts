@@ -1,5 +1,4 @@
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliErrorCode } from './context.ts';
+import { usage } from './context.ts';
 
 /**
  * An origin as browsers and the api spell it, without path, slash at its end or default port: nothing else would ever
@@ -19,8 +18,4 @@ export function requireHttpUrl(name: string, text: string): void {
 
 function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

@@ -30,7 +30,7 @@ import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startTestOps, type TestOps } from '../../ops/test/support/test-ops.ts';
-import { FAMILY_CODECS } from '../src/commands/keys/family-codecs.ts';
+import { FAMILY_CODECS } from '../src/families.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const NETWORKS_FILE = join(import.meta.dirname, '..', '..', '..', 'deploy', 'networks', 'local.json');

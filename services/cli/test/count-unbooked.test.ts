@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '@opentill/db/database';
 import { aCollection, aTransfer } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import { countUnbooked } from '../src/backup/deposit-store.ts';
+import { countUnbooked } from '../src/backup/store/deposits.ts';
 
 let server: TestDatabase;
 let admin: Database;

@@ -29,7 +29,7 @@ import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { FAMILIES } from '@opentill/domain/chains';
 import { publicKeysFor, publicKeysOf } from '@opentill/wallet/public-keys';
 import { sql } from 'kysely';
-import { FAMILY_CODECS } from '../src/commands/keys/family-codecs.ts';
+import { FAMILY_CODECS } from '../src/families.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const PASSPHRASE = 'a passphrase of the tests';

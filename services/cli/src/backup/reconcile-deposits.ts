@@ -5,13 +5,13 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import type { Anchor } from '../reconcile/books.ts';
-import { readAnchor } from '../reconcile/read-books.ts';
+import { readAnchor } from '../reconcile/store/read-books.ts';
 import { adoptMovements } from './adopt-movements.ts';
 import { createWalletHistory } from './find-wallet-transactions.ts';
 import { takeNote } from './take-note.ts';
-import { countUnbooked, readOwnPlaces, readUnswept } from './deposit-store.ts';
-import { refuseUnsigned } from './refuse-unsigned.ts';
-import { readPayments, type Hold, type StoredPayment } from './restore-store.ts';
+import { countUnbooked, readOwnPlaces, readUnswept } from './store/deposits.ts';
+import { refuseUnsigned } from './store/refuse-unsigned.ts';
+import { readPayments, type Hold, type StoredPayment } from './store/restored-rows.ts';
 
 /** How things stand with the deposit addresses of a chain. */
 export interface DepositState {

@@ -3,93 +3,115 @@ import type { BlockHash } from '@opentill/chain/block';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
-import { readAnchor } from '../reconcile/read-books.ts';
-import { adoptPayment } from './adopt-payment.ts';
+import type { Anchor } from '../reconcile/books.ts';
+import { readAnchor } from '../reconcile/store/read-books.ts';
 import { createWalletHistory } from './find-wallet-transactions.ts';
-import { matchForgotten } from './match-forgotten.ts';
-import { refuseUnsigned } from './refuse-unsigned.ts';
-import { readDoubtful, readOpenNonces, readPayments, type Hold } from './restore-store.ts';
-import { reconcileExpiringWallet } from './reconcile-expiring-wallet.ts';
-import { reconcileSuiWallet } from './reconcile-sui-wallet.ts';
+import { openSuiWallet } from './sent-by-sui-wallet.ts';
+import { openTronWallet } from './sent-by-tron-wallet.ts';
+import { adoptProven, noteLanded } from './store/adopt-proven.ts';
+import { refuseUnsigned } from './store/refuse-unsigned.ts';
+import { readDoubtful, readPayments, type Hold } from './store/restored-rows.ts';
 import { takeNote } from './take-note.ts';
-import { PROVEN, type WalletState } from './wallet-state.ts';
+import type { OpenExpiringWallet, WalletState, WalletWork } from './wallet-state.ts';
 
 const REQUEST_TIMEOUT_MS = 15_000;
 
-type ReconcileWallet = (
-  db: Db,
-  network: NetworkConfig,
-  hold: Hold,
-  onProgress: (height: number) => void,
-) => Promise<WalletState>;
+/** What the transactions of a wallet since the backup prove. */
+interface Proof extends Pick<WalletState, 'waitsFor' | 'waitsUntil' | 'adopted' | 'silent'> {
+  /** Every transaction is known, but for what it waits for. */
+  readonly isWhole: boolean;
+}
 
-const RECONCILE: Readonly<Record<Family, ReconcileWallet>> = {
-  EVM: reconcileNonceWallet,
-  TRON: reconcileExpiringWallet,
-  SUI: reconcileSuiWallet,
+type Prove = (work: WalletWork, anchor: Anchor | undefined) => Promise<Proof>;
+
+const PROVE: Readonly<Record<Family, Prove>> = {
+  EVM: proveByNonces,
+  TRON: (work, anchor) => proveByBlocks(work, anchor, 'block', openTronWallet),
+  SUI: (work, anchor) => proveByBlocks(work, anchor, 'checkpoint', openSuiWallet),
 };
 
 /**
  * Reads from the chain what the wallet did since the backup, and stores what it proves. Idempotent.
  * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
-export const reconcileWallet: ReconcileWallet = (db, network, hold, onProgress) =>
-  RECONCILE[network.family](db, network, hold, onProgress);
+export async function reconcileWallet(
+  db: Db,
+  network: NetworkConfig,
+  hold: Hold,
+  onProgress: (height: number) => void,
+): Promise<WalletState> {
+  const anchor = await readAnchor(db, hold.chain);
+  const { isWhole, ...proof } = await PROVE[network.family]({ db, network, hold, onProgress }, anchor);
+  if (isWhole && proof.waitsFor.length === 0) await refuseUnsigned(db, hold.chain, hold.wallet);
+  const payments = await readPayments(db, { hold });
+  const payouts = await readDoubtful(db, hold);
+  return { hold, ...proof, payments, payouts };
+}
 
 /**
  * Goes by a block that the scanner has verified since the backup, and by a count of transactions on which two sources agree.
  * Each nonce below it must belong to a transaction that the wallet's key signed.
  */
-async function reconcileNonceWallet(db: Db, network: NetworkConfig, hold: Hold): Promise<WalletState> {
-  const anchor = await readAnchor(db, hold.chain);
+async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor | undefined): Promise<Proof> {
   const history = createWalletHistory(network);
-  const newest = await history.newestCount(hold.wallet);
-  const waitsFor: string[] = [];
-  let adopted = 0;
+  const { highest, silent } = await history.newestCount(hold.wallet);
   const isAhead = anchor !== undefined && anchor.height > hold.fromHeight;
-  const count = anchor === undefined || !isAhead ? undefined : await countAt(network, hold, anchor);
-  if (count === undefined) {
-    if (newest.highest > 0)
-      waitsFor.push(
-        isAhead
-          ? 'two sources that count its transactions alike'
-          : `the scanner, which has verified nothing behind block ${hold.fromHeight} yet`,
-      );
-  } else if (anchor !== undefined) {
-    if (newest.highest > count)
-      waitsFor.push(
-        `${newest.highest - count} transactions that are in a pool, or in a block that is not final (verified: ${anchor.height})`,
-      );
-    waitsFor.push(...(await takeNote(db, history, hold, { height: anchor.height, count })));
-    adopted = await adoptProven(db, hold);
-    if (waitsFor.length === 0) await refuseUnsigned(db, hold.chain, hold.wallet);
+  const count = isAhead ? await countAt(network, hold, anchor) : undefined;
+  if (anchor === undefined || count === undefined) {
+    const what = isAhead
+      ? 'two sources that count its transactions alike'
+      : `the scanner, which has verified nothing behind block ${hold.fromHeight} yet`;
+    const waitsFor = highest > 0 ? [what] : [];
+    return { waitsFor, waitsUntil: undefined, adopted: 0, silent, isWhole: false };
   }
-  const payments = await readPayments(db, { hold });
-  const payouts = await readDoubtful(db, hold);
-  const { silent } = newest;
-  return { hold, waitsFor, waitsUntil: undefined, payments, payouts, adopted, silent };
+  const waitsFor = [
+    ...(highest > count
+      ? [
+          `${highest - count} transactions that are in a pool, or in a block that is not final (verified: ${anchor.height})`,
+        ]
+      : []),
+    ...(await takeNote(db, history, hold, { height: anchor.height, count })),
+  ];
+  const adopted = await adoptProven(db, hold);
+  return { waitsFor, waitsUntil: undefined, adopted, silent, isWhole: true };
 }
 
 async function countAt(
   network: NetworkConfig,
   { wallet }: Hold,
-  anchor: { readonly height: number; readonly hash: string },
+  { height, hash }: Anchor,
 ): Promise<number | undefined> {
   const state = createEvmStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
-  const block = { height: anchor.height, hash: anchor.hash as BlockHash };
-  const [count] = await state.transactionCounts([wallet], block);
+  const [count] = await state.transactionCounts([wallet], { height, hash: hash as BlockHash });
   return count?.kind === 'AGREED' ? Number(count.value) : undefined;
 }
 
-async function adoptProven(db: Db, hold: Hold): Promise<number> {
-  return db.transaction().execute(async (tx) => {
-    const payments = await readPayments(tx, { hold });
-    const open = await readOpenNonces(tx, hold);
-    const matches = matchForgotten(payments, open, await readDoubtful(tx, hold));
-    for (const { txHash, orderPk } of matches) {
-      const payment = payments.find((one) => one.txHash === txHash);
-      if (payment !== undefined) await adoptPayment(tx, payment, orderPk, PROVEN);
-    }
-    return matches.length;
-  });
+/**
+ * Without nonces no count says that nothing is missing: every block says so, read from two sources, up to one after which nothing that
+ * the lost machine signed can land any more, whether it was ever sent or not. What was on its way at the backup is verified by
+ * then, or landed nowhere.
+ */
+async function proveByBlocks(
+  work: WalletWork,
+  anchor: Anchor | undefined,
+  blockWord: string,
+  open: OpenExpiringWallet,
+): Promise<Proof> {
+  const { db, hold } = work;
+  const proof = { waitsUntil: undefined, adopted: 0, silent: [], isWhole: false };
+  if (anchor === undefined || anchor.height <= hold.fromHeight) {
+    const what = `the scanner, which has verified nothing behind ${blockWord} ${hold.fromHeight} yet`;
+    return { ...proof, waitsFor: [what] };
+  }
+  const wallet = open({ ...work, anchor });
+  const waitsFor = await wallet.noteSent();
+  await noteLanded(db, hold);
+  await wallet.bookOwn?.();
+  const adopted = await adoptProven(db, hold);
+  const end = await wallet.readEnd();
+  if (end === undefined)
+    return { ...proof, waitsFor: [...waitsFor, ...(await wallet.findUnsettled())], adopted, isWhole: true };
+  const what = `${end.what} (now: ${anchor.time.toISOString()}): until then what the lost machine signed may land`;
+  const waitsUntil = waitsFor.length === 0 ? end.at : undefined;
+  return { ...proof, waitsFor: [...waitsFor, what], waitsUntil, adopted };
 }

@@ -1,6 +1,6 @@
 import type { Db } from '@opentill/db/database';
 import type { WalletHistory } from './find-wallet-transactions.ts';
-import { readAccountedNonces, saveForgotten, type Hold } from './restore-store.ts';
+import { readAccountedNonces, saveForgotten, type Hold } from './store/restored-rows.ts';
 
 /**
  * Finds and stores what is not known, below the count. A nonce that was signed before counts as unknown until one of its

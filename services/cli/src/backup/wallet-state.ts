@@ -1,4 +1,39 @@
-import type { Hold, NamedPayout, StoredPayment } from './restore-store.ts';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Db } from '@opentill/db/database';
+import type { Anchor } from '../reconcile/books.ts';
+import type { Hold, NamedPayout, StoredPayment } from './store/restored-rows.ts';
+
+/** By so much the database's clock at the restore may have been behind the chain's. */
+export const CLOCKS_DIFFER_MS = 300_000;
+
+export interface WalletWork {
+  readonly db: Db;
+  readonly network: NetworkConfig;
+  readonly hold: Hold;
+  readonly onProgress: (height: number) => void;
+}
+
+export interface AnchoredWork extends WalletWork {
+  /** A block that the scanner has verified since the backup. */
+  readonly anchor: Anchor;
+}
+
+/** What has to be verified before nothing of the lost machine can land any more, and when about. */
+export interface WorkEnd {
+  readonly what: string;
+  readonly at: Date;
+}
+
+/** The part of a family without nonces in reconciling a wallet; sentences are what the wallet waits for. */
+export type OpenExpiringWallet = (work: AnchoredWork) => {
+  /** Writes down what the wallet sent and the database does not know. */
+  readonly noteSent: () => Promise<readonly string[]>;
+  /** Books what paid nobody. */
+  readonly bookOwn?: () => Promise<void>;
+  /** Undefined: it is verified. */
+  readonly readEnd: () => Promise<WorkEnd | undefined>;
+  readonly findUnsettled: () => Promise<readonly string[]>;
+};
 
 /** How things stand with one held wallet. Nothing is open when all lists are empty. */
 export interface WalletState {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { identifyKeystore } from '@opentill/wallet/keystore';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
 import { sumsOf } from '../backup/checksums.ts';
@@ -16,8 +15,8 @@ import {
   type Manifest,
 } from '@opentill/db/backup/manifest';
 import { requiredVariable } from '../config.ts';
-import type { CliContext, CliErrorCode } from '../context.ts';
-import { FAMILY_CODECS } from './keys/family-codecs.ts';
+import { usage, type CliContext } from '../context.ts';
+import { FAMILY_CODECS } from '../families.ts';
 import { isThere } from './keys/write-wallet.ts';
 
 export interface BackupOptions {
@@ -163,8 +162,4 @@ function report({ print }: CliContext, out: string, manifest: Manifest): void {
       `With the sealed keystore of the seed ${seedFingerprint}. Its passphrase and SECRETS_KEY are not in it: keep them apart.`,
     );
   else print('Without the keystore. That, its passphrase and SECRETS_KEY are to be kept apart.');
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

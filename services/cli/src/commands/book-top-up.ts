@@ -11,7 +11,7 @@ import {
 } from '@opentill/db/top-ups';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { requiredVariable } from '../config.ts';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { cliError, usage, type CliContext } from '../context.ts';
 import { withOpsDatabase } from '../open-ops-database.ts';
 import { openOps } from '../ops-client.ts';
 import { leftOver } from '../reconcile/compare-hot-wallets.ts';
@@ -38,11 +38,7 @@ export async function recordTopUp(context: CliContext, options: TopUpOptions): P
   const networks = await readNetworkFile(file, context.env);
   const network = networks.find((n) => n.chain === options.chain);
   if (network === undefined) {
-    throw new GatewayError<CliErrorCode>(
-      'CLI_USAGE',
-      `${options.symbol} on ${options.chain} is not configured in ${file}.`,
-      { retryable: false },
-    );
+    throw usage(`${options.symbol} on ${options.chain} is not configured in ${file}.`);
   }
   const topUp = readTopUp(network, options);
   const isNew = await withOpsDatabase(context, ({ kysely }) => bookIfHeld(kysely, network, topUp, options));
@@ -66,7 +62,7 @@ async function bookIfHeld(
     const measured = asOfHeight === undefined ? undefined : { asOfHeight, owner };
     const outcome = await bookMeasuredTopUp(tx, topUp, measured);
     if (outcome === 'MOVED')
-      throw new GatewayError<CliErrorCode>(
+      throw cliError(
         'GAS_BOOKED_MEANWHILE',
         `${topUp.symbol} on ${topUp.chain} was booked meanwhile; nothing was booked now. Run it again.`,
         { retryable: true },

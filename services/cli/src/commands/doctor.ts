@@ -1,9 +1,8 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
 import { OPERATOR_CONFIG_SCHEMA, requiredVariable, type OperatorEnvironment } from '../config.ts';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { cliError, usage, type CliContext } from '../context.ts';
 import { examineDeployment } from '../doctor/examine-deployment.ts';
 import { examineSources } from '../doctor/examine-sources.ts';
 import { examineNetwork } from '../doctor/examine-network.ts';
@@ -43,7 +42,7 @@ export async function examine(
   }
   if (fail === 0) return;
   const what = fail === 1 ? 'One check failed.' : `${fail} checks failed.`;
-  throw new GatewayError<CliErrorCode>('DOCTOR_FAILED', what, { retryable: false });
+  throw cliError('DOCTOR_FAILED', what);
 }
 
 /** The enabled networks, or the one that is asked for. */
@@ -55,7 +54,5 @@ function chosen(
   if (chain === undefined) return networks.filter(({ enabled }) => enabled);
   const named = networks.filter((network) => network.chain === chain);
   if (named.length > 0) return named;
-  throw new GatewayError<CliErrorCode>('CLI_USAGE', `${chain} is not configured in ${file}.`, {
-    retryable: false,
-  });
+  throw usage(`${chain} is not configured in ${file}.`);
 }

@@ -1,6 +1,5 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { notFound, type CliContext } from '../context.ts';
 import { openOps, type OpsClient } from '../ops-client.ts';
 
 type Detail = OpsAnswer<'getOrder'>;
@@ -18,11 +17,9 @@ export async function explain(context: CliContext, wanted: string): Promise<void
   const ops = await openOps(context);
   const orderPks = await findOrders(ops, wanted);
   if (orderPks.length === 0) {
-    throw new GatewayError<CliErrorCode>(
-      'NOT_FOUND',
+    throw notFound(
       `Nothing is known of ${wanted}: no order id, no deposit address, no transaction that paid one. ` +
         'If it paid a deposit address, ask the chain again: opentill rescan --chain <chain> --from <height> --to <height>',
-      { retryable: false },
     );
   }
   for (const orderPk of orderPks) explainOrder(context, await ops.call('getOrder', { orderPk }));

@@ -1,7 +1,6 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { usage, type CliContext } from '../context.ts';
 import { openOps } from '../ops-client.ts';
 import { parseDurationSeconds } from '../parse-moment.ts';
 import { requireHttpUrl, requireOrigin } from '../require-url.ts';
@@ -117,8 +116,4 @@ async function rotateSecret(context: CliContext, id: string, overlap: string | u
   context.print(
     `Until ${switchAt} sign and X-Signature are made with the old one, X-Signature-Next with the new one, webhook-signature with both.`,
   );
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

@@ -2,15 +2,14 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase, type Db } from '@opentill/db/database';
 import { ownerBalance } from '@opentill/db/top-ups';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { requiredVariable } from '../config.ts';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { cliError, usage, type CliContext } from '../context.ts';
 import { jsonLines } from '../print-table.ts';
 import { bookGas, unbookedGasOf } from '../reconcile/book-gas.ts';
 import { comparisonOf } from '../reconcile/comparison-of.ts';
 import { addressJson, addressLine } from '../reconcile/print-addresses.ts';
 import { reconciliationJson, reconciliationLines } from '../reconcile/print-reconciliation.ts';
-import { assetsOf } from '../reconcile/read-books.ts';
+import { assetsOf } from '../reconcile/store/read-books.ts';
 import type { ReconcileDeps } from '../reconcile/reconcile-chain.ts';
 import type { Reconciliation } from '../reconcile/reconciliation.ts';
 import { shownAmount } from '../reconcile/shown-amount.ts';
@@ -58,10 +57,9 @@ export async function reconcile(context: CliContext, options: ReconcileOptions):
     for (const line of jsonLines({ chains: done.map(reconciliationJson) })) context.print(line);
   const differences = done.flatMap((one) => one.differences);
   if (differences.length > 0) {
-    throw new GatewayError<CliErrorCode>(
+    throw cliError(
       'BOOKS_DIFFER',
       `${differences.length} ${differences.length === 1 ? 'difference' : 'differences'} between ledger and chain.`,
-      { retryable: false },
     );
   }
 }
@@ -134,5 +132,5 @@ function chosen(
   if (wanted.length > 0) return wanted;
   const message =
     chain === undefined ? `No network is enabled in ${file}.` : `${chain} is not configured in ${file}.`;
-  throw new GatewayError<CliErrorCode>('CLI_USAGE', message, { retryable: false });
+  throw usage(message);
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { notFound, usage, type CliContext } from '../context.ts';
 import { openOps, type OpsClient } from '../ops-client.ts';
 import { parseMoment } from '../parse-moment.ts';
 
@@ -53,8 +53,7 @@ export async function replayWebhook(context: CliContext, options: ReplayOptions)
   const ops = await openOps(context);
   const counts = await ops.call('countReplay', choice);
   const total = counts.reduce((sum, { count }) => sum + count, 0);
-  if (total === 0)
-    throw refuse('NOT_FOUND', 'No such callback has been queued for delivery yet, or all wait already.');
+  if (total === 0) throw notFound('No such callback has been queued for delivery yet, or all wait already.');
   if (options.dryRun === true) {
     const parts = counts.map(({ state, count }) => `${count} ${state.toLowerCase()}`);
     context.print(`${total} callbacks are meant: ${parts.join(', ')}. Nothing was done.`);
@@ -66,16 +65,13 @@ export async function replayWebhook(context: CliContext, options: ReplayOptions)
 async function replayOne(context: CliContext, eventId: string, options: ReplayOptions): Promise<void> {
   const { order, since, until, state, dryRun } = options;
   if ([order, since, until, state, dryRun].some((option) => option !== undefined)) {
-    throw refuse(
-      'CLI_USAGE',
-      '--event stands alone: give either --event or --order, --merchant, --since, --until.',
-    );
+    throw usage('--event stands alone: give either --event or --order, --merchant, --since, --until.');
   }
-  if (!EVENT_ID.test(eventId)) throw refuse('CLI_USAGE', `${eventId} is not the nonce of a callback.`);
+  if (!EVENT_ID.test(eventId)) throw usage(`${eventId} is not the nonce of a callback.`);
   const ops = await openOps(context);
   await ops.call('replayDelivery', { eventId: eventId.toLowerCase() }).catch((error: unknown) => {
     if (!(error instanceof GatewayError) || error.code !== 'NOT_FOUND') throw error;
-    throw refuse('NOT_FOUND', 'No such callback has been queued for delivery yet.');
+    throw notFound('No such callback has been queued for delivery yet.');
   });
   context.print('1 of 1 callbacks are due again.');
 }
@@ -83,10 +79,10 @@ async function replayOne(context: CliContext, eventId: string, options: ReplayOp
 function readChoice(context: CliContext, options: ReplayOptions): Choice {
   const { order, merchant, since, until } = options;
   if (order === undefined && merchant === undefined && since === undefined && until === undefined) {
-    throw refuse('CLI_USAGE', 'Give either --event or --order, --merchant, --since, --until.');
+    throw usage('Give either --event or --order, --merchant, --since, --until.');
   }
   const states = STATES[options.state ?? (order === undefined ? 'dead' : 'any')];
-  if (states === undefined) throw refuse('CLI_USAGE', '--state must be dead, delivered or any.');
+  if (states === undefined) throw usage('--state must be dead, delivered or any.');
   const moment = (option: string, text: string | undefined) =>
     text === undefined ? undefined : parseMoment(option, text, context.clock.now()).toISOString();
   const [from, before] = [moment('--since', since), moment('--until', until)];
@@ -103,7 +99,7 @@ function readChoice(context: CliContext, options: ReplayOptions): Choice {
 function readRate(text = String(DEFAULT_RATE)): number {
   const rate = Number(text);
   if (/^\d{1,5}$/.test(text) && rate > 0) return rate;
-  throw refuse('CLI_USAGE', '--rate must be a number of callbacks a second, from 1 to 99999.');
+  throw usage('--rate must be a number of callbacks a second, from 1 to 99999.');
 }
 
 /** In pages from the oldest on, so that a choice of any size is done at its rate, and locks few rows at a time. */
@@ -134,8 +130,4 @@ function printOutcomes(context: CliContext, total: number, outcomes: ReadonlyMap
     const count = outcomes.get(outcome);
     if (count !== undefined) context.print(`${count} ${words}.`);
   }
-}
-
-function refuse(code: CliErrorCode, message: string): GatewayError<CliErrorCode> {
-  return new GatewayError(code, message, { retryable: false });
 }

@@ -1,7 +1,6 @@
 import { isChain } from '@opentill/domain/chains';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { cliError, usage, type CliContext } from '../context.ts';
 import { openOps } from '../ops-client.ts';
 
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -33,19 +32,13 @@ export async function rescan(
     }
     await abortableDelay(POLL_INTERVAL_MS);
   }
-  throw new GatewayError<CliErrorCode>(
-    'NO_ANSWER_YET',
-    `Request ${requestId} waits: no scanner of ${chain} has answered.`,
-    { retryable: true },
-  );
+  throw cliError('NO_ANSWER_YET', `Request ${requestId} waits: no scanner of ${chain} has answered.`, {
+    retryable: true,
+  });
 }
 
 function height(text: string, option: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw usage(`${option} must be a block height.`);
   return value;
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

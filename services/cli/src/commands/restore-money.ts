@@ -2,30 +2,21 @@ import type { Address } from '@opentill/chain/address-codec';
 import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import type { Db } from '@opentill/db/database';
-import type { Family, NetworkKind } from '@opentill/domain/chains';
-import { GatewayError } from '@opentill/domain/gateway-error';
+import type { NetworkKind } from '@opentill/domain/chains';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { publicKeysFor, readPublicKeys } from '@opentill/wallet/public-keys';
-import { sql } from 'kysely';
 import { requiredVariable } from '../config.ts';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { usage, type CliContext } from '../context.ts';
 import { withOpsDatabase } from '../open-ops-database.ts';
-import { FAMILY_CODECS } from './keys/family-codecs.ts';
+import { FAMILY_CODECS } from '../families.ts';
 import { createMoneyReader, type MoneyReader } from './keys/money-reader.ts';
+import { readKnownIndexes, readSkippedIndexes, type SkippedIndexes } from '../store/deposit-indexes.ts';
 import { openMoneyReport, type MoneyReport } from './keys/money-report.ts';
 
 export interface RestoreMoneyOptions {
   readonly publicKeys: string;
   readonly gap: string;
   readonly report?: string;
-}
-
-interface Skipped {
-  readonly family: Family;
-  readonly from: number;
-  readonly to: number;
-  /** Where indexes begin that were certainly not given out before the backup. */
-  readonly next: number;
 }
 
 const ADDRESSES_AT_ONCE = 250;
@@ -39,10 +30,7 @@ const ADDRESSES_AT_ONCE = 250;
  */
 export async function findForgottenMoney(context: CliContext, options: RestoreMoneyOptions): Promise<void> {
   const gap = Number(options.gap);
-  if (!Number.isSafeInteger(gap) || gap < 1)
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', '--gap must be a number of addresses.', {
-      retryable: false,
-    });
+  if (!Number.isSafeInteger(gap) || gap < 1) throw usage('--gap must be a number of addresses.');
   const networks = (await readNetworkFile(requiredVariable(context, 'NETWORKS_FILE'), context.env)).filter(
     ({ enabled }) => enabled,
   );
@@ -52,7 +40,7 @@ export async function findForgottenMoney(context: CliContext, options: RestoreMo
   const report = await openMoneyReport(context.print, options.report, ({ address }) => address);
   try {
     await withOpsDatabase(context, async ({ kysely }) => {
-      for (const skipped of await readSkipped(kysely)) {
+      for (const skipped of await readSkippedIndexes(kysely)) {
         const codec = FAMILY_CODECS.find(({ family }) => family === skipped.family);
         const readers = networks.filter(({ family }) => family === skipped.family).map(createMoneyReader);
         if (codec === undefined || readers.length === 0) continue;
@@ -70,7 +58,7 @@ export async function findForgottenMoney(context: CliContext, options: RestoreMo
 /** Looks at one family's. @returns what was looked at, in a sentence */
 async function search(deps: {
   readonly db: Db;
-  readonly skipped: Skipped;
+  readonly skipped: SkippedIndexes;
   readonly kind: NetworkKind;
   readonly readers: readonly MoneyReader[];
   readonly address: (index: number) => Address;
@@ -82,7 +70,7 @@ async function search(deps: {
   let end = Math.min(to, next + gap);
   let looked = 0;
   for (let at = from; at < end; at += ADDRESSES_AT_ONCE) {
-    const known = await readKnown(db, family, at, at + ADDRESSES_AT_ONCE);
+    const known = await readKnownIndexes(db, family, at, at + ADDRESSES_AT_ONCE);
     const page = Array.from({ length: Math.min(ADDRESSES_AT_ONCE, end - at) }, (_, place) => at + place);
     const holders = page
       .filter((index) => !known.has(index))
@@ -98,20 +86,4 @@ async function search(deps: {
     }
   }
   return `${family}: ${looked} addresses without an order looked at, from ${from} to ${end}; passed over up to ${to}.`;
-}
-
-async function readSkipped(db: Db): Promise<readonly Skipped[]> {
-  const { rows } = await sql<Skipped>`
-    select s.family, s.from_index as "from", s.to_index as "to", coalesce((
-        select max(d.derivation_index) + 1 from deposit_address d where d.family = s.family and d.derivation_index < s.to_index
-      ), s.from_index) as next
-    from skipped_index s order by s.family, s.from_index`.execute(db);
-  return rows;
-}
-
-async function readKnown(db: Db, family: Family, from: number, to: number): Promise<ReadonlySet<number>> {
-  const { rows } = await sql<{ index: number }>`
-    select derivation_index as index from deposit_address
-    where family = ${family} and derivation_index >= ${from} and derivation_index < ${to}`.execute(db);
-  return new Set(rows.map(({ index }) => index));
 }

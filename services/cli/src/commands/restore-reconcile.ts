@@ -1,13 +1,12 @@
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { openDatabase, type Db } from '@opentill/db/database';
-import { familyOf } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
-import { sql } from 'kysely';
 import { backupError } from '@opentill/db/backup/backup-error';
 import { reconcileWallet } from '../backup/reconcile-wallet.ts';
 import { MAY_RELEASE, requireOperator } from '../backup/require-operator.ts';
-import { isDepositAddress } from '../backup/deposit-store.ts';
+import { isDepositAddress } from '../backup/store/deposits.ts';
+import { releaseHold } from '../backup/store/release-hold.ts';
 import { reconcileDeposits, type DepositState } from '../backup/reconcile-deposits.ts';
 import {
   readDoubtful,
@@ -16,9 +15,9 @@ import {
   type Hold,
   type NamedPayout,
   type StoredPayment,
-} from '../backup/restore-store.ts';
+} from '../backup/store/restored-rows.ts';
 import { staysHeld, type WalletState } from '../backup/wallet-state.ts';
-import { canonicalContract, findTokenOf } from '../canonical-contract.ts';
+import { canonicalContract, findTokenOf } from '../families.ts';
 import { requiredVariable } from '../config.ts';
 import type { CliContext } from '../context.ts';
 import { oneLine } from '../print-table.ts';
@@ -80,7 +79,7 @@ export async function releaseRestore(context: CliContext, options: ReleaseOption
       throw backupError('RESTORE_NOT_RECONCILED', 'Nothing is released: see above what is open.', {
         retryable: true,
       });
-    for (const { hold } of ready) await release(db, hold, operator, options.reason);
+    for (const { hold } of ready) await releaseHold(db, hold, operator, options.reason);
     context.print(`${ready.length} wallets sign again, released by ${operator}.`);
     if (ready.length < states.length) context.print(`${states.length - ready.length} stay held: see above.`);
   });
@@ -233,45 +232,6 @@ function describePayout(payout: NamedPayout): string {
     expiresAt === null ? 'waited for approval' : `could be signed until ${expiresAt.toISOString()}`;
   const amount = formatAmount(pays.amount, decimals, displayDecimals);
   return `${orderPk} (${oneLine(orderId)} of ${merchantId}): ${amount} ${symbol} to ${pays.to}, ${until}; no transaction pays it; --pay or --refuse`;
-}
-
-/** All at once: the hold, the halt that says so, and the lease, which the next signer then takes. */
-async function release(
-  db: Db,
-  { restoreId, chain, wallet, restoredAt }: Hold,
-  operator: string,
-  reason: string,
-): Promise<void> {
-  // Without nonces what was signed before the restore has the times of before it, and is known to land nowhere any more.
-  const mark = familyOf(chain) === 'EVM' ? null : restoredAt.getTime();
-  await db.transaction().execute(async (tx) => {
-    await sql`
-      update restore_hold set released_at = clock_timestamp(), released_by = ${operator}, released_reason = ${reason}
-      where restore_id = ${restoreId} and chain = ${chain} and wallet = ${wallet} and released_at is null`.execute(
-      tx,
-    );
-    await sql`
-      update wallet_halt set released_at = clock_timestamp(), released_by = ${operator}, released_reason = ${reason},
-        mark = coalesce(mark, ${mark}::int8)
-      where chain = ${chain} and wallet = ${wallet} and set_by = 'opentill restore' and released_at is null`.execute(
-      tx,
-    );
-    await sql`
-      update signer.lease set expires_at = clock_timestamp()
-      where name = ${`wallet/${chain}/${wallet}`} and holder = ${`restore ${restoreId}`}`.execute(tx);
-    // With the last wallet of a chain its sweeps.
-    await sql`
-      update signer.lease set expires_at = clock_timestamp()
-      where name = ${`sweeps/${chain}`} and holder = ${`restore ${restoreId}`} and not exists (
-        select from restore_hold h where h.restore_id = ${restoreId} and h.chain = ${chain} and h.released_at is null)`.execute(
-      tx,
-    );
-    await sql`
-      insert into audit_entry (operator, action, subject, outcome, details)
-      values (${operator}, 'releaseRestore', ${`${chain}/${wallet}`}, 'DONE', ${JSON.stringify({ restoreId, reason })})`.execute(
-      tx,
-    );
-  });
 }
 
 /** The database as its owner: these rows are nobody else's to write. */

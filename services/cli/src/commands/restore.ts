@@ -14,8 +14,8 @@ import { importDatabase } from '@opentill/db/backup/import-database';
 import { DEFAULT_JUMP, planJumps, type JumpRules } from '@opentill/db/backup/index-jump';
 import type { KeptFileRole, Manifest } from '@opentill/db/backup/manifest';
 import { requiredVariable } from '../config.ts';
-import type { CliContext, CliErrorCode } from '../context.ts';
-import { FAMILY_CODECS } from './keys/family-codecs.ts';
+import { usage, type CliContext } from '../context.ts';
+import { FAMILY_CODECS } from '../families.ts';
 import { isThere } from './keys/write-wallet.ts';
 
 export interface RestoreOptions {
@@ -168,8 +168,4 @@ function readRules({ jumpMinimum, jumpFactor }: RestoreOptions): JumpRules {
     throw usage('--jump-minimum must be a number of addresses.');
   if (!(factor >= 1 && factor <= 1_000_000)) throw usage('--jump-factor must be 1 or more.');
   return { minimum, factor };
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

@@ -1,6 +1,5 @@
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { usage, type CliContext } from '../context.ts';
 import { openOps } from '../ops-client.ts';
 import { requireHttpUrl, requireOrigin } from '../require-url.ts';
 
@@ -62,8 +61,4 @@ function integer(option: string, text: string | undefined, min: number, max: num
   const value = Number(text);
   if (/^[0-9]{1,6}$/.test(text) && value >= min && value <= max) return value;
   throw usage(`${option} must be a whole number from ${min} to ${max}, not ${text}.`);
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

@@ -2,7 +2,7 @@ import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { migrate } from '@opentill/db/migrate';
-import { writeSettingsMerchant, type SettingsMerchant } from './settings-merchant.ts';
+import { writeSettingsMerchant, type SettingsMerchant } from '../store/settings-merchant.ts';
 import { openDatabase } from '@opentill/db/database';
 import { requireMerchantToken } from '@opentill/db/merchants';
 import { setRolePasswords } from '@opentill/db/roles';
@@ -11,9 +11,8 @@ import type { ServiceName } from '@opentill/contracts/event-catalog';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { BROKER_SERVICES, writeBrokerUsers } from '@opentill/messaging/write-broker-users';
 import type { NetworkKind } from '@opentill/domain/chains';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { usage, type CliContext } from '../context.ts';
 import {
   brokerPasswordVariable,
   passwordVariable,
@@ -77,9 +76,7 @@ function readBrokerPasswords(settings: SetupEnvironment): Partial<Record<Service
     if (password !== undefined) passwords[service] = password;
   }
   if (Object.keys(passwords).length > 0 && settings.AMQP_MANAGEMENT_URL === undefined) {
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', 'AMQP_PASSWORD_… need AMQP_MANAGEMENT_URL.', {
-      retryable: false,
-    });
+    throw usage('AMQP_PASSWORD_… need AMQP_MANAGEMENT_URL.');
   }
   return passwords;
 }
@@ -95,13 +92,7 @@ function settingsMerchant(settings: SetupEnvironment): SettingsMerchant | undefi
   const { MERCHANT_TOKEN: token, WEBHOOK_SECRET: webhookSecret, SECRETS_KEY: key } = settings;
   if (token === undefined) return undefined;
   if (webhookSecret === undefined || key === undefined) {
-    throw new GatewayError<CliErrorCode>(
-      'CLI_USAGE',
-      'MERCHANT_TOKEN needs WEBHOOK_SECRET and SECRETS_KEY.',
-      {
-        retryable: false,
-      },
-    );
+    throw usage('MERCHANT_TOKEN needs WEBHOOK_SECRET and SECRETS_KEY.');
   }
   requireMerchantToken('MERCHANT_TOKEN', token);
   for (const origin of settings.RETURN_ORIGINS ?? []) requireOrigin('RETURN_ORIGINS', origin);

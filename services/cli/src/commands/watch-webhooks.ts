@@ -1,6 +1,5 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliContext, CliErrorCode } from '../context.ts';
+import { notFound, type CliContext } from '../context.ts';
 import { openOps } from '../ops-client.ts';
 
 type Endpoint = OpsAnswer<'listCallbackEndpoints'>;
@@ -78,8 +77,4 @@ function describeAttempt(row: Attempt): string {
   const excerpt = row.excerpt?.replaceAll(/\s+/g, ' ').trim().slice(0, 200) ?? '';
   const said = excerpt === '' ? '' : `: ${excerpt}`;
   return `attempt ${row.attempt} at ${row.startedAt}, ${row.durationMs} ms: ${result}${said}`;
-}
-
-function notFound(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('NOT_FOUND', message, { retryable: false });
 }

@@ -1,10 +1,10 @@
 import { openDatabase } from '@opentill/db/database';
-import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
+import { addHotWallets, findHotWallets } from '../store/hot-wallets.ts';
 import type { Db } from '@opentill/db/database';
 import { FAMILIES, type NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { publicKeysFor, readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
-import { FAMILY_CODECS } from './keys/family-codecs.ts';
+import { FAMILY_CODECS } from '../families.ts';
 
 export type HotWalletsErrorCode =
   /** The database was used with networks of the other kind. */
@@ -24,25 +24,14 @@ export async function writeHotWallets(
   const file = await readPublicKeys(publicKeysFile, FAMILY_CODECS);
   const keys = publicKeysFor(file, kind);
   const wallets = FAMILIES.flatMap((family) =>
-    keys.families[family].hotWallets.map((address) => ({ family, address, label: 'hot wallet' })),
+    keys.families[family].hotWallets.map((address) => ({ family, address })),
   );
   if (wallets.length === 0) return 'none in the public key file';
   const database = openDatabase({ url: adminUrl, applicationName: 'opentill-setup', poolMax: 1 });
   try {
     await refuseOtherKind(database.kysely, file, kind);
-    const added = await database.kysely.transaction().execute(async (tx) => {
-      const rows = await tx
-        .insertInto('hot_wallet')
-        .values(wallets)
-        .onConflict((conflict) => conflict.doNothing())
-        .returning('address')
-        .execute();
-      const details = { added: rows.map(({ address }) => address), fingerprint: keys.fingerprint };
-      if (rows.length > 0)
-        await writeAuditOfDatabaseUser(tx, { action: 'setup', subject: 'hot wallets', details });
-      return rows;
-    });
-    return added.length === 0 ? 'known' : `added ${added.map(({ address }) => address).join(', ')}`;
+    const added = await addHotWallets(database.kysely, wallets, keys.fingerprint);
+    return added.length === 0 ? 'known' : `added ${added.join(', ')}`;
   } finally {
     await database.close();
   }
@@ -53,9 +42,8 @@ async function refuseOtherKind(db: Db, file: PublicKeys, kind: NetworkKind): Pro
   const other = kind === 'main' ? 'test' : 'main';
   const theirs = FAMILIES.flatMap((family) => file[other]?.[family].hotWallets ?? []);
   if (theirs.length === 0) return;
-  const found = await db.selectFrom('hot_wallet').select('address').where('address', 'in', theirs).execute();
-  if (found.length === 0) return;
-  const addresses = found.map(({ address }) => address);
+  const addresses = await findHotWallets(db, theirs);
+  if (addresses.length === 0) return;
   const correction =
     kind === 'main'
       ? 'Run main networks on a new database.'

@@ -5,7 +5,7 @@ import { SERVICE_SCHEMAS, serviceRole } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { findMissingTopology } from '@opentill/messaging/find-missing-topology';
 import { sentence, type Finding } from './finding.ts';
-import { readDatabaseState, type DatabaseState } from './read-database-state.ts';
+import { readDatabaseState, type DatabaseState } from '../store/read-database-state.ts';
 
 const POSTGRES_VERSION_MIN = 150_000;
 const RUN_SETUP = 'Run opentill setup.';

@@ -2,8 +2,7 @@ import type { Db } from '@opentill/db/database';
 import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import { bookMeasuredTopUp } from '@opentill/db/top-ups';
 import type { Chain } from '@opentill/domain/chains';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliErrorCode } from '../context.ts';
+import { cliError } from '../context.ts';
 import { leftOver } from './compare-hot-wallets.ts';
 import type { Reconciliation } from './reconciliation.ts';
 
@@ -43,7 +42,7 @@ export async function bookGas(db: Db, gas: UnbookedGas, owner: bigint): Promise<
     const topUp = { ref, chain, symbol, amountBaseUnits, isCoinForFees: true };
     const outcome = await bookMeasuredTopUp(tx, topUp, { asOfHeight: height, owner });
     if (outcome !== 'BOOKED')
-      throw new GatewayError<CliErrorCode>(
+      throw cliError(
         'GAS_BOOKED_MEANWHILE',
         `${symbol} on ${chain} was booked concurrently; nothing was booked now. Run it again.`,
         { retryable: true },

@@ -1,7 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { Chain } from '@opentill/domain/chains';
-import type { Lying } from './what-lies.ts';
+import type { Lying } from './store/unswept-balance.ts';
 
 /** What can be had of a chain: a token, or its native coin (contract null). Keyed by its symbol, as the ledger is. */
 export interface Asset {

@@ -3,7 +3,7 @@ import { familyOf } from '@opentill/domain/chains';
 import type { AddressReading, Anchor, Asset, Books, FoundOnAddresses } from './books.ts';
 import type { Difference, Explanation, Line } from './difference.ts';
 import { shownAmount } from './shown-amount.ts';
-import { unswept } from './what-lies.ts';
+import { unswept } from './store/unswept-balance.ts';
 
 /** Blocks come faster than they usually do: the range to read again begins this much earlier than reckoned. */
 const RESCAN_MARGIN = 1.25;

@@ -1,16 +1,15 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { Holding, StateNumber } from '@opentill/chain/state-number';
 import type { Db } from '@opentill/db/database';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CliErrorCode } from '../context.ts';
+import { cliError } from '../context.ts';
 import type { AddressReading, Asset, Books, FoundOnAddresses } from './books.ts';
 import { assetsOfDeposits } from './compare-deposits.ts';
-import { addressesAfter, lyingOn, type DepositAddress } from './read-addresses.ts';
-import { readAnchor } from './read-books.ts';
+import { addressesAfter, lyingOn, type DepositAddress } from './store/read-addresses.ts';
+import { readAnchor } from './store/read-books.ts';
 import type { ReconcileDeps } from './reconcile-chain.ts';
 import { createAddressTally, readingsOf } from './reconciliation.ts';
-import { NOTHING, unswept } from './what-lies.ts';
+import { NOTHING, unswept } from './store/unswept-balance.ts';
 
 /*
  * Of chains whose nodes have the newest state and no other: what they answer is of some moment between two blocks, and counts
@@ -107,6 +106,6 @@ async function comparePage(
 }
 
 /** Nothing is wrong: what was read can't be compared with the books of any one moment. */
-export function notAtRest(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CHAIN_NOT_AT_REST', message, { retryable: true });
+export function notAtRest(message: string): Error {
+  return cliError('CHAIN_NOT_AT_REST', message, { retryable: true });
 }

@@ -2,7 +2,7 @@ import type { Chain } from '@opentill/domain/chains';
 import type { AddressReading, Books } from './books.ts';
 import { unexplained } from './reconciliation.ts';
 import { shownAmount } from './shown-amount.ts';
-import { unswept } from './what-lies.ts';
+import { unswept } from './store/unswept-balance.ts';
 
 /** A line for a terminal: what lies on an address, and why. */
 export function addressLine(books: Pick<Books, 'assets' | 'chain'>, reading: AddressReading): string {

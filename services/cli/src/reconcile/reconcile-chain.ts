@@ -4,8 +4,8 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import type { AddressReading, Anchor, Asset, Books, FoundOnAddresses, HotOnChain } from './books.ts';
 import { assetsOfDeposits } from './compare-deposits.ts';
-import { addressesAfter, type DepositAddress } from './read-addresses.ts';
-import { readAnchor, readBooks } from './read-books.ts';
+import { addressesAfter, type DepositAddress } from './store/read-addresses.ts';
+import { readAnchor, readBooks } from './store/read-books.ts';
 import {
   createAddressTally,
   NO_ADDRESSES,

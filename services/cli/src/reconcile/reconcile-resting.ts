@@ -8,7 +8,8 @@ import {
   POLL_MS,
   type RestingDeps,
 } from './compare-resting.ts';
-import { assetsOf, readAnchor, readHotWalletAddresses } from './read-books.ts';
+import { readHotWalletAddresses } from '../store/hot-wallets.ts';
+import { assetsOf, readAnchor } from './store/read-books.ts';
 import { hotBalances, NO_ADDRESSES, reconciliationOf, type Reconciliation } from './reconciliation.ts';
 
 /** What nodes told of their newest state: of some moment between two blocks. */

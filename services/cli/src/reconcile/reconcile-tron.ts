@@ -1,6 +1,6 @@
 import type { TronStateReader } from '@opentill/chain-tron/read-state';
 import { untilVerified } from './compare-resting.ts';
-import { readBooks } from './read-books.ts';
+import { readBooks } from './store/read-books.ts';
 import type { ReconcileDeps } from './reconcile-chain.ts';
 import { reconcileResting } from './reconcile-resting.ts';
 import type { Reconciliation } from './reconciliation.ts';

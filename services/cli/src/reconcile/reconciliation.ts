@@ -10,8 +10,8 @@ import {
 } from './compare-deposits.ts';
 import { compareHotWallets } from './compare-hot-wallets.ts';
 import type { Comparison, Difference } from './difference.ts';
-import type { DepositAddress } from './read-addresses.ts';
-import { NOTHING, unswept } from './what-lies.ts';
+import type { DepositAddress } from './store/read-addresses.ts';
+import { NOTHING, unswept } from './store/unswept-balance.ts';
 
 /** A chain's books held against the chain. */
 export interface Reconciliation extends Comparison {

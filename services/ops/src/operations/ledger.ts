@@ -1,18 +1,18 @@
 import { LEDGER_COLUMNS, ORDER_COLUMNS } from '@opentill/contracts/ops/ledger-routes';
+import type { Db } from '@opentill/db/database';
 import { bookCoveredTopUp, readTopUp, reverseTopUp } from '@opentill/db/top-ups';
-import type { RawBuilder } from 'kysely';
 import type { CsvExport, Handlers } from '../handlers.ts';
-import { readRows } from '../store/read-rows.ts';
 import { keyAfter, PAGE_SIZE, pageOf, requiredDate } from '../page.ts';
 import { notFound, refuse } from '../refuse.ts';
 import { orderAmount, time } from '../show.ts';
 import {
   findBalances,
   findTopUps,
-  ordersMadeIn,
-  postingsMadeIn,
+  readOrders,
+  readPostings,
   type ExportedOrder,
   type ExportedPosting,
+  type Time,
 } from '../store/ledger.ts';
 import type { OpsDeps } from './ops-deps.ts';
 
@@ -41,9 +41,9 @@ export function ledgerHandlers(deps: OpsDeps): Pick<Handlers, LedgerOperation> {
     },
     ...topUpHandlers(deps),
     exportOrders: ({ from, until }) =>
-      csv(deps, ['orders', from, until], ORDER_COLUMNS, ordersMadeIn, (row) => orderCells(row)),
+      csv(deps, ['orders', from, until], ORDER_COLUMNS, readOrders, (row) => orderCells(row)),
     exportLedger: ({ from, until }) =>
-      csv(deps, ['ledger', from, until], LEDGER_COLUMNS, postingsMadeIn, (row) => [
+      csv(deps, ['ledger', from, until], LEDGER_COLUMNS, readPostings, (row) => [
         String(row.ledger_tx_id),
         time(row.created_at),
         row.kind,
@@ -111,7 +111,7 @@ function csv<Row extends ExportedOrder | ExportedPosting>(
   { exportDb }: OpsDeps,
   [what, from, until]: readonly [string, string, string],
   columns: readonly string[],
-  query: (from: Date, until: Date) => RawBuilder<Row>,
+  read: (db: Db, time: Time, signal: AbortSignal) => AsyncIterable<readonly Row[]>,
   cellsOf: (row: Row) => readonly (string | null)[],
 ): CsvExport {
   const [begin, end] = [requiredDate(from), requiredDate(until)];
@@ -121,7 +121,7 @@ function csv<Row extends ExportedOrder | ExportedPosting>(
     fileName: `${what}-${day(begin)}-${day(end)}.csv`,
     columns,
     async *rows(signal) {
-      for await (const batch of readRows(exportDb, query(begin, end), signal)) yield batch.map(cellsOf);
+      for await (const batch of read(exportDb, { from: begin, until: end }, signal)) yield batch.map(cellsOf);
     },
   };
 }

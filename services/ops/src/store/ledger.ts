@@ -1,9 +1,10 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import { isSymbol } from './is-symbol.ts';
 import { idsMadeIn } from '../page.ts';
+import { readRows } from './read-rows.ts';
 
 /** Accounts of the ledger by number: what there is first, is first for ever. */
 export async function findBalances(
@@ -90,6 +91,11 @@ export async function postingsOf(db: Db, orderPk: string, limit: number) {
     .execute();
 }
 
+export interface Time {
+  readonly from: Date;
+  readonly until: Date;
+}
+
 /** A row of the export of orders: texts as Postgres has them. */
 export interface ExportedOrder {
   readonly order_pk: string;
@@ -115,14 +121,19 @@ export interface ExportedOrder {
 }
 
 /** Orders made in a time, oldest first: by their ids, which begin with their time, through their index. */
-export function ordersMadeIn(from: Date, until: Date): RawBuilder<ExportedOrder> {
+export function readOrders(
+  db: Db,
+  { from, until }: Time,
+  signal: AbortSignal,
+): AsyncIterable<readonly ExportedOrder[]> {
   const ids = idsMadeIn(from, until);
-  return sql<ExportedOrder>`
+  const query = sql<ExportedOrder>`
     select order_pk, merchant_id, order_id, order_type, uid, status, reason, chain, symbol, contract_address, decimals,
       display_decimals, amount, detected_amount, actual_amount, address, source_address, created_at, expires_at, updated_at
     from orders
     where order_pk >= ${ids.from}::uuid and order_pk < ${ids.until}::uuid and created_at >= ${from} and created_at < ${until}
     order by order_pk`;
+  return readRows(db, query, signal);
 }
 
 /** A posting as it is exported. */
@@ -140,10 +151,15 @@ export interface ExportedPosting {
 }
 
 /** Postings of a time, by their number. */
-export function postingsMadeIn(from: Date, until: Date): RawBuilder<ExportedPosting> {
-  return sql<ExportedPosting>`
+export function readPostings(
+  db: Db,
+  { from, until }: Time,
+  signal: AbortSignal,
+): AsyncIterable<readonly ExportedPosting[]> {
+  const query = sql<ExportedPosting>`
     select t.ledger_tx_id, t.created_at, t.kind, t.ref, t.order_pk, a.kind as account, a.merchant_id, a.chain, a.symbol, p.amount
     from ledger_transaction t join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)
     where t.created_at >= ${from} and t.created_at < ${until}
     order by t.ledger_tx_id, p.account_id`;
+  return readRows(db, query, signal);
 }

@@ -1,6 +1,5 @@
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { usage, type CliContext } from '../../context.ts';
 
 /** Passphrases come from a file or the terminal; arguments and the environment are for everybody to read. */
 type Asking = Pick<CliContext, 'askSecret'>;
@@ -11,9 +10,7 @@ export async function askNewPassphrase(context: Asking, file: string | undefined
   const first = await context.askSecret('New passphrase');
   const second = await context.askSecret('The same again');
   if (first !== second) {
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', 'The two passphrases differ; nothing was written.', {
-      retryable: false,
-    });
+    throw usage('The two passphrases differ; nothing was written.');
   }
   return first;
 }

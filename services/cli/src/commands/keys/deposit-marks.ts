@@ -1,7 +1,6 @@
 import { FAMILIES, type Family } from '@opentill/domain/chains';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import { sql } from 'kysely';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { usage, type CliContext } from '../../context.ts';
+import { readNextIndexes } from '../../store/deposit-indexes.ts';
 import { withOpsDatabase } from '../../open-ops-database.ts';
 
 /** The next index of each family's deposit addresses: below it any address may have been given to a payer. */
@@ -19,18 +18,12 @@ export function parseMarks(texts: readonly string[]): DepositMarks {
       const known = FAMILIES.find((candidate) => candidate === family);
       if (known !== undefined && Number(next) <= INDEX_END) return [known, Number(next)] as const;
       const message = `--mark is a family and its next index, like EVM=1200, not ${text}.`;
-      throw new GatewayError<CliErrorCode>('CLI_USAGE', message, { retryable: false });
+      throw usage(message);
     }),
   );
 }
 
 /** Marks of the orders in a database: the live one, or one restored from a backup. */
 export function readMarks(context: CliContext): Promise<DepositMarks> {
-  return withOpsDatabase(context, async ({ kysely }) => {
-    const { rows } = await sql<{ family: Family; next: number }>`
-      select family, (max(derivation_index) + 1)::float8 as next from deposit_address group by family`.execute(
-      kysely,
-    );
-    return new Map(rows.map(({ family, next }) => [family, next]));
-  });
+  return withOpsDatabase(context, ({ kysely }) => readNextIndexes(kysely));
 }

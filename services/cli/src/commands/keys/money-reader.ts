@@ -11,7 +11,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { canonicalContract } from '../../canonical-contract.ts';
+import { canonicalContract } from '../../families.ts';
 
 /** A balance that is not zero. */
 export interface Money {

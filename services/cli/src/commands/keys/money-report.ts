@@ -1,7 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { formatAmount } from '@opentill/domain/money';
-import type { CliErrorCode } from '../../context.ts';
+import { cliError } from '../../context.ts';
 import type { FoundAddress } from './find-money.ts';
 import type { Money } from './money-reader.ts';
 
@@ -61,7 +60,7 @@ export async function openMoneyReport(
 
 async function openNew(file: string): Promise<FileHandle> {
   return open(file, 'wx', 0o600).catch((cause: unknown) => {
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', `${file} cannot be made.`, { retryable: false, cause });
+    throw cliError('CLI_USAGE', `${file} cannot be made.`, { cause });
   });
 }
 

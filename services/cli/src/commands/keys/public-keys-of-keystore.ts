@@ -2,7 +2,7 @@ import { openKeystore } from '@opentill/wallet/keystore';
 import { publicKeysOf, type PublicKeys } from '@opentill/wallet/public-keys';
 import type { CliContext } from '../../context.ts';
 import { askPassphrase } from './ask-passphrase.ts';
-import { FAMILY_CODECS } from './family-codecs.ts';
+import { FAMILY_CODECS } from '../../families.ts';
 
 /** The public keys of the seed in a keystore, of which nothing stays. Throws NO_TERMINAL or a WalletErrorCode. */
 export async function publicKeysOfKeystore(

@@ -1,13 +1,12 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { NETWORK_KINDS, isTestNetwork, type Family, type NetworkKind } from '@opentill/domain/chains';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { publicKeysFor, readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
 import { requiredVariable } from '../../config.ts';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { cliError, usage, type CliContext } from '../../context.ts';
 import { parseMarks, readMarks, type DepositMarks } from './deposit-marks.ts';
-import { FAMILY_CODECS } from './family-codecs.ts';
+import { FAMILY_CODECS } from '../../families.ts';
 import { findMoney, type SearchOutcome } from './find-money.ts';
 import { importKeys, type ImportOptions } from './import-keys.ts';
 import { createMoneyReader } from './money-reader.ts';
@@ -129,7 +128,7 @@ function conclude(context: CliContext, report: MoneyReport, outcomes: readonly S
   ];
   if (gaps.length === 0) return;
   const message = `The search is not complete: ${gaps.join(', ')}. The wallet is restored; run it again to search again.`;
-  throw new GatewayError<CliErrorCode>('RECOVERY_INCOMPLETE', message, { retryable: true });
+  throw cliError('RECOVERY_INCOMPLETE', message, { retryable: true });
 }
 
 async function marksOf(context: CliContext, options: RecoverOptions): Promise<DepositMarks> {
@@ -161,8 +160,4 @@ function codecOf(family: string): (typeof FAMILY_CODECS)[number] {
   const codec = FAMILY_CODECS.find((candidate) => candidate.family === family);
   if (codec === undefined) throw new TypeError(`no codec of family ${family}`);
   return codec;
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

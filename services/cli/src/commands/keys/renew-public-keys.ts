@@ -1,7 +1,6 @@
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { readPublicKeys, writePublicKeys } from '@opentill/wallet/public-keys';
-import type { CliContext, CliErrorCode } from '../../context.ts';
-import { FAMILY_CODECS } from './family-codecs.ts';
+import { usage, type CliContext } from '../../context.ts';
+import { FAMILY_CODECS } from '../../families.ts';
 import { publicKeysOfKeystore } from './public-keys-of-keystore.ts';
 import { isThere, printWallet, type WalletFiles } from './write-wallet.ts';
 
@@ -20,10 +19,8 @@ export async function renewPublicKeys(context: CliContext, options: RenewPublicK
   if (await isThere(file)) {
     const { fingerprint } = await readPublicKeys(file, FAMILY_CODECS);
     if (fingerprint !== derived.fingerprint)
-      throw new GatewayError<CliErrorCode>(
-        'CLI_USAGE',
+      throw usage(
         `${file} is of the wallet ${fingerprint}, and ${keystore} of ${derived.fingerprint}: it stays as it is.`,
-        { retryable: false },
       );
   }
   await writePublicKeys(file, derived);

@@ -1,6 +1,5 @@
 import { changePassphrase } from '@opentill/wallet/change-passphrase';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { usage, type CliContext } from '../../context.ts';
 import { askNewPassphrase, askPassphrase } from './ask-passphrase.ts';
 
 export interface ReplacePassphraseOptions {
@@ -22,10 +21,8 @@ export async function replacePassphrase(
 ): Promise<void> {
   const { keystore, policy } = options;
   if (policy === undefined) {
-    throw new GatewayError<CliErrorCode>(
-      'CLI_USAGE',
+    throw usage(
       'Name the policy that the same passphrase opens, --policy <file>, or say --no-policy where there is none.',
-      { retryable: false },
     );
   }
   const oldPassphrase = await askPassphrase(context, options.passphraseFile);

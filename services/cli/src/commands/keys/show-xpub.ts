@@ -1,10 +1,9 @@
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { FAMILIES, NETWORK_KINDS } from '@opentill/domain/chains';
 import { DERIVATION_PATHS } from '@opentill/wallet/derivation';
 import { readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { usage, type CliContext } from '../../context.ts';
 
-import { FAMILY_CODECS } from './family-codecs.ts';
+import { FAMILY_CODECS } from '../../families.ts';
 import { publicKeysOfKeystore } from './public-keys-of-keystore.ts';
 
 export interface ShowXpubOptions {
@@ -49,8 +48,4 @@ function printKeys(context: CliContext, keys: PublicKeys): void {
         context.print(`${family.padEnd(4)}  ${hotWallet.padEnd(16)}  ${address} (hot wallet${of})`);
     }
   }
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

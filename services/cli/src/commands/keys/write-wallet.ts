@@ -1,10 +1,9 @@
 import { access, rm } from 'node:fs/promises';
 import { NETWORK_KINDS } from '@opentill/domain/chains';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { createKeystore } from '@opentill/wallet/keystore';
 import { publicKeysOf, writePublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
-import type { CliContext, CliErrorCode } from '../../context.ts';
-import { FAMILY_CODECS } from './family-codecs.ts';
+import { usage, type CliContext } from '../../context.ts';
+import { FAMILY_CODECS } from '../../families.ts';
 
 /** The two files of a wallet. */
 export interface WalletFiles {
@@ -37,9 +36,7 @@ export async function writeWallet(
 export async function requireAbsent(files: WalletFiles): Promise<void> {
   for (const file of [files.keystore, files.publicKeys]) {
     if (!(await isThere(file))) continue;
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', `${file} exists already and is not overwritten.`, {
-      retryable: false,
-    });
+    throw usage(`${file} exists already and is not overwritten.`);
   }
 }
 

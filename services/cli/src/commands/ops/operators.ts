@@ -2,8 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import { addFirstOperator, recoverOperator } from '@opentill/db/operators';
 import { OPERATOR_ID_PATTERN } from '@opentill/contracts/ops/fields';
 import { OPERATOR_ROLES, type OperatorRole } from '@opentill/contracts/ops/roles';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { notFound, usage, type CliContext } from '../../context.ts';
 import { withOpsDatabase } from '../../open-ops-database.ts';
 import { openOps } from '../../ops-client.ts';
 import { parseMoment } from '../../parse-moment.ts';
@@ -58,9 +57,7 @@ export async function recoverAdministrator(
   await handOver(context, options.tokenFile, async () => {
     const token = await withOpsDatabase(context, ({ kysely }) => recoverOperator(kysely, operatorId));
     if (token !== undefined) return token;
-    throw new GatewayError<CliErrorCode>('NOT_FOUND', `There is no operator ${operatorId}.`, {
-      retryable: false,
-    });
+    throw notFound(`There is no operator ${operatorId}.`);
   });
 }
 
@@ -177,8 +174,4 @@ function roleOf(text: string): OperatorRole {
   const role = OPERATOR_ROLES.find((known) => known === text.toUpperCase());
   if (role === undefined) throw usage(`--role must be one of ${OPERATOR_ROLES.join(', ')}.`);
   return role;
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

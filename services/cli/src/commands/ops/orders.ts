@@ -2,8 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ORDER_STATUSES } from '@opentill/contracts/ops/order-views';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { cliError, usage, type CliContext } from '../../context.ts';
 import { openOps } from '../../ops-client.ts';
 import { parseMoment } from '../../parse-moment.ts';
 import { tableLine } from '../../print-table.ts';
@@ -94,7 +93,7 @@ export async function exportCsv(
     if (!isOurs) throw error;
     await rm(options.out, { force: true });
     const message = `The export broke off; ${options.out} was removed.`;
-    throw new GatewayError<CliErrorCode>('OPS_UNREACHABLE', message, { retryable: true, cause: error });
+    throw cliError('OPS_UNREACHABLE', message, { retryable: true, cause: error });
   }
   context.print(`${file.bytesWritten} bytes in ${options.out}.`);
 }
@@ -107,7 +106,5 @@ function wordOf<const W extends readonly string[]>(
   const word = text?.toUpperCase();
   const found = words.find((known): known is W[number] => known === word);
   if (found !== undefined || word === undefined) return found;
-  throw new GatewayError<CliErrorCode>('CLI_USAGE', `${option} must be one of ${words.join(', ')}.`, {
-    retryable: false,
-  });
+  throw usage(`${option} must be one of ${words.join(', ')}.`);
 }

@@ -1,13 +1,12 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { findToken } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { formatAmount } from '@opentill/domain/money';
 import { parseApprovalText, type ApprovedPayout } from '@opentill/wallet/policy/approval';
 import { signApproval } from '@opentill/wallet/policy/approver-key';
 import { canonicalContract } from '@opentill/wallet/policy/policy';
 import { requiredVariable } from '../../config.ts';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { usage, type CliContext } from '../../context.ts';
 import { openOps } from '../../ops-client.ts';
 import { tableLine } from '../../print-table.ts';
 import { askPassphrase } from '../keys/ask-passphrase.ts';
@@ -158,8 +157,4 @@ async function printForApproval({ env, print }: CliContext, payout: ApprovedPayo
 function describeApproved({ approvals, state, waitingForApproval }: Payout): string {
   const given = `${approvals.length} ${approvals.length === 1 ? 'approval is' : 'approvals are'} handed in`;
   return `Approved: ${given}; the payout is ${state}${waitingForApproval ? ', the signer looks at it again now' : ''}.`;
-}
-
-function usage(message: string): GatewayError<CliErrorCode> {
-  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

@@ -1,8 +1,7 @@
-import { GatewayError } from '@opentill/domain/gateway-error';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { usage, type CliContext } from '../../context.ts';
 import { openOps } from '../../ops-client.ts';
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
-import { FAMILY_CODECS } from '../keys/family-codecs.ts';
+import { FAMILY_CODECS } from '../../families.ts';
 import { tableLine } from '../../print-table.ts';
 import { chainOf, optional } from './read-options.ts';
 
@@ -169,11 +168,7 @@ export async function acceptUnmatched(
 
 function transferNumber(text: string): number {
   if (/^[1-9][0-9]{0,15}$/.test(text)) return Number(text);
-  throw new GatewayError<CliErrorCode>(
-    'CLI_USAGE',
-    `${text} is no number of a deposit: \`opentill unmatched list\` shows them first.`,
-    { retryable: false },
-  );
+  throw usage(`${text} is no number of a deposit: \`opentill unmatched list\` shows them first.`);
 }
 
 /** Gives an unmatched deposit back. */
@@ -184,7 +179,7 @@ export async function refundUnmatched(
 ): Promise<void> {
   // A letter that was mistyped is found by whoever has the checksum: before anybody is asked to approve it.
   if (!FAMILY_CODECS.some((codec) => codec.parse(to) !== undefined))
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', `--to: ${to} is no address.`, { retryable: false });
+    throw usage(`--to: ${to} is no address.`);
   const refund = await (
     await openOps(context)
   ).call('refundDeposit', {

@@ -1,6 +1,5 @@
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { createApproverKey } from '@opentill/wallet/policy/approver-key';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { usage, type CliContext } from '../../context.ts';
 import { askNewPassphrase } from '../keys/ask-passphrase.ts';
 import { isThere } from '../keys/write-wallet.ts';
 
@@ -14,9 +13,7 @@ export async function initApprover(
 ): Promise<void> {
   const { out } = options;
   if (await isThere(out)) {
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', `${out} exists already and is not overwritten.`, {
-      retryable: false,
-    });
+    throw usage(`${out} exists already and is not overwritten.`);
   }
   const publicKey = await createApproverKey(out, await askNewPassphrase(context, options.passphraseFile));
   context.print(`Key ${out}: keep it and its passphrase to yourself. For the policy:`);

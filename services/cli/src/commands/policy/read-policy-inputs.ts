@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import type { PolicySurroundings } from '@opentill/wallet/policy/parse-policy';
 import { requiredVariable } from '../../config.ts';
-import type { CliContext, CliErrorCode } from '../../context.ts';
-import { FAMILY_CODECS } from '../keys/family-codecs.ts';
+import { cliError, type CliContext } from '../../context.ts';
+import { FAMILY_CODECS } from '../../families.ts';
 
 /** The network file that gives a policy's amounts their meaning. Throws CONFIG_INVALID, NETWORKS_…. */
 export async function policySurroundings(
@@ -18,6 +17,6 @@ export async function policySurroundings(
 /** The operator's text of a policy. Throws CLI_USAGE. */
 export async function readPolicyText(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', `${file} cannot be read.`, { retryable: false, cause });
+    throw cliError('CLI_USAGE', `${file} cannot be read.`, { cause });
   });
 }

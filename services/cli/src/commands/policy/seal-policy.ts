@@ -1,11 +1,10 @@
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { familyOf, NETWORK_KINDS } from '@opentill/domain/chains';
 import { openKeystore } from '@opentill/wallet/keystore';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import { openPolicy, sealPolicy, type OpenPolicyOptions } from '@opentill/wallet/policy/sealed-policy';
 import { publicKeysOf, type PublicKeys } from '@opentill/wallet/public-keys';
-import type { CliContext, CliErrorCode } from '../../context.ts';
+import { usage, type CliContext } from '../../context.ts';
 import { askPassphrase } from '../keys/ask-passphrase.ts';
 import { policyLines } from './print-policy.ts';
 import { policySurroundings, readPolicyText } from './read-policy-inputs.ts';
@@ -63,7 +62,7 @@ function requireOthersAddresses({ chains }: Policy, keys: PublicKeys): void {
     );
     if (!isHot) continue;
     const message = `The cold address of ${chain} is the hot wallet of this seed.`;
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', message, { retryable: false });
+    throw usage(message);
   }
 }
 

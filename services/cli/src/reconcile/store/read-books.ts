@@ -1,12 +1,11 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db, Tx } from '@opentill/db/database';
-import type { Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
-import { canonicalContract } from '../canonical-contract.ts';
-import type { Account, Anchor, Asset, Books, Doubt, ForeignAddress, HotWallet } from './books.ts';
+import { canonicalContract } from '../../families.ts';
+import type { Account, Anchor, Asset, Books, Doubt, ForeignAddress, HotWallet } from '../books.ts';
 import { readOpenItems } from './read-open-items.ts';
-import { whatLies } from './what-lies.ts';
+import { whatLies } from './unswept-balance.ts';
 
 /**
  * Everything that the books say of a chain, read at one moment: what is booked meanwhile is not in it.
@@ -143,15 +142,22 @@ async function readForeignAddresses(
   return rows;
 }
 
-/** The family's hot wallets, in the order of readBooks. */
-export async function readHotWalletAddresses(db: Db, family: Family): Promise<readonly Address[]> {
-  const rows = await db
-    .selectFrom('hot_wallet')
-    .select('address')
-    .where('family', '=', family)
-    .orderBy('address')
-    .execute();
-  return rows.map(({ address }) => address as Address);
+/** Whether anything came to a hot wallet, or was done by the gateway or a hot wallet, in the checkpoints above `from` up to `to`. */
+export async function hasMoved(
+  db: Db,
+  { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
+  from: number,
+  to: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from own_transaction_fate f where f.chain = ${chain} and f.block_height > ${from} and f.block_height <= ${to}
+    union all
+    select from hot_wallet w join transfer t on t.family = w.family and t.to_address = w.address
+      where w.family = ${family} and t.chain = ${chain} and t.block_height > ${from} and t.block_height <= ${to}
+    union all
+    select from foreign_transaction x where x.chain = ${chain} and x.block_height > ${from} and x.block_height <= ${to}
+    limit 1`.execute(db);
+  return rows.length > 0;
 }
 
 /** A nonce counts from 0, and the first that is known may be a later one, of a wallet that was used before. */

@@ -1,7 +1,7 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Tx } from '@opentill/db/database';
 import { sql } from 'kysely';
-import type { OpenItem, OpenItemKind } from './books.ts';
+import type { OpenItem, OpenItemKind } from '../books.ts';
 
 /** Most deposits named: after a long standstill of the tracker there may be any number, and the sums tell all the same. */
 const DEPOSITS_NAMED = 200;

@@ -1,7 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
-import type { Chain } from '@opentill/domain/chains';
+import type { Chain, Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 
 /** Where the gateway's own movements on a chain may go. */
@@ -43,6 +43,19 @@ export async function readUnswept(
       where h.restore_id = ${restoreId} and h.chain = ${chain} and h.wallet > ${after}
     order by 1 limit ${limit}`.execute(db);
   return rows.map(({ address }) => address);
+}
+
+/** Those of the addresses that are deposit addresses. */
+export async function findDepositAddresses(
+  db: Db,
+  family: Family,
+  addresses: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ address: string }>`
+    select address from deposit_address where family = ${family} and address = any(${addresses}::text[])`.execute(
+    db,
+  );
+  return new Set(rows.map(({ address }) => address));
 }
 
 export async function isDepositAddress(

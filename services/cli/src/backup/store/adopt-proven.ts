@@ -2,9 +2,9 @@ import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
 import { whyNotAdopted } from './adopt-attempt.ts';
 import { adoptPayment } from './adopt-payment.ts';
-import { matchForgotten } from './match-forgotten.ts';
-import { readDoubtful, readPayments, type Hold } from './restore-store.ts';
-import { PROVEN } from './wallet-state.ts';
+import { matchForgotten } from '../match-forgotten.ts';
+import { readDoubtful, readOpenNonces, readPayments, type Hold } from './restored-rows.ts';
+import { PROVEN } from '../wallet-state.ts';
 
 /** What was on its way at the backup and is verified needs nobody's decision: nothing else was signed for its payout since. */
 export async function noteLanded(db: Db, { chain, wallet }: Hold): Promise<void> {
@@ -19,11 +19,13 @@ export async function noteLanded(db: Db, { chain, wallet }: Hold): Promise<void>
 export async function adoptProven(db: Db, hold: Hold): Promise<number> {
   return db.transaction().execute(async (tx) => {
     const payments = await readPayments(tx, { hold });
+    const nonces = await readOpenNonces(tx, hold);
     let adopted = 0;
-    for (const { txHash, orderPk } of matchForgotten(payments, [], await readDoubtful(tx, hold))) {
+    for (const { txHash, orderPk } of matchForgotten(payments, nonces, await readDoubtful(tx, hold))) {
       const payment = payments.find((one) => one.txHash === txHash);
-      if (payment === undefined || orderPk === null) continue;
-      if ((await whyNotAdopted(tx, payment)) !== undefined) continue; // the operator is asked
+      if (payment === undefined) continue;
+      if (payment.nonce === null && (orderPk === null || (await whyNotAdopted(tx, payment)) !== undefined))
+        continue; // the operator is asked
       await adoptPayment(tx, payment, orderPk, PROVEN);
       adopted += 1;
     }

@@ -6,8 +6,8 @@ import { familyOf } from '@opentill/domain/chains';
 import { backupError } from '@opentill/db/backup/backup-error';
 import { makeAttempt } from './adopt-attempt.ts';
 import { unbookLost } from './book-lost.ts';
-import type { Decided } from './decided.ts';
-import type { StoredPayment } from './restore-store.ts';
+import type { Decided } from '../decided.ts';
+import type { StoredPayment } from './restored-rows.ts';
 
 /**
  * Makes a forgotten transaction the gateway's own again, for the order that it paid: the rows that the signer had written

@@ -4,7 +4,7 @@ import { backupError } from '@opentill/db/backup/backup-error';
 import type { Db, Tx } from '@opentill/db/database';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 import { sql } from 'kysely';
-import { hasLandedNowhere, type StoredPayment } from './restore-store.ts';
+import { hasLandedNowhere, readRaw, type StoredPayment } from './restored-rows.ts';
 
 /** All that is signed after it gets a later time: one from far ahead would be used up with it. */
 const FAR_MS = 86_400_000;
@@ -85,15 +85,6 @@ async function boundsOf(chain: Chain, raw: Uint8Array, blockTime: Date): Promise
   const { readSignedTransaction } = await import('@opentill/chain-tron/sender/read-signed-transaction');
   const { timestampMs, expirationMs, feeLimit } = readSignedTransaction(raw).raw;
   return { uniqueMs: timestampMs, expiresMs: expirationMs, feeLimit: BigInt(feeLimit) };
-}
-
-async function readRaw(
-  db: Db | Tx,
-  { chain, txHash }: Pick<StoredPayment, 'chain' | 'txHash'>,
-): Promise<Uint8Array> {
-  const { rows } = await sql<{ raw: Buffer }>`
-    select raw from forgotten_payment where chain = ${chain} and tx_hash = ${txHash}`.execute(db);
-  return rows[0]?.raw ?? new Uint8Array(0);
 }
 
 function notReconciled(message: string): Error {

@@ -1,7 +1,7 @@
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import { sql } from 'kysely';
-import { PROVEN } from './wallet-state.ts';
+import { PROVEN } from '../wallet-state.ts';
 
 /**
  * The gateway's own movements from a wallet that nothing was signed for when the backup was taken, and that no transaction since was:

@@ -2,9 +2,9 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Db, Tx } from '@opentill/db/database';
 import { familyOf, type Chain } from '@opentill/domain/chains';
-import { canonicalContract } from '../canonical-contract.ts';
-import type { MinedTransaction } from './find-wallet-transactions.ts';
-import type { DoubtfulPayout, ForgottenPayment, KnownNonce, Payment } from './match-forgotten.ts';
+import { canonicalContract } from '../../families.ts';
+import type { MinedTransaction } from '../find-wallet-transactions.ts';
+import type { DoubtfulPayout, ForgottenPayment, KnownNonce, Payment } from '../match-forgotten.ts';
 
 /** A wallet that a restore holds. */
 export interface Hold {
@@ -91,28 +91,31 @@ export async function readAccountedNonces(
   return { accounted: new Set(rows.map((row) => row.nonce)), first: lowest[0]?.first ?? null };
 }
 
-/** Writes down what the chain has and the database did not know. @returns how many were new */
-export async function saveForgotten(
-  db: Db | Tx,
-  hold: Hold,
-  found: readonly MinedTransaction[],
-): Promise<number> {
-  let added = 0;
+/** Writes down what the chain has and the database did not know. */
+export async function saveForgotten(db: Db, hold: Hold, found: readonly MinedTransaction[]): Promise<void> {
   for (const { txHash, nonce, raw, aim, blockHeight, blockTime } of found) {
     const pays = aim.kind === 'PAYMENT' ? aim : undefined;
     // What moved nothing is written as zero coin to the wallet itself, as the signer writes its cancels.
     const to = pays?.to ?? (aim.kind === 'NOTHING' ? hold.wallet : null);
     const amount = pays?.amountBaseUnits ?? (aim.kind === 'NOTHING' ? 0n : null);
-    const { numAffectedRows } = await sql`
+    await sql`
       insert into forgotten_payment (chain, tx_hash, restore_id, wallet, nonce, raw, contract_address, to_address, amount,
         block_height, block_time)
       select ${hold.chain}, ${txHash}, ${hold.restoreId}, ${hold.wallet}, ${nonce}, ${Buffer.from(raw)}, ${pays?.contract ?? null}::text,
         ${to}::text, ${amount?.toString() ?? null}::numeric, ${blockHeight}, ${blockTime}
       where not exists (select from own_transaction t where t.chain = ${hold.chain} and t.tx_hash = ${txHash})
       on conflict do nothing`.execute(db);
-    added += Number(numAffectedRows ?? 0);
   }
-  return added;
+}
+
+/** The bytes of a forgotten transaction. */
+export async function readRaw(
+  db: Db | Tx,
+  { chain, txHash }: { readonly chain: Chain; readonly txHash: string },
+): Promise<Uint8Array> {
+  const { rows } = await sql<{ raw: Buffer }>`
+    select raw from forgotten_payment where chain = ${chain} and tx_hash = ${txHash}`.execute(db);
+  return rows[0]?.raw ?? new Uint8Array(0);
 }
 
 /** Transactions that are to be decided about, of one wallet or, without it, of all; `all`: the decided ones as well. */

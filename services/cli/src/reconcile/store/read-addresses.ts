@@ -2,7 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
-import { LYING_SUMS, whatLies, type Lying } from './what-lies.ts';
+import { LYING_SUMS, whatLies, type Lying } from './unswept-balance.ts';
 
 /** A deposit address with what lies there by the books. */
 export interface DepositAddress {

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { TransactionFate } from '@opentill/chain/own-transaction';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { Tx } from '@opentill/db/database';
+import type { Db, Tx } from '@opentill/db/database';
 import { writeAudit } from '@opentill/db/operators';
 import { backupError } from '@opentill/db/backup/backup-error';
-import { findTokenOf } from '../canonical-contract.ts';
-import type { Decided } from './decided.ts';
-import type { StoredPayment } from './restore-store.ts';
+import { findTokenOf } from '../../families.ts';
+import type { Decided } from '../decided.ts';
+import type { StoredPayment } from './restored-rows.ts';
 
 /**
  * Takes note of a payment whose order is in no database any more: its nonce, if it has one, is used, and what left the wallet is booked as
@@ -15,43 +15,45 @@ import type { StoredPayment } from './restore-store.ts';
  * @param fate by two sources, at a final block
  */
 export async function bookLost(
-  tx: Tx,
+  db: Db,
   payment: StoredPayment,
   fate: TransactionFate,
   network: NetworkConfig,
   decided: Decided & { readonly guards: boolean },
 ): Promise<void> {
-  const { chain, wallet, nonce, txHash, pays } = payment;
-  const { rows } = await sql`
-    update forgotten_payment set decision = 'ORDER_LOST', decided_by = ${decided.by}, decided_reason = ${decided.reason},
-      decided_at = clock_timestamp(), guards = ${decided.guards}
-    where chain = ${chain} and tx_hash = ${txHash} and decision is null returning tx_hash`.execute(tx);
-  if (rows.length === 0) throw backupError('RESTORE_NOT_RECONCILED', `${txHash} is decided already`);
-  if (nonce !== null)
-    await sql`
-    insert into wallet_nonce as n (chain, wallet, nonce, state) values (${chain}, ${wallet}, ${nonce}, 'TAKEN')
-    on conflict (chain, wallet, nonce) do update set state = 'TAKEN', updated_at = clock_timestamp(),
-        order_pk = case when n.state = 'SIGNED' then n.order_pk end
-      where n.state in ('RESERVED', 'SIGNED')`.execute(tx);
-  const symbol = symbolOf(network, pays?.contract);
-  if (symbol !== undefined && fate.deliveredBaseUnits > 0n)
-    await post(tx, `forgotten:${chain}:${txHash}`, 'TOP_UP_REVERSED', chain, symbol, [
-      ['OWNER', fate.deliveredBaseUnits],
-      ['HOT_AVAILABLE', -fate.deliveredBaseUnits],
-    ]);
-  // Not NETWORK_FEE: that account is the fees of the transactions that are known as own ones, and no others.
-  if (fate.feeBaseUnits !== 0n)
-    await post(tx, `forgotten-fee:${chain}:${txHash}`, 'TOP_UP_REVERSED', chain, network.nativeSymbol, [
-      ['OWNER', fate.feeBaseUnits],
-      ['HOT_GAS', -fate.feeBaseUnits],
-    ]);
-  await writeAudit(tx, {
-    operator: decided.by,
-    action: 'bookForgottenPayment',
-    subject: null,
-    outcome: 'DONE',
-    details: { chain, txHash, nonce, reason: decided.reason, guards: decided.guards },
-    requestId: null,
+  await db.transaction().execute(async (tx) => {
+    const { chain, wallet, nonce, txHash, pays } = payment;
+    const { rows } = await sql`
+      update forgotten_payment set decision = 'ORDER_LOST', decided_by = ${decided.by}, decided_reason = ${decided.reason},
+        decided_at = clock_timestamp(), guards = ${decided.guards}
+      where chain = ${chain} and tx_hash = ${txHash} and decision is null returning tx_hash`.execute(tx);
+    if (rows.length === 0) throw backupError('RESTORE_NOT_RECONCILED', `${txHash} is decided already`);
+    if (nonce !== null)
+      await sql`
+      insert into wallet_nonce as n (chain, wallet, nonce, state) values (${chain}, ${wallet}, ${nonce}, 'TAKEN')
+      on conflict (chain, wallet, nonce) do update set state = 'TAKEN', updated_at = clock_timestamp(),
+          order_pk = case when n.state = 'SIGNED' then n.order_pk end
+        where n.state in ('RESERVED', 'SIGNED')`.execute(tx);
+    const symbol = symbolOf(network, pays?.contract);
+    if (symbol !== undefined && fate.deliveredBaseUnits > 0n)
+      await post(tx, `forgotten:${chain}:${txHash}`, 'TOP_UP_REVERSED', chain, symbol, [
+        ['OWNER', fate.deliveredBaseUnits],
+        ['HOT_AVAILABLE', -fate.deliveredBaseUnits],
+      ]);
+    // Not NETWORK_FEE: that account is the fees of the transactions that are known as own ones, and no others.
+    if (fate.feeBaseUnits !== 0n)
+      await post(tx, `forgotten-fee:${chain}:${txHash}`, 'TOP_UP_REVERSED', chain, network.nativeSymbol, [
+        ['OWNER', fate.feeBaseUnits],
+        ['HOT_GAS', -fate.feeBaseUnits],
+      ]);
+    await writeAudit(tx, {
+      operator: decided.by,
+      action: 'bookForgottenPayment',
+      subject: null,
+      outcome: 'DONE',
+      details: { chain, txHash, nonce, reason: decided.reason, guards: decided.guards },
+      requestId: null,
+    });
   });
 }
 
