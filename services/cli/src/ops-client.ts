@@ -10,17 +10,21 @@ import { operatorIdOfToken } from '@opentill/db/operators';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
 import { readClosedFile } from '@opentill/wallet/read-closed-file';
+import { tableLine } from './print-table.ts';
 import { OPERATOR_CONFIG_SCHEMA, requiredVariable } from './config.ts';
 import { cliError, usage, type CliContext } from './context.ts';
+
+/** An input in which what may be left out may also be undefined. */
+export type Given<I> = { readonly [K in keyof I]: object extends Pick<I, K> ? I[K] | undefined : I[K] };
 
 /** The ops service, as the operator whose token is in OPS_TOKEN_FILE. */
 export interface OpsClient {
   /** Reads one thing, or does an act. @throws GatewayError with the code and the sentence of the refusal */
-  call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: OpsInput<O>): Promise<OpsAnswer<O>>;
+  call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: Given<OpsInput<O>>): Promise<OpsAnswer<O>>;
   /** The first elements of a list, at most `max`, from as many pages as it takes. */
   list<O extends OperationOf<'LIST'>>(
     operation: O,
-    input: Omit<OpsInput<O>, 'limit' | 'cursor'>,
+    input: Given<Omit<OpsInput<O>, 'limit' | 'cursor'>>,
     max: number,
   ): Promise<readonly OpsAnswer<O>[]>;
   /** The bytes of a file as they come; an error when it ends too early. */
@@ -77,7 +81,7 @@ export async function openOps(context: CliContext): Promise<OpsClient> {
     };
 
   return {
-    async call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: OpsInput<O>) {
+    async call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: object) {
       return (await json(operation, input)).data as OpsAnswer<O>;
     },
     async list<O extends OperationOf<'LIST'>>(operation: O, input: object, max: number) {
@@ -96,6 +100,27 @@ export async function openOps(context: CliContext): Promise<OpsClient> {
       return (body ?? []) as unknown as AsyncIterable<Uint8Array>;
     },
   };
+}
+
+/** One call of the ops service. @throws GatewayError as openOps and OpsClient.call */
+export async function callOps<O extends OperationOf<'READ' | 'ACT'>>(
+  context: CliContext,
+  operation: O,
+  input: Given<OpsInput<O>>,
+): Promise<OpsAnswer<O>> {
+  return (await openOps(context)).call(operation, input);
+}
+
+/** Prints the first elements of a list, at most `max`, a line each. */
+export async function printList<O extends OperationOf<'LIST'>>(
+  context: CliContext,
+  operation: O,
+  input: Given<Omit<OpsInput<O>, 'limit' | 'cursor'>>,
+  max: number,
+  cellsOf: (element: OpsAnswer<O>) => Parameters<typeof tableLine>[0],
+): Promise<void> {
+  const ops = await openOps(context);
+  for (const element of await ops.list(operation, input, max)) context.print(tableLine(cellsOf(element)));
 }
 
 /** Input split as the catalog says: into the path, the query or the body. */

@@ -1,4 +1,4 @@
-import { usage } from './context.ts';
+import { usage, type CliContext } from './context.ts';
 
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
@@ -20,11 +20,20 @@ export function parseDurationSeconds(option: string, text: string, maxSeconds: n
  * A moment as an operator types it: a date, a time with its zone, or a duration before now.
  * @throws GatewayError CLI_USAGE
  */
-export function parseMoment(option: string, text: string, now: Date): Date {
+function parseMoment(option: string, text: string, now: Date): Date {
   if (/^\d+[smhd]$/.test(text)) {
     return new Date(now.getTime() - parseDurationSeconds(option, text, 3_650 * 86_400) * 1_000);
   }
   const moment = new Date(text);
   if (ISO_TIME.test(text) && !Number.isNaN(moment.getTime())) return moment;
   throw usage(`${option} must be a time such as 2026-03-01, 2026-03-01T12:00:00Z or 24h (ago), not ${text}.`);
+}
+
+/** The moment of an option as the ops service takes it. @throws GatewayError CLI_USAGE */
+export function momentOf<T extends string | undefined>(
+  { clock }: Pick<CliContext, 'clock'>,
+  option: string,
+  text: T,
+): T {
+  return text === undefined ? text : (parseMoment(option, text, clock.now()).toISOString() as T);
 }

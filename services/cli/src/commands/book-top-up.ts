@@ -13,12 +13,12 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { requiredVariable } from '../config.ts';
 import { cliError, usage, type CliContext } from '../context.ts';
 import { withOpsDatabase } from '../open-ops-database.ts';
-import { openOps } from '../ops-client.ts';
+import type { Reason } from '../add-command.ts';
+import { callOps, printList } from '../ops-client.ts';
 import { leftOver } from '../reconcile/compare-hot-wallets.ts';
 import { comparisonOf } from '../reconcile/comparison-of.ts';
 import { shownAmount } from '../reconcile/shown-amount.ts';
-import { tableLine } from '../print-table.ts';
-import { chainOf, optional } from './ops/read-options.ts';
+import { shownOf, type ShowOptions } from './ops/read-options.ts';
 
 interface TopUpOptions {
   readonly chain: string;
@@ -100,10 +100,9 @@ function notCovered(message: string): GatewayError<TopUpErrorCode> {
 /** Reverses a top-up that was booked by hand and is wrong. */
 export async function undoTopUp(
   context: CliContext,
-  { ref, reason }: { readonly ref: string; readonly reason: string },
+  input: Reason & { readonly ref: string },
 ): Promise<void> {
-  const ops = await openOps(context);
-  const { reversed, amountBaseUnits, symbol, chain } = await ops.call('reverseTopUp', { ref, reason });
+  const { reversed, amountBaseUnits, symbol, chain } = await callOps(context, 'reverseTopUp', input);
   context.print(
     reversed
       ? `Reversed ${amountBaseUnits} base units of ${symbol} on ${chain}.`
@@ -114,14 +113,12 @@ export async function undoTopUp(
 const SHOWN_MAX = 1_000;
 
 /** Shows the top-ups that were booked by hand. */
-export async function listTopUps(
-  context: CliContext,
-  { all, chain }: { readonly all?: boolean; readonly chain?: string },
-): Promise<void> {
-  const ops = await openOps(context);
-  const filter = { ...optional('chain', chainOf(chain)), ...(all === true ? {} : { open: true }) };
-  for (const t of await ops.list('listTopUps', filter, SHOWN_MAX)) {
-    const amount = t.amount === null ? `${t.amountBaseUnits} base units` : t.amount;
-    context.print(tableLine([t.ref, amount, t.symbol, t.bookedAt, t.state]));
-  }
+export async function listTopUps(context: CliContext, options: ShowOptions): Promise<void> {
+  await printList(context, 'listTopUps', shownOf(options), SHOWN_MAX, (t) => [
+    t.ref,
+    t.amount ?? `${t.amountBaseUnits} base units`,
+    t.symbol,
+    t.bookedAt,
+    t.state,
+  ]);
 }

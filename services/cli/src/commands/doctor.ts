@@ -15,9 +15,10 @@ import { count, reportLines, type Section } from '../doctor/print-report.ts';
  */
 export async function examine(
   context: CliContext,
-  options: { readonly file?: string; readonly chain?: string; readonly json?: boolean },
+  given: string | undefined,
+  options: { readonly chain?: string; readonly json?: boolean },
 ): Promise<void> {
-  const file = options.file ?? requiredVariable(context, 'NETWORKS_FILE');
+  const file = given ?? requiredVariable(context, 'NETWORKS_FILE');
   const networks = chosen(await readNetworkFile(file, context.env), file, options.chain);
   const settings = readConfig<OperatorEnvironment>(OPERATOR_CONFIG_SCHEMA, context.env);
   const deployment = await examineDeployment({

@@ -15,12 +15,13 @@ export async function createMerchant(
   options: {
     readonly id: string;
     readonly name?: string;
-    readonly version: string;
+    readonly merchantVersion: string;
     readonly callbackUrl?: string;
     readonly returnOrigin?: readonly string[];
   },
 ): Promise<void> {
-  if (options.version !== 'V2' && options.version !== 'V3') {
+  const { merchantVersion: version } = options;
+  if (version !== 'V2' && version !== 'V3') {
     throw usage('--merchant-version must be V2 or V3.');
   }
   if (!MERCHANT_ID.test(options.id)) {
@@ -33,7 +34,7 @@ export async function createMerchant(
   const { token, webhookSecret } = await ops.call('createMerchant', {
     merchantId: options.id,
     name: options.name ?? options.id,
-    version: options.version,
+    version,
     callbackUrl: options.callbackUrl ?? null,
     returnOrigins: origins,
   });
@@ -79,9 +80,10 @@ export interface RotateOptions {
  */
 export async function rotateMerchant(
   context: CliContext,
-  options: RotateOptions & { readonly id: string; readonly what: string },
+  id: string,
+  what: string,
+  { overlap, finish, cancel }: RotateOptions,
 ): Promise<void> {
-  const { id, what, overlap, finish, cancel } = options;
   if (what !== 'token' && what !== 'webhook-secret') {
     throw usage('Say what to rotate: token or webhook-secret.');
   }

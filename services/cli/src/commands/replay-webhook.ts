@@ -3,15 +3,15 @@ import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { notFound, usage, type CliContext } from '../context.ts';
-import { openOps, type OpsClient } from '../ops-client.ts';
-import { parseMoment } from '../parse-moment.ts';
+import { openOps, type Given, type OpsClient } from '../ops-client.ts';
+import { momentOf } from '../parse-moment.ts';
 
-type Choice = OpsInput<'countReplay'>;
+type Choice = Given<OpsInput<'countReplay'>>;
 
 const EVENT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BATCH_MAX = 500;
 const DEFAULT_RATE = 100;
-const STATES: Readonly<Record<string, NonNullable<Choice['states']>>> = {
+const STATES: Readonly<Record<string, NonNullable<OpsInput<'countReplay'>['states']>>> = {
   dead: 'DEAD',
   delivered: 'DELIVERED',
   any: 'ANY',
@@ -83,16 +83,13 @@ function readChoice(context: CliContext, options: ReplayOptions): Choice {
   }
   const states = STATES[options.state ?? (order === undefined ? 'dead' : 'any')];
   if (states === undefined) throw usage('--state must be dead, delivered or any.');
-  const moment = (option: string, text: string | undefined) =>
-    text === undefined ? undefined : parseMoment(option, text, context.clock.now()).toISOString();
-  const [from, before] = [moment('--since', since), moment('--until', until)];
-  const merchantId = merchant ?? (order === undefined ? undefined : SETTINGS_MERCHANT_ID);
+  const moment = (name: string, text: string | undefined) => momentOf(context, name, text);
   return {
     states,
-    ...(merchantId !== undefined && { merchantId }),
-    ...(order !== undefined && { orderId: order }),
-    ...(from !== undefined && { since: from }),
-    ...(before !== undefined && { until: before }),
+    merchantId: merchant ?? (order === undefined ? undefined : SETTINGS_MERCHANT_ID),
+    orderId: order,
+    since: moment('--since', since),
+    until: moment('--until', until),
   };
 }
 
@@ -111,11 +108,7 @@ async function replayChoice(
   const all = new Map<string, number>();
   const limit = Math.min(perSecond, BATCH_MAX);
   for (let after: string | undefined; ; await pause((1_000 * limit) / perSecond)) {
-    const page = await ops.call('replayDeliveries', {
-      ...choice,
-      limit,
-      ...(after !== undefined && { after }),
-    });
+    const page = await ops.call('replayDeliveries', { ...choice, limit, after });
     for (const [outcome, count] of Object.entries(page.outcomes)) {
       all.set(outcome, (all.get(outcome) ?? 0) + Number(count));
     }

@@ -1,6 +1,6 @@
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import { usage, type CliContext } from '../context.ts';
-import { openOps } from '../ops-client.ts';
+import { callOps } from '../ops-client.ts';
 import { requireHttpUrl, requireOrigin } from '../require-url.ts';
 
 /** The options of `merchant set`, as typed. */
@@ -28,8 +28,7 @@ export async function setMerchant(
   const fields = readFields(options);
   const names = Object.keys(fields);
   if (names.length === 0) throw usage('Say what to set: opentill merchant set --help.');
-  const ops = await openOps(context);
-  await ops.call('setMerchant', { merchantId, ...fields });
+  await callOps(context, 'setMerchant', { merchantId, ...fields });
   context.print(`${merchantId}: ${names.join(', ')} set; the services know within seconds.`);
 }
 
@@ -39,21 +38,18 @@ function readFields(options: SetMerchantOptions): Omit<OpsInput<'setMerchant'>, 
   const origins = returnOrigin?.filter((origin) => origin !== 'none');
   for (const origin of origins ?? []) requireOrigin('--return-origin', origin);
   if (options.enabled === true && options.disabled === true) throw usage('Either --enabled or --disabled.');
-  const signVersion = integer('--sign-version', options.signVersion, 1, 2);
-  const ttl = integer('--order-ttl-seconds', options.orderTtlSeconds, 60, 86_400);
-  const tolerance = integer('--tolerance-bps', options.toleranceBps, 0, 10_000);
-  const grace = integer('--late-grace-seconds', options.lateGraceSeconds, 0, 604_800);
-  return {
-    ...(callbackUrl !== undefined && { callbackUrl: callbackUrl === 'none' ? null : callbackUrl }),
-    ...(origins !== undefined && { returnOrigins: origins }),
-    ...(signVersion !== undefined && { signVersion }),
-    ...(ttl !== undefined && { orderTtlSeconds: ttl }),
-    ...(tolerance !== undefined && { underpaymentToleranceBps: tolerance }),
-    ...(grace !== undefined && { lateGraceSeconds: grace }),
-    ...(notifyReverted !== undefined && { notifyReverted }),
-    ...(options.enabled === true && { enabled: true }),
-    ...(options.disabled === true && { enabled: false }),
+  const { enabled, disabled } = options;
+  const fields = {
+    callbackUrl: callbackUrl === 'none' ? null : callbackUrl,
+    returnOrigins: origins,
+    signVersion: integer('--sign-version', options.signVersion, 1, 2),
+    orderTtlSeconds: integer('--order-ttl-seconds', options.orderTtlSeconds, 60, 86_400),
+    underpaymentToleranceBps: integer('--tolerance-bps', options.toleranceBps, 0, 10_000),
+    lateGraceSeconds: integer('--late-grace-seconds', options.lateGraceSeconds, 0, 604_800),
+    notifyReverted,
+    enabled: enabled === true ? true : disabled === true ? false : undefined,
   };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function integer(option: string, text: string | undefined, min: number, max: number): number | undefined {

@@ -4,10 +4,9 @@ import { OPERATOR_ID_PATTERN } from '@opentill/contracts/ops/fields';
 import { OPERATOR_ROLES, type OperatorRole } from '@opentill/contracts/ops/roles';
 import { notFound, usage, type CliContext } from '../../context.ts';
 import { withOpsDatabase } from '../../open-ops-database.ts';
-import { openOps } from '../../ops-client.ts';
-import { parseMoment } from '../../parse-moment.ts';
-import { tableLine } from '../../print-table.ts';
-import { optional, readLimit } from './read-options.ts';
+import { callOps, openOps, printList } from '../../ops-client.ts';
+import { momentOf } from '../../parse-moment.ts';
+import { readLimit } from './read-options.ts';
 
 const OPERATORS_MAX = 1_000;
 
@@ -32,7 +31,7 @@ export async function createOperator(context: CliContext, options: CreateOperato
   }
   await handOver(context, options.tokenFile, async () => {
     if (isGiven(context, 'OPS_TOKEN_FILE')) {
-      return (await (await openOps(context)).call('createOperator', { operatorId, name, role })).token;
+      return (await callOps(context, 'createOperator', { operatorId, name, role })).token;
     }
     if (role !== 'ADMIN') throw usage('The first operator is an administrator: --role ADMIN.');
     const token = await withOpsDatabase(context, ({ kysely }) =>
@@ -79,10 +78,12 @@ export async function rotateOperator(
 
 /** Lists the operators. */
 export async function listOperators(context: CliContext): Promise<void> {
-  for (const o of await (await openOps(context)).list('listOperators', {}, OPERATORS_MAX)) {
-    const state = o.disabledAt === null ? 'enabled' : `disabled since ${o.disabledAt}`;
-    context.print(tableLine([o.operatorId, o.role, state, o.name]));
-  }
+  await printList(context, 'listOperators', {}, OPERATORS_MAX, (o) => [
+    o.operatorId,
+    o.role,
+    o.disabledAt === null ? 'enabled' : `disabled since ${o.disabledAt}`,
+    o.name,
+  ]);
 }
 
 /** The options of `operator set`, as typed. */
@@ -102,13 +103,10 @@ export async function setOperator(
   const { name, role, enabled, disabled } = options;
   if (enabled === true && disabled === true) throw usage('Either --enabled or --disabled.');
   const isDisabled = disabled === true ? true : enabled === true ? false : undefined;
-  const change = {
-    ...optional('name', name),
-    ...optional('role', role === undefined ? undefined : roleOf(role)),
-    ...optional('disabled', isDisabled),
-  };
-  if (Object.keys(change).length === 0) throw usage('Say what to set: opentill operator set --help.');
-  const o = await (await openOps(context)).call('setOperator', { operatorId, ...change });
+  const change = { name, role: role === undefined ? undefined : roleOf(role), disabled: isDisabled };
+  if (Object.values(change).every((value) => value === undefined))
+    throw usage('Say what to set: opentill operator set --help.');
+  const o = await callOps(context, 'setOperator', { operatorId, ...change });
   context.print(
     `${o.operatorId} is ${o.role}, ${o.disabledAt === null ? 'enabled' : 'disabled'}; it holds at once.`,
   );
@@ -126,20 +124,22 @@ export async function printAudit(
     limit: string;
   },
 ): Promise<void> {
-  const from =
-    options.since === undefined
-      ? undefined
-      : parseMoment('--since', options.since, context.clock.now()).toISOString();
+  const { operator, action, subject, refused, since, limit } = options;
   const filter = {
-    ...optional('operator', options.operator),
-    ...optional('action', options.action),
-    ...optional('subject', options.subject),
-    ...(options.refused === true && { outcome: 'REFUSED' as const }),
-    ...optional('from', from),
+    operator,
+    action,
+    subject,
+    outcome: refused === true ? ('REFUSED' as const) : undefined,
+    from: momentOf(context, '--since', since),
   };
-  for (const e of await (await openOps(context)).list('listAudit', filter, readLimit(options.limit))) {
-    context.print(tableLine([e.at, e.operator, e.action, e.outcome, e.subject, JSON.stringify(e.details)]));
-  }
+  await printList(context, 'listAudit', filter, readLimit(limit), (e) => [
+    e.at,
+    e.operator,
+    e.action,
+    e.outcome,
+    e.subject,
+    JSON.stringify(e.details),
+  ]);
 }
 
 /** The file is there, empty and ours, before the token exists: a token that nobody can keep is not made. */

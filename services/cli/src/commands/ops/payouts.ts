@@ -7,10 +7,11 @@ import { signApproval } from '@opentill/wallet/policy/approver-key';
 import { canonicalContract } from '@opentill/wallet/policy/policy';
 import { requiredVariable } from '../../config.ts';
 import { usage, type CliContext } from '../../context.ts';
-import { openOps } from '../../ops-client.ts';
+import type { Reason } from '../../add-command.ts';
+import { callOps, openOps, printList } from '../../ops-client.ts';
 import { tableLine } from '../../print-table.ts';
 import { askPassphrase } from '../keys/ask-passphrase.ts';
-import { chainOf, optional, readLimit } from './read-options.ts';
+import { chainOf, readLimit, wordOf } from './read-options.ts';
 
 type Payout = OpsAnswer<'getPayout'>;
 
@@ -28,38 +29,30 @@ export async function listPayouts(
     limit: string;
   },
 ): Promise<void> {
-  const state = STATES.find((name) => name === options.state?.toUpperCase());
-  if (options.state !== undefined && state === undefined)
-    throw usage(`--state must be one of ${STATES.join(', ')}.`);
   const filter = {
-    ...optional('waitingForApproval', options.waiting),
-    ...optional('stuck', options.stuck),
-    ...optional('state', state),
-    ...optional('chain', chainOf(options.chain)),
-    ...optional('merchantId', options.merchant),
+    waitingForApproval: options.waiting,
+    stuck: options.stuck,
+    state: wordOf('--state', options.state, STATES),
+    chain: chainOf(options.chain),
+    merchantId: options.merchant,
   };
-  for (const p of await (await openOps(context)).list('listPayouts', filter, readLimit(options.limit))) {
-    const waits = p.waitingForApproval ? `waits for approval (${p.approvals.length} given)` : p.obstacle;
-    context.print(
-      tableLine([
-        p.orderPk,
-        p.createdAt,
-        p.chain,
-        `${p.amount} ${p.symbol}`,
-        p.receiver,
-        p.merchantId,
-        p.orderId,
-        p.state,
-        p.orderStatus,
-        waits,
-      ]),
-    );
-  }
+  await printList(context, 'listPayouts', filter, readLimit(options.limit), (p) => [
+    p.orderPk,
+    p.createdAt,
+    p.chain,
+    `${p.amount} ${p.symbol}`,
+    p.receiver,
+    p.merchantId,
+    p.orderId,
+    p.state,
+    p.orderStatus,
+    p.waitingForApproval ? `waits for approval (${p.approvals.length} given)` : p.obstacle,
+  ]);
 }
 
 /** Everything about one payout but its transactions, which `explain` shows. */
 export async function showPayout(context: CliContext, orderPk: string): Promise<void> {
-  const payout = await (await openOps(context)).call('getPayout', { orderPk });
+  const payout = await callOps(context, 'getPayout', { orderPk });
   for (const [name, value] of Object.entries(payout)) {
     const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
     context.print(tableLine([name, text]));
@@ -67,12 +60,8 @@ export async function showPayout(context: CliContext, orderPk: string): Promise<
 }
 
 /** Refuses a payout that is not signed yet. */
-export async function vetoPayout(
-  context: CliContext,
-  orderPk: string,
-  options: { reason: string },
-): Promise<void> {
-  const payout = await (await openOps(context)).call('vetoPayout', { orderPk, reason: options.reason });
+export async function vetoPayout(context: CliContext, orderPk: string, { reason }: Reason): Promise<void> {
+  const payout = await callOps(context, 'vetoPayout', { orderPk, reason });
   context.print(
     `Vetoed. The payout is ${payout.state} at this moment; opentill payout show ${orderPk} tells who was first.`,
   );
@@ -85,16 +74,14 @@ export async function vetoPayout(
 export async function decidePayout(
   context: CliContext,
   orderPk: string,
-  options: { payAgain?: boolean; paidBy?: string; reason: string },
+  { payAgain = false, paidBy, reason }: Reason & { readonly payAgain?: boolean; readonly paidBy?: string },
 ): Promise<void> {
-  const { payAgain = false, paidBy, reason } = options;
   if (payAgain === (paidBy !== undefined)) throw usage('Say either --pay-again or --paid-by <txid>.');
-  const ops = await openOps(context);
   const what =
     paidBy === undefined
       ? ({ decision: 'PAY_AGAIN' } as const)
       : ({ decision: 'PAID_BY', txHash: paidBy } as const);
-  await ops.call('decidePayout', { orderPk, reason, ...what });
+  await callOps(context, 'decidePayout', { orderPk, reason, ...what });
   context.print(
     `Decided; the signer holds it against the chain. opentill explain ${orderPk} tells what became of it.`,
   );

@@ -18,7 +18,24 @@ export function readLimit(text: string): number {
   throw usage(`--limit must be a number from 1 to ${LIMIT_MAX}.`);
 }
 
-/** A member that is there only if it has a value. */
-export function optional<N extends string, V>(name: N, value: V | undefined): { readonly [K in N]?: V } {
-  return (value === undefined ? {} : { [name]: value }) as { readonly [K in N]?: V };
+/** Which of them: all, or open ones alone. */
+export interface ShowOptions {
+  readonly all?: boolean;
+  readonly chain?: string;
+}
+
+export function shownOf({ all, chain }: ShowOptions) {
+  return { chain: chainOf(chain), open: all === true ? undefined : true };
+}
+
+/** The word of a list, in either case. @throws GatewayError CLI_USAGE */
+export function wordOf<const W extends readonly string[]>(
+  option: string,
+  text: string | undefined,
+  words: W,
+): W[number] | undefined {
+  const word = text?.toUpperCase();
+  const found = words.find((known): known is W[number] => known === word);
+  if (found !== undefined || word === undefined) return found;
+  throw usage(`${option} must be one of ${words.join(', ')}.`);
 }

@@ -1,9 +1,10 @@
 import { usage, type CliContext } from '../../context.ts';
-import { openOps } from '../../ops-client.ts';
+import type { Reason } from '../../add-command.ts';
+import { callOps, printList } from '../../ops-client.ts';
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { FAMILY_CODECS } from '../../families.ts';
 import { tableLine } from '../../print-table.ts';
-import { chainOf, optional } from './read-options.ts';
+import { chainOf, shownOf, type ShowOptions } from './read-options.ts';
 
 const SHOWN_MAX = 1_000;
 
@@ -13,7 +14,7 @@ export async function showSweepPlan(
   { chain }: { readonly chain?: string },
 ): Promise<void> {
   const wanted = chainOf(chain);
-  const plans = (await (await openOps(context)).call('listSweepPlans', {})).filter(
+  const plans = (await callOps(context, 'listSweepPlans', {})).filter(
     (plan) => wanted === undefined || plan.chain === wanted,
   );
   if (plans.length === 0)
@@ -52,30 +53,20 @@ function printPlan(context: CliContext, plan: OpsAnswer<'listSweepPlans'>[number
 }
 
 /** Shows sweeps with their movements. */
-export async function listSweeps(
-  context: CliContext,
-  { chain, all }: { readonly chain?: string; readonly all?: boolean },
-): Promise<void> {
-  const ops = await openOps(context);
-  const filter = { ...optional('chain', chainOf(chain)), ...(all === true ? {} : { open: true }) };
-  for (const sweep of await ops.list('listSweeps', filter, SHOWN_MAX)) {
-    const steps = sweep.movements.map(({ kind, money, obstacle }) => `${kind} ${obstacle ?? money}`);
-    context.print(
-      tableLine([
-        sweep.sweepId,
-        sweep.chain,
-        sweep.address,
-        `${sweep.amount ?? sweep.amountBaseUnits} ${sweep.symbol}`,
-        sweep.destination,
-        sweep.method,
-        sweep.state,
-        steps.join(', '),
-        rentOf(sweep),
-        sweep.reason,
-        sweep.plannedAt,
-      ]),
-    );
-  }
+export async function listSweeps(context: CliContext, options: ShowOptions): Promise<void> {
+  await printList(context, 'listSweeps', shownOf(options), SHOWN_MAX, (sweep) => [
+    sweep.sweepId,
+    sweep.chain,
+    sweep.address,
+    `${sweep.amount ?? sweep.amountBaseUnits} ${sweep.symbol}`,
+    sweep.destination,
+    sweep.method,
+    sweep.state,
+    sweep.movements.map(({ kind, money, obstacle }) => `${kind} ${obstacle ?? money}`).join(', '),
+    rentOf(sweep),
+    sweep.reason,
+    sweep.plannedAt,
+  ]);
 }
 
 /** What was paid for energy, and by what name its seller knows that. */
@@ -84,81 +75,57 @@ function rentOf({ rentCost, rentCostBaseUnits, rentRef }: OpsAnswer<'listSweeps'
   return `energy for ${rentCost ?? rentCostBaseUnits}${rentRef === null ? '' : `, order ${rentRef}`}`;
 }
 
+interface ActOnChain extends Reason {
+  readonly chain: string;
+}
+
 /** Has young money swept too, once. */
-export async function runSweeps(
-  context: CliContext,
-  { chain, reason }: { readonly chain: string; readonly reason: string },
-): Promise<void> {
-  const asked = await (await openOps(context)).call('runSweeps', { chain: chainOf(chain), reason });
+export async function runSweeps(context: CliContext, { chain, reason }: ActOnChain): Promise<void> {
+  const asked = await callOps(context, 'runSweeps', { chain: chainOf(chain), reason });
   context.print(
     `Asked for. What the policy allows on ${asked.chain} is swept now; see \`opentill sweep list --all\`.`,
   );
 }
 
-export async function pauseSweeps(
-  context: CliContext,
-  { chain, reason }: { readonly chain: string; readonly reason: string },
-): Promise<void> {
-  await (await openOps(context)).call('pauseSweeps', { chain: chainOf(chain), reason });
+export async function pauseSweeps(context: CliContext, { chain, reason }: ActOnChain): Promise<void> {
+  await callOps(context, 'pauseSweeps', { chain: chainOf(chain), reason });
   context.print(`No sweep begins on ${chain} from now on; what has begun is ended.`);
 }
 
-export async function resumeSweeps(
-  context: CliContext,
-  { chain, reason }: { readonly chain: string; readonly reason: string },
-): Promise<void> {
-  await (await openOps(context)).call('resumeSweeps', { chain: chainOf(chain), reason });
+export async function resumeSweeps(context: CliContext, { chain, reason }: ActOnChain): Promise<void> {
+  await callOps(context, 'resumeSweeps', { chain: chainOf(chain), reason });
   context.print(`Sweeps begin again on ${chain}.`);
 }
 
 /** Shows money on deposit addresses that no order could take. */
 export async function listUnmatched(
   context: CliContext,
-  { chain, reason, all }: { readonly chain?: string; readonly reason?: string; readonly all?: boolean },
+  { reason, ...options }: ShowOptions & Partial<Reason>,
 ): Promise<void> {
-  const ops = await openOps(context);
-  const filter = {
-    ...optional('chain', chainOf(chain)),
-    ...(all === true ? {} : { open: true }),
-    ...(reason === undefined ? {} : { reason: reason as 'LATE' }),
-  };
-  for (const deposit of await ops.list('listUnmatchedDeposits', filter, SHOWN_MAX)) {
-    const {
-      transfer,
-      reason: why,
-      merchantId,
-      orderId,
-      orderStatus,
-      createdAt,
-      left,
-      leftBaseUnits,
-    } = deposit;
-    const isWhole = leftBaseUnits === transfer.amountBaseUnits;
-    context.print(
-      tableLine([
-        String(transfer.transferId),
-        why,
-        transfer.chain,
-        `${transfer.amount ?? transfer.amountBaseUnits} ${transfer.symbol}`,
-        isWhole ? null : `${left ?? leftBaseUnits} left`,
-        `order ${orderId} of ${merchantId}: ${orderStatus}`,
-        transfer.to,
-        transfer.txHash,
-        createdAt,
-      ]),
-    );
-  }
+  const filter = { ...shownOf(options), reason: reason as 'LATE' | undefined };
+  await printList(context, 'listUnmatchedDeposits', filter, SHOWN_MAX, ({ transfer, ...deposit }) => [
+    String(transfer.transferId),
+    deposit.reason,
+    transfer.chain,
+    `${transfer.amount ?? transfer.amountBaseUnits} ${transfer.symbol}`,
+    deposit.leftBaseUnits === transfer.amountBaseUnits
+      ? null
+      : `${deposit.left ?? deposit.leftBaseUnits} left`,
+    `order ${deposit.orderId} of ${deposit.merchantId}: ${deposit.orderStatus}`,
+    transfer.to,
+    transfer.txHash,
+    deposit.createdAt,
+  ]);
 }
 
 /** Takes an unmatched deposit for the order of its address; the tracker carries it out. */
 export async function acceptUnmatched(
   context: CliContext,
-  transferId: string,
-  { as: worth, reason }: { readonly as?: string; readonly reason: string },
+  id: string,
+  { as: worth, reason }: Reason & { readonly as?: string },
 ): Promise<void> {
-  const accepted = await (
-    await openOps(context)
-  ).call('acceptDeposit', { transferId: transferNumber(transferId), reason, ...optional('worth', worth) });
+  const transferId = transferNumber(id);
+  const accepted = await callOps(context, 'acceptDeposit', { transferId, reason, worth });
   const { orderId, merchantId, decisionId, symbol, worth: counts } = accepted;
   const what = counts === null ? ' with what came' : `, and it counts as ${counts} ${symbol}`;
   context.print(
@@ -174,20 +141,14 @@ function transferNumber(text: string): number {
 /** Gives an unmatched deposit back. */
 export async function refundUnmatched(
   context: CliContext,
-  transferId: string,
-  { to, amount, reason }: { readonly to: string; readonly amount?: string; readonly reason: string },
+  id: string,
+  { to, amount, reason }: Reason & { readonly to: string; readonly amount?: string },
 ): Promise<void> {
   // A letter that was mistyped is found by whoever has the checksum: before anybody is asked to approve it.
   if (!FAMILY_CODECS.some((codec) => codec.parse(to) !== undefined))
     throw usage(`--to: ${to} is no address.`);
-  const refund = await (
-    await openOps(context)
-  ).call('refundDeposit', {
-    transferId: transferNumber(transferId),
-    receiver: to,
-    reason,
-    ...optional('amount', amount),
-  });
+  const transferId = transferNumber(id);
+  const refund = await callOps(context, 'refundDeposit', { transferId, receiver: to, reason, amount });
   context.print(
     `${refund.amountBaseUnits} base units of ${refund.symbol} to ${refund.receiver}: payout ${refund.orderPk}. Where the policy has approvers it waits for them.`,
   );

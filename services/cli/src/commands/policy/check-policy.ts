@@ -9,9 +9,10 @@ import { policySurroundings, readPolicyText } from './read-policy-inputs.ts';
  */
 export async function checkPolicy(
   context: CliContext,
-  options: { readonly file: string; readonly networksFile?: string },
+  file: string,
+  options: { readonly networksFile?: string },
 ): Promise<void> {
   const surroundings = await policySurroundings(context, options.networksFile);
-  const policy = parsePolicy(await readPolicyText(options.file), surroundings);
+  const policy = parsePolicy(await readPolicyText(file), surroundings);
   for (const line of policyLines(policy, surroundings.codecs, context.clock.now())) context.print(line);
 }

@@ -10,7 +10,6 @@ import { policyLines } from './print-policy.ts';
 import { policySurroundings, readPolicyText } from './read-policy-inputs.ts';
 
 export interface SealPolicyOptions {
-  readonly file: string;
   readonly keystore: string;
   readonly out: string;
   readonly passphraseFile?: string;
@@ -21,9 +20,13 @@ export interface SealPolicyOptions {
  * Seals a policy for the keystore's seed by the keystore's passphrase, in the place of an older one.
  * @throws GatewayError POLICY_INVALID before anything is asked; CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
  */
-export async function sealPolicyFile(context: CliContext, options: SealPolicyOptions): Promise<void> {
+export async function sealPolicyFile(
+  context: CliContext,
+  file: string,
+  options: SealPolicyOptions,
+): Promise<void> {
   const surroundings = await policySurroundings(context, options.networksFile);
-  const text = await readPolicyText(options.file);
+  const text = await readPolicyText(file);
   const policy = parsePolicy(text, surroundings);
   const passphrase = await askPassphrase(context, options.passphraseFile);
   const { secret } = await openKeystore(options.keystore, 'seed', passphrase);
@@ -42,13 +45,14 @@ export async function sealPolicyFile(context: CliContext, options: SealPolicyOpt
  */
 export async function showPolicy(
   context: CliContext,
-  options: Omit<SealPolicyOptions, 'file' | 'out'> & { readonly policy: string },
+  policyFile: string,
+  options: Omit<SealPolicyOptions, 'out'>,
 ): Promise<void> {
   const surroundings = await policySurroundings(context, options.networksFile);
   const passphrase = await askPassphrase(context, options.passphraseFile);
   const { secret, keyId } = await openKeystore(options.keystore, 'seed', passphrase);
   secret.fill(0);
-  const where = { policyFile: options.policy, fingerprint: keyId, passphrase, ...surroundings };
+  const where = { policyFile, fingerprint: keyId, passphrase, ...surroundings };
   const { policy, digest, sealedAt } = await openPolicy(where);
   printSealed(context, policy, where, digest);
   context.print(`Sealed at ${sealedAt.toISOString()}.`);
