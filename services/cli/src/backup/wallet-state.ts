@@ -56,8 +56,14 @@ export function staysHeld({ waitsUntil, payments, payouts }: WalletState): boole
   return waitsUntil !== undefined && payments.length + payouts.length === 0;
 }
 
+/** Who decided, and why. */
+export interface Decided {
+  readonly by: string;
+  readonly reason: string;
+}
+
 /** In whose name the restore takes a payment over that is certainly a payout's. */
-export const PROVEN = {
+export const PROVEN: Decided = {
   by: 'opentill restore',
   reason: 'signed by the wallet, for the nonce or within the life of just this payout',
 };

@@ -17,7 +17,7 @@ import {
 import { requiredVariable } from '../config.ts';
 import { usage, type CliContext } from '../context.ts';
 import { FAMILY_CODECS } from '../families.ts';
-import { isThere } from './keys/write-wallet.ts';
+import { requireAbsent } from './keys/write-wallet.ts';
 
 export interface BackupOptions {
   readonly out: string;
@@ -45,7 +45,7 @@ const FILE_NAMES: Readonly<Record<KeptFileRole, string>> = {
 export async function backUp(context: CliContext, options: BackupOptions): Promise<void> {
   const adminUrl = requiredVariable(context, 'DATABASE_ADMIN_URL');
   const out = resolve(options.out);
-  if (await isThere(out)) throw usage(`${out} exists already and is not overwritten.`);
+  await requireAbsent(out);
   const sources = filesToKeep(context, options);
   const seedFingerprint = await fingerprintOf(sources);
   const partial = join(dirname(out), `.${basename(out)}.${randomBytes(6).toString('hex')}.partial`);

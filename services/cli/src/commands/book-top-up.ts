@@ -1,5 +1,5 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { readNetworks } from '../read-networks.ts';
 import type { Db } from '@opentill/db/database';
 import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import {
@@ -12,7 +12,7 @@ import {
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { requiredVariable } from '../config.ts';
 import { cliError, usage, type CliContext } from '../context.ts';
-import { withOpsDatabase } from '../open-ops-database.ts';
+import { withOpsDatabase } from '../open-database.ts';
 import type { Reason } from '../add-command.ts';
 import { callOps, printList } from '../ops-client.ts';
 import { leftOver } from '../reconcile/compare-hot-wallets.ts';
@@ -35,13 +35,13 @@ interface TopUpOptions {
  */
 export async function recordTopUp(context: CliContext, options: TopUpOptions): Promise<void> {
   const file = requiredVariable(context, 'NETWORKS_FILE');
-  const networks = await readNetworkFile(file, context.env);
+  const networks = await readNetworks(context, file);
   const network = networks.find((n) => n.chain === options.chain);
   if (network === undefined) {
     throw usage(`${options.symbol} on ${options.chain} is not configured in ${file}.`);
   }
   const topUp = readTopUp(network, options);
-  const isNew = await withOpsDatabase(context, ({ kysely }) => bookIfHeld(kysely, network, topUp, options));
+  const isNew = await withOpsDatabase(context, (db) => bookIfHeld(db, network, topUp, options));
   context.print(
     isNew
       ? `Booked ${options.amount} ${topUp.symbol} on ${topUp.chain}: ${topUp.ref}`

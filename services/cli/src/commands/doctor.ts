@@ -1,8 +1,7 @@
-import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { chooseNetworks } from '../read-networks.ts';
 import { readConfig } from '@opentill/runtime/config';
-import { OPERATOR_CONFIG_SCHEMA, requiredVariable, type OperatorEnvironment } from '../config.ts';
-import { cliError, usage, type CliContext } from '../context.ts';
+import { OPERATOR_CONFIG_SCHEMA, type OperatorEnvironment } from '../config.ts';
+import { cliError, type CliContext } from '../context.ts';
 import { examineDeployment } from '../doctor/examine-deployment.ts';
 import { examineSources } from '../doctor/examine-sources.ts';
 import { examineNetwork } from '../doctor/examine-network.ts';
@@ -15,11 +14,11 @@ import { count, reportLines, type Section } from '../doctor/print-report.ts';
  */
 export async function examine(
   context: CliContext,
-  given: string | undefined,
+  file: string | undefined,
   options: { readonly chain?: string; readonly json?: boolean },
 ): Promise<void> {
-  const file = given ?? requiredVariable(context, 'NETWORKS_FILE');
-  const networks = chosen(await readNetworkFile(file, context.env), file, options.chain);
+  const chains = options.chain === undefined ? undefined : [options.chain];
+  const networks = await chooseNetworks(context, chains, file);
   const settings = readConfig<OperatorEnvironment>(OPERATOR_CONFIG_SCHEMA, context.env);
   const deployment = await examineDeployment({
     databaseUrl: settings.OPS_DATABASE_URL ?? settings.DATABASE_ADMIN_URL,
@@ -44,16 +43,4 @@ export async function examine(
   if (fail === 0) return;
   const what = fail === 1 ? 'One check failed.' : `${fail} checks failed.`;
   throw cliError('DOCTOR_FAILED', what);
-}
-
-/** The enabled networks, or the one that is asked for. */
-function chosen(
-  networks: readonly NetworkConfig[],
-  file: string,
-  chain: string | undefined,
-): readonly NetworkConfig[] {
-  if (chain === undefined) return networks.filter(({ enabled }) => enabled);
-  const named = networks.filter((network) => network.chain === chain);
-  if (named.length > 0) return named;
-  throw usage(`${chain} is not configured in ${file}.`);
 }

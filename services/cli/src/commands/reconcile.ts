@@ -1,6 +1,8 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
-import { openDatabase, type Db } from '@opentill/db/database';
+import { withDatabase } from '../open-database.ts';
+import { progressPrinter } from '../print-progress.ts';
+import { chooseNetworks } from '../read-networks.ts';
+import type { Db } from '@opentill/db/database';
 import { ownerBalance } from '@opentill/db/top-ups';
 import { requiredVariable } from '../config.ts';
 import { cliError, usage, type CliContext } from '../context.ts';
@@ -10,7 +12,7 @@ import { comparisonOf } from '../reconcile/comparison-of.ts';
 import { addressJson, addressLine } from '../reconcile/print-addresses.ts';
 import { reconciliationJson, reconciliationLines } from '../reconcile/print-reconciliation.ts';
 import { assetsOf } from '../reconcile/store/read-books.ts';
-import type { ReconcileDeps } from '../reconcile/reconcile-chain.ts';
+import type { ReconcileWork } from '../reconcile/reconcile-chain.ts';
 import type { Reconciliation } from '../reconcile/reconciliation.ts';
 import { shownAmount } from '../reconcile/shown-amount.ts';
 
@@ -25,7 +27,6 @@ export interface ReconcileOptions {
 
 /** Sums over all transfers of a large shop take longer than what services ask. */
 const STATEMENT_TIMEOUT_MS = 120_000;
-const PROGRESS_MS = 5_000;
 
 /**
  * Holds the ledger against the chains, each at the newest block that its scanner has verified, and names every
@@ -34,25 +35,23 @@ const PROGRESS_MS = 5_000;
  */
 export async function reconcile(context: CliContext, options: ReconcileOptions): Promise<void> {
   const file = requiredVariable(context, 'NETWORKS_FILE');
-  const networks = chosen(await readNetworkFile(file, context.env), file, options.chain);
+  const networks = await chooseNetworks(
+    context,
+    options.chain === undefined ? undefined : [options.chain],
+    file,
+  );
+  if (networks.length === 0) throw usage(`No network is enabled in ${file}.`);
   const url = requiredVariable(context, 'OPS_DATABASE_URL');
-  const database = openDatabase({
-    url,
-    applicationName: 'opentill-reconcile',
-    poolMax: 2,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-  });
+  const database = { url, applicationName: 'opentill-reconcile', poolMax: 2 };
   const done: Reconciliation[] = [];
-  try {
+  await withDatabase({ ...database, statementTimeoutMs: STATEMENT_TIMEOUT_MS }, async (db) => {
     for (const network of networks) {
-      const one = await reconcileNetwork(context, database.kysely, network, options);
+      const one = await reconcileNetwork(context, db, network, options);
       if (one === undefined)
         say(context, options, `${network.chain}: no scanner has verified a block of it yet.`);
       else done.push(one);
     }
-  } finally {
-    await database.close();
-  }
+  });
   if (options.json === true)
     for (const line of jsonLines({ chains: done.map(reconciliationJson) })) context.print(line);
   const differences = done.flatMap((one) => one.differences);
@@ -70,7 +69,10 @@ async function reconcileNetwork(
   network: NetworkConfig,
   options: ReconcileOptions,
 ): Promise<Reconciliation | undefined> {
-  const onProgress = progressOf(context, network);
+  const onProgress = progressPrinter(
+    context,
+    (addresses) => `${network.chain}: ${addresses} deposit addresses read`,
+  );
   const onRead = options.addresses === true ? printerOf(context, network, options) : () => undefined;
   const compare = comparisonOf({ db, network, paidOnly: options.paidOnly === true, onProgress, onRead });
   const owner = await ownerBalance(db, network.chain, network.nativeSymbol);
@@ -96,7 +98,7 @@ function printerOf(
   context: CliContext,
   network: NetworkConfig,
   { json }: ReconcileOptions,
-): ReconcileDeps['onRead'] {
+): ReconcileWork['onRead'] {
   const { chain } = network;
   const books = { chain, assets: assetsOf(network) };
   return (readings) => {
@@ -109,28 +111,4 @@ function printerOf(
 function say(context: CliContext, { json }: ReconcileOptions, line: string): void {
   if (json === true) context.printError(line);
   else context.print(line);
-}
-
-function progressOf(context: CliContext, { chain }: NetworkConfig): (addresses: number) => void {
-  let saidMs = context.clock.now().getTime();
-  return (addresses) => {
-    const nowMs = context.clock.now().getTime();
-    if (nowMs - saidMs < PROGRESS_MS) return;
-    saidMs = nowMs;
-    context.printError(`${chain}: ${addresses} deposit addresses read`);
-  };
-}
-
-function chosen(
-  networks: readonly NetworkConfig[],
-  file: string,
-  chain: string | undefined,
-): readonly NetworkConfig[] {
-  const wanted = networks.filter((network) =>
-    chain === undefined ? network.enabled : network.chain === chain,
-  );
-  if (wanted.length > 0) return wanted;
-  const message =
-    chain === undefined ? `No network is enabled in ${file}.` : `${chain} is not configured in ${file}.`;
-  throw usage(message);
 }

@@ -1,6 +1,6 @@
 import type { TransactionFate } from '@opentill/chain/own-transaction';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { readNetworks } from '../read-networks.ts';
 import type { Db } from '@opentill/db/database';
 import { adoptPayment } from '../backup/store/adopt-payment.ts';
 import { backupError } from '@opentill/db/backup/backup-error';
@@ -11,10 +11,9 @@ import { isDepositAddress } from '../backup/store/deposits.ts';
 import { isSame } from '../backup/match-forgotten.ts';
 import { MAY_DECIDE, requireOperator } from '../backup/require-operator.ts';
 import { findPayouts, readPayments, type StoredPayment } from '../backup/store/restored-rows.ts';
-import { requiredVariable } from '../config.ts';
 import { notFound, usage, type CliContext } from '../context.ts';
 import { readAnchor } from '../reconcile/store/read-books.ts';
-import { withOwnersDatabase } from './restore-reconcile.ts';
+import { withOwnersDatabase } from '../open-database.ts';
 
 /** Elsewhere the case of a letter is part of the name. */
 const HEX = /^(0x)?[0-9a-f]{64}$/i;
@@ -119,7 +118,7 @@ async function readFate(
   db: Db,
   { chain, wallet, txHash, pays }: StoredPayment,
 ): Promise<{ readonly fate: TransactionFate; readonly network: NetworkConfig }> {
-  const networks = await readNetworkFile(requiredVariable(context, 'NETWORKS_FILE'), context.env);
+  const networks = await readNetworks(context);
   const network = networks.find((one) => one.chain === chain);
   const anchor = await readAnchor(db, chain);
   if (network === undefined || anchor === undefined)

@@ -1,13 +1,12 @@
 import type { Address } from '@opentill/chain/address-codec';
 import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { chooseNetworks } from '../read-networks.ts';
 import type { Db } from '@opentill/db/database';
 import type { NetworkKind } from '@opentill/domain/chains';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { publicKeysFor, readPublicKeys } from '@opentill/wallet/public-keys';
-import { requiredVariable } from '../config.ts';
 import { usage, type CliContext } from '../context.ts';
-import { withOpsDatabase } from '../open-ops-database.ts';
+import { withOpsDatabase } from '../open-database.ts';
 import { FAMILY_CODECS } from '../families.ts';
 import { createMoneyReader, type MoneyReader } from './keys/money-reader.ts';
 import { readKnownIndexes, readSkippedIndexes, type SkippedIndexes } from '../store/deposit-indexes.ts';
@@ -31,21 +30,18 @@ const ADDRESSES_AT_ONCE = 250;
 export async function findForgottenMoney(context: CliContext, options: RestoreMoneyOptions): Promise<void> {
   const gap = Number(options.gap);
   if (!Number.isSafeInteger(gap) || gap < 1) throw usage('--gap must be a number of addresses.');
-  const networks = (await readNetworkFile(requiredVariable(context, 'NETWORKS_FILE'), context.env)).filter(
-    ({ enabled }) => enabled,
-  );
+  const networks = await chooseNetworks(context, undefined);
   const file = await readPublicKeys(options.publicKeys, FAMILY_CODECS);
   const keys = publicKeysFor(file, kindOfNetworks(networks));
   const deriver = createDepositDeriver(keys, FAMILY_CODECS);
   const report = await openMoneyReport(context.print, options.report, ({ address }) => address);
   try {
-    await withOpsDatabase(context, async ({ kysely }) => {
-      for (const skipped of await readSkippedIndexes(kysely)) {
-        const codec = FAMILY_CODECS.find(({ family }) => family === skipped.family);
+    await withOpsDatabase(context, async (db) => {
+      for (const skipped of await readSkippedIndexes(db)) {
         const readers = networks.filter(({ family }) => family === skipped.family).map(createMoneyReader);
-        if (codec === undefined || readers.length === 0) continue;
+        if (readers.length === 0) continue;
         const address = (index: number) => deriver.address(skipped.family, index);
-        context.print(await search({ db: kysely, skipped, kind: keys.kind, readers, address, gap, report }));
+        context.print(await search({ db, skipped, kind: keys.kind, readers, address, gap, report }));
       }
     });
   } finally {

@@ -1,6 +1,8 @@
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { withOwnersDatabase } from '../open-database.ts';
+import { progressPrinter } from '../print-progress.ts';
+import { readNetworks } from '../read-networks.ts';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { openDatabase, type Db } from '@opentill/db/database';
+import type { Db } from '@opentill/db/database';
 import { formatAmount } from '@opentill/domain/money';
 import { backupError } from '@opentill/db/backup/backup-error';
 import { reconcileWallet } from '../backup/reconcile-wallet.ts';
@@ -12,17 +14,13 @@ import {
   readDoubtful,
   readHolds,
   readPayments,
-  type Hold,
   type NamedPayout,
   type StoredPayment,
 } from '../backup/store/restored-rows.ts';
 import { staysHeld, type WalletState } from '../backup/wallet-state.ts';
 import { canonicalContract, findTokenOf } from '../families.ts';
-import { requiredVariable } from '../config.ts';
 import type { CliContext } from '../context.ts';
 import { oneLine } from '../print-table.ts';
-
-const PROGRESS_MS = 5_000;
 
 export interface ReconcileRestoreOptions {
   readonly chain?: string;
@@ -97,7 +95,7 @@ async function readStates(
   db: Db,
   { chain, cold = [] }: ReconcileRestoreOptions,
 ): Promise<RestoreStates> {
-  const networks = await readNetworkFile(requiredVariable(context, 'NETWORKS_FILE'), context.env);
+  const networks = await readNetworks(context);
   const found: { readonly state: WalletState; readonly network: NetworkConfig }[] = [];
   for (const hold of await readHolds(db)) {
     if (chain !== undefined && hold.chain !== chain) continue;
@@ -109,7 +107,13 @@ async function readStates(
       continue;
     }
     found.push({
-      state: await reconcileWallet(db, network, hold, progressOf(context, hold)),
+      // Blocks of a day take some minutes.
+      state: await reconcileWallet(
+        db,
+        network,
+        hold,
+        progressPrinter(context, (height) => `${hold.chain}: read up to block ${height}`),
+      ),
       network,
     });
   }
@@ -177,17 +181,6 @@ function describeDeposits(
   ];
 }
 
-/** Blocks of a day take some minutes: how far it is goes beside the answer. */
-function progressOf({ clock, printError }: CliContext, { chain }: Hold): (height: number) => void {
-  let saidMs = clock.now().getTime();
-  return (height) => {
-    const nowMs = clock.now().getTime();
-    if (nowMs - saidMs < PROGRESS_MS) return;
-    saidMs = nowMs;
-    printError(`${chain}: read up to block ${height}`);
-  };
-}
-
 function isOpen({ waitsFor, payments, payouts }: WalletState): boolean {
   return waitsFor.length + payments.length + payouts.length > 0;
 }
@@ -232,15 +225,4 @@ function describePayout(payout: NamedPayout): string {
     expiresAt === null ? 'waited for approval' : `could be signed until ${expiresAt.toISOString()}`;
   const amount = formatAmount(pays.amount, decimals, displayDecimals);
   return `${orderPk} (${oneLine(orderId)} of ${merchantId}): ${amount} ${symbol} to ${pays.to}, ${until}; no transaction pays it; --pay or --refuse`;
-}
-
-/** The database as its owner: these rows are nobody else's to write. */
-export async function withOwnersDatabase<T>(context: CliContext, work: (db: Db) => Promise<T>): Promise<T> {
-  const url = requiredVariable(context, 'DATABASE_ADMIN_URL');
-  const database = openDatabase({ url, applicationName: 'opentill-restore', poolMax: 2 });
-  try {
-    return await work(database.kysely);
-  } finally {
-    await database.close();
-  }
 }

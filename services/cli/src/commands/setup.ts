@@ -1,9 +1,8 @@
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { readNetworks } from '../read-networks.ts';
 import { migrate } from '@opentill/db/migrate';
 import { writeSettingsMerchant, type SettingsMerchant } from '../store/settings-merchant.ts';
-import { openDatabase } from '@opentill/db/database';
 import { requireMerchantToken } from '@opentill/db/merchants';
 import { setRolePasswords } from '@opentill/db/roles';
 import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
@@ -19,7 +18,7 @@ import {
   SETUP_CONFIG_SCHEMA,
   type SetupEnvironment,
 } from '../config.ts';
-import { parseKey } from '../open-ops-database.ts';
+import { parseKey, withDatabase } from '../open-database.ts';
 import { requireOrigin } from '../require-url.ts';
 import { writeHotWallets } from './write-hot-wallets.ts';
 
@@ -36,10 +35,12 @@ export async function setUp(context: CliContext): Promise<void> {
   const applied = await migrate(adminUrl);
   context.print(applied.length === 0 ? 'database: up to date' : `database: applied ${applied.join(', ')}`);
   await setPasswords(context, settings);
-  if (merchant !== undefined) await writeMerchant(context, adminUrl, merchant);
+  const database = { url: adminUrl, applicationName: 'opentill-setup', poolMax: 1 };
+  if (merchant !== undefined)
+    context.print(`merchant: ${await withDatabase(database, (db) => writeSettingsMerchant(db, merchant))}`);
   if (settings.PUBLIC_KEYS_FILE !== undefined) {
     const kind = await kindOf(context, settings);
-    context.print(`hot wallets: ${await writeHotWallets(adminUrl, settings.PUBLIC_KEYS_FILE, kind)}`);
+    context.print(`hot wallets: ${await writeHotWallets(database, settings.PUBLIC_KEYS_FILE, kind)}`);
   }
   if (managementUrl !== undefined) {
     await writeBrokerUsers(managementUrl, brokerPasswords, virtualHostOf(amqpUrl));
@@ -53,7 +54,7 @@ export async function setUp(context: CliContext): Promise<void> {
 
 /** Without NETWORKS_FILE the hot wallets are those of main networks. */
 async function kindOf(context: CliContext, { NETWORKS_FILE: file }: SetupEnvironment): Promise<NetworkKind> {
-  return file === undefined ? 'main' : kindOfNetworks(await readNetworkFile(file, context.env));
+  return file === undefined ? 'main' : kindOfNetworks(await readNetworks(context, file));
 }
 
 async function setPasswords(context: CliContext, settings: SetupEnvironment): Promise<void> {
@@ -106,17 +107,4 @@ function settingsMerchant(settings: SetupEnvironment): SettingsMerchant | undefi
     callbackUrl: settings.CALLBACK_URL,
     returnOrigins: settings.RETURN_ORIGINS,
   };
-}
-
-async function writeMerchant(
-  context: CliContext,
-  adminUrl: string,
-  merchant: SettingsMerchant,
-): Promise<void> {
-  const database = openDatabase({ url: adminUrl, applicationName: 'opentill-setup', poolMax: 1 });
-  try {
-    context.print(`merchant: ${await writeSettingsMerchant(database.kysely, merchant)}`);
-  } finally {
-    await database.close();
-  }
 }

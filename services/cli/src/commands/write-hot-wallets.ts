@@ -1,6 +1,6 @@
-import { openDatabase } from '@opentill/db/database';
 import { addHotWallets, findHotWallets } from '../store/hot-wallets.ts';
-import type { Db } from '@opentill/db/database';
+import type { DatabaseOptions, Db } from '@opentill/db/database';
+import { withDatabase } from '../open-database.ts';
 import { FAMILIES, type NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { publicKeysFor, readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
@@ -17,7 +17,7 @@ export type HotWalletsErrorCode =
  *   database refuses
  */
 export async function writeHotWallets(
-  adminUrl: string,
+  database: DatabaseOptions,
   publicKeysFile: string,
   kind: NetworkKind,
 ): Promise<string> {
@@ -27,14 +27,11 @@ export async function writeHotWallets(
     keys.families[family].hotWallets.map((address) => ({ family, address })),
   );
   if (wallets.length === 0) return 'none in the public key file';
-  const database = openDatabase({ url: adminUrl, applicationName: 'opentill-setup', poolMax: 1 });
-  try {
-    await refuseOtherKind(database.kysely, file, kind);
-    const added = await addHotWallets(database.kysely, wallets, keys.fingerprint);
+  return withDatabase(database, async (db) => {
+    await refuseOtherKind(db, file, kind);
+    const added = await addHotWallets(db, wallets, keys.fingerprint);
     return added.length === 0 ? 'known' : `added ${added.join(', ')}`;
-  } finally {
-    await database.close();
-  }
+  });
 }
 
 /** A database belongs to one kind of network: in it, an address of the other kind's wallet would count as ours. */

@@ -4,7 +4,7 @@ import { decodeLogs, decodeReceipt, type EvmHeader, type EvmLog } from '@opentil
 import { readerError } from '@opentill/chain/reader-error';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { ExaminedEndpoint } from './examine-endpoint.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { fail, findingOf, ok, type Finding } from './finding.ts';
 
 /**
  * Whether a header's bloom filter is the one of the block's own logs, as `bloom` in the network file says. Where it is
@@ -17,7 +17,7 @@ export async function checkBloom(endpoint: ExaminedEndpoint, network: NetworkCon
   const block = candidates.find((header) => !/^0x0+$/.test(header.logsBloom));
   if (block === undefined) {
     const detail = `No log in the last ${candidates.length} blocks: nothing to compare.`;
-    return { ...found, outcome: 'ok', detail };
+    return ok(found, detail);
   }
   try {
     const logs = await logsOf(endpoint, block);
@@ -27,10 +27,10 @@ export async function checkBloom(endpoint: ExaminedEndpoint, network: NetworkCon
         [log.address, ...log.topics].every((value) => bloomMayHold(block.logsBloom, bloomBits(value))),
       );
     const seen = `The header's bloom of block ${block.height} is ${isOwn ? '' : 'not '}the one of its ${logs.length} logs`;
-    if (!network.bloom) return { ...found, outcome: 'ok', detail: `${seen}; it is not used here.` };
-    if (isOwn) return { ...found, outcome: 'ok', detail: `${seen}.` };
+    if (!network.bloom) return ok(found, `${seen}; it is not used here.`);
+    if (isOwn) return ok(found, `${seen}.`);
     const mend = 'Compare with another endpoint; if it is so there, set bloom to false.';
-    return { ...found, outcome: 'fail', detail: `${seen}.`, mend };
+    return fail(found, `${seen}.`, mend);
   } catch (error) {
     return findingOf(error, found.subject, found.check);
   }

@@ -4,7 +4,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { payoutTermsOf, type PayoutTerms } from '@opentill/contracts/payout-terms';
 import { formatAmount } from '@opentill/domain/money';
 import type { ReachedEndpoint } from './endpoint.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { findingOf, ok, warn, type Finding } from './finding.ts';
 
 const BLOCKS = 10;
 const MIDDLE = 50;
@@ -30,12 +30,12 @@ async function checkPrices({ label, client }: ReachedEndpoint, terms: PayoutTerm
     const detail = `A payout costs ${gwei(baseFeePerGas)} gwei per gas and a tip of ${gwei(tipPerGas)}.`;
     const cap = `maxFeePerGas is ${gwei(terms.maxFeePerGas)} gwei`;
     if (isAboveCap(baseFeePerGas, terms))
-      return { ...found, outcome: 'warn', detail, mend: `Payouts wait: ${cap}; raise it or wait.` };
+      return warn(found, detail, `Payouts wait: ${cap}; raise it or wait.`);
     if (tipPerGas > terms.maxPriorityFeePerGas) {
       const mend = `Payouts may wait long: maxPriorityFeePerGas is ${gwei(terms.maxPriorityFeePerGas)} gwei.`;
-      return { ...found, outcome: 'warn', detail, mend };
+      return warn(found, detail, mend);
     }
-    return { ...found, outcome: 'ok', detail };
+    return ok(found, detail);
   } catch (error) {
     return { ...findingOf(error, found.subject, found.check), outcome: 'warn' };
   }

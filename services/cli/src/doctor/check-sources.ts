@@ -1,5 +1,5 @@
 import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
-import type { Finding } from './finding.ts';
+import { fail, ok, warn, type Finding } from './finding.ts';
 
 /**
  * Whether enough endpoints can be used, of different hosts.
@@ -13,14 +13,13 @@ export function checkSources(network: NetworkConfig, usable: number, alone?: str
   const hosts = endpoints.slice(0, endpoints.length - archives).map(({ url }) => new URL(url).hostname);
   if (usable === 0) {
     const mend = `Set ${network.chain}_RPC_URLS or rpcUrls to endpoints that answer.`;
-    return { ...found, outcome: 'fail', detail: 'No endpoint can be used.', mend };
+    return fail(found, 'No endpoint can be used.', mend);
   }
   const two = `Name two endpoints of different providers in ${network.chain}_RPC_URLS: one cannot be compared.`;
   const mend = alone === undefined ? two : `${two} ${alone}`;
-  if (hosts.length < 2) return { ...found, outcome: 'warn', detail: 'One endpoint is configured.', mend };
-  if (new Set(hosts).size < 2)
-    return { ...found, outcome: 'warn', detail: `All endpoints are at ${hosts[0] ?? ''}.`, mend };
+  if (hosts.length < 2) return warn(found, 'One endpoint is configured.', mend);
+  if (new Set(hosts).size < 2) return warn(found, `All endpoints are at ${hosts[0] ?? ''}.`, mend);
   const detail = `${usable} of ${hosts.length} endpoints can be used.`;
-  if (usable >= 2) return { ...found, outcome: 'ok', detail };
-  return { ...found, outcome: 'warn', detail, mend: 'Mend the others: one endpoint cannot be compared.' };
+  if (usable >= 2) return ok(found, detail);
+  return warn(found, detail, 'Mend the others: one endpoint cannot be compared.');
 }

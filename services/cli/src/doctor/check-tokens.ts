@@ -5,7 +5,7 @@ import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-con
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Endpoint } from './endpoint.ts';
 import { decodeTokenSymbol } from './decode-token-symbol.ts';
-import { findingOf, sentence, type Finding } from './finding.ts';
+import { fail, findingOf, ok, sentence, type Finding } from './finding.ts';
 
 /** The first four bytes of keccak256("symbol()"). */
 const SYMBOL_SELECTOR = '0x95d89b41';
@@ -39,7 +39,7 @@ async function examineToken(client: EvmClient, token: TokenConfig): Promise<Find
   const found = { subject: symbol, check: 'token' };
   if (contract === null) {
     const detail = 'The native coin: seen where a transaction itself sends it, not where a contract does.';
-    return { ...found, outcome: 'ok', detail };
+    return ok(found, detail);
   }
   const mend =
     'Mend contract and decimals in the network file, or the endpoint that alone says so: it is left out.';
@@ -47,15 +47,10 @@ async function examineToken(client: EvmClient, token: TokenConfig): Promise<Find
     await checkTokens(client, [{ contract, decimals }], {});
     const own = await readSymbol(client, contract);
     const called = own === undefined ? 'has no symbol of its own' : `calls itself ${own}`;
-    return { ...found, outcome: 'ok', detail: `${contract} has ${decimals} decimals and ${called}.` };
+    return ok(found, `${contract} has ${decimals} decimals and ${called}.`);
   } catch (error) {
     if (!isReaderError(error, 'TOKEN_MISMATCH')) return findingOf(error, symbol, 'token');
-    return {
-      ...found,
-      outcome: 'fail',
-      detail: sentence(`${error.message}; the network file says ${decimals} decimals`),
-      mend,
-    };
+    return fail(found, sentence(`${error.message}; the network file says ${decimals} decimals`), mend);
   }
 }
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readHeader, type ReachedEndpoint } from './endpoint.ts';
-import type { Finding } from './finding.ts';
+import { fail, ok, type Finding } from './finding.ts';
 
 /** Deeper than the forks of every day, and not so deep that a node has thrown the block away. */
 const BLOCKS_BELOW_LOWEST_HEAD = 8;
@@ -26,19 +26,12 @@ export async function compareEndpoints(
   const [only, ...others] = labelsOf.keys();
   if (only !== undefined && others.length === 0) {
     const detail = `All ${endpoints.length} endpoints name the same block ${height}.`;
-    return [{ ...found, outcome: 'ok', detail }];
+    return [ok(found, detail)];
   }
   const said = [...labelsOf].map(([answer, labels]) => `${labels.join(', ')}: ${answer}`);
   const mend =
     'Compare with an explorer and take another endpoint for the wrong one: nothing is credited meanwhile.';
-  return [
-    {
-      ...found,
-      outcome: 'fail',
-      detail: `Block ${height} is not the same everywhere (${said.join('; ')}).`,
-      mend,
-    },
-  ];
+  return [fail(found, `Block ${height} is not the same everywhere (${said.join('; ')}).`, mend)];
 }
 
 /** The hash, or why there is none. */

@@ -5,7 +5,7 @@ import { isTestNetwork } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 import { checkSources } from './check-sources.ts';
-import { findingOf, sentence, type Finding } from './finding.ts';
+import { fail, findingOf, ok, sentence, type Finding } from './finding.ts';
 
 /** An endpoint by itself, as the scanner would read it alone. */
 interface Endpoint {
@@ -100,11 +100,7 @@ async function examineEndpoint(
   const tokens = network.tokens.filter(({ contract }) => contract !== null).map(({ symbol }) => symbol);
   const ofNetwork: Finding =
     missing.length === 0
-      ? {
-          ...found,
-          outcome: 'ok',
-          detail: `Genesis ${network.genesisId ?? ''}; ${tokens.join(', ')} with their decimals.`,
-        }
+      ? ok(found, `Genesis ${network.genesisId ?? ''}; ${tokens.join(', ')} with their decimals.`)
       : {
           ...found,
           detail: `${missing.join('. ')}.`,
@@ -189,7 +185,7 @@ async function checkBlock(
   const found = { subject: label, check: 'receipts' };
   try {
     await reader.readVerified(height, height, []);
-    return { ...found, outcome: 'ok', detail: `Block ${height} ${wholeRead}.` };
+    return ok(found, `Block ${height} ${wholeRead}.`);
   } catch (error) {
     return findingOf(error, label, found.check);
   }
@@ -208,10 +204,9 @@ async function compareEndpoints(
     const blocks = await Promise.all(solid.map(async ({ reader }) => reader.headers(height, height)));
     const hashes = new Set(blocks.map(([block]) => block?.hash));
     const labels = solid.map(({ label }) => label).join(', ');
-    if (hashes.size === 1)
-      return [{ ...found, outcome: 'ok', detail: `${labels} have the same block ${height}.` }];
+    if (hashes.size === 1) return [ok(found, `${labels} have the same block ${height}.`)];
     const mend = 'One of them is on another chain, or lies: compare with an explorer and take it out.';
-    return [{ ...found, outcome: 'fail', detail: `${labels} have different blocks ${height}.`, mend }];
+    return [fail(found, `${labels} have different blocks ${height}.`, mend)];
   } catch (error) {
     return [findingOf(error, found.subject, found.check)];
   }

@@ -1,10 +1,10 @@
-import { openDatabase } from '@opentill/db/database';
+import { withDatabase } from '../open-database.ts';
 import { checksum } from '@opentill/db/migrate';
 import { isBeforeRelease, MIGRATIONS } from '@opentill/db/migrations';
 import { SERVICE_SCHEMAS, serviceRole } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { findMissingTopology } from '@opentill/messaging/find-missing-topology';
-import { sentence, type Finding } from './finding.ts';
+import { fail, ok, sentence, type Finding } from './finding.ts';
 import { readDatabaseState, type DatabaseState } from '../store/read-database-state.ts';
 
 const POSTGRES_VERSION_MIN = 150_000;
@@ -26,75 +26,60 @@ export async function examineDeployment(deployment: Deployment): Promise<readonl
 }
 
 async function examineDatabase(url: string): Promise<readonly Finding[]> {
-  const database = openDatabase({ url, applicationName: 'opentill-doctor', poolMax: 1 });
   try {
-    const state = await readDatabaseState(database.kysely);
+    const options = { url, applicationName: 'opentill-doctor', poolMax: 1 };
+    const state = await withDatabase(options, readDatabaseState);
     return [connected(state), migrated(state), rolesOf(state)];
   } catch (error) {
     return [notReached(error, 'database', 'Look whether its URL, role and password are right and it runs.')];
-  } finally {
-    await database.close();
   }
 }
 
 function connected({ currentRole, versionNumber }: DatabaseState): Finding {
   const found = { subject: 'database', check: 'reached' };
   const detail = `Postgres ${Math.floor(versionNumber / 10_000)}, as ${currentRole}.`;
-  if (versionNumber >= POSTGRES_VERSION_MIN) return { ...found, outcome: 'ok', detail };
-  return { ...found, outcome: 'fail', detail, mend: 'Postgres 15 or later is needed.' };
+  if (versionNumber >= POSTGRES_VERSION_MIN) return ok(found, detail);
+  return fail(found, detail, 'Postgres 15 or later is needed.');
 }
 
 function migrated({ migrations }: DatabaseState): Finding {
   const found = { subject: 'database', check: 'migrations' };
-  if (migrations === undefined)
-    return { ...found, outcome: 'fail', detail: 'No migration has run.', mend: RUN_SETUP };
+  if (migrations === undefined) return fail(found, 'No migration has run.', RUN_SETUP);
   if (isBeforeRelease(migrations)) {
     const detail = 'It is of a version before 0.1.0, which cannot be upgraded.';
-    return { ...found, outcome: 'fail', detail, mend: 'Begin with a new, empty database.' };
+    return fail(found, detail, 'Begin with a new, empty database.');
   }
   const applied = new Map(migrations.map(({ name, checksum: sum }) => [name, sum]));
   const known = new Set(MIGRATIONS.map(({ name }) => name));
   const later = migrations.flatMap(({ name }) => (known.has(name) ? [] : [name]));
   if (later.length > 0) {
     const detail = `It has ${later.join(', ')}, which this version does not know.`;
-    return {
-      ...found,
-      outcome: 'fail',
-      detail,
-      mend: 'Use the version of the gateway that this database is of.',
-    };
+    return fail(found, detail, 'Use the version of the gateway that this database is of.');
   }
   const changed = MIGRATIONS.filter((each) => (applied.get(each.name) ?? checksum(each)) !== checksum(each));
   if (changed.length > 0) {
     const detail = `${changed.map(({ name }) => name).join(', ')} reads differently in this version.`;
-    return {
-      ...found,
-      outcome: 'fail',
-      detail,
-      mend: 'Use the version of the gateway that this database is of.',
-    };
+    return fail(found, detail, 'Use the version of the gateway that this database is of.');
   }
   const missing = MIGRATIONS.flatMap(({ name }) => (applied.has(name) ? [] : [name]));
-  if (missing.length > 0)
-    return { ...found, outcome: 'fail', detail: `Missing: ${missing.join(', ')}.`, mend: RUN_SETUP };
-  return { ...found, outcome: 'ok', detail: `All ${MIGRATIONS.length} are there.` };
+  if (missing.length > 0) return fail(found, `Missing: ${missing.join(', ')}.`, RUN_SETUP);
+  return ok(found, `All ${MIGRATIONS.length} are there.`);
 }
 
 function rolesOf({ roles }: DatabaseState): Finding {
   const found = { subject: 'database', check: 'roles' };
   const wanted = SERVICE_SCHEMAS.map((schema) => serviceRole(schema));
   const missing = wanted.filter((role) => !roles.includes(role));
-  if (missing.length === 0) return { ...found, outcome: 'ok', detail: `All ${wanted.length} are there.` };
-  return { ...found, outcome: 'fail', detail: `Missing: ${missing.join(', ')}.`, mend: RUN_SETUP };
+  if (missing.length === 0) return ok(found, `All ${wanted.length} are there.`);
+  return fail(found, `Missing: ${missing.join(', ')}.`, RUN_SETUP);
 }
 
 async function examineBroker(url: string): Promise<Finding> {
   const found = { subject: 'broker', check: 'queues' };
   try {
     const missing = await findMissingTopology(url);
-    if (missing.length === 0)
-      return { ...found, outcome: 'ok', detail: 'All exchanges and queues are there.' };
-    return { ...found, outcome: 'fail', detail: `Missing: ${missing.join(', ')}.`, mend: RUN_SETUP };
+    if (missing.length === 0) return ok(found, 'All exchanges and queues are there.');
+    return fail(found, `Missing: ${missing.join(', ')}.`, RUN_SETUP);
   } catch (error) {
     return notReached(error, 'broker', 'Look whether its URL, user and password are right and it runs.');
   }

@@ -4,7 +4,7 @@ import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { checkFees } from './check-fees.ts';
 import { readHeader, type ReachedEndpoint } from './endpoint.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { fail, findingOf, ok, warn, type Finding } from './finding.ts';
 import { measureLogRange } from './measure-log-range.ts';
 
 /** What the rest of the examination needs of an endpoint. */
@@ -49,23 +49,19 @@ async function checkFinality(endpoint: ReachedEndpoint, network: NetworkConfig):
     const detail = `Block ${height} is final, ${behind} behind the head.`;
     const staleSeconds = isNeeded ? network.finality?.staleSeconds : undefined;
     if (staleSeconds === undefined || endpoint.head.timeSeconds - timeSeconds <= staleSeconds)
-      return { ...found, outcome: 'ok', detail };
+      return ok(found, detail);
     const { fallbackDepth } = network.finality ?? {};
     if (fallbackDepth === undefined) {
       const mend =
         'The chain or this node does not finalise just now; nothing newer is credited until it does.';
-      return { ...found, outcome: 'fail', detail, mend };
+      return fail(found, detail, mend);
     }
     const mend = `The chain or this node does not finalise just now; what is ${fallbackDepth} blocks deep is credited all the same.`;
-    return { ...found, outcome: 'warn', detail, mend };
+    return warn(found, detail, mend);
   } catch (error) {
     const finding = findingOf(error, found.subject, found.check);
     if (isNeeded) return finding;
-    return {
-      ...found,
-      outcome: 'ok',
-      detail: 'Not offered, and not needed: a number of confirmations decides.',
-    };
+    return ok(found, 'Not offered, and not needed: a number of confirmations decides.');
   }
 }
 
@@ -84,13 +80,12 @@ async function checkBatch(
     const most = Math.max(...sizes);
     const finding: Finding =
       most === count
-        ? { ...found, outcome: 'ok', detail: `${count} requests went in one call.` }
-        : {
-            ...found,
-            outcome: 'warn',
-            detail: `${count} requests in one call were refused, ${most} were answered.`,
-            mend: 'Reading costs more calls here; prefer an endpoint that takes batches of 20.',
-          };
+        ? ok(found, `${count} requests went in one call.`)
+        : warn(
+            found,
+            `${count} requests in one call were refused, ${most} were answered.`,
+            'Reading costs more calls here; prefer an endpoint that takes batches of 20.',
+          );
     return { headers: answers.map(decodeHeader), finding };
   } catch (error) {
     return { headers: [], finding: findingOf(error, found.subject, found.check) };
@@ -109,15 +104,14 @@ async function checkReceipts(endpoint: ReachedEndpoint, block: EvmHeader): Promi
     const given = receipts.length - ofTheChain.size;
     const wanted = transactionHashes(block).filter((txHash) => !ofTheChain.has(txHash)).length;
     const detail = `eth_getBlockReceipts gives ${given} receipts for ${wanted} transactions of block ${block.height}.`;
-    if (given === wanted) return { ...found, outcome: 'ok', detail };
-    return { ...found, outcome: 'fail', detail, mend: 'Take another endpoint: what it says is not whole.' };
+    if (given === wanted) return ok(found, detail);
+    return fail(found, detail, 'Take another endpoint: what it says is not whole.');
   } catch (error) {
     if (!isReaderError(error, 'RPC_METHOD_MISSING')) return findingOf(error, found.subject, found.check);
-    return {
-      ...found,
-      outcome: 'warn',
-      detail: 'eth_getBlockReceipts is not offered.',
-      mend: 'Have at least one endpoint that offers it: receipts settle what two endpoints say differently.',
-    };
+    return warn(
+      found,
+      'eth_getBlockReceipts is not offered.',
+      'Have at least one endpoint that offers it: receipts settle what two endpoints say differently.',
+    );
   }
 }

@@ -8,10 +8,10 @@ import { examineTokens } from './check-tokens.ts';
 import { checkSources } from './check-sources.ts';
 import { compareEndpoints } from './compare-endpoints.ts';
 import { openEndpoints, readHeader, type ReachedEndpoint } from './endpoint.ts';
+import { examineByReader } from './examine-by-reader.ts';
 import { examineEndpoint } from './examine-endpoint.ts';
-import { examineSuiNetwork } from './examine-sui-network.ts';
-import { examineTronNetwork } from './examine-tron-network.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { SUI, TRON } from './family-examinations.ts';
+import { fail, findingOf, ok, warn, type Finding } from './finding.ts';
 
 const CLOCK_SECONDS = 30;
 
@@ -19,8 +19,8 @@ type Examine = (network: NetworkConfig, clock: Clock) => Promise<readonly Findin
 
 const EXAMINE: Readonly<Record<Family, Examine>> = {
   EVM: examineEvmNetwork,
-  TRON: examineTronNetwork,
-  SUI: examineSuiNetwork,
+  TRON: (network, clock) => examineByReader(TRON, network, clock),
+  SUI: (network, clock) => examineByReader(SUI, network, clock),
 };
 
 /** Compares a network of the file with its endpoints, and the endpoints with each other. */
@@ -90,11 +90,10 @@ function checkHead(
   const staleSeconds = headStaleSecondsOf(network);
   if (ageSeconds > staleSeconds) {
     const mend = `Blocks of ${network.chain} should not be older than ${staleSeconds} s: the node is stuck or still syncing.`;
-    return { ...found, outcome: 'fail', detail, mend };
+    return fail(found, detail, mend);
   }
-  if (ageSeconds < -CLOCK_SECONDS)
-    return { ...found, outcome: 'warn', detail, mend: 'The clock of this machine is wrong: set it.' };
-  if (watch.trouble(place) === null) return { ...found, outcome: 'ok', detail };
+  if (ageSeconds < -CLOCK_SECONDS) return warn(found, detail, 'The clock of this machine is wrong: set it.');
+  if (watch.trouble(place) === null) return ok(found, detail);
   const mend = 'It is not asked while it is so far behind: take another endpoint if it stays so.';
-  return { ...found, outcome: 'warn', detail, mend };
+  return warn(found, detail, mend);
 }

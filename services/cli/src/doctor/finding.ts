@@ -16,6 +16,20 @@ export interface Finding {
   readonly mend?: string;
 }
 
+type Found = Pick<Finding, 'subject' | 'check'>;
+
+export function ok(found: Found, detail: string): Finding {
+  return { ...found, outcome: 'ok', detail };
+}
+
+export function warn(found: Found, detail: string, mend: string): Finding {
+  return { ...found, outcome: 'warn', detail, mend };
+}
+
+export function fail(found: Found, detail: string, mend: string): Finding {
+  return { ...found, outcome: 'fail', detail, mend };
+}
+
 const MENDS: Readonly<Partial<Record<ReaderErrorCode, string>>> = {
   RPC_UNAVAILABLE: 'Look whether the URL is right and the node runs.',
   RPC_RATE_LIMITED: 'Set requestsPerSecond for this endpoint, or take a larger plan.',

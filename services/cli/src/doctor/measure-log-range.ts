@@ -3,7 +3,7 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { ReachedEndpoint } from './endpoint.ts';
-import { findingOf, sentence, type Finding } from './finding.ts';
+import { findingOf, ok, sentence, type Finding } from './finding.ts';
 
 const SIZES = [1, 10, 100, 1_000, 10_000];
 /** Several nodes may stand behind one URL, and the newest blocks be unknown to the next. */
@@ -16,8 +16,7 @@ export async function measureLogRange(endpoint: ReachedEndpoint, network: Networ
   const to = Math.max(0, endpoint.head.height - BLOCKS_BELOW_HEAD);
   const sizes = [...SIZES.filter((size) => size < wanted), wanted].filter((size) => size <= to + 1);
   const tokens = new Set(network.tokens.flatMap(({ contract }) => (contract === null ? [] : [contract])));
-  if (tokens.size === 0)
-    return { ...found, outcome: 'ok', detail: 'No token is configured: no logs are read here.' };
+  if (tokens.size === 0) return ok(found, 'No token is configured: no logs are read here.');
   let answered = 0;
   for (const size of sizes) {
     try {
@@ -27,10 +26,9 @@ export async function measureLogRange(endpoint: ReachedEndpoint, network: Networ
       return refusal(error, { ...found, answered, size });
     }
   }
-  if (answered === wanted)
-    return { ...found, outcome: 'ok', detail: `The logs of ${wanted} blocks come at once.` };
+  if (answered === wanted) return ok(found, `The logs of ${wanted} blocks come at once.`);
   const detail = `The logs of ${answered} blocks come at once; the chain is too short to ask for ${wanted}.`;
-  return { ...found, outcome: 'ok', detail };
+  return ok(found, detail);
 }
 
 function refusal(

@@ -7,7 +7,7 @@ import type { AddressReading, Asset, Books, FoundOnAddresses } from './books.ts'
 import { assetsOfDeposits } from './compare-deposits.ts';
 import { addressesAfter, lyingOn, type DepositAddress } from './store/read-addresses.ts';
 import { readAnchor } from './store/read-books.ts';
-import type { ReconcileDeps } from './reconcile-chain.ts';
+import type { ReconcileWork } from './reconcile-chain.ts';
 import { createAddressTally, readingsOf } from './reconciliation.ts';
 import { NOTHING, unswept } from './store/unswept-balance.ts';
 
@@ -16,7 +16,7 @@ import { NOTHING, unswept } from './store/unswept-balance.ts';
  * where nothing came or went between the two.
  */
 
-export interface RestingDeps extends Omit<ReconcileDeps, 'state'> {
+export interface RestingDeps extends ReconcileWork {
   /** What is held, in the order of the questions, as it stood at some moment of these blocks. */
   readonly balancesOf: (holdings: readonly Holding[]) => Promise<{
     readonly fromHeight: number;

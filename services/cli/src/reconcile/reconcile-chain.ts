@@ -16,9 +16,9 @@ import {
   type Reconciliation,
 } from './reconciliation.ts';
 
-export interface ReconcileDeps {
+/** A chain that is to be compared with its books. */
+export interface ReconcileWork {
   readonly db: Db;
-  readonly state: EvmStateReader;
   readonly network: NetworkConfig;
   /** Leave out addresses that nothing ever came to: cheaper, and blind for a first payment that no source showed. */
   readonly paidOnly: boolean;
@@ -27,6 +27,10 @@ export interface ReconcileDeps {
   readonly onProgress: (addresses: number) => void;
   /** What was read of some addresses more; once of each. */
   readonly onRead: (readings: readonly AddressReading[]) => void;
+}
+
+interface ReconcileDeps extends ReconcileWork {
+  readonly state: EvmStateReader;
 }
 
 const ADDRESSES_PER_PAGE = 500;

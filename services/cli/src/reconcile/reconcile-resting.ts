@@ -10,6 +10,7 @@ import {
 } from './compare-resting.ts';
 import { readHotWalletAddresses } from '../store/hot-wallets.ts';
 import { assetsOf, readAnchor } from './store/read-books.ts';
+import type { ReconcileWork } from './reconcile-chain.ts';
 import { hotBalances, NO_ADDRESSES, reconciliationOf, type Reconciliation } from './reconciliation.ts';
 
 /** What nodes told of their newest state: of some moment between two blocks. */
@@ -34,10 +35,10 @@ export interface Meeting<R extends RestingBalances> {
  * @throws GatewayError CHAIN_NOT_AT_REST, or with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function reconcileResting<R extends RestingBalances>(
-  deps: Omit<RestingDeps, 'balancesOf'>,
+  work: ReconcileWork,
   { read, booksAt, neverMet }: Meeting<R>,
 ): Promise<Reconciliation | undefined> {
-  const { db, network } = deps;
+  const { db, network } = work;
   const deadlineMs = performance.now() + COMPARED_WITHIN_MS;
   const assets = assetsOf(network);
   if ((await readAnchor(db, network.chain)) === undefined) return undefined;
@@ -53,7 +54,7 @@ export async function reconcileResting<R extends RestingBalances>(
       transactions: new Map(),
     };
     const compared =
-      deps.hotOnly === true ? NO_ADDRESSES : await compareResting({ ...deps, balancesOf: read }, books);
+      work.hotOnly === true ? NO_ADDRESSES : await compareResting({ ...work, balancesOf: read }, books);
     return reconciliationOf(books, network, hot, compared);
   }
   throw notAtRest(`${network.chain}: ${neverMet}`);

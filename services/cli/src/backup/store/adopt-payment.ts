@@ -6,7 +6,7 @@ import { familyOf } from '@opentill/domain/chains';
 import { backupError } from '@opentill/db/backup/backup-error';
 import { makeAttempt } from './adopt-attempt.ts';
 import { unbookLost } from './book-lost.ts';
-import type { Decided } from '../decided.ts';
+import type { Decided } from '../wallet-state.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { Db, Tx } from '@opentill/db/database';
 import { writeAudit } from '@opentill/db/operators';
 import { backupError } from '@opentill/db/backup/backup-error';
 import { findTokenOf } from '../../families.ts';
-import type { Decided } from '../decided.ts';
+import type { Decided } from '../wallet-state.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
 /**

@@ -2,7 +2,7 @@ import { backupError } from '@opentill/db/backup/backup-error';
 import type { Db } from '@opentill/db/database';
 import { writeAudit } from '@opentill/db/operators';
 import { sql } from 'kysely';
-import type { Decided } from '../decided.ts';
+import type { Decided } from '../wallet-state.ts';
 import type { NamedPayout, StoredPayment } from './restored-rows.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { FAMILIES, type Family } from '@opentill/domain/chains';
 import { usage, type CliContext } from '../../context.ts';
 import { readNextIndexes } from '../../store/deposit-indexes.ts';
-import { withOpsDatabase } from '../../open-ops-database.ts';
+import { withOpsDatabase } from '../../open-database.ts';
 
 /** The next index of each family's deposit addresses: below it any address may have been given to a payer. */
 export type DepositMarks = ReadonlyMap<Family, number>;
@@ -25,5 +25,5 @@ export function parseMarks(texts: readonly string[]): DepositMarks {
 
 /** Marks of the orders in a database: the live one, or one restored from a backup. */
 export function readMarks(context: CliContext): Promise<DepositMarks> {
-  return withOpsDatabase(context, ({ kysely }) => readNextIndexes(kysely));
+  return withOpsDatabase(context, readNextIndexes);
 }

@@ -14,7 +14,7 @@ export interface ImportOptions extends WalletFiles {
  * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; MNEMONIC_INVALID names places, never words
  */
 export async function importKeys(context: CliContext, options: ImportOptions): Promise<void> {
-  await requireAbsent(options);
+  await requireAbsent(options.keystore, options.publicKeys);
   const seed = await askWords(context, options.wordsFile);
   try {
     const passphrase = await askNewPassphrase(context, options.passphraseFile);

@@ -18,7 +18,7 @@ export interface InitKeysOptions extends WalletFiles {
  */
 export async function initKeys(context: CliContext, options: InitKeysOptions): Promise<void> {
   const passphrase = await askNewPassphrase(context, options.passphraseFile);
-  await requireAbsent(options);
+  await requireAbsent(options.keystore, options.publicKeys);
   const words = generateMnemonic();
   const seed = seedOf(words);
   try {

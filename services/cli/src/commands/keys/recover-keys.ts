@@ -1,12 +1,11 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { chooseNetworks } from '../../read-networks.ts';
 import { NETWORK_KINDS, isTestNetwork, type Family, type NetworkKind } from '@opentill/domain/chains';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { publicKeysFor, readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
-import { requiredVariable } from '../../config.ts';
 import { cliError, usage, type CliContext } from '../../context.ts';
 import { parseMarks, readMarks, type DepositMarks } from './deposit-marks.ts';
-import { FAMILY_CODECS } from '../../families.ts';
+import { CHAIN_FAMILIES, FAMILY_CODECS } from '../../families.ts';
 import { findMoney, type SearchOutcome } from './find-money.ts';
 import { importKeys, type ImportOptions } from './import-keys.ts';
 import { createMoneyReader } from './money-reader.ts';
@@ -31,12 +30,11 @@ export interface RecoverOptions extends ImportOptions {
  */
 export async function recoverKeys(context: CliContext, options: RecoverOptions): Promise<void> {
   const gap = parseGap(options.gap);
-  const file = options.networksFile ?? requiredVariable(context, 'NETWORKS_FILE');
-  const networks = chosenNetworks(await readNetworkFile(file, context.env), options.chain, file);
+  const networks = await chooseNetworks(context, options.chain, options.networksFile);
   const marks = await marksOf(context, options);
   const publicKeys = await restoreWallet(context, options);
   const report = await openMoneyReport(context.print, options.report, ({ family, address }) =>
-    codecOf(family).format(address),
+    CHAIN_FAMILIES[family].addressCodec.format(address),
   );
   try {
     const outcomes: SearchOutcome[] = [];
@@ -45,15 +43,8 @@ export async function recoverKeys(context: CliContext, options: RecoverOptions):
         const searched = networksToSearch(networks, family, kind);
         if (searched.length === 0) continue;
         const mark = marks.get(family) ?? 0;
-        const outcome = await searchFamily({
-          publicKeys,
-          kind,
-          family,
-          mark,
-          gap,
-          networks: searched,
-          report,
-        });
+        const search = { publicKeys, kind, family, mark, gap, networks: searched, report };
+        const outcome = await searchFamily(search);
         const keys = kind === 'main' ? family : `${family}, keys of test networks`;
         context.print(`${keys}: ${outcome.end} deposit addresses looked at, next index ${mark}.`);
         outcomes.push(outcome);
@@ -109,7 +100,7 @@ function searchFamily(search: {
     kind: search.kind,
     mark,
     gap,
-    deriver: createDepositDeriver(publicKeys, [codecOf(family)]),
+    deriver: createDepositDeriver(publicKeys, [CHAIN_FAMILIES[family].addressCodec]),
     hotWallets: publicKeys.families[family].hotWallets,
     readers: search.networks.map(createMoneyReader),
     onFound: (found) => report.add(found),
@@ -141,23 +132,7 @@ async function marksOf(context: CliContext, options: RecoverOptions): Promise<De
   return typed;
 }
 
-function chosenNetworks(
-  networks: readonly NetworkConfig[],
-  chains: readonly string[] | undefined,
-  file: string,
-): readonly NetworkConfig[] {
-  const unknown = chains?.find((chain) => !networks.some((network) => network.chain === chain));
-  if (unknown !== undefined) throw usage(`${unknown} is not configured in ${file}.`);
-  return networks.filter(({ chain, enabled }) => chains?.includes(chain) ?? enabled);
-}
-
 function parseGap(text: string): number {
   if (/^[0-9]{1,7}$/.test(text)) return Number(text);
   throw usage('--gap must be a number of addresses.');
-}
-
-function codecOf(family: string): (typeof FAMILY_CODECS)[number] {
-  const codec = FAMILY_CODECS.find((candidate) => candidate.family === family);
-  if (codec === undefined) throw new TypeError(`no codec of family ${family}`);
-  return codec;
 }

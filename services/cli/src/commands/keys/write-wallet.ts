@@ -33,11 +33,9 @@ export async function writeWallet(
 }
 
 /** Throws CLI_USAGE when one of the files is there: asked before anything is typed, shown or written. */
-export async function requireAbsent(files: WalletFiles): Promise<void> {
-  for (const file of [files.keystore, files.publicKeys]) {
-    if (!(await isThere(file))) continue;
-    throw usage(`${file} exists already and is not overwritten.`);
-  }
+export async function requireAbsent(...files: readonly string[]): Promise<void> {
+  for (const file of files)
+    if (await isThere(file)) throw usage(`${file} exists already and is not overwritten.`);
 }
 
 /** Whether there is a file of this name. */

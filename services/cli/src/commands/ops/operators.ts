@@ -3,7 +3,7 @@ import { addFirstOperator, recoverOperator } from '@opentill/db/operators';
 import { OPERATOR_ID_PATTERN } from '@opentill/contracts/ops/fields';
 import { OPERATOR_ROLES, type OperatorRole } from '@opentill/contracts/ops/roles';
 import { notFound, usage, type CliContext } from '../../context.ts';
-import { withOpsDatabase } from '../../open-ops-database.ts';
+import { withOpsDatabase } from '../../open-database.ts';
 import { callOps, openOps, printList } from '../../ops-client.ts';
 import { momentOf } from '../../parse-moment.ts';
 import { readLimit } from './read-options.ts';
@@ -34,9 +34,7 @@ export async function createOperator(context: CliContext, options: CreateOperato
       return (await callOps(context, 'createOperator', { operatorId, name, role })).token;
     }
     if (role !== 'ADMIN') throw usage('The first operator is an administrator: --role ADMIN.');
-    const token = await withOpsDatabase(context, ({ kysely }) =>
-      addFirstOperator(kysely, { operatorId, name }),
-    );
+    const token = await withOpsDatabase(context, (db) => addFirstOperator(db, { operatorId, name }));
     if (token === undefined)
       throw usage('There are operators already: set OPS_URL and OPS_TOKEN_FILE and ask as one of them.');
     return token;
@@ -54,7 +52,7 @@ export async function recoverAdministrator(
   options: { readonly tokenFile?: string },
 ): Promise<void> {
   await handOver(context, options.tokenFile, async () => {
-    const token = await withOpsDatabase(context, ({ kysely }) => recoverOperator(kysely, operatorId));
+    const token = await withOpsDatabase(context, (db) => recoverOperator(db, operatorId));
     if (token !== undefined) return token;
     throw notFound(`There is no operator ${operatorId}.`);
   });

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ORDER_STATUSES } from '@opentill/contracts/ops/order-views';
-import { cliError,  type CliContext } from '../../context.ts';
+import { cliError, type CliContext } from '../../context.ts';
 import type { Reason } from '../../add-command.ts';
 import { callOps, openOps, printList } from '../../ops-client.ts';
 import { momentOf } from '../../parse-moment.ts';

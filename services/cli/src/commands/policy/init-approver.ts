@@ -1,7 +1,7 @@
 import { createApproverKey } from '@opentill/wallet/policy/approver-key';
-import { usage, type CliContext } from '../../context.ts';
+import { type CliContext } from '../../context.ts';
 import { askNewPassphrase } from '../keys/ask-passphrase.ts';
-import { isThere } from '../keys/write-wallet.ts';
+import { requireAbsent } from '../keys/write-wallet.ts';
 
 /**
  * Makes the key by which one person approves payouts, on that person's own machine.
@@ -12,9 +12,7 @@ export async function initApprover(
   options: { readonly out: string; readonly passphraseFile?: string },
 ): Promise<void> {
   const { out } = options;
-  if (await isThere(out)) {
-    throw usage(`${out} exists already and is not overwritten.`);
-  }
+  await requireAbsent(out);
   const publicKey = await createApproverKey(out, await askNewPassphrase(context, options.passphraseFile));
   context.print(`Key ${out}: keep it and its passphrase to yourself. For the policy:`);
   context.print(JSON.stringify({ name: 'your name', publicKey }));

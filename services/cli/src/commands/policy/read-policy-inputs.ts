@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { readNetworks } from '../../read-networks.ts';
 import type { PolicySurroundings } from '@opentill/wallet/policy/parse-policy';
-import { requiredVariable } from '../../config.ts';
 import { cliError, type CliContext } from '../../context.ts';
 import { FAMILY_CODECS } from '../../families.ts';
 
@@ -10,8 +9,7 @@ export async function policySurroundings(
   context: CliContext,
   networksFile: string | undefined,
 ): Promise<PolicySurroundings> {
-  const file = networksFile ?? requiredVariable(context, 'NETWORKS_FILE');
-  return { networks: await readNetworkFile(file, context.env), codecs: FAMILY_CODECS };
+  return { networks: await readNetworks(context, networksFile), codecs: FAMILY_CODECS };
 }
 
 /** The operator's text of a policy. Throws CLI_USAGE. */

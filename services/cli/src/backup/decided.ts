@@ -1,5 +1,0 @@
-/** Who decided, and why. */
-export interface Decided {
-  readonly by: string;
-  readonly reason: string;
-}

@@ -1,0 +1,24 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { requiredVariable } from './config.ts';
+import { usage, type CliContext } from './context.ts';
+
+/** The networks of a file, by default of NETWORKS_FILE. @throws GatewayError CONFIG_INVALID, NETWORKS_… */
+export async function readNetworks(
+  context: Pick<CliContext, 'env'>,
+  file = requiredVariable(context, 'NETWORKS_FILE'),
+): Promise<readonly NetworkConfig[]> {
+  return readNetworkFile(file, context.env);
+}
+
+/** Those that are named, enabled or not, else the enabled ones. @throws GatewayError CLI_USAGE, CONFIG_INVALID, NETWORKS_… */
+export async function chooseNetworks(
+  context: Pick<CliContext, 'env'>,
+  chains: readonly string[] | undefined,
+  file = requiredVariable(context, 'NETWORKS_FILE'),
+): Promise<readonly NetworkConfig[]> {
+  const networks = await readNetworks(context, file);
+  const unknown = chains?.find((chain) => !networks.some((network) => network.chain === chain));
+  if (unknown !== undefined) throw usage(`${unknown} is not configured in ${file}.`);
+  return networks.filter(({ chain, enabled }) => chains?.includes(chain) ?? enabled);
+}
