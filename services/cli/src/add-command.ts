@@ -1,4 +1,4 @@
-import { Argument, Option, type Command } from 'commander';
+import { Option, type Argument, type Command } from 'commander';
 import type { CliContext } from './context.ts';
 
 /** Adds a command: its name with its arguments, what it does, its options, and what runs with arguments and options. */
@@ -38,6 +38,9 @@ export const PASSPHRASE_FILE = option(
   '--passphrase-file <file>',
   'file with the passphrase (otherwise asked for)',
 );
+
+/** Options that may be given, as typed. */
+export type Typed<N extends string> = { readonly [K in N]?: string };
 
 /** The option of a command that acts in an operator's name. */
 export interface Reason {

@@ -60,17 +60,6 @@ export const SETUP_CONFIG_SCHEMA = {
   },
 } as const;
 
-/** The environment of the other commands. */
-export interface OperatorEnvironment {
-  readonly OPS_URL?: string;
-  readonly OPS_TOKEN_FILE?: string;
-  readonly ALLOW_HTTP_OPS?: boolean;
-  readonly OPS_DATABASE_URL?: string;
-  readonly DATABASE_ADMIN_URL?: string;
-  readonly AMQP_URL?: string;
-  readonly NETWORKS_FILE?: string;
-}
-
 /** JSON Schema of the environment of the other commands; each needs only some of it. */
 export const OPERATOR_CONFIG_SCHEMA = {
   properties: {

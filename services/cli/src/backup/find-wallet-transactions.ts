@@ -5,6 +5,9 @@ import { recoverTransaction, type RecoveredTransaction } from '@opentill/chain-e
 import type { RpcRequest } from '@opentill/chain-evm/client';
 import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import type { Anchor } from '../reconcile/books.ts';
+import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
+import type { BlockHash } from '@opentill/chain/block';
 import { openEndpoints, type Endpoint } from '../doctor/endpoint.ts';
 
 /** A transaction of a wallet, in a block. */
@@ -30,6 +33,7 @@ export interface WalletHistory {
   newestCount(wallet: Address): Promise<{ readonly highest: number; readonly silent: readonly string[] }>;
 }
 
+const REQUEST_TIMEOUT_MS = 15_000;
 /** Below so many blocks it is cheaper to read them than to ask for counts in between. */
 const FEW_BLOCKS = 4;
 /** Blocks in one call, with their transactions: some megabytes. */
@@ -156,4 +160,15 @@ function numberOf(answer: unknown): number {
     typeof answer === 'string' && /^0x[0-9a-f]{1,13}$/i.test(answer) ? Number(answer) : Number.NaN;
   if (Number.isSafeInteger(value)) return value;
   throw readerError('INCONSISTENT_ANSWER', "the node's answer is malformed: not a number");
+}
+
+/** How many transactions two sources count alike of each wallet, up to a block; undefined where they do not. */
+export async function readAgreedCounts(
+  network: NetworkConfig,
+  wallets: readonly Address[],
+  { height, hash }: Anchor,
+): Promise<readonly (number | undefined)[]> {
+  const state = createEvmStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  const counts = await state.transactionCounts(wallets, { height, hash: hash as BlockHash });
+  return counts.map((count) => (count.kind === 'AGREED' ? Number(count.value) : undefined));
 }

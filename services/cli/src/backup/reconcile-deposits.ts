@@ -1,13 +1,11 @@
-import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
 import type { Address } from '@opentill/chain/address-codec';
-import type { BlockHash } from '@opentill/chain/block';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import type { Anchor } from '../reconcile/books.ts';
 import { readAnchor } from '../reconcile/store/read-books.ts';
 import { adoptMovements } from './adopt-movements.ts';
-import { createWalletHistory } from './find-wallet-transactions.ts';
+import { createWalletHistory, readAgreedCounts } from './find-wallet-transactions.ts';
 import { takeNote } from './take-note.ts';
 import { countUnbooked, readOwnPlaces, readUnswept } from './store/deposits.ts';
 import { refuseUnsigned } from './store/refuse-unsigned.ts';
@@ -24,7 +22,6 @@ export interface DepositState {
   readonly strange: readonly StoredPayment[];
 }
 
-const REQUEST_TIMEOUT_MS = 15_000;
 const ADDRESSES_AT_ONCE = 250;
 const NEWEST_AT_ONCE = 8;
 
@@ -104,13 +101,10 @@ async function readCounts(
   anchor: Anchor,
   waitsFor: string[],
 ): Promise<readonly { readonly address: Address; readonly count: number }[]> {
-  const state = createEvmStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
-  const block = { height: anchor.height, hash: anchor.hash as BlockHash };
-  const counts = await state.transactionCounts(page, block);
+  const counts = await readAgreedCounts(network, page, anchor);
   const newest = await readNewest(network, page);
   return page.flatMap((address, place) => {
-    const count = counts[place];
-    const agreed = count?.kind === 'AGREED' ? Number(count.value) : undefined;
+    const agreed = counts[place];
     const highest = newest[place] ?? 0;
     if (agreed === undefined) waitsFor.push(`two sources that count the transactions of ${address} alike`);
     else if (highest > agreed)

@@ -1,23 +1,18 @@
-import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
-import type { BlockHash } from '@opentill/chain/block';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
 import type { Anchor } from '../reconcile/books.ts';
 import { readAnchor } from '../reconcile/store/read-books.ts';
-import { createWalletHistory } from './find-wallet-transactions.ts';
+import { createWalletHistory, readAgreedCounts } from './find-wallet-transactions.ts';
 import { openSuiWallet } from './sent-by-sui-wallet.ts';
 import { openTronWallet } from './sent-by-tron-wallet.ts';
 import { adoptProven, noteLanded } from './store/adopt-proven.ts';
 import { refuseUnsigned } from './store/refuse-unsigned.ts';
-import { readDoubtful, readPayments, type Hold } from './store/restored-rows.ts';
+import type { Hold } from './store/restored-rows.ts';
 import { takeNote } from './take-note.ts';
-import type { OpenExpiringWallet, WalletState, WalletWork } from './wallet-state.ts';
+import type { OpenExpiringWallet, WalletProof, WalletWork } from './wallet-state.ts';
 
-const REQUEST_TIMEOUT_MS = 15_000;
-
-/** What the transactions of a wallet since the backup prove. */
-interface Proof extends Pick<WalletState, 'waitsFor' | 'waitsUntil' | 'adopted' | 'silent'> {
+interface Proof extends WalletProof {
   /** Every transaction is known, but for what it waits for. */
   readonly isWhole: boolean;
 }
@@ -39,13 +34,11 @@ export async function reconcileWallet(
   network: NetworkConfig,
   hold: Hold,
   onProgress: (height: number) => void,
-): Promise<WalletState> {
+): Promise<WalletProof> {
   const anchor = await readAnchor(db, hold.chain);
   const { isWhole, ...proof } = await PROVE[network.family]({ db, network, hold, onProgress }, anchor);
   if (isWhole && proof.waitsFor.length === 0) await refuseUnsigned(db, hold.chain, hold.wallet);
-  const payments = await readPayments(db, { hold });
-  const payouts = await readDoubtful(db, hold);
-  return { hold, ...proof, payments, payouts };
+  return proof;
 }
 
 /**
@@ -56,7 +49,7 @@ async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor |
   const history = createWalletHistory(network);
   const { highest, silent } = await history.newestCount(hold.wallet);
   const isAhead = anchor !== undefined && anchor.height > hold.fromHeight;
-  const count = isAhead ? await countAt(network, hold, anchor) : undefined;
+  const [count] = isAhead ? await readAgreedCounts(network, [hold.wallet], anchor) : [];
   if (anchor === undefined || count === undefined) {
     const what = isAhead
       ? 'two sources that count its transactions alike'
@@ -74,16 +67,6 @@ async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor |
   ];
   const adopted = await adoptProven(db, hold);
   return { waitsFor, waitsUntil: undefined, adopted, silent, isWhole: true };
-}
-
-async function countAt(
-  network: NetworkConfig,
-  { wallet }: Hold,
-  { height, hash }: Anchor,
-): Promise<number | undefined> {
-  const state = createEvmStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
-  const [count] = await state.transactionCounts([wallet], { height, hash: hash as BlockHash });
-  return count?.kind === 'AGREED' ? Number(count.value) : undefined;
 }
 
 /**

@@ -35,20 +35,25 @@ export type OpenExpiringWallet = (work: AnchoredWork) => {
   readonly findUnsettled: () => Promise<readonly string[]>;
 };
 
-/** How things stand with one held wallet. Nothing is open when all lists are empty. */
-export interface WalletState {
-  readonly hold: Hold;
+/** What the transactions of a wallet since the backup prove. */
+export interface WalletProof {
   /** What has to come about by itself, or be mended: sentences. */
   readonly waitsFor: readonly string[];
   /** All that it waits for is that the chain comes to this time; undefined: it waits for nothing, or for something else. */
   readonly waitsUntil: Date | undefined;
+  readonly adopted: number;
+  /** Endpoints that did not say what waits in their pool. */
+  readonly silent: readonly string[];
+}
+
+/** How things stand with one held wallet. Nothing is open when all lists are empty. */
+export interface WalletState extends WalletProof {
+  readonly hold: Hold;
+  readonly network: NetworkConfig;
   /** Whose order is not known. */
   readonly payments: readonly StoredPayment[];
   /** Which nobody knows whether to pay. */
   readonly payouts: readonly NamedPayout[];
-  readonly adopted: number;
-  /** Endpoints that did not say what waits in their pool. */
-  readonly silent: readonly string[];
 }
 
 /** Whether it stays held by itself, without anything for somebody to do: no other wallet has to wait for it. */

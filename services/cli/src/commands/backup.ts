@@ -1,3 +1,4 @@
+import type { Typed } from '../add-command.ts';
 import { randomBytes } from 'node:crypto';
 import { chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -19,13 +20,9 @@ import { usage, type CliContext } from '../context.ts';
 import { FAMILY_CODECS } from '../families.ts';
 import { requireAbsent } from './keys/write-wallet.ts';
 
-export interface BackupOptions {
+export interface BackupOptions extends Typed<'keystore' | 'policy' | 'publicKeys' | 'networksFile'> {
   readonly out: string;
   readonly databaseOnly?: boolean;
-  readonly keystore?: string;
-  readonly policy?: string;
-  readonly publicKeys?: string;
-  readonly networksFile?: string;
 }
 
 const DIRECTORY_MODE = 0o700;

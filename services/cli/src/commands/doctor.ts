@@ -1,6 +1,6 @@
 import { chooseNetworks } from '../read-networks.ts';
 import { readConfig } from '@opentill/runtime/config';
-import { OPERATOR_CONFIG_SCHEMA, type OperatorEnvironment } from '../config.ts';
+import { OPERATOR_CONFIG_SCHEMA } from '../config.ts';
 import { cliError, type CliContext } from '../context.ts';
 import { examineDeployment } from '../doctor/examine-deployment.ts';
 import { examineSources } from '../doctor/examine-sources.ts';
@@ -19,7 +19,9 @@ export async function examine(
 ): Promise<void> {
   const chains = options.chain === undefined ? undefined : [options.chain];
   const networks = await chooseNetworks(context, chains, file);
-  const settings = readConfig<OperatorEnvironment>(OPERATOR_CONFIG_SCHEMA, context.env);
+  const settings = readConfig<
+    Readonly<Partial<Record<'OPS_DATABASE_URL' | 'DATABASE_ADMIN_URL' | 'AMQP_URL', string>>>
+  >(OPERATOR_CONFIG_SCHEMA, context.env);
   const deployment = await examineDeployment({
     databaseUrl: settings.OPS_DATABASE_URL ?? settings.DATABASE_ADMIN_URL,
     amqpUrl: settings.AMQP_URL,

@@ -1,3 +1,4 @@
+import type { Typed } from '../add-command.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
@@ -30,14 +31,9 @@ const LEFT: readonly (readonly [string, string])[] = [
 ];
 
 /** The options of `webhook replay`, as typed. */
-export interface ReplayOptions {
-  readonly event?: string;
-  readonly order?: string;
-  readonly merchant?: string;
-  readonly since?: string;
-  readonly until?: string;
-  readonly state?: string;
-  readonly rate?: string;
+export interface ReplayOptions extends Typed<
+  'event' | 'order' | 'merchant' | 'since' | 'until' | 'state' | 'rate'
+> {
   readonly dryRun?: boolean;
 }
 

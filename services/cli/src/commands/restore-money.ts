@@ -47,8 +47,7 @@ export async function findForgottenMoney(context: CliContext, options: RestoreMo
   } finally {
     await report.close();
   }
-  const totals = report.totals();
-  for (const line of totals.length === 0 ? ['No money was found.'] : totals) context.print(line);
+  for (const line of report.totals()) context.print(line);
 }
 
 /** Looks at one family's. @returns what was looked at, in a sentence */

@@ -17,7 +17,7 @@ import {
   type NamedPayout,
   type StoredPayment,
 } from '../backup/store/restored-rows.ts';
-import { staysHeld, type WalletState } from '../backup/wallet-state.ts';
+import { staysHeld, type WalletProof, type WalletState } from '../backup/wallet-state.ts';
 import { canonicalContract, findTokenOf } from '../families.ts';
 import type { CliContext } from '../context.ts';
 import { oneLine } from '../print-table.ts';
@@ -96,7 +96,7 @@ async function readStates(
   { chain, cold = [] }: ReconcileRestoreOptions,
 ): Promise<RestoreStates> {
   const networks = await readNetworks(context);
-  const found: { readonly state: WalletState; readonly network: NetworkConfig }[] = [];
+  const found: Pick<WalletState, 'hold' | 'network' | keyof WalletProof>[] = [];
   for (const hold of await readHolds(db)) {
     if (chain !== undefined && hold.chain !== chain) continue;
     const network = networks.find((one) => one.chain === hold.chain && (one.enabled || chain !== undefined));
@@ -106,23 +106,25 @@ async function readStates(
       );
       continue;
     }
-    found.push({
-      // Blocks of a day take some minutes.
-      state: await reconcileWallet(
-        db,
-        network,
-        hold,
-        progressPrinter(context, (height) => `${hold.chain}: read up to block ${height}`),
-      ),
-      network,
-    });
+    // Blocks of a day take some minutes.
+    const onProgress = progressPrinter(context, (height) => `${hold.chain}: read up to block ${height}`);
+    found.push({ hold, network, ...(await reconcileWallet(db, network, hold, onProgress)) });
   }
-  const deposits = await readDeposits(db, found, cold);
+  const deposits: { readonly state: DepositState; readonly network: NetworkConfig }[] = [];
+  for (const { hold, network } of found) {
+    if (deposits.some((one) => one.network === network)) continue; // once for a chain
+    const places = cold.map((address) => canonicalContract(network.family, address));
+    deposits.push({ state: await reconcileDeposits(db, network, hold, places), network });
+  }
   const states: WalletState[] = [];
-  for (const { state, network } of found) {
-    const current = await withoutDeposits(db, state);
-    for (const line of describeState(current, network)) context.print(line);
-    states.push(current);
+  for (const one of found) {
+    const { hold } = one;
+    const payments = await readPayments(db, { hold });
+    const payouts = await readDoubtful(db, hold);
+    // What a deposit address paid is told of with the others.
+    const state = { ...one, payments: (await isDepositAddress(db, hold)) ? [] : payments, payouts };
+    for (const line of describeState(state)) context.print(line);
+    states.push(state);
   }
   for (const line of deposits.flatMap(({ state, network }) => describeDeposits(state, network)))
     context.print(line);
@@ -130,35 +132,6 @@ async function readStates(
   const isHeld = new Set(states.filter(staysHeld).map(({ hold }) => hold.chain));
   const open = deposits.filter(({ state }) => state.waitsFor.length > 0 && !isHeld.has(state.chain));
   return { states, waitsForDeposits: open.length > 0 };
-}
-
-interface DepositsOfNetwork {
-  readonly state: DepositState;
-  readonly network: NetworkConfig;
-}
-
-/** Once for a chain. */
-async function readDeposits(
-  db: Db,
-  found: readonly { readonly state: WalletState; readonly network: NetworkConfig }[],
-  cold: readonly string[],
-): Promise<readonly DepositsOfNetwork[]> {
-  const deposits: DepositsOfNetwork[] = [];
-  for (const network of new Set(found.map((one) => one.network))) {
-    const first = found.find((one) => one.network === network)?.state;
-    if (first === undefined) continue;
-    const places = cold.map((address) => canonicalContract(network.family, address));
-    deposits.push({ state: await reconcileDeposits(db, network, first.hold, places), network });
-  }
-  return deposits;
-}
-
-/** As it stands now; what a deposit address paid is told of with the others. */
-async function withoutDeposits(db: Db, state: WalletState): Promise<WalletState> {
-  const { hold } = state;
-  const payments = await readPayments(db, { hold });
-  const payouts = await readDoubtful(db, hold);
-  return { ...state, payments: (await isDepositAddress(db, hold)) ? [] : payments, payouts };
 }
 
 function describeDeposits(
@@ -185,8 +158,8 @@ function isOpen({ waitsFor, payments, payouts }: WalletState): boolean {
   return waitsFor.length + payments.length + payouts.length > 0;
 }
 
-function describeState(state: WalletState, network: NetworkConfig): readonly string[] {
-  const { hold, waitsFor, payments, payouts, adopted, silent } = state;
+function describeState(state: WalletState): readonly string[] {
+  const { hold, network, waitsFor, payments, payouts, adopted, silent } = state;
   const open = waitsFor.length + payments.length + payouts.length;
   return [
     `${hold.chain} ${hold.wallet}: ${open === 0 ? 'reconciled' : `${open} open`}${adopted === 0 ? '' : `, ${adopted} payments recognised`}`,

@@ -1,3 +1,4 @@
+import type { Typed } from '../add-command.ts';
 import { randomUUID } from 'node:crypto';
 import { copyFile, constants, mkdir, readFile, chmod, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -18,14 +19,10 @@ import { usage, type CliContext } from '../context.ts';
 import { FAMILY_CODECS } from '../families.ts';
 import { isThere } from './keys/write-wallet.ts';
 
-export interface RestoreOptions {
+export interface RestoreOptions extends Typed<
+  'keystore' | 'policy' | 'publicKeys' | 'networksFile' | 'jumpMinimum' | 'jumpFactor'
+> {
   readonly from: string;
-  readonly keystore?: string;
-  readonly policy?: string;
-  readonly publicKeys?: string;
-  readonly networksFile?: string;
-  readonly jumpMinimum?: string;
-  readonly jumpFactor?: string;
 }
 
 const FILE_MODES: Readonly<Record<KeptFileRole, number>> = {

@@ -1,16 +1,14 @@
+import type { Typed } from '../add-command.ts';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import { usage, type CliContext } from '../context.ts';
 import { callOps } from '../ops-client.ts';
 import { requireHttpUrl, requireOrigin } from '../require-url.ts';
 
 /** The options of `merchant set`, as typed. */
-export interface SetMerchantOptions {
-  readonly callbackUrl?: string;
+export interface SetMerchantOptions extends Typed<
+  'callbackUrl' | 'signVersion' | 'orderTtlSeconds' | 'toleranceBps' | 'lateGraceSeconds'
+> {
   readonly returnOrigin?: readonly string[];
-  readonly signVersion?: string;
-  readonly orderTtlSeconds?: string;
-  readonly toleranceBps?: string;
-  readonly lateGraceSeconds?: string;
   readonly notifyReverted?: boolean;
   readonly enabled?: boolean;
   readonly disabled?: boolean;

@@ -5,7 +5,7 @@ import { migrate } from '@opentill/db/migrate';
 import { writeSettingsMerchant, type SettingsMerchant } from '../store/settings-merchant.ts';
 import { requireMerchantToken } from '@opentill/db/merchants';
 import { setRolePasswords } from '@opentill/db/roles';
-import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
+import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
 import type { ServiceName } from '@opentill/contracts/event-catalog';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { BROKER_SERVICES, writeBrokerUsers } from '@opentill/messaging/write-broker-users';
@@ -57,12 +57,22 @@ async function kindOf(context: CliContext, { NETWORKS_FILE: file }: SetupEnviron
   return file === undefined ? 'main' : kindOfNetworks(await readNetworks(context, file));
 }
 
-async function setPasswords(context: CliContext, settings: SetupEnvironment): Promise<void> {
-  const passwords: Partial<Record<ServiceSchema, string>> = {};
-  for (const role of SERVICE_SCHEMAS) {
-    const password = settings[passwordVariable(role)];
-    if (password !== undefined) passwords[role] = password;
+/** Those that are set. */
+function passwordsOf<N extends string>(
+  settings: SetupEnvironment,
+  names: readonly N[],
+  variableOf: (name: N) => `${'DATABASE' | 'AMQP'}_PASSWORD_${string}`,
+): Partial<Record<N, string>> {
+  const passwords: Partial<Record<N, string>> = {};
+  for (const name of names) {
+    const password = settings[variableOf(name)];
+    if (password !== undefined) passwords[name] = password;
   }
+  return passwords;
+}
+
+async function setPasswords(context: CliContext, settings: SetupEnvironment): Promise<void> {
+  const passwords = passwordsOf(settings, SERVICE_SCHEMAS, passwordVariable);
   await setRolePasswords(settings.DATABASE_ADMIN_URL, passwords);
   context.print(
     `database: passwords set for ${Object.keys(passwords).length} of ${SERVICE_SCHEMAS.length} roles`,
@@ -71,11 +81,7 @@ async function setPasswords(context: CliContext, settings: SetupEnvironment): Pr
 
 /** Throws CLI_USAGE for passwords that nothing says where to set. */
 function readBrokerPasswords(settings: SetupEnvironment): Partial<Record<ServiceName, string>> {
-  const passwords: Partial<Record<ServiceName, string>> = {};
-  for (const service of BROKER_SERVICES) {
-    const password = settings[brokerPasswordVariable(service)];
-    if (password !== undefined) passwords[service] = password;
-  }
+  const passwords = passwordsOf(settings, BROKER_SERVICES, brokerPasswordVariable);
   if (Object.keys(passwords).length > 0 && settings.AMQP_MANAGEMENT_URL === undefined) {
     throw usage('AMQP_PASSWORD_… need AMQP_MANAGEMENT_URL.');
   }

@@ -1,8 +1,9 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
-import type { Chain, Family } from '@opentill/domain/chains';
+import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
+import { readHotWalletAddresses } from '../../store/hot-wallets.ts';
 
 /** Where the gateway's own movements on a chain may go. */
 export interface OwnPlaces {
@@ -16,15 +17,14 @@ export async function readOwnPlaces(
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
   cold: readonly string[],
 ): Promise<OwnPlaces> {
-  const hot = await sql<{ address: string }>`
-    select address from hot_wallet where family = ${family}`.execute(db);
+  const hot = await readHotWalletAddresses(db, family);
   const known = await sql<{ address: string }>`
     select distinct destination as address from sweep where chain = ${chain} and destination_kind = 'COLD'
     union select o.address from movement m join orders o using (order_pk) where m.kind = 'TO_COLD' and o.chain = ${chain}`.execute(
     db,
   );
   return {
-    hot: new Set(hot.rows.map(({ address }) => address)),
+    hot: new Set(hot),
     cold: new Set([...known.rows.map(({ address }) => address), ...cold]),
   };
 }
@@ -60,13 +60,9 @@ export async function findDepositAddresses(
 
 export async function isDepositAddress(
   db: Db,
-  { chain, wallet }: { readonly chain: string; readonly wallet: string },
+  { chain, wallet }: { readonly chain: Chain; readonly wallet: string },
 ): Promise<boolean> {
-  const { rows } = await sql`
-    select from deposit_address d join chain_family f using (family) where f.chain = ${chain} and d.address = ${wallet}`.execute(
-    db,
-  );
-  return rows.length > 0;
+  return (await findDepositAddresses(db, familyOf(chain), [wallet])).size > 0;
 }
 
 /** Looked at by one statement: there may be millions, and none takes ten seconds. */

@@ -50,7 +50,7 @@ export async function openMoneyReport(
       }
       await handle?.write(csvRows(found, address));
     },
-    totals: () => [...totals.values()].map(totalWords),
+    totals: () => (totals.size === 0 ? ['No money was found.'] : [...totals.values()].map(totalWords)),
     get disputes() {
       return disputes;
     },

@@ -43,8 +43,18 @@ export async function recoverKeys(context: CliContext, options: RecoverOptions):
         const searched = networksToSearch(networks, family, kind);
         if (searched.length === 0) continue;
         const mark = marks.get(family) ?? 0;
-        const search = { publicKeys, kind, family, mark, gap, networks: searched, report };
-        const outcome = await searchFamily(search);
+        const { addressCodec } = CHAIN_FAMILIES[family];
+        const ofKind = publicKeysFor(publicKeys, kind);
+        const outcome = await findMoney({
+          family,
+          kind,
+          mark,
+          gap,
+          deriver: createDepositDeriver(ofKind, [addressCodec]),
+          hotWallets: ofKind.families[family].hotWallets,
+          readers: searched.map(createMoneyReader),
+          onFound: (found) => report.add(found),
+        });
         const keys = kind === 'main' ? family : `${family}, keys of test networks`;
         context.print(`${keys}: ${outcome.end} deposit addresses looked at, next index ${mark}.`);
         outcomes.push(outcome);
@@ -84,32 +94,8 @@ function networksToSearch(
   return ofKind.length > 0 && kind === 'test' ? ofFamily : ofKind;
 }
 
-function searchFamily(search: {
-  readonly publicKeys: PublicKeys;
-  readonly kind: NetworkKind;
-  readonly family: Family;
-  readonly mark: number;
-  readonly gap: number;
-  readonly networks: readonly NetworkConfig[];
-  readonly report: MoneyReport;
-}): Promise<SearchOutcome> {
-  const { family, mark, gap, report } = search;
-  const publicKeys = publicKeysFor(search.publicKeys, search.kind);
-  return findMoney({
-    family,
-    kind: search.kind,
-    mark,
-    gap,
-    deriver: createDepositDeriver(publicKeys, [CHAIN_FAMILIES[family].addressCodec]),
-    hotWallets: publicKeys.families[family].hotWallets,
-    readers: search.networks.map(createMoneyReader),
-    onFound: (found) => report.add(found),
-  });
-}
-
 function conclude(context: CliContext, report: MoneyReport, outcomes: readonly SearchOutcome[]): void {
-  const totals = report.totals();
-  for (const line of totals.length === 0 ? ['No money was found.'] : totals) context.print(line);
+  for (const line of report.totals()) context.print(line);
   const failures = [...new Map(outcomes.flatMap((outcome) => [...outcome.failures]))];
   for (const [chain, { message }] of failures)
     context.print(`${chain} could not be read to the end: ${message}`);

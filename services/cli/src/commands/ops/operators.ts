@@ -1,3 +1,4 @@
+import type { Typed } from '../../add-command.ts';
 import { open, rm } from 'node:fs/promises';
 import { addFirstOperator, recoverOperator } from '@opentill/db/operators';
 import { OPERATOR_ID_PATTERN } from '@opentill/contracts/ops/fields';
@@ -6,7 +7,7 @@ import { notFound, usage, type CliContext } from '../../context.ts';
 import { withOpsDatabase } from '../../open-database.ts';
 import { callOps, openOps, printList } from '../../ops-client.ts';
 import { momentOf } from '../../parse-moment.ts';
-import { readLimit } from './read-options.ts';
+import { readLimit, wordOf } from './read-options.ts';
 
 const OPERATORS_MAX = 1_000;
 
@@ -113,14 +114,7 @@ export async function setOperator(
 /** Shows the audit log, newest first. */
 export async function printAudit(
   context: CliContext,
-  options: {
-    operator?: string;
-    action?: string;
-    subject?: string;
-    refused?: boolean;
-    since?: string;
-    limit: string;
-  },
+  options: Typed<'operator' | 'action' | 'subject' | 'since'> & { refused?: boolean; limit: string },
 ): Promise<void> {
   const { operator, action, subject, refused, since, limit } = options;
   const filter = {
@@ -169,7 +163,5 @@ function isGiven({ env }: CliContext, name: string): boolean {
 }
 
 function roleOf(text: string): OperatorRole {
-  const role = OPERATOR_ROLES.find((known) => known === text.toUpperCase());
-  if (role === undefined) throw usage(`--role must be one of ${OPERATOR_ROLES.join(', ')}.`);
-  return role;
+  return wordOf('--role', text, OPERATOR_ROLES);
 }

@@ -3,21 +3,15 @@ import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ORDER_STATUSES } from '@opentill/contracts/ops/order-views';
 import { cliError, type CliContext } from '../../context.ts';
-import type { Reason } from '../../add-command.ts';
+import type { Reason, Typed } from '../../add-command.ts';
 import { callOps, openOps, printList } from '../../ops-client.ts';
 import { momentOf } from '../../parse-moment.ts';
 import { chainOf, readLimit, wordOf } from './read-options.ts';
 
 /** The options of `orders list`, as typed. */
-export interface ListOrdersOptions {
-  readonly merchant?: string;
-  readonly status?: string;
-  readonly type?: string;
-  readonly chain?: string;
-  readonly address?: string;
-  readonly txid?: string;
-  readonly since?: string;
-  readonly until?: string;
+export interface ListOrdersOptions extends Typed<
+  'merchant' | 'status' | 'type' | 'chain' | 'address' | 'txid' | 'since' | 'until'
+> {
   readonly limit: string;
 }
 

@@ -7,7 +7,7 @@ import { signApproval } from '@opentill/wallet/policy/approver-key';
 import { canonicalContract } from '@opentill/wallet/policy/policy';
 import { requiredVariable } from '../../config.ts';
 import { usage, type CliContext } from '../../context.ts';
-import type { Reason } from '../../add-command.ts';
+import type { Reason, Typed } from '../../add-command.ts';
 import { callOps, openOps, printList } from '../../ops-client.ts';
 import { tableLine } from '../../print-table.ts';
 import { askPassphrase } from '../keys/ask-passphrase.ts';
@@ -20,14 +20,7 @@ const STATES = ['REQUESTED', 'AUTHORISED', 'SIGNED', 'REFUSED', 'EXPIRED'] as co
 /** Lists payouts, newest first: those that wait for approval, that are stuck, of a state, a chain, a merchant. */
 export async function listPayouts(
   context: CliContext,
-  options: {
-    waiting?: boolean;
-    stuck?: boolean;
-    state?: string;
-    chain?: string;
-    merchant?: string;
-    limit: string;
-  },
+  options: Typed<'state' | 'chain' | 'merchant'> & { waiting?: boolean; stuck?: boolean; limit: string },
 ): Promise<void> {
   const filter = {
     waitingForApproval: options.waiting,

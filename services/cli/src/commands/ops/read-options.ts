@@ -29,6 +29,12 @@ export function shownOf({ all, chain }: ShowOptions) {
 }
 
 /** The word of a list, in either case. @throws GatewayError CLI_USAGE */
+export function wordOf<const W extends readonly string[]>(option: string, text: string, words: W): W[number];
+export function wordOf<const W extends readonly string[]>(
+  option: string,
+  text: string | undefined,
+  words: W,
+): W[number] | undefined;
 export function wordOf<const W extends readonly string[]>(
   option: string,
   text: string | undefined,

@@ -14,5 +14,5 @@ export async function checkPolicy(
 ): Promise<void> {
   const surroundings = await policySurroundings(context, options.networksFile);
   const policy = parsePolicy(await readPolicyText(file), surroundings);
-  for (const line of policyLines(policy, surroundings.codecs, context.clock.now())) context.print(line);
+  for (const line of policyLines(policy, context.clock.now())) context.print(line);
 }

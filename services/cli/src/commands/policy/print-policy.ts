@@ -1,15 +1,15 @@
-import type { AddressCodec } from '@opentill/chain/address-codec';
 import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
+import { CHAIN_FAMILIES } from '../../families.ts';
 import type { AssetPolicy, Policy, SweepPolicy } from '@opentill/wallet/policy/policy';
 
 const HOUR_MS = 3_600_000;
 
 /** A policy in words, so that an operator sees what it comes to rather than what was typed. Pure. */
-export function policyLines(policy: Policy, codecs: readonly AddressCodec[], now: Date): readonly string[] {
+export function policyLines(policy: Policy, now: Date): readonly string[] {
   return [
-    ...chainLines(policy, codecs),
-    ...receiverLines(policy, codecs, now),
+    ...chainLines(policy),
+    ...receiverLines(policy, now),
     policy.approvers.length === 0
       ? 'Approvers: none'
       : `Approvers: ${policy.approvalsRequired} needed of ${policy.approvers.length}, waited for ${policy.approvalWaitMs / HOUR_MS} hours`,
@@ -18,11 +18,10 @@ export function policyLines(policy: Policy, codecs: readonly AddressCodec[], now
   ];
 }
 
-function chainLines({ chains }: Policy, codecs: readonly AddressCodec[]): readonly string[] {
+function chainLines({ chains }: Policy): readonly string[] {
   return [...chains].flatMap(([chain, { enabled, coldAddress, sweep, assets }]) => {
-    const codec = codecs.find(({ family }) => family === familyOf(chain));
-    const cold =
-      coldAddress === undefined ? 'no cold address' : `cold ${codec?.format(coldAddress) ?? coldAddress}`;
+    const { format } = CHAIN_FAMILIES[familyOf(chain)].addressCodec;
+    const cold = coldAddress === undefined ? 'no cold address' : `cold ${format(coldAddress)}`;
     return [
       `${chain}: ${enabled ? 'pays' : 'DISABLED, pays nothing'}; ${cold}`,
       `  ${sweep === undefined ? 'sweeps nothing' : sweepWords(chain, sweep)}`,
@@ -83,14 +82,10 @@ function assetWords(asset: AssetPolicy): string {
   ].join(', ');
 }
 
-function receiverLines(
-  { chains, allow, deny, coolingMs }: Policy,
-  codecs: readonly AddressCodec[],
-  now: Date,
-) {
+function receiverLines({ chains, allow, deny, coolingMs }: Policy, now: Date) {
   const families = new Set<Family>([...[...chains.keys()].map(familyOf), ...allow.keys(), ...deny.keys()]);
   return [...families].flatMap((family) => {
-    const format = codecs.find((codec) => codec.family === family)?.format ?? String;
+    const { format } = CHAIN_FAMILIES[family].addressCodec;
     const denied = [...(deny.get(family) ?? [])];
     const allowed = allow.get(family);
     const first =

@@ -71,6 +71,6 @@ function requireOthersAddresses({ chains }: Policy, keys: PublicKeys): void {
 }
 
 function printSealed(context: CliContext, policy: Policy, where: OpenPolicyOptions, digest: string): void {
-  for (const line of policyLines(policy, where.codecs, context.clock.now())) context.print(line);
+  for (const line of policyLines(policy, context.clock.now())) context.print(line);
   context.print(`Policy ${where.policyFile} for the wallet ${where.fingerprint}, digest ${digest}.`);
 }
