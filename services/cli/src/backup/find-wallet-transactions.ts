@@ -5,9 +5,9 @@ import { recoverTransaction, type RecoveredTransaction } from '@opentill/chain-e
 import type { RpcRequest } from '@opentill/chain-evm/client';
 import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { Anchor } from '../reconcile/books.ts';
 import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
 import type { BlockHash } from '@opentill/chain/block';
+import type { Anchor } from '../reconcile/books.ts';
 import { openEndpoints, type Endpoint } from '../doctor/endpoint.ts';
 
 /** A transaction of a wallet, in a block. */

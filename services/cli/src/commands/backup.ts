@@ -1,10 +1,8 @@
-import type { Typed } from '../add-command.ts';
 import { randomBytes } from 'node:crypto';
 import { chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { identifyKeystore } from '@opentill/wallet/keystore';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
-import { sumsOf } from '../backup/checksums.ts';
 import { exportDatabase, syncFile } from '@opentill/db/backup/export-database';
 import {
   FORMAT,
@@ -15,6 +13,8 @@ import {
   type KeptFileRole,
   type Manifest,
 } from '@opentill/db/backup/manifest';
+import type { Typed } from '../add-command.ts';
+import { sumsOf } from '../backup/checksums.ts';
 import { requiredVariable } from '../config.ts';
 import { usage, type CliContext } from '../context.ts';
 import { FAMILY_CODECS } from '../families.ts';

@@ -1,5 +1,4 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { readNetworks } from '../read-networks.ts';
 import type { Db } from '@opentill/db/database';
 import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import {
@@ -10,6 +9,7 @@ import {
   type TopUpErrorCode,
 } from '@opentill/db/top-ups';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { readNetworks } from '../read-networks.ts';
 import { requiredVariable } from '../config.ts';
 import { cliError, usage, type CliContext } from '../context.ts';
 import { withOpsDatabase } from '../open-database.ts';

@@ -1,5 +1,5 @@
-import { chooseNetworks } from '../read-networks.ts';
 import { readConfig } from '@opentill/runtime/config';
+import { chooseNetworks } from '../read-networks.ts';
 import { OPERATOR_CONFIG_SCHEMA } from '../config.ts';
 import { cliError, type CliContext } from '../context.ts';
 import { examineDeployment } from '../doctor/examine-deployment.ts';

@@ -1,9 +1,9 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Db } from '@opentill/db/database';
+import { ownerBalance } from '@opentill/db/top-ups';
 import { withDatabase } from '../open-database.ts';
 import { progressPrinter } from '../print-progress.ts';
 import { chooseNetworks } from '../read-networks.ts';
-import type { Db } from '@opentill/db/database';
-import { ownerBalance } from '@opentill/db/top-ups';
 import { requiredVariable } from '../config.ts';
 import { cliError, usage, type CliContext } from '../context.ts';
 import { jsonLines } from '../print-table.ts';

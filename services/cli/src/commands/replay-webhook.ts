@@ -1,8 +1,8 @@
-import type { Typed } from '../add-command.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import type { Typed } from '../add-command.ts';
 import { notFound, usage, type CliContext } from '../context.ts';
 import { openOps, type Given, type OpsClient } from '../ops-client.ts';
 import { momentOf } from '../parse-moment.ts';

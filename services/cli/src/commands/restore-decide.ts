@@ -1,9 +1,9 @@
 import type { TransactionFate } from '@opentill/chain/own-transaction';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { readNetworks } from '../read-networks.ts';
 import type { Db } from '@opentill/db/database';
-import { adoptPayment } from '../backup/store/adopt-payment.ts';
 import { backupError } from '@opentill/db/backup/backup-error';
+import { readNetworks } from '../read-networks.ts';
+import { adoptPayment } from '../backup/store/adopt-payment.ts';
 import { decideDoubtful, setGuard } from '../backup/store/decide.ts';
 import { readFates } from '../families.ts';
 import { bookLost } from '../backup/store/book-lost.ts';

@@ -1,10 +1,10 @@
 import type { Address } from '@opentill/chain/address-codec';
 import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
-import { chooseNetworks } from '../read-networks.ts';
 import type { Db } from '@opentill/db/database';
 import type { NetworkKind } from '@opentill/domain/chains';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { publicKeysFor, readPublicKeys } from '@opentill/wallet/public-keys';
+import { chooseNetworks } from '../read-networks.ts';
 import { usage, type CliContext } from '../context.ts';
 import { withOpsDatabase } from '../open-database.ts';
 import { FAMILY_CODECS } from '../families.ts';

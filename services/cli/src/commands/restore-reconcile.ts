@@ -1,10 +1,10 @@
-import { withOwnersDatabase } from '../open-database.ts';
-import { progressPrinter } from '../print-progress.ts';
-import { readNetworks } from '../read-networks.ts';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { formatAmount } from '@opentill/domain/money';
 import { backupError } from '@opentill/db/backup/backup-error';
+import { withOwnersDatabase } from '../open-database.ts';
+import { progressPrinter } from '../print-progress.ts';
+import { readNetworks } from '../read-networks.ts';
 import { reconcileWallet } from '../backup/reconcile-wallet.ts';
 import { MAY_RELEASE, requireOperator } from '../backup/require-operator.ts';
 import { isDepositAddress } from '../backup/store/deposits.ts';

@@ -1,7 +1,7 @@
-import type { Typed } from '../add-command.ts';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
+import type { Typed } from '../add-command.ts';
 import { usage, type CliContext } from '../context.ts';
-import { callOps } from '../ops-client.ts';
+import { callOps, type Given } from '../ops-client.ts';
 import { requireHttpUrl, requireOrigin } from '../require-url.ts';
 
 /** The options of `merchant set`, as typed. */
@@ -30,7 +30,9 @@ export async function setMerchant(
   context.print(`${merchantId}: ${names.join(', ')} set; the services know within seconds.`);
 }
 
-function readFields(options: SetMerchantOptions): Omit<OpsInput<'setMerchant'>, 'merchantId'> {
+type SetFields = Omit<OpsInput<'setMerchant'>, 'merchantId'>;
+
+function readFields(options: SetMerchantOptions): SetFields {
   const { callbackUrl, returnOrigin, notifyReverted } = options;
   if (callbackUrl !== undefined && callbackUrl !== 'none') requireHttpUrl('--callback-url', callbackUrl);
   const origins = returnOrigin?.filter((origin) => origin !== 'none');
@@ -46,7 +48,7 @@ function readFields(options: SetMerchantOptions): Omit<OpsInput<'setMerchant'>, 
     lateGraceSeconds: integer('--late-grace-seconds', options.lateGraceSeconds, 0, 604_800),
     notifyReverted,
     enabled: enabled === true ? true : disabled === true ? false : undefined,
-  };
+  } satisfies Given<SetFields>;
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 

@@ -1,8 +1,6 @@
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
-import { readNetworks } from '../read-networks.ts';
 import { migrate } from '@opentill/db/migrate';
-import { writeSettingsMerchant, type SettingsMerchant } from '../store/settings-merchant.ts';
 import { requireMerchantToken } from '@opentill/db/merchants';
 import { setRolePasswords } from '@opentill/db/roles';
 import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
@@ -11,6 +9,8 @@ import { declareTopology } from '@opentill/messaging/declare-topology';
 import { BROKER_SERVICES, writeBrokerUsers } from '@opentill/messaging/write-broker-users';
 import type { NetworkKind } from '@opentill/domain/chains';
 import { readConfig } from '@opentill/runtime/config';
+import { readNetworks } from '../read-networks.ts';
+import { writeSettingsMerchant, type SettingsMerchant } from '../store/settings-merchant.ts';
 import { usage, type CliContext } from '../context.ts';
 import {
   brokerPasswordVariable,

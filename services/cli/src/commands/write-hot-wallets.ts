@@ -1,9 +1,9 @@
-import { addHotWallets, findHotWallets } from '../store/hot-wallets.ts';
 import type { DatabaseOptions, Db } from '@opentill/db/database';
-import { withDatabase } from '../open-database.ts';
 import { FAMILIES, type NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { publicKeysFor, readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
+import { addHotWallets, findHotWallets } from '../store/hot-wallets.ts';
+import { withDatabase } from '../open-database.ts';
 import { FAMILY_CODECS } from '../families.ts';
 
 export type HotWalletsErrorCode =

@@ -1,9 +1,9 @@
-import { withDatabase } from '../open-database.ts';
 import { checksum } from '@opentill/db/migrate';
 import { isBeforeRelease, MIGRATIONS } from '@opentill/db/migrations';
 import { SERVICE_SCHEMAS, serviceRole } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { findMissingTopology } from '@opentill/messaging/find-missing-topology';
+import { withDatabase } from '../open-database.ts';
 import { fail, ok, sentence, type Finding } from './finding.ts';
 import { readDatabaseState, type DatabaseState } from '../store/read-database-state.ts';
 

@@ -1,7 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Holding, StateNumber } from '@opentill/chain/state-number';
 import type { Db } from '@opentill/db/database';
-import { setTimeout as pause } from 'node:timers/promises';
 import { cliError } from '../context.ts';
 import type { AddressReading, Asset, Books, FoundOnAddresses } from './books.ts';
 import { assetsOfDeposits } from './compare-deposits.ts';

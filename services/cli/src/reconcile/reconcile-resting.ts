@@ -1,5 +1,5 @@
-import type { Holding } from '@opentill/chain/state-number';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Holding } from '@opentill/chain/state-number';
 import type { Books } from './books.ts';
 import {
   COMPARED_WITHIN_MS,

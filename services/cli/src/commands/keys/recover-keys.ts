@@ -1,8 +1,8 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { chooseNetworks } from '../../read-networks.ts';
 import { NETWORK_KINDS, isTestNetwork, type Family, type NetworkKind } from '@opentill/domain/chains';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { publicKeysFor, readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
+import { chooseNetworks } from '../../read-networks.ts';
 import { cliError, usage, type CliContext } from '../../context.ts';
 import { parseMarks, readMarks, type DepositMarks } from './deposit-marks.ts';
 import { CHAIN_FAMILIES, FAMILY_CODECS } from '../../families.ts';

@@ -1,8 +1,8 @@
-import type { Typed } from '../../add-command.ts';
 import { open, rm } from 'node:fs/promises';
 import { addFirstOperator, recoverOperator } from '@opentill/db/operators';
 import { OPERATOR_ID_PATTERN } from '@opentill/contracts/ops/fields';
 import { OPERATOR_ROLES, type OperatorRole } from '@opentill/contracts/ops/roles';
+import type { Typed } from '../../add-command.ts';
 import { notFound, usage, type CliContext } from '../../context.ts';
 import { withOpsDatabase } from '../../open-database.ts';
 import { callOps, openOps, printList } from '../../ops-client.ts';

@@ -1,7 +1,7 @@
+import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { usage, type CliContext } from '../../context.ts';
 import type { Reason } from '../../add-command.ts';
 import { callOps, printList } from '../../ops-client.ts';
-import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { FAMILY_CODECS } from '../../families.ts';
 import { tableLine } from '../../print-table.ts';
 import { chainOf, shownOf, type ShowOptions } from './read-options.ts';

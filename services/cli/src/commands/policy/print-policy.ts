@@ -1,7 +1,7 @@
 import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
-import { CHAIN_FAMILIES } from '../../families.ts';
 import type { AssetPolicy, Policy, SweepPolicy } from '@opentill/wallet/policy/policy';
+import { CHAIN_FAMILIES } from '../../families.ts';
 
 const HOUR_MS = 3_600_000;
 

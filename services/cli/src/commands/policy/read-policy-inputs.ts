@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { readNetworks } from '../../read-networks.ts';
 import type { PolicySurroundings } from '@opentill/wallet/policy/parse-policy';
+import { readNetworks } from '../../read-networks.ts';
 import { cliError, type CliContext } from '../../context.ts';
 import { FAMILY_CODECS } from '../../families.ts';
 
