@@ -1,4 +1,4 @@
-import { usage, type CliContext } from './context.ts';
+import { usage } from './context.ts';
 
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
@@ -30,10 +30,6 @@ function parseMoment(option: string, text: string, now: Date): Date {
 }
 
 /** The moment of an option as the ops service takes it. @throws GatewayError CLI_USAGE */
-export function momentOf<T extends string | undefined>(
-  { clock }: Pick<CliContext, 'clock'>,
-  option: string,
-  text: T,
-): T {
-  return text === undefined ? text : (parseMoment(option, text, clock.now()).toISOString() as T);
+export function momentOf<T extends string | undefined>(now: Date, option: string, text: T): T {
+  return text === undefined ? text : (parseMoment(option, text, now).toISOString() as T);
 }

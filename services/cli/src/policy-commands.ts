@@ -1,8 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { needed, option, PASSPHRASE_FILE, type AddCommand } from './add-command.ts';
-import { checkPolicy } from './commands/policy/check-policy.ts';
 import { initApprover } from './commands/policy/init-approver.ts';
-import { sealPolicyFile, showPolicy } from './commands/policy/seal-policy.ts';
+import { checkPolicy, sealPolicyFile, showPolicy } from './commands/policy/seal-policy.ts';
 
 const FILE = new Argument('<file>', 'the policy as JSON');
 const KEYSTORE = needed('--keystore <file>', 'the encrypted keystore it is for');

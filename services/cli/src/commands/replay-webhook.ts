@@ -79,7 +79,7 @@ function readChoice(context: CliContext, options: ReplayOptions): Choice {
   }
   const states = STATES[options.state ?? (order === undefined ? 'dead' : 'any')];
   if (states === undefined) throw usage('--state must be dead, delivered or any.');
-  const moment = (name: string, text: string | undefined) => momentOf(context, name, text);
+  const moment = (name: string, text: string | undefined) => momentOf(context.clock.now(), name, text);
   return {
     states,
     merchantId: merchant ?? (order === undefined ? undefined : SETTINGS_MERCHANT_ID),

@@ -122,7 +122,7 @@ export async function printAudit(
     action,
     subject,
     outcome: refused === true ? ('REFUSED' as const) : undefined,
-    from: momentOf(context, '--since', since),
+    from: momentOf(context.clock.now(), '--since', since),
   };
   await printList(context, 'listAudit', filter, readLimit(limit), (e) => [
     e.at,

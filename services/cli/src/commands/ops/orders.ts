@@ -24,8 +24,8 @@ export async function listOrders(context: CliContext, options: ListOrdersOptions
     chain: chainOf(options.chain),
     address: options.address,
     txid: options.txid,
-    from: momentOf(context, '--since', options.since),
-    until: momentOf(context, '--until', options.until),
+    from: momentOf(context.clock.now(), '--since', options.since),
+    until: momentOf(context.clock.now(), '--until', options.until),
   };
   await printList(context, 'listOrders', filter, readLimit(options.limit), (o) => [
     o.orderPk,
@@ -65,9 +65,10 @@ async function exportCsv(
   what: 'exportOrders' | 'exportLedger',
   options: ExportOptions,
 ): Promise<void> {
+  const now = context.clock.now();
   const time = {
-    from: momentOf(context, '--from', options.from),
-    until: momentOf(context, '--until', options.until),
+    from: momentOf(now, '--from', options.from),
+    until: momentOf(now, '--until', options.until),
   };
   const ops = await openOps(context);
   const bytes = await ops.download(what, time);

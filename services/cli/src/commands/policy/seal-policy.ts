@@ -1,19 +1,50 @@
+import { readFile } from 'node:fs/promises';
 import { familyOf, NETWORK_KINDS } from '@opentill/domain/chains';
 import { openKeystore } from '@opentill/wallet/keystore';
-import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
+import { parsePolicy, type PolicySurroundings } from '@opentill/wallet/policy/parse-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import { openPolicy, sealPolicy, type OpenPolicyOptions } from '@opentill/wallet/policy/sealed-policy';
 import { publicKeysOf, type PublicKeys } from '@opentill/wallet/public-keys';
-import { usage, type CliContext } from '../../context.ts';
+import { cliError, usage, type CliContext } from '../../context.ts';
+import { FAMILY_CODECS } from '../../families.ts';
+import { readNetworks } from '../../read-networks.ts';
 import { askPassphrase } from '../keys/ask-passphrase.ts';
 import { policyLines } from './print-policy.ts';
-import { policySurroundings, readPolicyText } from './read-policy-inputs.ts';
 
 export interface SealPolicyOptions {
   readonly keystore: string;
   readonly out: string;
   readonly passphraseFile?: string;
   readonly networksFile?: string;
+}
+
+/** The network file that gives a policy's amounts their meaning. Throws CONFIG_INVALID, NETWORKS_…. */
+async function policySurroundings(
+  context: CliContext,
+  networksFile: string | undefined,
+): Promise<PolicySurroundings> {
+  return { networks: await readNetworks(context, networksFile), codecs: FAMILY_CODECS };
+}
+
+async function readPolicy(context: CliContext, file: string, networksFile: string | undefined) {
+  const surroundings = await policySurroundings(context, networksFile);
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw cliError('CLI_USAGE', `${file} cannot be read.`, { cause });
+  });
+  return { surroundings, text, policy: parsePolicy(text, surroundings) };
+}
+
+/**
+ * Says what a policy comes to, or all that is wrong with it. Needs no keys.
+ * @throws GatewayError POLICY_INVALID, CLI_USAGE, CONFIG_INVALID, NETWORKS_…
+ */
+export async function checkPolicy(
+  context: CliContext,
+  file: string,
+  options: { readonly networksFile?: string },
+): Promise<void> {
+  const { policy } = await readPolicy(context, file, options.networksFile);
+  for (const line of policyLines(policy, context.clock.now())) context.print(line);
 }
 
 /**
@@ -25,9 +56,7 @@ export async function sealPolicyFile(
   file: string,
   options: SealPolicyOptions,
 ): Promise<void> {
-  const surroundings = await policySurroundings(context, options.networksFile);
-  const text = await readPolicyText(file);
-  const policy = parsePolicy(text, surroundings);
+  const { surroundings, text, policy } = await readPolicy(context, file, options.networksFile);
   const passphrase = await askPassphrase(context, options.passphraseFile);
   const { secret } = await openKeystore(options.keystore, 'seed', passphrase);
   const publicKeys = publicKeysOf(secret, surroundings.codecs);
