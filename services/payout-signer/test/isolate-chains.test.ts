@@ -15,13 +15,12 @@ import { newId } from '@opentill/runtime/ids';
 import { createLogger, type LogFields, type Logger } from '@opentill/runtime/logger';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { aCollection, type OrderRow } from '@opentill/testkit/scenario';
-import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createApp, type SignerApp, type SignerDeps } from '../src/app.ts';
 import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
 import type { ExpiringPaying, NoncePaying, PayingNetwork } from '../src/payouts/paying-network.ts';
 import { aTronAddress } from './expiring/tron-world.ts';
-import { PATIENCE_MS, QUICK } from './quick-timing.ts';
+import { PATIENCE_MS, QUICK } from './world/quick-timing.ts';
 import { CHAIN, createSignerWorld, USDT, type SignerWorld } from './nonce/signer-world.ts';
 
 const OTHER = 'BSC_TEST';
@@ -30,7 +29,6 @@ const TRON_WALLET = aTronAddress() as Address;
 const SLOTS = 3;
 
 let world: SignerWorld;
-let rabbit: TestBroker;
 let broker: Broker;
 let signer: Database;
 let app: SignerApp | undefined;
@@ -41,11 +39,11 @@ let log: { readonly message: string; readonly fields: LogFields }[];
 let mismatches: Map<Chain, string>;
 
 beforeAll(async () => {
-  [world, rabbit] = await Promise.all([createSignerWorld(), createTestBroker()]);
+  world = await createSignerWorld();
   await sql`select book_top_up('BSC_TEST:0x1:USDT', ${OTHER}, 'USDT', 1000000000)`.execute(world.admin);
   signer = world.database.open('signer');
   const silent = createLogger({ service: 'test', level: 'silent' });
-  broker = connectBroker({ url: await rabbit.urlFor('payout-signer'), logger: silent, name: 'test' });
+  broker = connectBroker({ url: await world.amqpUrl(), logger: silent, name: 'test' });
   await world.scannerAtHead();
 });
 beforeEach(() => {
@@ -56,7 +54,6 @@ afterAll(async () => {
   await broker.close();
   await signer.close();
   await world.close();
-  await rabbit.drop();
 });
 
 function payingOn(chain: Chain): NoncePaying {

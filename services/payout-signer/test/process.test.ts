@@ -1,71 +1,63 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { sql } from 'kysely';
-import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
-import { waitUntil } from '@opentill/testkit/wait-until';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { queueName } from '@opentill/contracts/topology';
+import type { ComposedService } from '@opentill/runtime/run-alone';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';
 import { composePayoutSigner } from '../src/compose.ts';
-import { PATIENCE_MS } from './quick-timing.ts';
-import { prepareEnvironment, startProcess, type SignerProcess } from './nonce/signer-process.ts';
+import { prepareEnvironment, requestPayout } from './nonce/signer-process.ts';
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './nonce/signer-world.ts';
 
+/* What the process opens by its environment; process.full.test.ts runs it as a process. */
+
 let world: SignerWorld;
-let rabbit: TestBroker;
 let env: Record<string, string>;
-const running = new Set<SignerProcess>();
+const running = new Set<ComposedService>();
 beforeAll(async () => {
-  [world, rabbit] = await Promise.all([createSignerWorld(), createTestBroker()]);
-  env = await prepareEnvironment(world, await rabbit.urlFor('payout-signer'));
+  world = await createSignerWorld();
+  env = await prepareEnvironment(world);
 });
 afterEach(async () => {
-  for (const { child, ended } of running) {
-    child.kill('SIGKILL');
-    await ended;
-  }
+  for (const service of running) await service.stop();
   running.clear();
+  vi.restoreAllMocks();
 });
-afterAll(async () => {
-  await rabbit.drop();
-  await world.close();
-});
+afterAll(() => world.close());
 
-async function start(given: Record<string, string> = {}): Promise<SignerProcess> {
-  const started = await startProcess({ ...env, ...given });
-  running.add(started);
-  return started;
+async function start(given: Record<string, string> = {}): Promise<ComposedService> {
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const service = await composePayoutSigner({ ...env, ...given }, { fail, sharesProcess: true });
+  running.add(service);
+  return service;
 }
 
-test('the process pays what the broker tells it of, tells of it, and ends cleanly', async () => {
-  const signer = await start({ LOG_LEVEL: 'debug' });
-  await waitUntil('ready', signer.isReady, 2 * PATIENCE_MS);
+test('pays what the broker reports, reports it, and keeps its secrets', async () => {
+  const printed: string[] = [];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
+  const service = await start({ LOG_LEVEL: 'debug' });
   const order = await world.payout();
-  const event = {
-    id: order.order_pk,
-    type: 'payout.requested',
-    version: 1,
-    occurredAt: new Date().toISOString(),
-    data: { orderPk: order.order_pk },
-  };
-  await rabbit.publish('payout.requested.evm', JSON.stringify(event));
+  await requestPayout(world, order);
   await world.land([order]);
   expect(await world.received(order)).toBe(order.amount);
+  const broker = await world.broker();
   const queue = queueName('confirmation-tracker', 'payout.changed');
-  await waitUntil('told', async () => (await rabbit.depth(queue)) > 0);
-  const metrics = await (await fetch(`http://127.0.0.1:${signer.healthPort}/metrics`)).text();
+  await waitUntil('reported', async () => (await broker.depth(queue)) > 0);
+  const metrics = await service.metrics.render();
   expect(metrics).toMatch(/opentill_signer_payouts_sent_total\{.*chain="ETH_SEPOLIA".*\} 1/);
-
-  signer.child.kill('SIGTERM');
-  expect(await signer.ended).toBe(0);
+  await service.stop();
   // No key, no passphrase, no signed bytes: neither in the log nor in the metrics.
   const { rows } = await sql<{ raw: string }>`select encode(raw, 'hex') as raw from own_transaction`.execute(
     world.admin,
   );
+  expect(printed.length).toBeGreaterThan(0);
   for (const secret of [PASSPHRASE, world.walletKey.slice(2), ...rows.map(({ raw }) => raw)]) {
-    expect(signer.output()).not.toContain(secret);
+    expect(printed.join('')).not.toContain(secret);
     expect(metrics).not.toContain(secret);
   }
 });
@@ -73,11 +65,7 @@ test('the process pays what the broker tells it of, tells of it, and ends cleanl
 test('it signs nothing for a test network without a policy outside the local profile', async () => {
   await start({ PROFILE: 'production' });
   const order = await world.payout();
-  await waitUntil(
-    'NO_POLICY',
-    async () => (await world.payoutOf(order)).obstacle === 'NO_POLICY',
-    2 * PATIENCE_MS,
-  );
+  await world.hindered(order, 'NO_POLICY');
   expect(await world.payoutOf(order)).toMatchObject({ state: 'REQUESTED' });
 });
 
@@ -131,11 +119,5 @@ test('it refuses to start, with the code for operators, where it must not', asyn
     [{ PASSPHRASE_FILE: wrong }, 'KEYSTORE_WRONG_PASSPHRASE'],
     [{ PUBLIC_KEYS_FILE: foreign }, 'PUBLIC_KEYS_OF_ANOTHER_SEED'],
   ];
-  const ends = await Promise.all(
-    cases.map(async ([given, code]) => {
-      const signer = await start(given);
-      return { code, ended: await signer.ended, says: signer.output().includes(code) };
-    }),
-  );
-  expect(ends).toEqual(cases.map(([, code]) => ({ code, ended: 1, says: true })));
+  for (const [given, code] of cases) await expect(start(given)).rejects.toMatchObject({ code });
 });

@@ -9,7 +9,7 @@ import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import { noteObstacles } from '../../src/store/save-authorised.ts';
 import { markUnpayable } from '../../src/store/mark-unpayable.ts';
-import { PATIENCE_MS } from '../quick-timing.ts';
+import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { CHAIN, createTronWorld, ONE_USDT, type TronWorld } from './tron-world.ts';
 
 /*

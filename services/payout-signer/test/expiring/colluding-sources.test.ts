@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startColludingNodes, type ColludingNodes } from '@opentill/testkit/colluding-tron-nodes';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../quick-timing.ts';
+import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type RunningDriver, type TronWorld } from './tron-world.ts';
 
 /* All configured sources, two of them, give the same wrong answers, to the scanner as well. */

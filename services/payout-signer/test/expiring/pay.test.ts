@@ -6,7 +6,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../quick-timing.ts';
+import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { checkChain } from './check-tron-chain.ts';
 import {
   aTronAddress,
@@ -69,7 +69,12 @@ async function landsOnce(orders: readonly OrderRow[], attempts = 1): Promise<voi
       'SETTLED',
     ]);
     expect(tried.at(-1)).toMatchObject({ fate: 'VERIFIED', succeeded: true });
-    expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null, sent: true });
+    expect(await world.payoutOf(order)).toEqual({
+      state: 'SIGNED',
+      obstacle: null,
+      reason: null,
+      sent: true,
+    });
     paid.push(order);
   }
 }

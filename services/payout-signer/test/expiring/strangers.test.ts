@@ -8,7 +8,7 @@ import { createTronSources, readHeader } from '@opentill/chain-tron/tron-sources
 import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../quick-timing.ts';
+import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type DriverOptions, type TronWorld } from './tron-world.ts';
 
 /*

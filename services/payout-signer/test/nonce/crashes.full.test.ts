@@ -4,7 +4,6 @@ import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
-import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-chain.ts';
 import { countOpen, killAtRandom } from './kill-at-random.ts';
@@ -25,14 +24,12 @@ const KILLS_DEADLINE_MS = 120_000;
 const OLD_MS = 1_500;
 
 let world: SignerWorld;
-let rabbit: TestBroker;
 let rough: RoughChain;
 beforeAll(async () => {
-  [world, rabbit] = await Promise.all([createSignerWorld(), createTestBroker()]);
+  world = await createSignerWorld();
   rough = createRoughChain(world);
 });
 afterAll(async () => {
-  await rabbit.drop();
   await world.close();
 });
 
@@ -197,7 +194,7 @@ test(`two replicas that crash at every step and are killed at random land every 
   await dieOften();
   const crashesMs = Date.now() - startedAt;
   // The same wallet goes on, now as whole processes.
-  const env = await prepareEnvironment(world, await rabbit.urlFor('payout-signer'));
+  const env = await prepareEnvironment(world);
   const wanted = { ...KILLS, deadlineMs: KILLS_DEADLINE_MS };
   const { orders: later, ...kills } = await killAtRandom(world, env, random, rough, wanted);
   orders.push(...later);

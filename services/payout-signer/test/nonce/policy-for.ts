@@ -1,12 +1,10 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
-import { evmFamily } from '@opentill/chain-evm/family';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { approvalText } from '@opentill/wallet/policy/approval';
-import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
-import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
+import { judgeOf } from '../world/test-policy.ts';
 import { CHAIN, USDT, type StillWorld } from './still-world.ts';
 
 /** Policies of USDT in a still world, and the one who approves what they want approved. */
@@ -18,22 +16,22 @@ export interface PolicyMaker {
   another(): { readonly approvers: readonly unknown[]; approve(order: OrderRow): Promise<void> };
 }
 
-export function policyFor({ network, admin, wallet }: StillWorld): PolicyMaker {
+export function policyFor({
+  network,
+  admin,
+  wallet,
+}: Pick<StillWorld, 'network' | 'admin' | 'wallet'>): PolicyMaker {
   const alice = createApprover();
-  const high = '1000000';
   return {
-    policy(limits = {}, more = {}) {
-      const unlimited = { maxPerPayout: high, maxPerHour: high, maxPerDay: high, maxPerMerchantPerDay: high };
-      const policy = {
-        version: 1,
-        chains: { [CHAIN]: { enabled: true, assets: { USDT: { ...unlimited, ...limits } } } },
-        approvers: [{ name: 'alice', publicKey: alice.publicKey }],
-        approvalsRequired: 1,
-        ...more,
-      };
-      const known = { networks: [network], codecs: [evmFamily.addressCodec] };
-      return judgeByPolicy(parsePolicy(JSON.stringify(policy), known));
-    },
+    policy: (limits = {}, more = {}) =>
+      judgeOf(network, {
+        asset: limits,
+        more: {
+          approvers: [{ name: 'alice', publicKey: alice.publicKey }],
+          approvalsRequired: 1,
+          ...more,
+        },
+      }),
     approve: (order) => approve(order, alice),
     another() {
       const bob = createApprover();

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findFreePort } from '@opentill/test-servers/free-port';
+import type { OrderRow } from '@opentill/testkit/scenario';
 import { PASSPHRASE, type SignerWorld } from './signer-world.ts';
 
 export interface SignerProcess {
@@ -18,8 +19,7 @@ const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 /** Writes the files that the process reads, and gives its environment. */
 export async function prepareEnvironment(
-  world: Pick<SignerWorld, 'database' | 'keystoreFile' | 'network'>,
-  amqpUrl: string,
+  world: Pick<SignerWorld, 'database' | 'keystoreFile' | 'network' | 'amqpUrl'>,
 ): Promise<Record<string, string>> {
   const dir = dirname(world.keystoreFile);
   const [networks, passphrase] = [join(dir, 'networks.json'), join(dir, 'passphrase')];
@@ -27,12 +27,28 @@ export async function prepareEnvironment(
   await writeFile(passphrase, `${PASSPHRASE}\n`, { mode: 0o600 });
   return {
     DATABASE_URL: world.database.url('signer'),
-    AMQP_URL: amqpUrl,
+    AMQP_URL: await world.amqpUrl(),
     NETWORKS_FILE: networks,
     KEYSTORE_FILE: world.keystoreFile,
     PASSPHRASE_FILE: passphrase,
     PROFILE: 'local',
   };
+}
+
+/** Publishes the event by which the api asks for a payout. */
+export async function requestPayout(
+  { broker, network }: Pick<SignerWorld, 'broker' | 'network'>,
+  { order_pk: orderPk }: OrderRow,
+): Promise<void> {
+  const event = {
+    id: orderPk,
+    type: 'payout.requested',
+    version: 1,
+    occurredAt: new Date().toISOString(),
+    data: { orderPk },
+  };
+  const key = `payout.requested.${network.family.toLowerCase()}`;
+  await (await broker()).publish(key, JSON.stringify(event));
 }
 
 export async function startProcess(env: Readonly<Record<string, string>>): Promise<SignerProcess> {

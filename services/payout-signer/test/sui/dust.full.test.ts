@@ -103,7 +103,12 @@ test('what lies in more coins than a transaction takes is swept to the base unit
   ] as const) {
     expect(await world.received(order)).toBe(0n);
     expect(await world.sweepsOf(order)).toEqual(
-      Array.from({ length: sweeps }, () => ({ state: 'DONE', method: 'FREE', reason: null })),
+      Array.from({ length: sweeps }, () => ({
+        state: 'DONE',
+        method: 'FREE',
+        reason: null,
+        rent_cost: null,
+      })),
     );
   }
   await expectBooked('SUI', [coins!]);

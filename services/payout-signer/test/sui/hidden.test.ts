@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../quick-timing.ts';
+import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { aSuiAddress, createSuiWorld, type RunningSigner, type SuiWorld } from './sui-world.ts';
 
 let world: SuiWorld;

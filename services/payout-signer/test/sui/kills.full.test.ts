@@ -68,7 +68,7 @@ async function payOneMore(deposits: OrderRow[]): Promise<void> {
 test(`two processes that are killed at random moments pay and sweep everything exactly once on SUI (seed ${SEED})`, async () => {
   const random = seededRandom(SEED);
   const POLICY_FILE = await world.sealPolicy({});
-  const env = { ...(await prepareEnvironment(world, world.amqpUrl)), POLICY_FILE };
+  const env = { ...(await prepareEnvironment(world)), POLICY_FILE };
   const nodes = [world.devnet.control, world.other!];
   let births = 0;
   const born = async (): Promise<Replica> => {

@@ -3,7 +3,7 @@ import type { BlockHeader } from '@opentill/chain/block';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { LEASE_TTL_MS, PATIENCE_MS } from '../quick-timing.ts';
+import { LEASE_TTL_MS, PATIENCE_MS } from '../world/quick-timing.ts';
 import {
   aSuiAddress,
   createSuiWorld,
@@ -46,7 +46,12 @@ async function landsOnce(orders: readonly OrderRow[], attempts = 1): Promise<voi
       'SETTLED',
     ]);
     expect(tried.at(-1)).toMatchObject({ fate: 'VERIFIED', succeeded: true });
-    expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null, sent: true });
+    expect(await world.payoutOf(order)).toEqual({
+      state: 'SIGNED',
+      obstacle: null,
+      reason: null,
+      sent: true,
+    });
   }
 }
 
@@ -283,7 +288,9 @@ describe('a deposit address on SUI', () => {
     for (const order of orders) {
       expect(await world.received(order)).toBe(0n);
       expect(await world.heldBy(order.address)).toBe(0n);
-      expect(await world.sweepsOf(order)).toEqual([{ state: 'DONE', method: 'FREE', reason: null }]);
+      expect(await world.sweepsOf(order)).toEqual([
+        { state: 'DONE', method: 'FREE', reason: null, rent_cost: null },
+      ]);
       expect(await world.movesOf(order)).toEqual([{ kind: 'SWEEP', money: 'PAID_OUT' }]);
     }
     expect(await world.balance('COLD', 'USDC')).toBe(12_345_678n);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../quick-timing.ts';
+import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { createSuiWorld, type SuiWorld } from './sui-world.ts';
 
 /*

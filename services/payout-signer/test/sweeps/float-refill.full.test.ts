@@ -13,7 +13,7 @@ import { planRound } from '../../src/sweeps/plan-round.ts';
 import { sweepChainOfNonces } from '../../src/sweeps/sweep-chain.ts';
 import { createSweepStore } from '../../src/sweeps/store/create-store.ts';
 import { CHAIN } from '../nonce/signer-world.ts';
-import { COLD, policyFor } from './sweeping-signer.ts';
+import { COLD, sweepTermsOf } from './sweep-policy.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
@@ -155,7 +155,7 @@ async function planOnce(): Promise<void> {
     network,
     codec: evmFamily.addressCodec,
     wallet: signer.wallet as Address,
-    policy: policyFor({ network, asset: FLOAT }).sweepsOf(CHAIN)!,
+    policy: sweepTermsOf(network, { asset: FLOAT }),
     gasReserveBaseUnits: 0n,
     energyWaitMs: 0,
     store: createSweepStore(db.kysely, CHAIN, { newId, nativeSymbol: 'ETH' }),

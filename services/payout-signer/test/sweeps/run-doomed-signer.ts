@@ -2,11 +2,16 @@ import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import { evmFamily } from '@opentill/chain-evm/family';
+import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { payoutTermsOf } from '@opentill/contracts/payout-terms';
 import { createCrashPoints } from '@opentill/testkit/crash-points';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { openKeystoreSigner } from '@opentill/wallet/keystore-signer';
-import { startSweepingSigner } from './sweeping-signer.ts';
+import type { NoncePaying } from '../../src/payouts/paying-network.ts';
+import { startService } from '../world/start-service.ts';
+import { judgeOf } from '../world/test-policy.ts';
+import { sweepPolicy } from './sweep-policy.ts';
 
 /*
  * A process of the signer that kills itself (SIGKILL) at one of its own steps: before or after a statement of its database, or a
@@ -64,19 +69,34 @@ function mortal(sender: WalletSender, { seed, lostShare }: Fate): WalletSender {
   return { ...sender, ...steps };
 }
 
-async function live(surroundings: Surroundings): Promise<void> {
-  const { keystoreFile, passphrase, ...where } = surroundings;
-  const codecs = [evmFamily.addressCodec];
-  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs, kind: 'test' });
+async function live({ keystoreFile, passphrase, network, ...where }: Surroundings): Promise<void> {
+  const { addressCodec: codec } = evmFamily;
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: [codec], kind: 'test' });
   process.once('message', (fate: Fate) => {
     points.crashAt(fate.crashAt ?? undefined);
-    startSweepingSigner({
-      ...where,
-      keys,
-      wrapPool: points.wrapPool,
-      sender: (sender) => mortal(sender, fate),
-      timing: { leaseTtlMs: 1_000 },
-    });
+    startService<NoncePaying>(
+      {
+        ...where,
+        keys,
+        wallets: keys.addresses,
+        policy: judgeOf(network, sweepPolicy()),
+        paying: {
+          kind: 'NONCES',
+          network,
+          terms: payoutTermsOf(network)!,
+          codec,
+          sender: mortal(createEvmSender(network, { backend: keys }), fate),
+          reader: evmFamily.createReader(network, {}),
+        },
+      },
+      {
+        wrapPool: points.wrapPool,
+        leaseTtlMs: 1_000,
+        fail: (error) => {
+          throw error;
+        },
+      },
+    );
   });
   flushCompileCache(); // it never comes to an end at which that would be written
   process.send?.('ready');

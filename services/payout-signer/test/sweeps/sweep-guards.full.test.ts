@@ -8,7 +8,7 @@ import { sweepChainOfNonces } from '../../src/sweeps/sweep-chain.ts';
 import { createSweepStore } from '../../src/sweeps/store/create-store.ts';
 import { CHAIN } from '../nonce/signer-world.ts';
 import { findSweepProblems } from './check-sweeps.ts';
-import { policyFor } from './sweeping-signer.ts';
+import { sweepTermsOf } from './sweep-policy.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
@@ -38,7 +38,7 @@ async function startPlanner(name: string) {
     network,
     codec: evmFamily.addressCodec,
     wallet: signer.wallet,
-    policy: policyFor({ network }).sweepsOf(CHAIN)!,
+    policy: sweepTermsOf(network),
     gasReserveBaseUnits: 0n,
     energyWaitMs: 0,
     store: createSweepStore(db.kysely, CHAIN, { newId, nativeSymbol: 'ETH' }),

@@ -180,7 +180,7 @@ test(
     const { database, network, keystoreFile, stateDirectory } = world.signer;
     signers = startDoomedSigners(2, {
       databaseUrl: database.url('signer'),
-      amqpUrl: world.amqpUrl,
+      amqpUrl: await world.signer.amqpUrl(),
       network,
       keystoreFile,
       passphrase: PASSPHRASE,

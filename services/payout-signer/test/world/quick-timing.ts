@@ -1,4 +1,4 @@
-import type { PassTiming } from '../src/nonce/pass-deps.ts';
+import type { PassTiming } from '../../src/nonce/pass-deps.ts';
 
 /**
  * How long a test waits for what comes at last, on a machine that does ten other things as well: a node that did not answer in time

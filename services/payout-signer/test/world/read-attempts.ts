@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import type { OrderRow } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
 
 export interface AttemptRow {
   readonly tx_hash: string;
@@ -12,22 +13,15 @@ export interface AttemptRow {
 
 /** What the database says of payouts whose transactions end by themselves. */
 export interface AttemptReading {
-  payoutOf(order: OrderRow): Promise<{ state: string; obstacle: string | null; sent: boolean }>;
   /** Oldest first. */
   attemptsOf(order: OrderRow): Promise<readonly AttemptRow[]>;
   /** How many of the payouts have no attempt that is settled. */
   countUnsettled(orders: readonly OrderRow[]): Promise<number>;
+  until(what: string, order: OrderRow, is: (attempts: readonly AttemptRow[]) => boolean): Promise<void>;
 }
 
 export function readAttempts(admin: Db): AttemptReading {
-  return {
-    async payoutOf(order) {
-      const { rows } = await sql<{ state: string; obstacle: string | null; sent: boolean }>`
-        select state, obstacle, first_sent_at is not null as sent from payout where order_pk = ${order.order_pk}`.execute(
-        admin,
-      );
-      return rows[0]!;
-    },
+  const reading: AttemptReading = {
     async attemptsOf(order) {
       const { rows } = await sql<AttemptRow>`
         select a.tx_hash, a.state, t.send_outcome, f.state as fate, f.succeeded
@@ -43,5 +37,7 @@ export function readAttempts(admin: Db): AttemptReading {
       );
       return rows[0]?.n ?? 0;
     },
+    until: (what, order, is) => waitUntil(what, async () => is(await reading.attemptsOf(order))),
   };
+  return reading;
 }

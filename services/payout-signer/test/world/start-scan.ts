@@ -3,7 +3,7 @@ import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { keepLease } from '@opentill/db/lease';
-import type { ServiceSchema } from '@opentill/db/service-schema';
+import type { Family } from '@opentill/domain/chains';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
@@ -12,32 +12,34 @@ import { createObserve } from '@opentill/scanner/observe';
 import { createChainGates, startChainScan, type ChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
 import { createScanStore } from '@opentill/scanner/store/scan-store';
+import { LEASE_TTL_MS } from './quick-timing.ts';
+import { CODECS } from './test-keys.ts';
 
-/** The scanner of one chain, beside a signer of the tests. */
+/** Scans one chain, as the scanner of its family. */
 export function startScan(
   config: NetworkConfig,
   db: Db,
-  of: {
-    readonly schema: ServiceSchema;
-    readonly reader: ChainReader;
-    readonly canonicalContract: (contract: string) => string | undefined;
-  },
+  reader: ChainReader,
+  canonicalContract: (contract: string) => string | undefined = CODECS[config.family].parse,
 ): ChainScan {
-  const { schema, reader, canonicalContract } = of;
-  const service = schema.replace('_', '-');
-  const logger = createLogger({ service, level: 'silent' });
+  const schema = `scanner_${config.family.toLowerCase() as Lowercase<Family>}` as const;
+  const logger = createLogger({ service: 'scanner', level: 'silent' });
   return startChainScan({
     network: scanNetworkOf(config, canonicalContract),
     reader,
     store: createScanStore({ db, schema, clock: systemClock, newId }),
-    observe: createObserve({ logger, metrics: createMetrics(service), clock: systemClock }),
+    observe: createObserve({
+      logger,
+      metrics: createMetrics('scanner', { ofProcess: false }),
+      clock: systemClock,
+    }),
     clock: systemClock,
     lease: keepLease({
       db,
       schema,
       name: `chain:${config.chain}`,
       holder: randomUUID(),
-      ttlMs: 5_000,
+      ttlMs: LEASE_TTL_MS,
     }),
     leaseIntervalMs: 1_000,
     onCommitted: () => undefined,

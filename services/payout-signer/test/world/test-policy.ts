@@ -1,0 +1,44 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
+import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
+import type { PolicyJudge } from '../../src/policy/policy-port.ts';
+import { CODECS } from './test-keys.ts';
+
+type Terms = Readonly<Record<string, unknown>>;
+
+/** A policy of one chain that limits nothing, except where a test sets something. */
+export interface TestPolicy {
+  readonly coldAddress?: Address;
+  /** Terms of sweeps; null: nothing is swept. */
+  readonly sweep?: Terms | null;
+  /** Terms of each asset. */
+  readonly asset?: Terms;
+  /** Symbols of the assets. @default the tokens that are contracts */
+  readonly symbols?: readonly string[];
+  /** Terms of the whole policy, such as approvers. */
+  readonly more?: Terms;
+}
+
+const HIGH = '10000000';
+const UNLIMITED = { maxPerPayout: HIGH, maxPerHour: HIGH, maxPerDay: HIGH, maxPerMerchantPerDay: HIGH };
+const SWEEP = { maxCostShare: '0.5', minAgeMinutes: 0 };
+
+/** The JSON text that is sealed. */
+export function policyText({ chain, tokens }: NetworkConfig, policy: TestPolicy = {}): string {
+  const { coldAddress, sweep = null, asset, more } = policy;
+  const symbols =
+    policy.symbols ?? tokens.filter(({ contract }) => contract !== null).map(({ symbol }) => symbol);
+  const terms = {
+    enabled: true,
+    coldAddress,
+    ...(sweep && { sweep: { ...SWEEP, ...sweep } }),
+    assets: Object.fromEntries(symbols.map((symbol) => [symbol, { ...UNLIMITED, ...asset }])),
+  };
+  return JSON.stringify({ version: 1, chains: { [chain]: terms }, ...more });
+}
+
+export function judgeOf(network: NetworkConfig, policy: TestPolicy = {}): PolicyJudge {
+  const known = { networks: [network], codecs: Object.values(CODECS) };
+  return judgeByPolicy(parsePolicy(policyText(network, policy), known));
+}
