@@ -19,7 +19,7 @@ import { CHAIN, createTronWorld, ONE_USDT, type TronWorld } from './tron-world.t
 
 let world: TronWorld;
 beforeAll(async () => {
-  world = await createTronWorld();
+  world = await createTronWorld({ expirationSeconds: 30 });
   await sql`create function hide_it() returns trigger language plpgsql as 'begin return null; end'`.execute(
     world.admin,
   );

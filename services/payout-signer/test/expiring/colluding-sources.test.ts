@@ -13,7 +13,11 @@ let driver: RunningDriver | undefined;
 let unproven: unknown[] = [];
 
 beforeAll(async () => {
-  world = await createTronWorld({}, {}, async (url) => (nodes = await startColludingNodes(url)).urls);
+  world = await createTronWorld(
+    { expirationSeconds: 30 },
+    {},
+    async (url) => (nodes = await startColludingNodes(url)).urls,
+  );
 });
 afterEach(async () => {
   await driver?.stop();

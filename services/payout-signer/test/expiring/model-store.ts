@@ -1,23 +1,15 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import type { ExpiringSendOutcome } from '@opentill/chain/expiring-sender';
-import type { TokenContract, TxHash } from '@opentill/chain/transfer';
-import type { Lease } from '@opentill/db/lease';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import { baseUnits } from '@opentill/domain/money';
+import type { TxHash } from '@opentill/chain/transfer';
 import type { AttemptStore, SignedPayment } from '../../src/expiring/store/attempt-store.ts';
 import type { OpenAttempt } from '../../src/expiring/store/attempt-facts.ts';
 import type { SaveOutcome, WalletKey } from '../../src/payouts/payout-facts.ts';
 import { resourceOf } from '../../src/payouts/resource-of-movement.ts';
+import type { Around } from '../model/lives.ts';
+import { commonTables, openCommonStore, USDT, type CommonTables, type ModelPayout } from '../model/tables.ts';
 import type { ModelChain } from './model-chain.ts';
 
-export interface ModelPayout {
-  readonly orderPk: string;
-  readonly to: Address;
-  state: 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
-  wasSent: boolean;
-  obstacle: string | null;
-}
 interface ModelAttempt extends SignedPayment {
   state: 'OPEN' | 'SETTLED' | 'DEAD';
   readonly hasBytes: boolean;
@@ -35,83 +27,37 @@ interface ModelCursor {
 }
 
 /** The tables as maps: all that outlives a process. */
-export interface ModelTables {
-  readonly payouts: Map<string, ModelPayout>;
+export interface ModelTables extends CommonTables {
   readonly attempts: Map<TxHash, ModelAttempt>;
   readonly fates: Map<TxHash, ModelFate>;
-  /** Verified payments of the wallet that no attempt here is of, and whom they pay. */
+  /** Verified payments of the wallet without an attempt, and their receivers. */
   readonly foreign: Map<TxHash, Address>;
   /** Those that a halt was set for. */
   readonly haltedFor: Set<TxHash>;
   /** False: a payout that a foreign payment may have paid is as any other. */
   isGuarded: boolean;
-  /** Decisions of the operator, open ones. */
-  readonly paidBy: Map<string, TxHash>;
   seen: ModelCursor;
   verified: ModelCursor;
   overMs: number;
-  halted: string | null;
-  haltedMark: number | null;
-  releasedMark: number | null;
-  token: number;
-  nowMs: number;
 }
 
 /** The first two are equal but for their orders. */
 export const RECEIVERS = ['0xa1', '0xa1', '0xa3'].map((start) => start.padEnd(42, '0') as Address);
-export const USDT = 'usdt' as TokenContract;
 
 export function createModelTables(chain: ModelChain): ModelTables {
-  const payouts = RECEIVERS.map((to, i): ModelPayout => {
-    return { orderPk: `payout-${i + 1}`, to, state: 'REQUESTED', wasSent: false, obstacle: null };
-  });
   const tables: ModelTables = {
-    payouts: new Map(payouts.map((payout) => [payout.orderPk, payout])),
+    ...commonTables(RECEIVERS, 1_800_000_030_000),
     attempts: new Map(),
     fates: new Map(),
     foreign: new Map(),
     haltedFor: new Set(),
     isGuarded: true,
-    paidBy: new Map(),
     seen: cursorAt(chain, 0),
     verified: cursorAt(chain, 0),
     overMs: 0,
-    halted: null,
-    haltedMark: null,
-    releasedMark: null,
-    token: 0,
-    nowMs: 1_800_000_030_000,
   };
   scan(tables, chain);
   return tables;
-}
-
-/** Brings the tables back to what they were; the holder of the lease changes, and time does not go back. */
-export function restoreTo(tables: ModelTables, backup: ModelTables): void {
-  const { token, nowMs } = tables;
-  const copy = structuredClone(backup);
-  const fill = <K, V>(map: Map<K, V>, from: ReadonlyMap<K, V>) => {
-    map.clear();
-    for (const [key, value] of from) map.set(key, value);
-  };
-  fill(tables.payouts, copy.payouts);
-  fill(tables.attempts, copy.attempts);
-  fill(tables.fates, copy.fates);
-  fill(tables.paidBy, copy.paidBy);
-  fill(tables.foreign, copy.foreign);
-  tables.haltedFor.clear();
-  for (const txHash of copy.haltedFor) tables.haltedFor.add(txHash);
-  const { seen, verified, overMs, halted, haltedMark, releasedMark } = copy;
-  Object.assign(tables, {
-    seen,
-    verified,
-    overMs,
-    halted,
-    haltedMark,
-    releasedMark,
-    token: token + 1,
-    nowMs,
-  });
 }
 
 function cursorAt(chain: ModelChain, height: number): ModelCursor {
@@ -142,17 +88,11 @@ function mayBePaid(tables: ModelTables, { to }: Pick<ModelPayout, 'to'>): boolea
   return [...tables.foreign].some(([txHash, paid]) => paid === to && !tables.attempts.has(txHash));
 }
 
-export function expire(tables: ModelTables, orderPk: string): void {
-  const payout = tables.payouts.get(orderPk);
-  if (tables.halted !== null || payout?.obstacle === 'CHAIN_AHEAD') return;
-  if (payout?.state === 'REQUESTED' || payout?.state === 'AUTHORISED') payout.state = 'EXPIRED';
-}
-
 /** The store's promises on maps; each method is one transaction, so it is synchronous between two points. */
 export function createModelStore(
   tables: ModelTables,
-  { chain: chainName, wallet }: WalletKey,
-  around: <T>(name: string, effect: () => T) => Promise<T>,
+  key: WalletKey,
+  around: Around,
   isLending = false,
 ): AttemptStore {
   const { payouts, attempts, fates } = tables;
@@ -164,11 +104,11 @@ export function createModelStore(
         paidBesidesBaseUnits: 0n,
       }
     : null;
-  const write = <T>(name: string, lease: Lease, effect: () => T): Promise<T> =>
-    around(name, () => {
-      if (lease.fencingToken === tables.token) return effect();
-      throw new GatewayError('LEASE_LOST', `${chainName} has another holder`, { retryable: true });
-    });
+  const asset = isLending
+    ? { symbol: 'TRX', contract: null, countsAs: 'DELEGATE of TRX', movement }
+    : { symbol: 'USDT', contract: USDT, countsAs: 'USDT', movement };
+  const isGuarded = (payout: ModelPayout): boolean => tables.isGuarded && mayBePaid(tables, payout);
+  const { write, ...common } = openCommonStore(tables, key, around, { asset, mayBePaid: isGuarded });
   const isMined = (txHash: TxHash): boolean => {
     const state = fates.get(txHash)?.state;
     return state === 'MINED' || state === 'VERIFIED';
@@ -195,27 +135,7 @@ export function createModelStore(
         isVerified: fates.get(txHash)?.state === 'VERIFIED',
         hasLanded: false,
       }));
-  const isGuarded = (payout: ModelPayout): boolean => tables.isGuarded && mayBePaid(tables, payout);
-  const facts = ({ orderPk, to, obstacle }: ModelPayout) => ({
-    orderPk,
-    orderId: orderPk,
-    merchantId: 'm',
-    movement,
-    countsAs: isLending ? 'DELEGATE of TRX' : 'USDT',
-    symbol: isLending ? 'TRX' : 'USDT',
-    contract: isLending ? null : (USDT as string),
-    decimals: 6,
-    receiver: to,
-    amountBaseUnits: baseUnits(5n),
-    wallet,
-    obstacle,
-  });
-  const judged = {
-    approvals: [],
-    isReserved: true,
-    paysOurselves: false,
-    isOverdue: false,
-  };
+  const foreignNews = () => [...tables.foreign.keys()].filter((txHash) => !tables.haltedFor.has(txHash));
 
   return {
     // Nothing scatters here.
@@ -223,31 +143,16 @@ export function createModelStore(
     openGatherings: () => Promise.resolve([]),
     look: () =>
       around('look', () => ({
-        now: new Date(tables.nowMs),
+        ...common.look(),
         cursor: { seen: tables.seen, verified: tables.verified, overMs: tables.overMs, epoch: null },
-        halted: tables.halted,
-        isUncertain: tables.halted !== null,
-        heldSymbols: new Set<string>(),
-        requested: [...payouts.values()]
-          .filter(({ state }) => state === 'REQUESTED')
-          .map((payout) => ({
-            ...facts(payout),
-            ...judged,
-            mayBePaid: isGuarded(payout),
-            waitingSince: null,
-            obstacleAt: null,
-          })),
-        pageEnd: null,
         unsigned: [...payouts.values()]
           .filter(({ state }) => state === 'AUTHORISED')
-          .map((payout) => ({
-            ...facts(payout),
-            ...judged,
-            mayBePaid: isGuarded(payout),
-            isSignedBefore: false,
-            attempts: [...attempts.values()].filter(({ orderPk }) => orderPk === payout.orderPk).length,
-            isDecidedAgain: false,
-          })),
+          .map((payout) =>
+            common.unsigned(
+              payout,
+              [...attempts.values()].filter(({ orderPk }) => orderPk === payout.orderPk).length,
+            ),
+          ),
         attempts: openAttempts(),
         feesElsewhere: [],
         haltedWallets: new Set<Address>(),
@@ -255,12 +160,7 @@ export function createModelStore(
           attempts.size === 0
             ? null
             : Math.max(...[...attempts.values()].map(({ signed }) => signed.validity.uniqueMs)),
-        releasedMark: tables.releasedMark,
-        foreign: [...tables.foreign.keys()].filter((txHash) => !tables.haltedFor.has(txHash)),
-        paidBy: [...tables.paidBy].flatMap(([orderPk, txHash]) => {
-          const payout = payouts.get(orderPk);
-          return payout === undefined ? [] : [{ decisionId: orderPk, txHash, payout: facts(payout) }];
-        }),
+        foreign: foreignNews(),
       })),
     takeIn(lease, view) {
       const settled = view.attempts.flatMap(({ isVerified, txHash }) => (isVerified ? [txHash] : []));
@@ -275,21 +175,8 @@ export function createModelStore(
       });
     },
     spent: () => Promise.resolve([]),
-    authorise: (lease, decide) =>
-      write('authorise', lease, () => {
-        const { authorised, obstacles } = decide([]);
-        for (const { orderPk, obstacle } of obstacles) payouts.get(orderPk)!.obstacle = obstacle;
-        return authorised.filter((orderPk) => {
-          const payout = payouts.get(orderPk)!;
-          if (payout.state !== 'REQUESTED') return false;
-          Object.assign(payout, { state: 'AUTHORISED', obstacle: null });
-          return true;
-        });
-      }),
-    saveObstacles: (lease, obstacles) =>
-      write('saveObstacles', lease, () => {
-        for (const { orderPk, obstacle } of obstacles) payouts.get(orderPk)!.obstacle = obstacle;
-      }),
+    authorise: (lease, decide) => write('authorise', lease, () => common.authorise(decide([]))),
+    saveObstacles: (lease, obstacles) => write('saveObstacles', lease, () => common.noteObstacles(obstacles)),
     saveSigned: (lease, payments) =>
       write('saveSigned', lease, (): SaveOutcome => {
         if (tables.halted !== null) return { kind: 'STALE' };
@@ -310,10 +197,7 @@ export function createModelStore(
       write('recordSent', lease, () =>
         sent.flatMap(({ txHash, orderPk, outcome }) => {
           attempts.get(txHash)!.outcome = outcome;
-          const payout = payouts.get(orderPk)!;
-          if (payout.wasSent || payout.state !== 'SIGNED') return [];
-          payout.wasSent = true;
-          return [orderPk];
+          return common.noteSent(orderPk);
         }),
       ),
     bury: (lease, txHashes) =>
@@ -338,7 +222,7 @@ export function createModelStore(
       }),
     haltForeign: (lease, reason) =>
       write('haltForeign', lease, () => {
-        const found = [...tables.foreign.keys()].filter((txHash) => !tables.haltedFor.has(txHash));
+        const found = foreignNews();
         for (const txHash of found) tables.haltedFor.add(txHash);
         if (found.length > 0) tables.halted ??= reason;
         return found;
@@ -362,7 +246,7 @@ export function createModelStore(
         Object.assign(row, { state: 'SIGNED', wasSent: true });
         return { kind: 'DONE' };
       }),
-    dismiss: (lease, decisionId) => write('dismiss', lease, () => void tables.paidBy.delete(decisionId)),
+    dismiss: common.dismiss,
     saveBalances: () => Promise.resolve(),
   };
 }

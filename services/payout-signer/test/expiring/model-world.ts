@@ -1,4 +1,4 @@
-import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import type { ExpiringSender, SignedExpiring } from '@opentill/chain/expiring-sender';
 import { readerError } from '@opentill/chain/reader-error';
@@ -9,19 +9,19 @@ import type { AttemptStore } from '../../src/expiring/store/attempt-store.ts';
 import { createExpiringPass } from '../../src/expiring/pass.ts';
 import type { ExpiringPassDeps } from '../../src/expiring/pass-deps.ts';
 import type { MarkOfSends, SendMark } from '../../src/expiring/send-mark.ts';
-import type { Observe } from '../../src/observe/observe.ts';
 import type { WalletKey } from '../../src/payouts/payout-facts.ts';
-import { createModelChain, modelSign, type ModelChain, type ModelTx } from './model-chain.ts';
 import {
-  createModelStore,
-  createModelTables,
-  expire,
-  RECEIVERS,
-  restoreTo,
-  scan,
-  USDT,
-  type ModelTables,
-} from './model-store.ts';
+  codec,
+  createLives,
+  observe,
+  policyOf,
+  type Fault as GenericFault,
+  type Outcome,
+  type Rpc,
+} from '../model/lives.ts';
+import { expire, USDT } from '../model/tables.ts';
+import { createModelChain, modelSign, type ModelChain, type ModelTx } from './model-chain.ts';
+import { createModelStore, createModelTables, RECEIVERS, scan, type ModelTables } from './model-store.ts';
 
 /** What goes wrong, or merely happens, at a point. */
 export type FaultKind =
@@ -49,11 +49,8 @@ export type FaultKind =
   /** The same, on another machine: what is beside the keystore is lost as well, and the wallet is held until it is reconciled. */
   | 'restore-elsewhere';
 
-export interface Fault {
-  /** The point, from 1, counted over all lives. */
-  readonly at: number;
-  readonly kind: FaultKind;
-}
+export type { Outcome };
+export type Fault = GenericFault<FaultKind>;
 
 /** A way to build the signer otherwise, for the controls. */
 export interface Variant {
@@ -72,31 +69,14 @@ export interface Variant {
   readonly onPass?: (tables: ModelTables, chain: ModelChain) => void;
 }
 
-export interface Outcome {
-  /** How many payments there are more than payouts that were not refused or expired. */
-  readonly doubles: number;
-  /** Payouts that were neither paid nor ended, or a wallet that never came to rest. */
-  readonly stuck: number;
-  /** Transactions signed and stored. */
-  readonly signed: number;
-  /** Points passed, with names. */
-  readonly points: readonly string[];
-}
-
-class Crash extends Error {}
-
 const KEY: WalletKey = { chain: 'TRON_TEST', wallet: `T${'f'.repeat(33)}` as Address };
 const PASSES_MAX = 160;
-/** So many points are taken back by a restore. */
-const RESTORED_POINTS = 14;
 /** Time between two passes: two blocks. */
 const PASS_MS = 6_000;
 const VALID_MS = 30_000;
 const STALLED_BLOCKS = 5;
 const OUTAGE_BLOCKS = 14;
 
-const observe = new Proxy({}, { get: () => () => undefined }) as Observe;
-const codec = { parse: (text: string) => text as Address, isZero: () => false } as unknown as AddressCodec;
 const network = {
   chain: KEY.chain,
   nativeSymbol: 'TRX',
@@ -108,91 +88,60 @@ const network = {
 export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
   const chain = createModelChain();
   const tables = createModelTables(chain);
-  const points: string[] = [];
-  /** What the database was at each point; the file of the mark is no part of it. */
-  const backups: ModelTables[] = [];
-  const byPoint = new Map(faults.map(({ at, kind }) => [at, kind]));
-  const isRestoring = faults.some(({ kind }) => kind.startsWith('restore'));
   /** The wallet is the restore's until then, by the chain's final blocks. */
   let heldUntilMs: number | undefined;
   let signedCount = 0;
   let marked: MarkOfSends | undefined;
-
-  async function point(name: string): Promise<FaultKind | undefined> {
-    points.push(name);
-    if (isRestoring) backups.push(structuredClone(tables));
-    const kind = byPoint.get(points.length);
-    switch (kind) {
-      case 'crash':
-        throw new Crash(name);
-      case 'restore':
-        restoreTo(tables, backups[Math.max(0, backups.length - RESTORED_POINTS)] ?? tables);
-        scan(tables, chain);
-        throw new Crash(name);
-      case 'restore-elsewhere':
-        restoreTo(tables, backups[Math.max(0, backups.length - RESTORED_POINTS)] ?? tables);
-        marked = undefined;
-        // Nothing that was signed before says a later end.
-        heldUntilMs = chain.head().timeSeconds * 1_000 + (variant.holdsForMs ?? VALID_MS);
-        scan(tables, chain);
-        throw new Crash(name);
-      case 'drop':
-        chain.dropPool();
-        return kind;
-      case 'mine':
-        passTime(1);
-        return kind;
-      case 'stall':
-        chain.stall(STALLED_BLOCKS);
-        return kind;
-      case 'outage':
-        chain.stall(OUTAGE_BLOCKS);
-        return kind;
-      case 'reorganise':
-        chain.reorganise(2);
-        scan(tables, chain);
-        return kind;
-      case 'fork':
-        chain.fork(2);
-        scan(tables, chain);
-        return kind;
-      case 'remember':
-        chain.remember();
-        passTime(1);
-        return kind;
-      case 'expire':
-        expire(tables, 'payout-2');
-        return kind;
-      case 'takeover':
-        // While this process sleeps another one takes the lease and does all there is to do.
-        await live();
-        return kind;
-      default:
-        return kind;
-    }
-  }
-  function passTime(blocks: number): void {
+  const passTime = (blocks = PASS_MS / 3_000): void => {
     for (let i = 0; i < blocks; i += 1) chain.mine();
     tables.nowMs += blocks * 3_000;
     scan(tables, chain);
-  }
-  async function around<T>(name: string, effect: () => T): Promise<T> {
-    await point(`before ${name}`);
-    const result = effect();
-    await point(`after ${name}`);
-    return result;
-  }
-  async function rpc<T>(name: string, effect: () => T, lost?: () => T, lied?: () => T): Promise<T> {
-    const lose = (): T => {
-      if (lost !== undefined) return lost();
-      throw readerError('RPC_UNAVAILABLE', name);
-    };
-    if ((await point(`before ${name}`)) === 'lost-request') return lose();
-    const result = effect();
-    const fault = await point(`after ${name}`);
-    if (fault === 'lie' && lied !== undefined) return lied();
-    return fault === 'lost-reply' ? lose() : result;
-  }
+  };
+  const afterwards = (change: () => void) => () => {
+    change();
+    scan(tables, chain);
+  };
+  const { points, around, rpc, liveOn } = createLives<FaultKind, ModelTables>(
+    faults,
+    tables,
+    {
+      restore: () => scan(tables, chain),
+      'restore-elsewhere': afterwards(() => {
+        marked = undefined;
+        // No transaction that was signed before names a later end.
+        heldUntilMs = chain.head().timeSeconds * 1_000 + (variant.holdsForMs ?? VALID_MS);
+      }),
+      drop: () => chain.dropPool(),
+      mine: () => passTime(1),
+      stall: () => chain.stall(STALLED_BLOCKS),
+      outage: () => chain.stall(OUTAGE_BLOCKS),
+      reorganise: afterwards(() => chain.reorganise(2)),
+      fork: afterwards(() => chain.fork(2)),
+      remember() {
+        chain.remember();
+        passTime(1);
+      },
+      expire: () => expire(tables, 'payout-2'),
+    },
+    () => ({
+      newPass: () => createExpiringPass(deps),
+      isAtRest,
+      passesMax: PASSES_MAX,
+      passTime,
+      onStart: () => variant.onStart?.(tables),
+      onPass() {
+        variant.onPass?.(tables, chain);
+        beOperator(tables, chain, variant.isLazy === true);
+      },
+      isHeld() {
+        if (heldUntilMs === undefined) return false;
+        passTime();
+        reconcile(tables);
+        if (tables.overMs >= heldUntilMs) heldUntilMs = undefined;
+        return true;
+      },
+    }),
+  );
 
   const mark: SendMark = {
     read: () => Promise.resolve(marked),
@@ -222,16 +171,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       codec,
       ownWallets: [KEY.wallet],
       isDepositAddress: () => variant.isLending === true,
-      policy: {
-        judge: () => ({ kind: 'AUTHORISED' }),
-        allowsChain: () => true,
-        coldAddressOf: () => undefined,
-        sweepsOf: () => undefined,
-        approvers: [],
-        approvalWaitMs: 1,
-        maxAttemptsWithoutDecision: Number.MAX_SAFE_INTEGER,
-        floatOf: () => undefined,
-      },
+      policy: policyOf(Number.MAX_SAFE_INTEGER),
     },
     store: variant.store?.(counted, tables, chain) ?? counted,
     sender: variant.sender?.(plain, tables, chain) ?? plain,
@@ -251,38 +191,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       return state === 'EXPIRED' || (state === 'SIGNED' && settled);
     }) && [...tables.attempts.values()].every(({ state }) => state !== 'OPEN');
 
-  let passes = 0;
-  /** Passes of one process until everything is at rest, or its end. */
-  async function live(): Promise<void> {
-    tables.token += 1;
-    variant.onStart?.(tables);
-    const token = tables.token;
-    const pass = createExpiringPass(deps);
-    while (!isAtRest() && passes < PASSES_MAX && tables.token === token) {
-      passes += 1;
-      await pass({ name: 'wallet', fencingToken: token }, NEVER).catch((error: unknown) => {
-        if (error instanceof Crash || (error as { code?: string }).code !== 'LEASE_LOST') throw error;
-      });
-      passTime(PASS_MS / 3_000);
-      variant.onPass?.(tables, chain);
-      beOperator(tables, chain, variant.isLazy === true);
-    }
-  }
-  while (!isAtRest() && passes < PASSES_MAX) {
-    if (heldUntilMs !== undefined) {
-      passes += 1;
-      passTime(PASS_MS / 3_000);
-      reconcile(tables);
-      if (tables.overMs >= heldUntilMs) heldUntilMs = undefined;
-      continue;
-    }
-    try {
-      await live();
-    } catch (error) {
-      if (!(error instanceof Crash)) throw error;
-      passTime(PASS_MS / 3_000);
-    }
-  }
+  await liveOn();
   // At the very end nodes bring back whatever they ever heard of.
   for (let i = 0; i < 3; i += 1) {
     chain.remember();
@@ -361,8 +270,6 @@ function reconcile(tables: ModelTables): void {
   }
 }
 
-const NEVER = new AbortController().signal;
-
 function judge(tables: ModelTables, chain: ModelChain, atRest: boolean): Pick<Outcome, 'doubles' | 'stuck'> {
   let doubles = 0;
   let stuck = atRest ? 0 : 1;
@@ -375,10 +282,7 @@ function judge(tables: ModelTables, chain: ModelChain, atRest: boolean): Pick<Ou
   return { doubles, stuck };
 }
 
-function createModelSender(
-  chain: ModelChain,
-  rpc: <T>(name: string, effect: () => T, lost?: () => T, lied?: () => T) => Promise<T>,
-): ExpiringSender {
+function createModelSender(chain: ModelChain, rpc: Rpc): ExpiringSender {
   return {
     chain: KEY.chain,
     validForMs: VALID_MS,

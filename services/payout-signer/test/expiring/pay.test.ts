@@ -22,7 +22,7 @@ let world: TronWorld;
 let drivers: RunningDriver[] = [];
 const paid: OrderRow[] = [];
 beforeAll(async () => {
-  world = await createTronWorld();
+  world = await createTronWorld({ expirationSeconds: 30 });
 });
 afterEach(async () => {
   world.devnet.control.clearFaults();

@@ -1,22 +1,14 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { SendOutcome } from '@opentill/chain/wallet-sender';
-import type { Lease } from '@opentill/db/lease';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import { baseUnits } from '@opentill/domain/money';
 import type { PayoutStore, SignedAttempt } from '../../src/nonce/store/payout-store.ts';
 import type { Adoption, SaveOutcome, WalletKey } from '../../src/payouts/payout-facts.ts';
 import { freeNonces } from '../../src/nonce/plan-nonces.ts';
 import { noncesToReserve, type OpenNonce, type OwnAttempt } from '../../src/nonce/store/nonce-facts.ts';
+import type { Around } from '../model/lives.ts';
+import { commonTables, openCommonStore, USDT, type CommonTables } from '../model/tables.ts';
 import { blockHash, type ModelChain } from './model-chain.ts';
 
-export interface ModelPayout {
-  readonly orderPk: string;
-  readonly to: Address;
-  state: 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
-  wasSent: boolean;
-  obstacle: string | null;
-}
 interface ModelNonce {
   state: 'RESERVED' | 'SIGNED' | 'FINAL' | 'TAKEN';
   orderPk: string | null;
@@ -29,70 +21,27 @@ interface ModelOwn extends SignedAttempt {
 }
 
 /** The tables as maps: all that outlives a process. */
-export interface ModelTables {
-  readonly payouts: Map<string, ModelPayout>;
+export interface ModelTables extends CommonTables {
   readonly nonces: Map<number, ModelNonce>;
   readonly own: Map<TxHash, ModelOwn>;
   readonly fates: Map<TxHash, 'MINED' | 'VERIFIED' | 'ORPHANED'>;
   seenHeight: number;
   verifiedHeight: number;
-  halted: string | null;
-  token: number;
-  nowMs: number;
-  /** Decisions of the operator, open ones. */
+  /** Open PAY_AGAIN decisions of the operator. */
   readonly payAgain: Map<string, number>;
-  readonly paidBy: Map<string, TxHash>;
-  /** Up to here something unknown may have been sent: the halt that says so is open, or was released. */
-  haltedMark: number | null;
-  releasedMark: number | null;
-}
-
-/** A backup of the tables. */
-export function snapshotOf(tables: ModelTables): ModelTables {
-  return structuredClone(tables);
-}
-
-/** Brings the tables back to what they were; the holder of the lease changes. */
-export function restoreTo(tables: ModelTables, backup: ModelTables): void {
-  const { token, nowMs } = tables;
-  const fill = <K, V>(map: Map<K, V>, from: ReadonlyMap<K, V>) => {
-    map.clear();
-    for (const [key, value] of from) map.set(key, value);
-  };
-  const copy = structuredClone(backup);
-  fill(tables.payouts, copy.payouts);
-  fill(tables.nonces, copy.nonces);
-  fill(tables.own, copy.own);
-  fill(tables.fates, copy.fates);
-  fill(tables.payAgain, copy.payAgain);
-  fill(tables.paidBy, copy.paidBy);
-  const { seenHeight, verifiedHeight, halted, haltedMark, releasedMark } = copy;
-  Object.assign(tables, { seenHeight, verifiedHeight, halted, haltedMark, releasedMark });
-  Object.assign(tables, { token: token + 1, nowMs });
 }
 
 const RECEIVERS = ['0xa1', '0xa2', '0xa3'].map((start) => start.padEnd(42, '0') as Address);
 
-export function createModelTables(): ModelTables {
-  const payouts = RECEIVERS.map((to, i): ModelPayout => {
-    return { orderPk: `payout-${i + 1}`, to, state: 'REQUESTED', wasSent: false, obstacle: null };
-  });
-  return {
-    payouts: new Map(payouts.map((payout) => [payout.orderPk, payout])),
-    nonces: new Map(),
-    own: new Map(),
-    fates: new Map(),
-    seenHeight: 10,
-    verifiedHeight: 9,
-    halted: null,
-    token: 0,
-    nowMs: 1_000_000,
-    payAgain: new Map(),
-    paidBy: new Map(),
-    haltedMark: null,
-    releasedMark: null,
-  };
-}
+export const createModelTables = (): ModelTables => ({
+  ...commonTables(RECEIVERS, 1_000_000),
+  nonces: new Map(),
+  own: new Map(),
+  fates: new Map(),
+  seenHeight: 10,
+  verifiedHeight: 9,
+  payAgain: new Map(),
+});
 
 /** What the scanner and the tracker would write: both never crash here, they have tests of their own. */
 export function scan(tables: ModelTables, chain: ModelChain): void {
@@ -106,24 +55,15 @@ export function scan(tables: ModelTables, chain: ModelChain): void {
   }
 }
 
-export function expire(tables: ModelTables, orderPk: string): void {
-  const payout = tables.payouts.get(orderPk);
-  if (tables.halted !== null || payout?.obstacle === 'CHAIN_AHEAD') return;
-  if (payout?.state === 'REQUESTED' || payout?.state === 'AUTHORISED') payout.state = 'EXPIRED';
-}
-
 /** The store's promises on maps; each method is one transaction, so it is synchronous between two points. */
-export function createModelStore(
-  tables: ModelTables,
-  { chain: chainName, wallet }: WalletKey,
-  around: <T>(name: string, effect: () => T) => Promise<T>,
-): PayoutStore {
+export function createModelStore(tables: ModelTables, key: WalletKey, around: Around): PayoutStore {
   const { payouts, nonces, own, fates } = tables;
-  const write = <T>(name: string, lease: Lease, effect: () => T): Promise<T> =>
-    around(name, () => {
-      if (lease.fencingToken === tables.token) return effect();
-      throw new GatewayError('LEASE_LOST', `${chainName} has another holder`, { retryable: true });
-    });
+  const asset = { symbol: 'USDT', contract: USDT, countsAs: 'USDT', movement: null };
+  const { write, ...common } = openCommonStore(tables, key, around, { asset });
+  const free = (isFreed: (orderPk: string | null, nonce: number) => boolean): void => {
+    for (const [nonce, row] of nonces)
+      if (row.state === 'RESERVED' && isFreed(row.orderPk, nonce)) row.orderPk = null;
+  };
   const openNonces = (): OpenNonce[] =>
     [...nonces]
       .filter(([, { state }]) => state === 'RESERVED' || state === 'SIGNED')
@@ -136,23 +76,11 @@ export function createModelStore(
         attempts: [...own.values()]
           .filter(({ signed }) => signed.nonce === nonce && row.state === 'SIGNED')
           .map((attempt): OwnAttempt => {
-            const { signed, signedAt, lastSentAt, outcome, contract, to, amountBaseUnits } = attempt;
-            const fate = fates.get(signed.txHash);
-            const isVerified = fate === 'VERIFIED';
-            const isMined = fate === 'MINED' || isVerified;
+            const { signed, orderPk: _, purpose: __, ...facts } = attempt;
             const { txHash, terms } = signed;
-            return {
-              txHash,
-              contract,
-              to,
-              amountBaseUnits,
-              terms,
-              signedAt,
-              lastSentAt,
-              outcome,
-              isMined,
-              isVerified,
-            };
+            const fate = fates.get(txHash);
+            const isVerified = fate === 'VERIFIED';
+            return { ...facts, txHash, terms, isMined: fate === 'MINED' || isVerified, isVerified };
           }),
       }));
   const highest = (): number | null => (nonces.size === 0 ? null : Math.max(...nonces.keys()));
@@ -171,84 +99,36 @@ export function createModelStore(
     if (attempt.orderPk !== null) tables.payAgain.delete(attempt.orderPk);
     own.set(attempt.signed.txHash, { ...attempt, signedAt, outcome: null, lastSentAt: null });
   };
-  const facts = ({ orderPk, to, obstacle }: ModelPayout) => ({
-    orderPk,
-    orderId: orderPk,
-    merchantId: 'm',
-    movement: null,
-    countsAs: 'USDT',
-    symbol: 'USDT',
-    contract: 'usdt',
-    decimals: 6,
-    receiver: to,
-    amountBaseUnits: baseUnits(5n),
-    wallet,
-    obstacle,
-  });
-
   return {
     look: () =>
       around('look', () => ({
-        now: new Date(tables.nowMs),
+        ...common.look(),
         cursor: {
           seen: { height: tables.seenHeight, hash: blockHash(tables.seenHeight) },
           verified: { height: tables.verifiedHeight, hash: blockHash(tables.verifiedHeight) },
         },
-        halted: tables.halted,
-        heldSymbols: new Set<string>(),
-        requested: [...payouts.values()]
-          .filter(({ state }) => state === 'REQUESTED')
-          .map((payout) => {
-            const more = {
-              waitingSince: null,
-              approvals: [],
-              isReserved: true,
-              mayBePaid: false,
-              paysOurselves: false,
-              isOverdue: false,
-              obstacleAt: null,
-            };
-            return { ...facts(payout), ...more };
-          }),
         unsigned: [...payouts.values()].flatMap((payout) => {
-          const isTaken = [...nonces.values()].some(
-            (n) => n.state === 'TAKEN' && n.orderPk === payout.orderPk,
-          );
+          const { orderPk, state } = payout;
+          const taken = lastTaken(orderPk);
           const isSignedBefore =
-            payout.state === 'SIGNED' &&
-            isTaken &&
-            !hasOwnNonce(payout.orderPk) &&
-            tables.payAgain.get(payout.orderPk) === lastTaken(payout.orderPk);
-          const more = {
-            approvals: [],
-            isReserved: true,
-            mayBePaid: false,
-            paysOurselves: false,
-            isOverdue: false,
-            isSignedBefore,
-            attempts: 0,
-            isDecidedAgain: false,
-          };
-          return payout.state === 'AUTHORISED' || isSignedBefore ? [{ ...facts(payout), ...more }] : [];
+            state === 'SIGNED' &&
+            taken !== undefined &&
+            !hasOwnNonce(orderPk) &&
+            tables.payAgain.get(orderPk) === taken;
+          return state === 'AUTHORISED' || isSignedBefore ? [common.unsigned(payout, 0, isSignedBefore)] : [];
         }),
         nonces: openNonces(),
         nextNonce: highest() === null ? null : (highest() ?? 0) + 1,
-        pageEnd: null,
-        isUncertain: tables.halted !== null,
         highestUsed: highestUsed(),
-        releasedMark: tables.releasedMark,
-        paidBy: [...tables.paidBy].flatMap(([orderPk, txHash]) => {
-          const payout = payouts.get(orderPk);
-          return payout === undefined ? [] : [{ decisionId: orderPk, txHash, payout: facts(payout) }];
-        }),
       })),
     takeIn: (lease) =>
       write('takeIn', lease, () => {
-        const taken = { finalNonces: [], reopenedNonces: [], freedNonces: [], vetoedOrderPks: [] } as {
-          finalNonces: number[];
-          reopenedNonces: number[];
-          freedNonces: number[];
-          vetoedOrderPks: string[];
+        const none = (): number[] => [];
+        const taken = {
+          finalNonces: none(),
+          reopenedNonces: none(),
+          freedNonces: none(),
+          vetoedOrderPks: [],
         };
         for (const [nonce, row] of nonces) {
           const hashes = [...own.values()].filter(({ signed }) => signed.nonce === nonce);
@@ -273,30 +153,18 @@ export function createModelStore(
     spent: () => around('spent', () => []),
     authorise: (lease, firstNonce, decide) =>
       write('authorise', lease, () => {
-        const decisions = decide([]);
-        const moved = decisions.authorised.filter((orderPk) => payouts.get(orderPk)?.state === 'REQUESTED');
-        for (const { orderPk, obstacle } of decisions.obstacles) {
-          const payout = payouts.get(orderPk);
-          if (payout !== undefined) payout.obstacle = obstacle;
-        }
+        const moved = common.authorise(decide([]));
         const top = highest();
         const next = top === null ? firstNonce : top + 1;
         const given = noncesToReserve(freeNonces(openNonces()), next, moved.length);
-        for (const [place, orderPk] of moved.entries()) {
-          const payout = payouts.get(orderPk);
-          if (payout !== undefined) payout.state = 'AUTHORISED';
+        for (const [place, orderPk] of moved.entries())
           nonces.set(given[place] ?? -1, { state: 'RESERVED', orderPk, purpose: 'PAYOUT' });
-        }
         return moved;
       }),
     saveObstacles: (lease, obstacles) =>
       write('saveObstacles', lease, () => {
-        for (const { orderPk, obstacle } of obstacles) {
-          const payout = payouts.get(orderPk);
-          if (payout !== undefined) payout.obstacle = obstacle;
-          for (const row of nonces.values())
-            if (row.state === 'RESERVED' && row.orderPk === orderPk) row.orderPk = null;
-        }
+        common.noteObstacles(obstacles);
+        free((owner) => obstacles.some(({ orderPk }) => orderPk === owner));
       }),
     saveSigned: (lease, attempts) =>
       write('saveSigned', lease, (): SaveOutcome => {
@@ -312,9 +180,7 @@ export function createModelStore(
           ({ signed }) => (nonces.get(signed.nonce)?.state ?? 'RESERVED') !== 'RESERVED',
         );
         if (isStale) return { kind: 'STALE' };
-        const orderPks = new Set(attempts.map(({ orderPk }) => orderPk));
-        for (const row of nonces.values())
-          if (row.state === 'RESERVED' && orderPks.has(row.orderPk)) row.orderPk = null;
+        free((owner) => attempts.some(({ orderPk }) => orderPk === owner));
         for (const attempt of attempts) {
           const payout = payouts.get(attempt.orderPk ?? '');
           if (payout !== undefined) payout.state = 'SIGNED';
@@ -355,10 +221,7 @@ export function createModelStore(
             tx.outcome = outcome;
             tx.lastSentAt = new Date(tables.nowMs);
           }
-          const payout = payouts.get(orderPk ?? '');
-          if (payout === undefined || payout.wasSent) return [];
-          payout.wasSent = true;
-          return [payout.orderPk];
+          return common.noteSent(orderPk);
         }),
       ),
     markTaken: (lease, taken, reason) =>
@@ -379,7 +242,7 @@ export function createModelStore(
       }),
     keepFromPayouts: (lease, mark, first) =>
       write('keepFromPayouts', lease, () => {
-        for (const [nonce, row] of nonces) if (nonce <= mark && row.state === 'RESERVED') row.orderPk = null;
+        free((_, nonce) => nonce <= mark);
         const top = highest();
         for (let nonce = top === null ? first : top + 1; nonce <= mark; nonce += 1)
           nonces.set(nonce, { state: 'RESERVED', orderPk: null, purpose: 'PAYOUT' });
@@ -390,17 +253,7 @@ export function createModelStore(
         [...own.values()].flatMap(({ orderPk, contract, to, amountBaseUnits, signed }) =>
           orderPk === null || !orderPks.includes(orderPk)
             ? []
-            : [
-                {
-                  orderPk,
-                  from: wallet,
-                  contract,
-                  to,
-                  amountBaseUnits,
-                  txHash: signed.txHash,
-                  nonce: signed.nonce,
-                },
-              ],
+            : [{ orderPk, from: key.wallet, contract, to, amountBaseUnits, ...hashOf(signed) }],
         ),
       ),
     adopt: (lease, { decisionId: orderPk, txHash }, { nonce, intent }) =>
@@ -411,8 +264,7 @@ export function createModelStore(
         if (why === undefined && nonces.get(nonce)?.state !== 'TAKEN') return { kind: 'LATER' };
         tables.paidBy.delete(orderPk);
         if (payout === undefined || why !== undefined) return { kind: 'NOT_POSSIBLE', why: why ?? '' };
-        for (const row of nonces.values())
-          if (row.state === 'RESERVED' && row.orderPk === orderPk) row.orderPk = null;
+        free((owner) => owner === orderPk);
         payout.state = 'SIGNED';
         payout.wasSent = true;
         const { contract, to, amountBaseUnits } = intent;
@@ -421,7 +273,9 @@ export function createModelStore(
         insert({ purpose: 'PAYOUT', orderPk, contract, to, amountBaseUnits, signed });
         return { kind: 'DONE' };
       }),
-    dismiss: (lease, orderPk) => write('dismiss', lease, () => void tables.paidBy.delete(orderPk)),
+    dismiss: common.dismiss,
     saveBalances: (lease) => write('saveBalances', lease, () => undefined),
   };
 }
+
+const hashOf = ({ txHash, nonce }: SignedAttempt['signed']) => ({ txHash, nonce });

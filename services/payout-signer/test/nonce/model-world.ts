@@ -1,26 +1,25 @@
-import type { Address, AddressCodec } from '@opentill/chain/address-codec';
-import type { TokenContract } from '@opentill/chain/transfer';
-import { readerError } from '@opentill/chain/reader-error';
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { baseUnits } from '@opentill/domain/money';
 import type { NonceMark } from '../../src/nonce/nonce-mark.ts';
-import type { Observe } from '../../src/observe/observe.ts';
 import { createPass } from '../../src/nonce/pass.ts';
-import type { Pass } from '../../src/wallet/pass.ts';
 import type { PassDeps } from '../../src/nonce/pass-deps.ts';
 import type { PayoutStore } from '../../src/nonce/store/payout-store.ts';
 import type { WalletKey } from '../../src/payouts/payout-facts.ts';
-import { blockHash, createModelChain, modelSign, type ModelChain } from './model-chain.ts';
 import {
-  createModelStore,
-  createModelTables,
-  expire,
-  restoreTo,
-  scan,
-  snapshotOf,
-  type ModelTables,
-} from './model-store.ts';
+  codec,
+  createLives,
+  observe,
+  policyOf,
+  type Fault as GenericFault,
+  type Outcome,
+  type Rpc,
+} from '../model/lives.ts';
+import { expire } from '../model/tables.ts';
+import { blockHash, createModelChain, modelSign, type ModelChain } from './model-chain.ts';
+import { createModelStore, createModelTables, scan, type ModelTables } from './model-store.ts';
 
 /** What goes wrong, or merely happens, at a point. */
 export type FaultKind =
@@ -41,11 +40,8 @@ export type FaultKind =
   /** What was sent first with the next nonce, and forgotten by the pools that are asked, gets into a block. */
   | 'resurface';
 
-export interface Fault {
-  /** The point, from 1, counted over all lives. */
-  readonly at: number;
-  readonly kind: FaultKind;
-}
+export type { Outcome };
+export type Fault = GenericFault<FaultKind>;
 
 /** A way to build the signer otherwise, for the controls. */
 export interface Variant {
@@ -58,30 +54,13 @@ export interface Variant {
   readonly onStart?: (tables: ModelTables, chain: ModelChain) => void;
 }
 
-export interface Outcome {
-  /** Payouts that were paid more often than once, or paid although they had failed. */
-  readonly doubles: number;
-  /** Payouts that were neither paid nor failed at the end, or a wallet that never came to rest. */
-  readonly stuck: number;
-  /** Transactions signed and stored. */
-  readonly signed: number;
-  /** Points passed, with names. */
-  readonly points: readonly string[];
-}
-
-class Crash extends Error {}
-
 const KEY: WalletKey = { chain: 'ETH_SEPOLIA', wallet: `0x${'f'.repeat(40)}` as Address };
 const PASSES_MAX = 60;
 /** Long enough that fees are raised. */
 const STALLED_BLOCKS = 9;
-/** A backup is so many points old: before the commits that the points since made, which are lost. */
-const RESTORED_POINTS = 14;
 /** Model time between two passes. */
 const PASS_MS = 6_000;
 
-const observe = new Proxy({}, { get: () => () => undefined }) as Observe;
-const codec = { parse: (text: string) => text as Address, isZero: () => false } as unknown as AddressCodec;
 const network = {
   chain: KEY.chain,
   nativeSymbol: 'ETH',
@@ -92,71 +71,39 @@ const network = {
 export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
   const tables = createModelTables();
   const chain = createModelChain();
-  const points: string[] = [];
-  /** What the database was at each point; the file of the mark is no part of it. */
-  const backups: ModelTables[] = [];
   let marked: number | undefined;
-  const byPoint = new Map(faults.map(({ at, kind }) => [at, kind]));
-
-  async function point(name: string): Promise<FaultKind | undefined> {
-    points.push(name);
-    if (faults.some(({ kind }) => kind.startsWith('restore'))) backups.push(snapshotOf(tables));
-    const kind = byPoint.get(points.length);
-    switch (kind) {
-      case 'crash':
-        throw new Crash(name);
-      case 'restore':
-      case 'restore-forgotten':
-        if (kind === 'restore-forgotten') chain.dropPool();
-        restoreTo(tables, backups[Math.max(0, backups.length - RESTORED_POINTS)] ?? tables);
-        scan(tables, chain);
-        throw new Crash(name);
-      case 'drop':
-        chain.dropPool();
-        return kind;
-      case 'mine':
+  const afterwards = (change: () => void) => () => {
+    change();
+    scan(tables, chain);
+  };
+  const { points, around, rpc, liveOn } = createLives<FaultKind, ModelTables>(
+    faults,
+    tables,
+    {
+      restore: () => scan(tables, chain),
+      'restore-forgotten': afterwards(() => chain.dropPool()),
+      drop: () => chain.dropPool(),
+      mine: afterwards(() => chain.mine()),
+      stall: () => chain.stall(STALLED_BLOCKS),
+      reorganise: afterwards(() => chain.reorganise(2)),
+      expire: () => expire(tables, 'payout-2'),
+      foreign: () => chain.mineForeign(),
+      resurface: () => chain.resurface(),
+    },
+    () => ({
+      newPass: () => createPass(deps),
+      isAtRest,
+      passesMax: PASSES_MAX,
+      passTime() {
+        tables.nowMs += PASS_MS;
         chain.mine();
         scan(tables, chain);
-        return kind;
-      case 'stall':
-        chain.stall(STALLED_BLOCKS);
-        return kind;
-      case 'reorganise':
-        chain.reorganise(2);
-        scan(tables, chain);
-        return kind;
-      case 'expire':
-        expire(tables, 'payout-2');
-        return kind;
-      case 'foreign':
-        chain.mineForeign();
-        return kind;
-      case 'resurface':
-        chain.resurface();
-        return kind;
-      case 'takeover':
-        // While this process sleeps another one takes the lease and does all there is to do.
-        await live();
-        return kind;
-      default:
-        return kind;
-    }
-  }
-  async function around<T>(name: string, effect: () => T): Promise<T> {
-    await point(`before ${name}`);
-    const result = effect();
-    await point(`after ${name}`);
-    return result;
-  }
-  async function rpc<T>(name: string, effect: () => T, lost?: () => T): Promise<T> {
-    const lose = (): T => {
-      if (lost !== undefined) return lost();
-      throw readerError('RPC_UNAVAILABLE', name);
-    };
-    if ((await point(`before ${name}`)) === 'lost-request') return lose();
-    const result = effect();
-    return (await point(`after ${name}`)) === 'lost-reply' ? lose() : result;
-  }
+      },
+      onCrash: () => void (tables.nowMs += PASS_MS),
+      onStart: () => variant.onStart?.(tables, chain),
+      onPass: () => beOperator(tables, chain, variant.isCareless === true),
+    }),
+  );
 
   const mark: NonceMark = {
     read: () => Promise.resolve(marked),
@@ -173,16 +120,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       codec,
       ownWallets: [KEY.wallet],
       isDepositAddress: () => false,
-      policy: {
-        judge: () => ({ kind: 'AUTHORISED' }),
-        allowsChain: () => true,
-        coldAddressOf: () => undefined,
-        sweepsOf: () => undefined,
-        approvers: [],
-        approvalWaitMs: 86_400_000,
-        maxAttemptsWithoutDecision: 1,
-        floatOf: () => undefined,
-      },
+      policy: policyOf(1),
     },
     store,
     sender: variant.sender?.(plain, tables, chain) ?? plain,
@@ -190,18 +128,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       readFates: (asked) =>
         rpc('readFates', () => ({
           fates: asked.flatMap(({ txHash }) =>
-            chain.heightOf(txHash) === undefined
-              ? []
-              : [
-                  {
-                    txHash,
-                    blockHeight: 1,
-                    blockHash: blockHash(1),
-                    succeeded: true,
-                    deliveredBaseUnits: 5n,
-                    feeBaseUnits: 1n,
-                  },
-                ],
+            chain.heightOf(txHash) === undefined ? [] : [fateOf(txHash, 1)],
           ),
           disputed: [],
         })),
@@ -234,32 +161,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       ({ orderPk, state }) => state !== 'SIGNED' || finalOf(tables, orderPk),
     );
 
-  let passes = 0;
-  /** Passes of one process until everything is at rest, or its end. */
-  async function live(): Promise<void> {
-    tables.token += 1;
-    variant.onStart?.(tables, chain);
-    const token = tables.token;
-    const pass: Pass = createPass(deps);
-    while (!isAtRest() && passes < PASSES_MAX && tables.token === token) {
-      passes += 1;
-      await pass({ name: 'wallet', fencingToken: token }, NEVER).catch((error: unknown) => {
-        if (error instanceof Crash || (error as { code?: string }).code !== 'LEASE_LOST') throw error;
-      });
-      tables.nowMs += PASS_MS;
-      chain.mine();
-      scan(tables, chain);
-      beOperator(tables, chain, variant.isCareless === true);
-    }
-  }
-  while (!isAtRest() && passes < PASSES_MAX) {
-    try {
-      await live();
-    } catch (error) {
-      if (!(error instanceof Crash)) throw error;
-      tables.nowMs += PASS_MS;
-    }
-  }
+  await liveOn();
   // At the very end nodes bring back whatever they ever heard of.
   chain.remember();
   chain.mine();
@@ -292,8 +194,6 @@ function beOperator(tables: ModelTables, chain: ModelChain, isCareless: boolean)
   tables.haltedMark = null;
 }
 
-const NEVER = new AbortController().signal;
-
 function finalOf(tables: ModelTables, orderPk: string): boolean {
   const isFinal = [...tables.nonces.values()].some((n) => n.orderPk === orderPk && n.state === 'FINAL');
   const own = [...tables.own.values()].filter((tx) => tx.orderPk === orderPk);
@@ -311,10 +211,7 @@ function judge(tables: ModelTables, chain: ModelChain, atRest: boolean): Pick<Ou
   return { doubles, stuck };
 }
 
-function createModelSender(
-  chain: ModelChain,
-  rpc: <T>(name: string, effect: () => T, lost?: () => T) => Promise<T>,
-): WalletSender {
+function createModelSender(chain: ModelChain, rpc: Rpc): WalletSender {
   const prices = { maxFeePerGas: 100n, maxPriorityFeePerGas: 10n };
   return {
     chain: KEY.chain,
@@ -333,15 +230,7 @@ function createModelSender(
           to: tx.to,
           amountBaseUnits: baseUnits(5n),
         };
-        const fate = {
-          txHash,
-          blockHeight: height,
-          blockHash: blockHash(height),
-          succeeded: true,
-          deliveredBaseUnits: 5n,
-          feeBaseUnits: 1n,
-        };
-        return { nonce: tx.nonce, intent, fate };
+        return { nonce: tx.nonce, intent, fate: fateOf(txHash, height) };
       }),
     countAt: (_wallet, { height }) =>
       rpc(
@@ -382,3 +271,12 @@ function createModelSender(
       ),
   };
 }
+
+const fateOf = (txHash: TxHash, height: number) => ({
+  txHash,
+  blockHeight: height,
+  blockHash: blockHash(height),
+  succeeded: true,
+  deliveredBaseUnits: 5n,
+  feeBaseUnits: 1n,
+});

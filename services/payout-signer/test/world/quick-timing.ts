@@ -11,7 +11,7 @@ export const LEASE_TTL_MS = 120_000;
 
 /** Impatient, so that tests need not wait. */
 export const QUICK: PassTiming & { readonly sweepMs: number } = {
-  sweepMs: 30,
+  sweepMs: 50,
   resendMs: 60,
   resendMaxMs: 120,
   bumpAfterMs: 600_000,

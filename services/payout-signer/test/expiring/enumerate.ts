@@ -1,0 +1,71 @@
+import { expect } from 'vitest';
+import { enumerateFaults, type Sum } from '../model/enumerate.ts';
+import { runModel, type Fault, type FaultKind, type Variant } from './model-world.ts';
+
+const KINDS: readonly FaultKind[] = [
+  'crash',
+  'lost-request',
+  'lost-reply',
+  'lie',
+  'drop',
+  'mine',
+  'stall',
+  'outage',
+  'reorganise',
+  'fork',
+  'expire',
+  'takeover',
+  'remember',
+];
+
+/** Every fault alone, and pairs of them with one of `seconds` behind it. */
+export const enumerate = (
+  variant: Variant = {},
+  {
+    kinds = KINDS,
+    seconds = KINDS,
+    stride = 1,
+  }: {
+    readonly kinds?: readonly FaultKind[];
+    readonly seconds?: readonly FaultKind[];
+    readonly stride?: number;
+  } = {},
+): Promise<Sum> =>
+  enumerateFaults<FaultKind>(
+    (faults) => runModel(faults, variant),
+    kinds,
+    () => seconds,
+    stride,
+  );
+
+/** A crash, an outage or nodes that remember, before or after everything else; other pairs by their strides. */
+export async function landOnce(hardStride: number, stride: number, againMin: number): Promise<number> {
+  const [hard, all] = [
+    await enumerate({}, { seconds: ['crash', 'remember'], stride: hardStride }),
+    await enumerate({}, { kinds: ['outage', 'crash'], stride }),
+  ];
+  for (const sum of [hard, all]) {
+    expect(sum.first).toBeUndefined();
+    expect(sum).toMatchObject({ doubles: 0, stuck: 0 });
+    expect(sum.again).toBeGreaterThan(againMin);
+  }
+  return hard.scenarios + all.scenarios;
+}
+
+/** Restores at every `stride`-th point after an outage: attempts expire only under the halt for what was forgotten. */
+export async function restoreAfterOutage(stride: number): Promise<void> {
+  const { points } = await runModel([]);
+  const outage: Fault = { at: points.indexOf('before broadcast') + 1, kind: 'outage' };
+  const alone = await runModel([outage]);
+  let buriedUnderHalt = 0;
+  for (let at = outage.at + 1; at <= alone.points.length; at += stride) {
+    const restored = await runModel([outage, { at, kind: 'restore' }]);
+    const later = restored.points.slice(at);
+    const halted = later.indexOf('after haltRestored');
+    if (halted < 0) continue;
+    expect({ at, buried: later.slice(0, halted).includes('before bury') }).toEqual({ at, buried: false });
+    if (later.slice(halted).includes('after bury')) buriedUnderHalt += 1;
+    expect(restored).toMatchObject({ doubles: 0, stuck: 0 });
+  }
+  expect(buriedUnderHalt).toBeGreaterThan(0);
+}
