@@ -55,7 +55,8 @@ test.each([
   const metrics = await (await fetch(`http://127.0.0.1:${signer.healthPort}/metrics`)).text();
   const { chain, family } = world.network;
   expect(metrics).toMatch(new RegExp(`opentill_signer_payouts_sent_total\\{.*chain="${chain}".*\\} 1`));
-  if (family === 'TRON') expect(metrics).toMatch(/opentill_signer_payout_alarm_bool\{.*kind="new-block-keys".*\} 0/);
+  if (family === 'TRON')
+    expect(metrics).toMatch(/opentill_signer_payout_alarm_bool\{.*kind="new-block-keys".*\} 0/);
 
   signer.child.kill('SIGTERM');
   expect(await signer.ended).toBe(0);

@@ -1,5 +1,7 @@
+import type { Address } from '@opentill/chain/address-codec';
 import { shortHexOf } from '@opentill/chain-tron/address-codec';
 import type { OrderRow } from '@opentill/testkit/scenario';
+import { Payments } from '../world/compare-payments.ts';
 import { post, type TronWorld } from './tron-world.ts';
 
 interface RawBlock {
@@ -37,8 +39,7 @@ export async function checkChain(
   orders: readonly OrderRow[],
 ): Promise<{ readonly payouts: number; readonly wrong: readonly string[] }> {
   const own = shortHexOf(wallet);
-  const payments = new Map<string, bigint[]>();
-  const pay = (to: string, amount: bigint) => payments.set(to, [...(payments.get(to) ?? []), amount]);
+  const payments = new Payments();
   const { head } = devnet.control.summary();
   for (let num = 1; num <= head; num += 1) {
     const { transactions = [] } = await post<RawBlock>(devnet.url, 'getblockbynum', { num });
@@ -48,18 +49,12 @@ export async function checkChain(
       const [contract] = raw.contract;
       const value = contract?.parameter.value;
       if (value?.owner_address !== `41${own}` || ret[0]?.contractRet !== 'SUCCESS') continue;
-      if (contract?.type === 'TransferContract') pay(value.to_address!.slice(2), BigInt(value.amount ?? 0));
+      if (contract?.type === 'TransferContract')
+        payments.add(value.to_address!.slice(2), BigInt(value.amount ?? 0));
       for (const { topics, data } of infos.find(({ id }) => id === txID)?.log ?? [])
         if (topics[0] === TRANSFER && topics[1]?.slice(24) === own)
-          pay(topics[2]?.slice(24) ?? '', BigInt(`0x${data}`));
+          payments.add(topics[2]?.slice(24) ?? '', BigInt(`0x${data}`));
     }
   }
-  const wrong = orders.flatMap(({ address, amount, order_id: id }) => {
-    const to = shortHexOf(address as Parameters<typeof shortHexOf>[0]);
-    const paid = payments.get(to) ?? [];
-    payments.delete(to);
-    return paid.length === 1 && paid[0] === amount ? [] : [`${id}: ${paid.join(' and ') || 'nothing'}`];
-  });
-  for (const [to, amounts] of payments) wrong.push(`to nobody's order: ${to} ${amounts.join(' and ')}`);
-  return { payouts: orders.length, wrong };
+  return payments.compare(orders, ({ address }) => shortHexOf(address as Address));
 }

@@ -24,7 +24,7 @@ let isCutOff = false;
 /** Its calls of nodes that are on their way. */
 let sending = 0;
 beforeAll(async () => {
-  world = await createTronWorld({ expirationSeconds: 30 });
+  world = await createTronWorld();
   await start();
 });
 afterEach(() => world.devnet.control.clearFaults());

@@ -10,7 +10,7 @@ export interface Sum {
 }
 
 /** A fault can only strike where it has an effect: an answer is lost where one is given. */
-export function strikes(kind: string, name: string): boolean {
+function strikes(kind: string, name: string): boolean {
   const isCall =
     /(latestCount|pendingCount|countAt|balances|currentPrices|prepare|broadcast|readFates|findInBlocks|readPayment)$/;
   switch (kind) {

@@ -1,16 +1,15 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
-import { evmFamily } from '@opentill/chain-evm/family';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import { dropTransaction, payToken, reorg, tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { approvalText } from '@opentill/wallet/policy/approval';
-import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
 import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
+import { judgeOf } from '../world/test-policy.ts';
 import {
   CHAIN,
   createSignerWorld,
@@ -53,8 +52,7 @@ async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
   }
 }
 
-const hindered = (order: OrderRow, obstacle: string) =>
-  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle);
+const hindered = (order: OrderRow, obstacle: string) => world.hindered(order, obstacle);
 
 describe('a payout', () => {
   test('arrives with its exact amount, by one transaction, of a token and of the native coin', async () => {
@@ -236,30 +234,16 @@ describe('the policy', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const approver = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');
   const judge = (): PolicyJudge =>
-    judgeByPolicy(
-      parsePolicy(
-        JSON.stringify({
-          version: 1,
-          chains: {
-            [CHAIN]: {
-              enabled: true,
-              assets: {
-                USDT: {
-                  maxPerPayout: '50',
-                  maxPerHour: '1000',
-                  maxPerDay: '1000',
-                  maxPerMerchantPerDay: '60',
-                  approvalAbove: '40',
-                },
-              },
-            },
-          },
-          approvers: [{ name: 'alice', publicKey: approver }],
-          approvalsRequired: 1,
-        }),
-        { networks: [world.network], codecs: [evmFamily.addressCodec] },
-      ),
-    );
+    judgeOf(world.network, {
+      asset: {
+        maxPerPayout: '50',
+        maxPerHour: '1000',
+        maxPerDay: '1000',
+        maxPerMerchantPerDay: '60',
+        approvalAbove: '40',
+      },
+      more: { approvers: [{ name: 'alice', publicKey: approver }], approvalsRequired: 1 },
+    });
 
   test('refuses above its limits, also what is only together too much', async () => {
     const first = await world.payout({ amount: 50_000_000n - 10_000_001n });

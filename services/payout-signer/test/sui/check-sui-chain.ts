@@ -1,4 +1,5 @@
 import type { OrderRow } from '@opentill/testkit/scenario';
+import { Payments } from '../world/compare-payments.ts';
 import { SUI_TYPE, type SuiWorld } from './sui-world.ts';
 
 /**
@@ -10,7 +11,7 @@ export async function checkSuiChain(
   { devnet, client, wallet }: Pick<SuiWorld, 'devnet' | 'client' | 'wallet'>,
   orders: readonly OrderRow[],
 ): Promise<{ readonly payouts: number; readonly wrong: readonly string[] }> {
-  const payments = new Map<string, bigint[]>();
+  const payments = new Payments();
   const { checkpoint: head } = devnet.control.summary();
   const paths = [
     'transactions.transaction.sender',
@@ -26,17 +27,12 @@ export async function checkSuiChain(
       if (transaction?.sender !== wallet || effects?.status?.success !== true) continue;
       for (const { address, coinType, amount } of balanceChanges) {
         if (address === wallet) continue;
-        const key = `${address} ${coinType}`;
-        payments.set(key, [...(payments.get(key) ?? []), BigInt(amount ?? 0)]);
+        payments.add(`${address} ${coinType}`, BigInt(amount ?? 0));
       }
     }
   }
-  const wrong = orders.flatMap(({ address, contract_address: contract, amount, order_id: id }) => {
-    const key = `${address} ${contract ?? SUI_TYPE}`;
-    const paid = payments.get(key) ?? [];
-    payments.delete(key);
-    return paid.length === 1 && paid[0] === amount ? [] : [`${id}: ${paid.join(' and ') || 'nothing'}`];
-  });
-  for (const [key, amounts] of payments) wrong.push(`to nobody's order: ${key} ${amounts.join(' and ')}`);
-  return { payouts: orders.length, wrong };
+  return payments.compare(
+    orders,
+    ({ address, contract_address: contract }) => `${address} ${contract ?? SUI_TYPE}`,
+  );
 }

@@ -3,7 +3,8 @@ import type { BlockHeader } from '@opentill/chain/block';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { LEASE_TTL_MS, PATIENCE_MS } from '../world/quick-timing.ts';
+import { PATIENCE_MS } from '../world/quick-timing.ts';
+import { landsOnce as landOnce } from '../world/lands-once.ts';
 import {
   aSuiAddress,
   createSuiWorld,
@@ -28,32 +29,14 @@ afterEach(async () => {
 afterAll(() => world.close());
 
 const start = async (options: Parameters<SuiWorld['start']>[0] = {}): Promise<RunningSigner> => {
-  const signer = await world.start({ leaseTtlMs: LEASE_TTL_MS, ...options });
+  const signer = await world.start(options);
   signers.push(signer);
   return signer;
 };
 const sent = (order: OrderRow) =>
   waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
 
-/** The payouts arrived once, by as many attempts as said, and the database says the same. */
-async function landsOnce(orders: readonly OrderRow[], attempts = 1): Promise<void> {
-  await world.land(orders);
-  for (const order of orders) {
-    expect(await world.received(order)).toBe(order.amount);
-    const tried = await world.attemptsOf(order);
-    expect(tried.map(({ state }) => state)).toEqual([
-      ...Array.from({ length: attempts - 1 }, () => 'DEAD'),
-      'SETTLED',
-    ]);
-    expect(tried.at(-1)).toMatchObject({ fate: 'VERIFIED', succeeded: true });
-    expect(await world.payoutOf(order)).toEqual({
-      state: 'SIGNED',
-      obstacle: null,
-      reason: null,
-      sent: true,
-    });
-  }
-}
+const landsOnce = (orders: readonly OrderRow[], attempts?: number) => landOnce(world, orders, attempts);
 
 describe('a payout on SUI', () => {
   test('arrives with its exact amount, of a token and of SUI, equal ones each for itself', async () => {
@@ -72,27 +55,6 @@ describe('a payout on SUI', () => {
       world.admin,
     );
     expect(balances.rows.map(({ symbol }) => symbol)).toEqual(['SUI', 'USDC', 'USDT']);
-  });
-
-  test('whose answer was lost is sent again, the same bytes, and pays once', async () => {
-    let losing = true;
-    let broadcasts = 0;
-    await start({
-      sender: (sender) => ({
-        ...sender,
-        async broadcast(...given) {
-          broadcasts += 1;
-          const real = await sender.broadcast(...given);
-          return losing ? real.map(() => 'UNKNOWN' as const) : real;
-        },
-      }),
-    });
-    world.devnet.control.pause();
-    const order = await world.payout();
-    await waitUntil('sent several times', () => broadcasts > 2);
-    losing = false;
-    world.devnet.control.resume();
-    await landsOnce([order]);
   });
 
   test('whose epochs went by while the node took nothing is signed anew, when they are over, and lands once', async () => {
@@ -139,23 +101,6 @@ describe('a payout on SUI', () => {
     await expect(bury.execute(world.admin)).rejects.toThrow(/may land yet, or has/);
     world.devnet.control.clearFaults();
     await landsOnce([order, next]);
-  });
-
-  test('is signed, sent and read again whatever a node says of how long its epoch lasts', async () => {
-    for (const expiresMs of [2 ** 54, 1e19, -1, Number.NaN]) {
-      const signer = await start({
-        sender: (sender) => ({
-          ...sender,
-          epochs: {
-            async currentWindow(...given) {
-              return { ...(await sender.epochs!.currentWindow(...given)), expiresMs };
-            },
-          },
-        }),
-      });
-      await landsOnce([await world.payout()]);
-      await signer.stop();
-    }
   });
 
   test('that fails on the chain is over with that, and is not signed anew', async () => {
@@ -208,38 +153,6 @@ describe('a payout on SUI', () => {
     await sql`select book_top_up(${`SUI_TEST:${aSuiAddress()}:USDC`}, 'SUI_TEST', 'USDC', ${held})`.execute(
       world.admin,
     );
-  });
-
-  test('is not crowded out by what gathers coins: one of an asset at a time, sent again, and none of dust', async () => {
-    const broadcasts = new Map<string, number>();
-    const hash = async () => {
-      const { rows } = await sql<{ tx_hash: string }>`
-        select tx_hash from own_transaction t where purpose = 'GATHER' and contract_address = ${world.devnet.tokens.USDT}`.execute(
-        world.admin,
-      );
-      return rows.map((row) => row.tx_hash);
-    };
-    world.devnet.control.fault({ kind: 'swallow-execute' });
-    const { wallet } = world;
-    await world.devnet.control.fund(wallet, { symbol: 'USDC', amountBaseUnits: ONE_USDC - 1n, form: 'coin' });
-    await world.devnet.control.fund(wallet, { symbol: 'USDT', amountBaseUnits: ONE_USDC, form: 'coin' });
-    await start({
-      sender: (sender) => ({
-        ...sender,
-        async broadcast(signed, options) {
-          for (const { txHash } of signed) broadcasts.set(txHash, (broadcasts.get(txHash) ?? 0) + 1);
-          return sender.broadcast(signed, options);
-        },
-      }),
-    });
-    await waitUntil('sent again', async () => (broadcasts.get((await hash())[0] ?? '') ?? 0) > 3);
-    expect(await hash()).toHaveLength(1);
-    world.devnet.control.clearFaults();
-    const inCoins = async (coinType: string) =>
-      (await world.client.getBalance({ owner: wallet, coinType })).balance.coinBalance;
-    await waitUntil('gathered', async () => (await inCoins(world.devnet.tokens.USDT)) === '0');
-    expect(await hash()).toHaveLength(1);
-    expect(await inCoins(world.devnet.tokens.USDC)).toBe(`${ONE_USDC - 1n}`);
   });
 
   test('is not signed while the scanner is in another epoch than the node', async () => {

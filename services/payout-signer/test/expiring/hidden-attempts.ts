@@ -1,0 +1,66 @@
+import { sql } from 'kysely';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { PATIENCE_MS } from '../world/quick-timing.ts';
+import { judgeOf } from '../world/test-policy.ts';
+import { createTronWorld } from './tron-world.ts';
+
+export type HiddenAttempts = Awaited<ReturnType<typeof createHiddenAttempts>>;
+
+/** A TRON world whose sources hide from the scanner and from the proof of expiry that attempts landed. */
+export async function createHiddenAttempts() {
+  const world = await createTronWorld();
+  const { admin } = world;
+  await sql`create function hide_it() returns trigger language plpgsql as 'begin return null; end'`.execute(
+    admin,
+  );
+  await sql`create trigger hidden before insert on own_transaction_fate for each row execute function hide_it()`.execute(
+    admin,
+  );
+  /** Waits for the obstacle of an authorised payout, or for its second attempt, while blocks come. */
+  const mineUntil = (what: string, isSo: () => Promise<boolean>) =>
+    waitUntil(
+      what,
+      async () => {
+        if (await isSo()) return true;
+        await world.mine(5);
+        return false;
+      },
+      2 * PATIENCE_MS,
+    );
+  const obstacleOf = async (order: OrderRow) => {
+    const { state, obstacle } = await world.payoutOf(order);
+    return state === 'AUTHORISED' ? obstacle : null;
+  };
+  return {
+    ...world,
+    start: (asset: Readonly<Record<string, string>> = {}, more: Readonly<Record<string, unknown>> = {}) =>
+      world.start({
+        policy: judgeOf(world.network, { asset, symbols: ['USDT'], more }),
+        sender: (sender) => ({
+          ...sender,
+          findInBlocks: async (...given) => ({
+            ...(await sender.findInBlocks(...given)),
+            found: new Set(),
+          }),
+        }),
+      }),
+    /** Lets attempt after attempt land and expire, until the payout waits. @returns its obstacle */
+    async untilItWaits(order: OrderRow): Promise<string | null> {
+      await mineUntil('it waits', async () => (await obstacleOf(order)) !== null);
+      return obstacleOf(order);
+    },
+    /** The second attempt can still land, and the first one is dead. */
+    untilSecondAttempt: (order: OrderRow) =>
+      mineUntil('signed twice', async () => (await world.attemptsOf(order)).length === 2),
+    makeOverdue: (order: OrderRow) =>
+      sql`update payout set expires_at = now() - interval '1 hour' where order_pk = ${order.order_pk}`.execute(
+        admin,
+      ),
+    expire: async (order: OrderRow) =>
+      (await sql`select expire_payouts(array[${order.order_pk}]::uuid[])`.execute(admin)).rows,
+    payAgain: (order: OrderRow) =>
+      sql`insert into payout_decision (decision_id, order_pk, decision, operator, reason)
+        values (gen_random_uuid(), ${order.order_pk}, 'PAY_AGAIN', 'test', 'looked')`.execute(admin),
+  };
+}
