@@ -1,3 +1,3 @@
 import { describeCrashes } from './scan-crashes.ts';
 
-describeCrashes(1);
+describeCrashes(3, 'every step');

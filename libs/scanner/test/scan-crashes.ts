@@ -13,8 +13,6 @@ import {
 
 /** How often a crash is tried that a way did not come to: how many steps it has depends on which reads end first. */
 const TRIES = 20;
-/** Ways that are gone undisturbed to count their steps; the fewest count. */
-const COUNTED_WAYS = 3;
 
 /** Deposits, a reorganisation that drops one, moves one and brings one, and a deep one below the verified cursor. */
 async function story(
@@ -57,10 +55,10 @@ async function longWay({ signedOnes }: Simulation, { node, scanUntilQuiet }: Wor
 }
 
 /**
- * Tries a crash at every so manieth step of a scan, in another replica's place each time: none may be passed by, and
- * whatever happened, the end is as if nothing had.
+ * Crashes a scan at every step, or at `crashes` of them; another replica takes over each time. The end is as if nothing had happened.
+ * `counted` undisturbed ways count the steps; the fewest count.
  */
-export function describeCrashes(every: number): void {
+export function describeCrashes(counted: number, crashes: 'every step' | number): void {
   const simulation = useSimulation();
 
   describe('a scan that crashes at any of its steps', () => {
@@ -81,10 +79,12 @@ export function describeCrashes(every: number): void {
           return crasher.steps;
         }
         const counts: number[] = [];
-        for (let way = 0; way < COUNTED_WAYS; way += 1) counts.push(await goThrough(-1));
+        for (let way = 0; way < counted; way += 1) counts.push(await goThrough(-1));
         const total = Math.min(...counts);
         expect(total).toBeGreaterThan(40);
-        for (let crashAt = 0; crashAt < total; crashAt += every) {
+        // Steps come in pairs, before and after a call: an odd distance meets both.
+        const distance = crashes === 'every step' ? 1 : Math.ceil(total / crashes) | 1;
+        for (let crashAt = 0; crashAt < total; crashAt += distance) {
           let tries = 1;
           while ((await goThrough(crashAt)) <= crashAt) {
             tries += 1;

@@ -1,0 +1,3 @@
+import { describeSimulation } from './scan-simulation.ts';
+
+describeSimulation({ everyStatement: 1, histories: 25 });
