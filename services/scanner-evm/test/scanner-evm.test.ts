@@ -2,10 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
-import { signTransaction } from '@opentill/devnets/evm/transactions';
-import { callRpc } from '@opentill/devnets/evm/json-rpc';
-import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { describeReorganisations, expectAgreement } from './reorganisations.ts';
+import { recordDespiteLies } from './record-despite-lies.ts';
 import { createScannerWorld, type Replica, type ScannerWorld } from './scanner-harness.ts';
 
 let world: ScannerWorld;
@@ -17,14 +16,6 @@ beforeAll(async () => {
   await world.caughtUp();
 });
 afterAll(() => world.close());
-
-async function expectAgreement(): Promise<void> {
-  await world.caughtUp();
-  expect(await world.recorded('DETECTED', 'VERIFIED')).toEqual(await world.paymentsOnChain());
-  const { verified } = await world.cursor();
-  const onChain = await world.paymentsOnChain();
-  expect(await world.recorded('VERIFIED')).toEqual(onChain.filter((payment) => payment.height <= verified));
-}
 
 describe('deposits', () => {
   it('are seen in the next block and verified at their depth, with events', async () => {
@@ -70,7 +61,7 @@ describe('deposits', () => {
       { position: 'log:3', to: a, amount: '4' },
       { position: 'log:4', to: b, amount: '5' },
     ]);
-    await expectAgreement();
+    await expectAgreement(world);
   });
 
   it('are found after the scanner was away for 50 blocks', async () => {
@@ -82,78 +73,14 @@ describe('deposits', () => {
     }
     const before = await world.cursor();
     replica = await world.startReplica();
-    await expectAgreement();
+    await expectAgreement(world);
     expect((await world.cursor()).seen).toBe(before.seen + 50);
     expect(await world.recorded('VERIFIED')).toHaveLength(1 + 4 + 10);
   });
 });
 
 describe('a reorganisation', () => {
-  /** A raw payment that can be mined in any branch: its sender does nothing else. */
-  async function rawPayment(account: number, to: string, amount: bigint): Promise<string> {
-    const { privateKey } = devAccount(account);
-    const data = `0xa9059cbb${to.slice(2).padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`;
-    return signTransaction({ rpcUrl: world.anvil.rpcUrl, fromKey: privateKey, to: world.usdt, data });
-  }
-  const send = (raw: string): Promise<string> =>
-    callRpc<string>(world.anvil.rpcUrl, 'eth_sendRawTransaction', [raw]);
-
-  it.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])(
-    'of depth %i drops, moves and replaces payments, and the books agree with the chain',
-    async (depth) => {
-      const [dropped, moved, replaced, kept] = await Promise.all(
-        Array.from({ length: 4 }, () => world.newDepositAddress()),
-      );
-      const amount = BigInt(1_000 + depth);
-      await world.pay(kept!, amount, 1);
-      await world.mine();
-      const rawMoved = await rawPayment(3, moved!, amount);
-      const rawReplacement = await rawPayment(4, replaced!, amount + 1n);
-      await world.pay(dropped!, amount, 1);
-      const movedTx = await send(rawMoved);
-      await world.pay(replaced!, amount, 4); // the same nonce as the replacement
-      await world.mine(depth);
-      await world.caughtUp();
-      expect(await world.recorded('DETECTED', 'VERIFIED')).toEqual(await world.paymentsOnChain());
-      const versionOf = async (): Promise<{ id: string; version: number; firstTime: Date; time: Date }> =>
-        (
-          await sql<{ id: string; version: number; firstTime: Date; time: Date }>`
-            select transfer_id::text as id, version, first_block_time as "firstTime", block_time as time from transfer
-            where tx_hash = ${movedTx}`.execute(world.admin.kysely)
-        ).rows[0]!;
-      const before = await versionOf();
-      await world.takeEvents('transfer.orphaned');
-
-      // The moved one lands behind the replacement: in another block, and at another log index where it is the same.
-      const last = depth - 1;
-      await reorg({
-        rpcUrl: world.anvil.rpcUrl,
-        depth,
-        replacements: [
-          { rawTransaction: rawReplacement, blockOffset: last },
-          { rawTransaction: rawMoved, blockOffset: last },
-        ],
-      });
-      await expectAgreement();
-      const orphaned = await world.recorded('ORPHANED');
-      expect(orphaned.filter((p) => [dropped, replaced].includes(p.to))).toHaveLength(2);
-      const after = await versionOf();
-      expect(after.id).toBe(before.id);
-      expect(after.version).toBeGreaterThan(before.version);
-      // The devnet gives the new branch times of its own, also earlier ones.
-      expect(after.firstTime.getTime()).toBe(Math.min(before.firstTime.getTime(), after.time.getTime()));
-      const orphanedIds: string[] = [];
-      await waitUntil('the loss is told', async () => {
-        for (const event of await world.takeEvents('transfer.orphaned'))
-          orphanedIds.push(...event.data.transferIds);
-        return orphanedIds.length >= 2;
-      });
-      expect(orphanedIds).toHaveLength(2);
-      expect(orphanedIds).not.toContain(before.id);
-      await world.mine(3);
-      await expectAgreement();
-    },
-  );
+  describeReorganisations(() => world, [1, 4, 10]); // the other depths are in scanner-evm.full.test.ts
 
   it('below the window stops the scanner, loudly, and nothing is written', async () => {
     await world.mine(40);
@@ -170,10 +97,8 @@ describe('a reorganisation', () => {
 
 describe('a chain of its own', () => {
   const worlds: ScannerWorld[] = [];
-  const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const other of worlds.splice(0)) await other.close();
-    for (const close of closers.splice(0)) await close();
   });
 
   it('is followed to its finalized block where the network says so', async () => {
@@ -199,49 +124,8 @@ describe('a chain of its own', () => {
   it('behind a lying node is recorded right, and no block is passed unread', async () => {
     const other = await createScannerWorld();
     worlds.push(other);
-    const seed = 7;
-    const proxy = await createLyingRpcProxy({
-      upstreamUrl: other.anvil.rpcUrl,
-      seed,
-      faults: {
-        rateLimited: 0.01,
-        connectionReset: 0.02,
-        truncatedJson: 0.02,
-        unavailable: 0.02,
-        laggingNode: 0.05,
-        answerMissing: 0.02,
-        internalError: 0.02,
-        laggingLogs: 0.1,
-        falseEmpty: 0.1,
-        duplicatedLog: 0.1,
-        orphanedLog: 0.05,
-        receiptMissing: 0.03,
-        blockReceiptsShort: 0.05,
-      },
-    });
-    closers.push(() => proxy.close());
-    const { wsUrl: _, ...network } = { ...other.network, rpcUrls: [proxy.url] };
-    await other.startReplica(network);
-    await other.caughtUp();
-    const addresses = await Promise.all(Array.from({ length: 5 }, () => other.newDepositAddress()));
-    for (let block = 0; block < 24; block += 1) {
-      await other.pay(addresses[block % 5]!, BigInt(block + 1));
-      await other.mine();
-      if (block % 8 === 7) {
-        await reorg({ rpcUrl: other.anvil.rpcUrl, depth: 2 });
-        await other.mine();
-      }
-      if (block % 3 === 2) await other.caughtUp();
-    }
-    await other.mine(3);
-    proxy.setFaults({ laggingNode: 0.05, falseEmpty: 0.1, laggingLogs: 0.1 });
-    await other.caughtUp();
-    const { verified } = await other.cursor();
-    const onChain = await other.paymentsOnChain();
-    expect(onChain.length).toBeGreaterThan(12);
-    expect(await other.recorded('VERIFIED')).toEqual(onChain.filter((payment) => payment.height <= verified));
-    expect(Object.values(proxy.injected).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(20);
-  }, 600_000);
+    await recordDespiteLies(other, 9);
+  });
 
   it('is not scanned when the node is of another network, which the operator is told', async () => {
     const other = await createScannerWorld();

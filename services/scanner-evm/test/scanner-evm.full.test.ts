@@ -1,0 +1,21 @@
+import { afterEach, beforeEach, describe, it } from 'vitest';
+import { recordDespiteLies } from './record-despite-lies.ts';
+import { describeReorganisations } from './reorganisations.ts';
+import { createScannerWorld, type ScannerWorld } from './scanner-harness.ts';
+
+let world: ScannerWorld;
+beforeEach(async () => {
+  world = await createScannerWorld();
+});
+afterEach(() => world.close());
+
+describe('a reorganisation', () => {
+  beforeEach(async () => {
+    await world.startReplica();
+    await world.caughtUp();
+  });
+  describeReorganisations(() => world, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
+
+it('a chain behind a lying node is recorded right, and no block is passed unread', () =>
+  recordDespiteLies(world, 24));
