@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { aPayout } from '@opentill/testkit/scenario';
 import { createSuiPaying, suiPayersOf } from '@opentill/testkit/sui-paying';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import type { Deposit } from '@opentill/testkit/transfer-audit';
+import { expectTruth, recorded } from './expect-truth.ts';
 import { CHAIN, createScannerWorld, type Replica, type ScannerWorld } from './scanner-world.ts';
 import { createTruthChain, type PaymentKind, type TruthChain } from './truth-chain.ts';
 
@@ -19,28 +19,6 @@ beforeAll(async () => {
   await world.caughtUp();
 });
 afterAll(() => world.close());
-
-async function recorded(state: string): Promise<readonly Deposit[]> {
-  const { rows } = await sql<Deposit>`
-    select tx_hash as tx, position, contract_address as token, to_address as "to", amount::text as amount,
-      block_height as height, block_hash as block from transfer where state = ${state}`.execute(
-    world.admin.kysely,
-  );
-  return sorted(rows);
-}
-
-/** All that the chain has, verified, and nothing else. */
-async function expectTruth(): Promise<void> {
-  await world.caughtUp();
-  expect(await recorded('VERIFIED')).toEqual(sorted(chain.truth()));
-  expect(await recorded('DETECTED')).toEqual([]);
-}
-
-function sorted(deposits: readonly Deposit[]): readonly Deposit[] {
-  return deposits.toSorted(
-    (a, b) => a.height - b.height || a.tx.localeCompare(b.tx) || a.position.localeCompare(b.position),
-  );
-}
 
 async function newAddress(): Promise<string> {
   const address = await world.newDepositAddress();
@@ -73,10 +51,10 @@ describe('deposits', () => {
     await chain.send('batch', batched);
     // They are executed, and in no checkpoint yet.
     await world.caughtUp();
-    expect(await recorded('VERIFIED')).toEqual([]);
+    expect(await recorded(world, 'VERIFIED')).toEqual([]);
     world.devnet.control.checkpoint();
-    await expectTruth();
-    const found = await recorded('VERIFIED');
+    await expectTruth(world, chain);
+    const found = await recorded(world, 'VERIFIED');
     for (const [address, kind] of addresses) {
       const count = found.filter(({ to }) => to === address).length;
       expect({ kind, atLeast: count >= transfers[kind] }).toEqual({ kind, atLeast: true });
@@ -104,8 +82,8 @@ describe('deposits', () => {
       { coinType: USDT, to: c, amount: 5n, intoBalance: true },
     ]);
     world.devnet.control.checkpoint();
-    await expectTruth();
-    const found = (await recorded('VERIFIED')).filter((one) => one.tx === tx);
+    await expectTruth(world, chain);
+    const found = (await recorded(world, 'VERIFIED')).filter((one) => one.tx === tx);
     expect(new Set(found.map(({ to, token, amount }) => `${amount} ${token} ${to}`))).toEqual(
       new Set([`1 ${USDC} ${a}`, `2 ${USDT} ${a}`, `7 ${USDC} ${b}`, `5 ${USDT} ${c}`]),
     );
@@ -119,7 +97,7 @@ describe('deposits', () => {
       for (let block = 0; block < 8; block += 1) await chain.produceBlock();
       world.devnet.control.checkpoint(40);
       replica = await world.startReplica();
-      await expectTruth();
+      await expectTruth(world, chain);
       world.node.clearFaults();
     }
   });
@@ -143,10 +121,10 @@ describe('a subscription', () => {
     await world.caughtUp();
     harm();
     for (let block = 0; block < 4; block += 1) await chain.produceBlock();
-    await expectTruth();
+    await expectTruth(world, chain);
     world.node.clearFaults();
     await chain.produceBlock();
-    await expectTruth();
+    await expectTruth(world, chain);
   });
 });
 
@@ -158,7 +136,7 @@ describe('a node without balance changes', () => {
     world.devnet.control.checkpoint(2);
     expect(await world.passed('seen', checkpoint + 1, 700)).toBe(false);
     world.node.clearFaults();
-    await expectTruth();
+    await expectTruth(world, chain);
   });
 });
 
@@ -173,15 +151,15 @@ describe('a transaction that costs something and changes no balance', () => {
   };
   it('holds up nothing of what is paid after it, by one node or by two', async () => {
     await payAfterIt();
-    await expectTruth();
+    await expectTruth(world, chain);
     const other = await world.devnet.control.openNode();
     await replica.stop();
     replica = await world.startReplica({ rpcUrls: [world.node.url, other.url] });
     await payAfterIt();
-    await expectTruth();
+    await expectTruth(world, chain);
     await replica.stop();
     replica = await world.startReplica();
-    await expectTruth();
+    await expectTruth(world, chain);
     await other.close();
   });
 
@@ -193,7 +171,7 @@ describe('a transaction that costs something and changes no balance', () => {
       world.devnet.control.checkpoint(30);
       await payAfterIt();
       replica = await world.startReplica();
-      await expectTruth();
+      await expectTruth(world, chain);
       world.node.clearFaults();
     },
   );
@@ -205,36 +183,7 @@ describe('a transaction that costs something and changes no balance', () => {
     world.devnet.control.checkpoint();
     expect(await world.passed('seen', checkpoint + 1, 700)).toBe(false);
     world.node.clearFaults();
-    await expectTruth();
-  });
-});
-
-describe('of two nodes', () => {
-  it('one that lags, leaves balance changes out or has discarded what is asked for is done without', async () => {
-    const other = await world.devnet.control.openNode();
-    await replica.stop();
-    replica = await world.startReplica({
-      rpcUrls: [world.node.url, other.url],
-      aloneAfterSeconds: 1,
-    });
-    await chain.produceBlock();
-    await expectTruth();
-    other.fault({ kind: 'lag', checkpoints: 2 });
-    await chain.produceBlock();
-    expect(await world.passed('seen', world.devnet.control.summary().checkpoint, 60_000)).toBe(true);
-    other.clearFaults();
-    await expectTruth();
-    world.node.fault({ kind: 'no-balance-changes' });
-    for (let block = 0; block < 3; block += 1) await chain.produceBlock();
-    await expectTruth();
-    world.node.clearFaults();
-    await replica.stop();
-    for (let block = 0; block < 3; block += 1) await chain.produceBlock();
-    world.devnet.control.checkpoint(3);
-    other.prune(world.devnet.control.summary().checkpoint);
-    replica = await world.startReplica({ rpcUrls: [other.url, world.node.url], aloneAfterSeconds: 1 });
-    await expectTruth();
-    await other.close();
+    await expectTruth(world, chain);
   });
 });
 
@@ -318,7 +267,7 @@ it('asks the database for checkpoints that come together in a part of a statemen
     world.devnet.control.checkpoint();
   }
   replica = await world.startReplica();
-  await expectTruth();
+  await expectTruth(world, chain);
   // What it asks besides while it starts is in this as well.
   expect(replica.statements()).toBeGreaterThan(0);
   expect(replica.statements() / TOGETHER).toBeLessThan(1);
