@@ -1,65 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server } from 'node:net';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { sql } from 'kysely';
-import { TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
-import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { expect, test } from 'vitest';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
+import { useSenderProcesses } from './sender-process.ts';
 
-const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
 const s = useDeliveryScenario();
-let rabbit: TestBroker;
-const children: ChildProcess[] = [];
-
-beforeAll(async () => {
-  rabbit = await createTestBroker();
-});
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  }
-});
-afterAll(() => rabbit.drop());
-
-async function aPort(): Promise<{ server: Server; port: number }> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, port: (server.address() as AddressInfo).port };
-}
-
-async function freePort(): Promise<number> {
-  const { server, port } = await aPort();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-function start(settings: Record<string, string>): { child: ChildProcess; lines: () => string[] } {
-  const child = spawn(process.execPath, ['--conditions=source', MAIN], {
-    env: { PATH: process.env['PATH'] ?? '', ...settings },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.push(child);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream!.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  return { child, lines: () => output.split('\n').filter((line) => line !== '') };
-}
-
-const settings = async (port: number) => ({
-  DATABASE_URL: s.database.url('webhook'),
-  AMQP_URL: await rabbit.urlFor('webhook-sender'),
-  SECRETS_KEY: TEST_SECRETS_KEY_BASE64,
-  ALLOW_HTTP_CALLBACKS: 'true',
-  ALLOWED_CALLBACK_ADDRESSES: '127.0.0.1/32',
-  HEALTH_PORT: String(port),
-});
+const { freePort, start, settings } = useSenderProcesses(s);
 
 test('the process becomes ready, sends, and ends cleanly in time although an endpoint hangs', async () => {
   const port = await freePort();
@@ -83,113 +29,10 @@ test('the process becomes ready, sends, and ends cleanly in time although an end
   expect(await s.deliveryOf(hanging.events[0]!)).toMatchObject({ attempts: 0, lease_until: null });
 });
 
-test('a process that was frozen before it recorded an attempt changes nothing when it wakes', async () => {
-  const port = await freePort();
-  const { child } = start({ ...(await settings(port)), RETRY_SCHEDULE_SECONDS: '1' });
-  const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
-  await waitUntil('ready', ready);
-  // Its claims come back while it is frozen, as they do when their lease has run out, and another process sends all.
-  const order = await s.anOrderWithCallbacks(2);
-  s.receiver.answer = (_callback, response) => {
-    child.kill('SIGSTOP');
-    response.statusCode = 500;
-    response.end();
-  };
-  await waitUntil('frozen', () => s.receiver.received.length === 1);
-  s.receiver.answer = (_callback, response) => void response.end();
-  await s.expireLeases();
-  const other = s.deliverer();
-  await waitUntil('delivered', async () => (await s.stateOf(order.events[1]!)) === 'DELIVERED');
-  await other.stop();
-  child.kill('SIGCONT');
-  const next = await s.anOrderWithCallbacks(1);
-  await waitUntil('awake', async () => (await s.stateOf(next.events[0]!)) === 'DELIVERED');
-  const sequences = s.receiver.received
-    .filter(({ body }) => order.events.includes(body.nonce))
-    .map(({ body }) => body.data['sequence']);
-  expect(sequences).toEqual([1, 1, 2]);
-});
-
-test('a process killed between the receiver’s 200 and its commit leaves a repetition of the same nonce, nothing else', async () => {
-  const port = await freePort();
-  const environment = await settings(port);
-  const { child } = start(environment);
-  const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
-  await waitUntil('ready', ready);
-  const others = [await s.anOrderWithCallbacks(3), await s.anOrderWithCallbacks(3)];
-  for (const { events } of others) {
-    await waitUntil('delivered', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
-  }
-
-  // Somebody holds the delivery's row, so that the process has its 200 and can't commit.
-  const holder = s.database.open('admin');
-  const { order, events } = await s.anOrderWithCallbacks(0);
-  events.push(await s.notify(order, 1), await s.notify(order, 2));
-  let release: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => (release = resolve));
-  let holding: Promise<void> = Promise.resolve();
-  s.receiver.answer = (_callback, response) => {
-    holding = holder.kysely.transaction().execute(async (tx) => {
-      await sql`select from delivery where event_id = ${events[0]!} for update`.execute(tx);
-      response.end('ok');
-      await held;
-    });
-  };
-  await queueDeliveries(s.webhook.kysely, [order.order_pk]);
-  const ofProcess = sql`datname = current_database() and application_name like 'webhook-sender%'`;
-  const waiting = async () =>
-    (
-      await sql`
-        select from pg_stat_activity where ${ofProcess} and wait_event_type = 'Lock'
-          and query like '%json_to_recordset%'`.execute(s.db)
-    ).rows;
-  await waitUntil('the 200 has come, the commit has not', async () => (await waiting()).length === 1);
-  const ended = once(child, 'exit');
-  child.kill('SIGKILL');
-  expect(await ended).toEqual([null, 'SIGKILL']);
-  // What the process asked for last is done although it is dead: also a claim, where the database is slow.
-  await waitUntil('nothing of it goes on', async () => {
-    const { rows } =
-      await sql`select pg_terminate_backend(pid) from pg_stat_activity where ${ofProcess}`.execute(s.db);
-    return rows.length === 0;
-  });
-  release();
-  await holding;
-  await holder.close();
-  expect(await s.attemptsOf(events[0]!)).toEqual([]);
-  expect(await s.deliveryOf(events[0]!)).toMatchObject({ state: 'PENDING', attempts: 1 });
-
-  s.receiver.answer = (_callback, response) => void response.end('ok');
-  await s.expireLeases();
-  start(environment);
-  await waitUntil('delivered', async () => (await s.stateOf(events[1]!)) === 'DELIVERED');
-  expect(s.receiver.received.map(({ body }) => body.nonce)).toEqual([
-    ...s.receiver.received.slice(0, 6).map(({ body }) => body.nonce),
-    events[0],
-    events[0],
-    events[1],
-  ]);
-  expect(new Set(s.receiver.received.map(({ body }) => body.nonce)).size).toBe(8);
-  const repeats = s.receiver.received.filter(({ body }) => body.nonce === events[0]);
-  expect(repeats[0]!.body.data).toEqual(repeats[1]!.body.data);
-  expect((await s.attemptsOf(events[0]!)).map(({ attempt, status_code }) => [attempt, status_code])).toEqual([
-    [2, 200],
-  ]);
-});
-
 test('missing settings are one line for operators and their exit code', async () => {
   const { child, lines } = start({ DATABASE_URL: 'nowhere' });
   expect(await once(child, 'exit')).toEqual([1, null]);
   const errors = lines().filter((line) => (JSON.parse(line) as { level: string }).level === 'error');
   expect(errors).toHaveLength(1);
   for (const name of ['DATABASE_URL', 'AMQP_URL', 'SECRETS_KEY']) expect(errors[0]).toContain(name);
-});
-
-test('a start that fails late closes what it opened and ends', async () => {
-  const { server, port } = await aPort();
-  const { child, lines } = start(await settings(port));
-  expect(await once(child, 'exit')).toEqual([75, null]);
-  expect(lines().some((line) => line.includes('EADDRINUSE'))).toBe(true);
-  server.close();
-  await once(server, 'close');
 });
