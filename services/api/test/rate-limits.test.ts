@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
 import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
@@ -24,14 +24,20 @@ let testDatabase: TestDatabase;
 let admin: Database;
 const running: TestApi[] = [];
 
-beforeEach(async () => {
+beforeAll(async () => {
   testDatabase = await createTestDatabase();
   admin = testDatabase.open('admin');
-  await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
 });
+beforeEach(async () => {
+  await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits: {} });
+});
 afterEach(async () => {
-  await Promise.all(running.splice(0).map((api) => api.stop()));
+  await beginAnew();
+  await sql`delete from request_nonce`.execute(admin.kysely);
+  await sql`delete from merchant where merchant_id <> 'shop'`.execute(admin.kysely);
+});
+afterAll(async () => {
   await admin.close();
   await testDatabase.drop();
 });

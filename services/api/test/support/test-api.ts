@@ -148,8 +148,10 @@ export interface TestApiOptions extends Partial<ApiSettings> {
   readonly checkout?: Partial<CheckoutDesign>;
 }
 
-/** More than any test uses; to derive those of production takes half a minute of a processor, for every api that is started. */
-const ADDRESSES_READY = 512;
+/** To derive those of production takes half a minute of a processor, for every database. */
+const ADDRESSES_READY = 128;
+/** One for all, because each that starts loads its modules anew. */
+const DERIVATION = createDerivationThread(TEST_PUBLIC_KEYS);
 const PATIENCE_MS = 60_000;
 
 /** Starts the api in this process on a free port, as its own database role. */
@@ -177,13 +179,12 @@ export async function startTestApi(
       done();
     },
   });
-  const derivation = createDerivationThread(TEST_PUBLIC_KEYS);
   const app = createApp({
     database,
     networks: options.networks ?? TEST_NETWORKS,
     codecs: ADDRESS_CODECS,
     publicKeys: TEST_PUBLIC_KEYS,
-    deriveAddresses: derivation.derive,
+    deriveAddresses: DERIVATION.derive,
     secretsKey: TEST_SECRETS_KEY,
     clock: { now },
     newId,
@@ -270,7 +271,6 @@ export async function startTestApi(
     },
     async stop() {
       await app.stop();
-      await derivation.stop();
       await database.close();
     },
   };
