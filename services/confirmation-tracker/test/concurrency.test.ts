@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sql } from 'kysely';
-import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import type { Database } from '@opentill/db/database';
-import type { OrderRow, TransferRow } from '@opentill/testkit/scenario';
-import { createTransferSweep } from '../src/sweep-transfers.ts';
 import {
   createTrackerScenario,
   envelope,
   handle,
   named,
-  sweepDue,
-  TTL,
   verifiedEvent,
   type TrackerScenario,
 } from './tracker-scenario.ts';
+import { describeTwoReplicas } from './two-replicas.ts';
 
 let s: TrackerScenario;
 let otherDatabase: Database;
@@ -26,165 +21,7 @@ afterAll(async () => {
   await s.close();
 });
 
-/** A small seeded generator (mulberry32), so that a failing seed can be run again. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-/** What chains do to orders: each entry is a transfer's fate. */
-const FATES = [
-  'verified',
-  'verified',
-  'orphaned',
-  'moved',
-  'lost',
-  'reverted',
-  'returned',
-  'altered',
-] as const;
-
-/**
- * Makes orders and lets the chain play: transfers come, are verified, orphaned, moved, taken back or mined again with
- * another amount after they were credited. Every change makes its event; `send` is what becomes of it.
- */
-async function play(
-  seed: number,
-  send: (event: EventEnvelope) => Promise<void>,
-): Promise<{ orders: OrderRow[]; transfers: TransferRow[] }> {
-  const next = random(seed);
-  const pick = <T>(from: readonly T[]): T => from[Math.floor(next() * from.length)] as T;
-  const merchant = await s.merchant({ notifyReverted: true });
-  const orders: OrderRow[] = [];
-  const transfers: TransferRow[] = [];
-  await s.chainAt(200, 300);
-  for (let i = 0; i < 6; i += 1) orders.push(await s.order({ merchant_id: merchant.merchantId }));
-  for (let i = 0; i < 14; i += 1) {
-    const order = pick(orders);
-    let transfer = await s.transfer(order, pick([20n, 40n, 60n, 100n, 130n]), { block_height: 150 + i });
-    await send(envelope('transfer.detected', named([transfer])));
-    const fate = pick(FATES);
-    if (fate === 'orphaned' || fate === 'moved') {
-      transfer = await s.orphan(transfer);
-      await send(envelope('transfer.orphaned', named([transfer])));
-    }
-    if (fate === 'moved') {
-      transfer = await s.mineAgain(transfer, 170 + i, 240);
-      await send(envelope('transfer.detected', named([transfer])));
-    }
-    if (fate !== 'orphaned' && fate !== 'lost') {
-      transfer = await s.verify(transfer);
-      await send(verifiedEvent([transfer]));
-    }
-    if (fate === 'reverted' || fate === 'returned') {
-      transfer = await s.orphan(transfer);
-      await send(envelope('transfer.orphaned', named([transfer])));
-    }
-    if (fate === 'returned') {
-      transfer = await s.verify(await s.mineAgain(transfer, 190, 260));
-      await send(verifiedEvent([transfer]));
-    }
-    if (fate === 'altered') {
-      const amount = pick([10n, 50n, 150n]);
-      transfer = await s.mineAgain(transfer, 191, 270, { amount, state: 'VERIFIED' });
-      await send(verifiedEvent([transfer]));
-    }
-    transfers.push(transfer);
-  }
-  await s.chainAt(400, TTL + 60);
-  return { orders, transfers };
-}
-
-async function checkBooks(): Promise<void> {
-  const { rows: unbalanced } = await sql`
-    select chain, symbol from ledger_account group by 1, 2 having sum(balance) <> 0`.execute(s.admin);
-  expect(unbalanced).toEqual([]);
-  // The deposits booked are the transfers verified, neither more nor less.
-  const { rows: deposits } = await sql<{ booked: bigint; verified: bigint }>`
-    select (select balance from ledger_account where kind = 'DEPOSIT') as booked,
-      (select sum(amount) from transfer where state = 'VERIFIED') as verified`.execute(s.admin);
-  expect(deposits[0]?.booked).toBe(deposits[0]?.verified);
-  // What merchants have is what is verified of the transfers credited.
-  const { rows: credits } = await sql`
-    select a.merchant_id from ledger_account a left join (
-      select o.merchant_id, sum(t.amount) as credited from transfer_settlement x join transfer t using (transfer_id)
-        join orders o using (order_pk) where x.credited and t.state = 'VERIFIED' group by 1
-    ) c using (merchant_id)
-    where a.kind = 'MERCHANT' and -a.balance <> coalesce(c.credited, 0)`.execute(s.admin);
-  expect(credits).toEqual([]);
-  // Every incident is a reversal of a credit, and the other way round.
-  const { rows: incidents } = await sql<{ incidents: number; reversals: number; holds: number }>`
-    select (select count(*) from incident) as incidents, (select count(*) from asset_hold) as holds,
-      (select count(*) from ledger_transaction where kind = 'CREDIT_REVERSED') as reversals`.execute(s.admin);
-  expect(incidents[0]?.incidents).toBe(incidents[0]?.reversals);
-  expect(incidents[0]?.holds).toBe(incidents[0]?.reversals);
-}
-
-/** No gap, no end other than the order's, no two equal words in a row. */
-async function checkStory(order: OrderRow): Promise<void> {
-  const told = await s.told(order);
-  expect(told.map((t) => t.sequence)).toEqual(told.map((_, i) => i + 2));
-  const { status } = await s.state(order);
-  const last = told.at(-1);
-  if (last !== undefined) expect(last.data.status).toBe(status);
-  const success = told.findIndex((t) => t.type === 'ORDER_SUCCESS');
-  if (success >= 0) for (const after of told.slice(success + 1)) expect(after.type).toBe('ORDER_REVERTED');
-  expect(await s.outbox(order)).toHaveLength(told.length);
-}
-
-async function finish(): Promise<void> {
-  const sweep = createTransferSweep(s.deps, {
-    pageSize: 100,
-    graceMs: 0,
-    lookBackMs: 300_000,
-    from: 'beginning' as const,
-  });
-  while ((await sweep(new AbortController().signal)) === 'again');
-  await sweepDue(s.deps);
-}
-
-test.each([1, 2, 3, 4, 5, 6])('seed %d: two replicas, events lost, doubled, late, at once', async (seed) => {
-  const replicas = [s.deps, s.depsOn(otherDatabase.kysely)];
-  const next = random(seed * 7_919);
-  const waiting: EventEnvelope[] = [];
-  const inFlight: Promise<void>[] = [];
-  const deliverSome = (count: number) => {
-    for (let i = 0; i < count && waiting.length > 0; i += 1) {
-      const [event] = waiting.splice(Math.floor(next() * waiting.length), 1);
-      const replica = replicas[Math.floor(next() * 2)];
-      if (event !== undefined && replica !== undefined) inFlight.push(handle(event, replica));
-    }
-  };
-  const { orders } = await play(seed, (event) => {
-    const fate = next();
-    if (fate > 0.15) waiting.push(event);
-    if (fate > 0.7) waiting.push(event);
-    deliverSome(Math.floor(next() * 3));
-    return Promise.resolve();
-  });
-  deliverSome(waiting.length);
-  await Promise.all(inFlight);
-  await finish();
-  for (const order of orders) await checkStory(order);
-  await checkBooks();
-
-  // What an undisturbed tracker makes of the same chain, but for what history may decide: who became SUCCESS when.
-  const disturbed = await Promise.all(orders.map((order) => s.state(order)));
-  const calm = await play(seed, (event) => handle(event, s.deps));
-  await finish();
-  const undisturbed = await Promise.all(calm.orders.map((order) => s.state(order)));
-  for (const [i, state] of disturbed.entries()) {
-    const other = undisturbed[i];
-    if (state.status === 'SUCCESS' || other?.status === 'SUCCESS') continue;
-    expect(state).toEqual(other);
-  }
-  await checkBooks();
-});
+describeTwoReplicas(() => ({ s, otherDatabase }), [3]); // more seeds are in concurrency.full.test.ts
 
 test('twenty deliveries of the same and of different events for one order at once', async () => {
   const merchant = await s.merchant();

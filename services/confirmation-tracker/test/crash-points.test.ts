@@ -42,7 +42,7 @@ describe('stopped before or after a statement and started again', () => {
       incidents: [1, 0, 0],
     });
     // A sample of the points; crash-points.full.test.ts takes them all.
-    for (let point = 3; ; point += 11) {
+    for (let point = 3; ; point += 25) {
       const disturbed = await liveWithCrashAt(s, crashing, point, handle);
       if (crashing.crashedAt === undefined) break;
       expect({ point: crashing.crashedAt, outcome: disturbed }).toEqual({

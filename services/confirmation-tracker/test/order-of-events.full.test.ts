@@ -1,0 +1,3 @@
+import { describeOrderOfEvents } from './order-of-events.ts';
+
+describeOrderOfEvents(10);
