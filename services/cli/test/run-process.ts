@@ -1,0 +1,20 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
+
+/** Runs `opentill` as a process without a terminal. */
+export async function runProcess(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+) {
+  const child = spawn(process.execPath, ['--conditions=source', MAIN, ...args], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const texts = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.err += text));
+  const code = await new Promise((resolve) => void child.once('close', resolve));
+  return { code, ...texts };
+}
