@@ -294,13 +294,13 @@ describe('hedging', () => {
     let ms = 0;
     const takingLonger = (name: string): Script => slow(name, () => after(ms));
     const { ask, asked } = await network([takingLonger('first'), takingLonger('second')]);
-    for (let count = 0; count < 40; count += 1) {
+    for (let count = 0; count < 20; count += 1) {
       ms += 15;
       await ask({ hedge: true });
     }
     const [first = 0, second = 0] = asked();
-    expect(first + second - 40).toBeLessThanOrEqual(1 + 4);
-    expect(first + second).toBeGreaterThan(40);
+    expect(first + second - 20).toBeLessThanOrEqual(1 + 2);
+    expect(first + second).toBeGreaterThan(20);
   });
 
   it('takes the first success, also when the first to end is a failure', async () => {

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Address } from '@opentill/chain/address-codec';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
+import { createLyingTronProxy, type LyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
+import { createTronReader } from '../src/reader.ts';
+import { networkOf } from './tron-harness.ts';
+
+const LAG = 3;
+const BLOCKS = 8;
+const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
+let devnet: TronDevnet;
+let proxies: readonly LyingTronProxy[];
+
+beforeAll(async () => {
+  devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: LAG });
+  proxies = await Promise.all([0, 1].map((seed) => createLyingTronProxy({ upstreamUrl: devnet.url, seed })));
+});
+afterAll(async () => {
+  for (const proxy of proxies) await proxy.close();
+  await devnet.close();
+});
+
+test('at a rate at which the blocks of one call take longer than a call may, they are read all the same', async () => {
+  const first = devnet.control.summary().head + 1;
+  const last = first + BLOCKS - 1;
+  for (let block = 0; block < BLOCKS; block += 1)
+    await devnet.control.fund(HOLDER, { symbol: 'USDT', amountBaseUnits: 1n });
+  await devnet.control.mine(LAG);
+  // Two calls a block at 3 a second, three of them at once: more than 4.3 s at each, where a call waits for four.
+  const rpcUrls = proxies.map(({ url }) => ({ url, requestsPerSecond: 3 }));
+  const network = networkOf(devnet, [devnet.tokens.USDT], { rpcUrls });
+  const reader = createTronReader(network, { requestTimeoutMs: 4_000 });
+  const { transfers } = await reader.readVerified(first, last, []);
+  expect(transfers.filter(({ to }) => to === HOLDER)).toHaveLength(BLOCKS);
+  const seen = await reader.readSeen(first, last);
+  expect(seen.headers).toHaveLength(BLOCKS);
+  // Nobody stands in line for what is asked besides.
+  const startedAt = performance.now();
+  const [, { height }] = await Promise.all([reader.readVerified(first, last, []), reader.head()]);
+  expect(height).toBe(devnet.control.summary().head);
+  expect(performance.now() - startedAt).toBeGreaterThan(4_000);
+});
