@@ -5,9 +5,9 @@ import { startConsumer } from '../src/consumer.ts';
 import { declareTopology } from '../src/declare-topology.ts';
 import { createPublisher } from '../src/publisher.ts';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { deleteTopology } from './delete-topology.ts';
 import { anOrderCreated, createCleanup, logger, toMessage } from './messaging-harness.ts';
 
 let server: TestBroker;
@@ -40,33 +40,11 @@ function consume(url: string, heard: string[] = []) {
   return { broker, consumer, handled };
 }
 
-/**
- * The consumer's queue last: by then all else is gone, and nobody declares what is still being deleted. The broker says that a
- * queue is deleted a moment before it is; who asks for it then is told that it is there.
- */
-async function deleteTopology(): Promise<void> {
-  const channel = await server.channel();
-  await channel.deleteExchange('opentill.events');
-  await channel.deleteExchange('opentill.dead');
-  const names = queues()
-    .flatMap(({ name, deadLetterQueue }) => [deadLetterQueue, name])
-    .filter((name) => name !== QUEUE);
-  for (const name of names) await channel.deleteQueue(name);
-  for (const name of names)
-    await waitUntil(`${name} is gone`, () =>
-      server.depth(name).then(
-        () => false,
-        () => true,
-      ),
-    );
-  await (await server.channel()).deleteQueue(QUEUE);
-}
-
 test('consumer and publisher declare what the broker lost under them, and go on', async () => {
   const { broker, consumer, handled } = consume(server.url);
   const publisher = createPublisher(broker, { confirmTimeoutMs: 1_000 });
   await broker.ready();
-  await deleteTopology();
+  await deleteTopology(server, QUEUE);
   await waitUntil('the consumer notices', () => !consumer.consuming);
   await waitUntil('consuming again', () => consumer.consuming);
   const event = anOrderCreated();
@@ -92,7 +70,10 @@ test('a publisher alone, with no consumer to miss a queue, declares them too', a
   const broker = cleanup.broker(server.url);
   const publisher = createPublisher(broker, { confirmTimeoutMs: 1_000 });
   await broker.ready();
-  for (const lose of [deleteTopology, async () => void (await (await server.channel()).deleteQueue(QUEUE))]) {
+  for (const lose of [
+    () => deleteTopology(server, QUEUE),
+    async () => void (await (await server.channel()).deleteQueue(QUEUE)),
+  ]) {
     await lose();
     const events: string[] = [];
     await waitUntil('published', () => {
@@ -116,7 +97,7 @@ test('a user who may not declare survives until somebody does', async () => {
   const heard: string[] = [];
   const { broker, consumer, handled } = consume(await server.urlFor('webhook-sender'), heard);
   await broker.ready();
-  await deleteTopology();
+  await deleteTopology(server, QUEUE);
   await waitUntil('the consumer notices', () => !consumer.consuming);
   const channel = await server.channel();
   await waitUntil('told what to do', () => heard.some((message) => message.includes('run the set-up')));
@@ -126,46 +107,4 @@ test('a user who may not declare survives until somebody does', async () => {
   const event = anOrderCreated();
   await server.publish('order.created._', JSON.stringify(event));
   await waitUntil('handled', () => handled.includes(event.id));
-});
-
-test('closing waits for no broker that fell silent while the topology was being declared again', async () => {
-  const proxy = await startTcpProxy(Number(new URL(server.url).port || 5672));
-  cleanup.add(() => proxy.close());
-  const [first, second] = queues().map(({ deadLetterQueue }) => deadLetterQueue);
-  const has = async (queue = '') => {
-    const channel = await server.channel();
-    return channel.checkQueue(queue).then(
-      () => true,
-      () => false,
-    );
-  };
-  /** @returns how long closing took, and whether the second queue had been declared before */
-  const closeIn = async (silentFrom: 'the connection' | 'the middle') => {
-    const broker = connectBroker({ url: proxy.through(server.url), logger, name: 'test' });
-    createPublisher(broker);
-    await broker.ready();
-    await deleteTopology();
-    if (silentFrom === 'the connection') proxy.mode = 'blackhole';
-    else proxy.delayMs = 300;
-    broker.topologyMissing('a queue');
-    if (silentFrom === 'the middle') await waitUntil('it has begun', () => has(first));
-    proxy.mode = 'blackhole';
-    const began = performance.now();
-    await broker.close();
-    const tookMs = performance.now() - began;
-    expect(broker.state).toBe('closed');
-    const wasLate = silentFrom === 'the middle' && (await has(second));
-    proxy.reset();
-    proxy.delayMs = 0;
-    proxy.mode = 'pass';
-    return { isQuick: tookMs < 2_500, wasLate };
-  };
-  for (const silentFrom of ['the connection', 'the middle'] as const) {
-    // A crowded machine is slow, or falls silent too late, once or twice; who waits for the broker waits five seconds each time.
-    let closed = await closeIn(silentFrom);
-    for (let tries = 1; tries < 6 && (closed.wasLate || !closed.isQuick); tries += 1)
-      closed = await closeIn(silentFrom);
-    expect(closed).toEqual({ isQuick: true, wasLate: false });
-  }
-  await declareTopology(server.url, { settleMs: 0 });
 });
