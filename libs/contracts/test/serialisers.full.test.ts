@@ -1,0 +1,3 @@
+import { describeSerialisers } from './serialisers.ts';
+
+describeSerialisers(['javascript', 'python', 'php', 'go', 'java']);

@@ -1,0 +1,3 @@
+import { describeExamples } from './examples.ts';
+
+describeExamples(['node', 'python', 'php', 'go', 'java']);

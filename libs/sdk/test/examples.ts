@@ -1,0 +1,150 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  buildCallbackBody,
+  callbackHeaders,
+  serializeCallbackData,
+} from '@opentill/contracts/signing/callback';
+import { createDataForms } from '@opentill/contracts/signing/data-forms';
+import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
+import { verifyDataSignature } from '@opentill/contracts/signing/verify-signature';
+import { envelope, startScriptedServer, type ScriptedServer } from './scripted-server.ts';
+
+const FOLDER = fileURLToPath(new URL('../examples/', import.meta.url));
+const BUILT = mkdtempSync(join(tmpdir(), 'opentill-examples-'));
+const RUN_TIMEOUT_MS = 120_000; // Go compiles its standard library the first time
+const [TOKEN, SECRET] = ['dev-merchant-token-of-this-machine', 'dev-webhook-secret'];
+/** With padding, without the padding that it should have, and with what is no base64: then it is its own key. */
+const WRITTEN_AS_STANDARD_WEBHOOKS_DOES = [
+  'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwVr+/ec8sHow=',
+  'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwVr+/ec8sHow',
+  'whsec_no-base64',
+];
+type Command = readonly [program: string, ...args: string[]];
+interface Language {
+  readonly command: Command;
+  /** Whether it is installed shows in this; it also compiles what needs it, once. */
+  readonly prepare: Command;
+}
+const LANGUAGES: Readonly<Record<'node' | 'python' | 'php' | 'go' | 'java', Language>> = {
+  node: {
+    command: [process.execPath, '--conditions=source', '--disable-warning=ExperimentalWarning', 'node.mjs'],
+    prepare: [process.execPath, '--version'],
+  },
+  python: { command: ['python3', 'python.py'], prepare: ['python3', '--version'] },
+  php: { command: ['php', 'php.php'], prepare: ['php', '--version'] },
+  go: { command: [`${BUILT}/go-example`], prepare: ['go', 'build', '-o', `${BUILT}/go-example`, 'go.go'] },
+  java: { command: ['java', '-cp', BUILT, 'Java'], prepare: ['javac', '-d', BUILT, 'Java.java'] },
+};
+
+function run(program: string, args: readonly string[], input = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      program,
+      args,
+      { cwd: FOLDER, timeout: RUN_TIMEOUT_MS },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout.trim());
+        else reject(new Error(`${program} ${args.join(' ')}: ${stderr || error.message}`));
+      },
+    );
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+  });
+}
+
+const split = ([program, ...args]: Command): [string, readonly string[]] => [program, args];
+
+/** Runs the examples of the guides in these languages, where the language is installed. Node.js is required. */
+export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[]): void {
+  const found = new Map<string, (args: readonly string[], input?: string) => Promise<string>>();
+  let server: ScriptedServer;
+
+  beforeAll(async () => {
+    server = await startScriptedServer();
+    server.replies = [envelope(200, 'success', { orderId: 'example-1', address: '0x1' })];
+    for (const language of languages) {
+      const { command, prepare } = LANGUAGES[language];
+      const [program, ...args] = command;
+      const failure = await run(...split(prepare)).then(() => undefined, String);
+      // Not installed is one thing, an example that does not compile another.
+      if (failure === undefined)
+        found.set(language, (more, input) => run(program, [...args, ...more], input));
+      else if (!failure.includes('ENOENT')) throw new Error(failure);
+    }
+  }, 2 * RUN_TIMEOUT_MS);
+  afterAll(async () => {
+    await server.close();
+    rmSync(BUILT, { recursive: true, force: true });
+    const absent = languages.filter((language) => !found.has(language));
+    console.info(
+      `Examples run: ${[...found.keys()].join(', ')}. Not installed here: ${absent.join(', ') || 'none'}.`,
+    );
+  });
+
+  it('Node.js is always run', () => {
+    expect([...found.keys()]).toContain('node');
+  });
+
+  it.each(languages)(
+    '%s: an order that the gateway takes, callbacks that it sent and none else',
+    async (language) => {
+      const example = found.get(language);
+      if (example === undefined) return;
+      const printed = JSON.parse(await example(['create', server.url, TOKEN, 'example-1'])) as object;
+      expect(JSON.stringify(printed)).toContain('example-1');
+      const { path, body } = server.asked.at(-1)!;
+      expect(path).toBe('/v1/order/createCollection');
+      const forms = createDataForms(tokenizeJson(Buffer.from(body)));
+      const { sign, data } = JSON.parse(body) as { sign: string; data: object };
+      expect(verifyDataSignature({ forms, token: TOKEN, sign })).toMatchObject({ ok: true });
+      expect(data).toEqual({ orderId: 'example-1', amount: '12.50', symbol: 'USDT', chain: 'ETH_SEPOLIA' });
+
+      type Sent = { readonly body: string; readonly headers: ReturnType<typeof callbackHeaders> };
+      const verify = (of: Sent, secret = SECRET) =>
+        example(
+          [
+            'verify',
+            secret,
+            of.headers['webhook-id'],
+            of.headers['webhook-timestamp'],
+            of.headers['webhook-signature'],
+          ],
+          of.body,
+        );
+      const now = Math.floor(Date.now() / 1000);
+      const sent = makeCallback(now, SECRET);
+      expect(await verify(sent)).toBe('ORDER_SUCCESS example-1');
+      expect(await verify(makeCallback(now, 'next', SECRET))).toBe('ORDER_SUCCESS example-1');
+      expect(await verify({ ...sent, body: sent.body.replace('12.50', '99.50') })).toMatch(/^refused: /);
+      expect(await verify(makeCallback(now, 'stranger'))).toMatch(/^refused: /);
+      expect(await verify(makeCallback(now - 400, SECRET))).toMatch(/^refused: /);
+      for (const secret of WRITTEN_AS_STANDARD_WEBHOOKS_DOES) {
+        const told = await verify(makeCallback(now, secret), secret);
+        expect([secret, told]).toEqual([secret, 'ORDER_SUCCESS example-1']);
+      }
+    },
+    2 * RUN_TIMEOUT_MS,
+  );
+}
+
+function makeCallback(timestampSeconds: number, secret: string, nextSecret?: string) {
+  const dataText = serializeCallbackData({ orderId: 'example-1', status: 'SUCCESS', amount: '12.50' });
+  const eventId = '01a1ff1d-9388-7120-8b00-38f63ebe8b78';
+  const body = buildCallbackBody({
+    dataText,
+    nonce: eventId,
+    notifyType: 'ORDER_SUCCESS',
+    timestampSeconds,
+    secret,
+  });
+  const rotating = nextSecret === undefined ? {} : { nextSecret };
+  return {
+    body,
+    headers: callbackHeaders({ body, dataText, eventId, timestampSeconds, secret, ...rotating }),
+  };
+}
