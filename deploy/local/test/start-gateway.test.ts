@@ -1,74 +1,28 @@
 import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { startGateway } from '../src/start-gateway.ts';
-import { makeGatewayRoom, processesOf, type GatewayRoom } from './gateway-room.ts';
+import { makeGatewayRoom } from './gateway-room.ts';
 
-let room: GatewayRoom;
+/* What starts a gateway is in start-gateway.full.test.ts. */
+const room = makeGatewayRoom();
+afterAll(() => room.leave());
 
-/** Each test goes on with the gateway that the one before it left: to start one takes long. */
-describe('a gateway', () => {
-  beforeAll(async () => {
-    room = makeGatewayRoom();
-    room.gateway = await startGateway(await room.optionsOf({ durable: false }));
-  }, 600_000);
-  afterAll(() => room.leave(), 300_000);
-
-  test('a service that was stopped on purpose is not missed, and starts again', async () => {
-    const before = room.gateway!.services.get('demo-shop')!;
-    await room.gateway!.stopService('demo-shop', 'SIGKILL');
-    const after = await room.gateway!.startService('demo-shop');
-    expect(after.pid).not.toBe(before.pid);
-    expect((await fetch(`${room.gateway!.shopUrl}/devnet`)).status).toBe(200);
-    let hasDied = false;
-    room.gateway!.died.catch(() => (hasDied = true));
-    await new Promise(setImmediate);
-    expect(hasDied).toBe(false);
-  });
-
-  test('a service that dies is named with its last lines, and everything else can be stopped', async () => {
-    const shop = room.gateway!.services.get('demo-shop')!;
-    process.kill(shop.pid, 'SIGKILL');
-    await expect(room.gateway!.died).rejects.toMatchObject({
-      code: 'MEMBER_DIED',
-      message: expect.stringContaining('demo-shop ended unexpectedly'),
-    });
-  });
-});
-
-describe('a start that fails', () => {
-  beforeEach(() => {
-    room = makeGatewayRoom();
-  });
-  afterEach(() => room.leave(), 300_000);
-
-  test('an abort while starting stops what was started', async () => {
-    const abort = new AbortController();
-    const say = (line: string): void => {
-      if (line.startsWith('setup')) abort.abort(new Error('changed my mind'));
-    };
-    await expect(
-      startGateway(await room.optionsOf({ durable: false, signal: abort.signal, say })),
-    ).rejects.toThrow('changed my mind');
-    expect(processesOf(room.stateDir)).toEqual([]);
-  }, 600_000);
-
-  test('a taken port is told by its number, its purpose and its owner, before anything starts', async () => {
-    const options = await room.optionsOf();
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(options.ports.health.api, '127.0.0.1', resolve));
-    try {
-      await expect(startGateway(options)).rejects.toMatchObject({
-        code: 'PORT_TAKEN',
-        message: expect.stringMatching(
-          new RegExp(
-            `Port ${options.ports.health.api}, needed for the health of api, .*process ${process.pid} `,
-          ),
+test('a taken port is told by its number, its purpose and its owner, before anything starts', async () => {
+  const options = await room.optionsOf();
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(options.ports.health.api, '127.0.0.1', resolve));
+  try {
+    await expect(startGateway(options)).rejects.toMatchObject({
+      code: 'PORT_TAKEN',
+      message: expect.stringMatching(
+        new RegExp(
+          `Port ${options.ports.health.api}, needed for the health of api, .*process ${process.pid} `,
         ),
-      });
-      expect(readdirSync(room.stateDir)).toEqual([]);
-    } finally {
-      server.close();
-    }
-  });
+      ),
+    });
+    expect(readdirSync(room.stateDir)).toEqual([]);
+  } finally {
+    server.close();
+  }
 });

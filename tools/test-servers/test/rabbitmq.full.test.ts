@@ -1,8 +1,31 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { startRabbitMq } from '../src/rabbitmq.ts';
+import { afterEach, expect, test } from 'vitest';
+import { findFreePort } from '../src/free-port.ts';
+import { answersAmqp } from '../src/probe-server.ts';
+import { startRabbitMq, type RabbitMqServer } from '../src/rabbitmq.ts';
+import { waitUntil } from '../src/poll-until.ts';
 import { processesOf } from '../src/running-processes.ts';
 import { withScratchDirectory } from '../src/scratch-directory.ts';
+
+let running: RabbitMqServer | undefined;
+afterEach(async () => running?.stop('kill'));
+
+test('starts, goes on with its data after a crash, is stopped, and leaves no process, epmd included', async () => {
+  await withScratchDirectory(async (directory) => {
+    const dir = join(directory, 'rabbitmq');
+    const port = await findFreePort();
+    for (const mode of ['kill', 'graceful'] as const) {
+      running = await startRabbitMq({ dir, port });
+      expect(running.isRunning()).toBe(true);
+      const answers = async () => answersAmqp(port);
+      expect(await waitUntil(answers, { deadlineMs: 60_000, pollIntervalMs: 20 })).toBe(true);
+      expect(processesOf(directory).filter((command) => command.includes('epmd -port')).length).toBe(1);
+      await running.stop(mode);
+      expect(await answersAmqp(port)).toBe(false);
+      expect(processesOf(directory)).toEqual([]);
+    }
+  });
+}, 400_000);
 
 test('a taken port is an error that leaves no process', async () => {
   await withScratchDirectory(async (directory) => {

@@ -1,0 +1,53 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startGateway } from '../src/start-gateway.ts';
+import { makeGatewayRoom, processesOf, type GatewayRoom } from './gateway-room.ts';
+
+let room: GatewayRoom;
+
+/** Each test goes on with the gateway that the one before it left: to start one takes long. */
+describe('a gateway', () => {
+  beforeAll(async () => {
+    room = makeGatewayRoom();
+    room.gateway = await startGateway(await room.optionsOf({ durable: false }));
+  }, 600_000);
+  afterAll(() => room.leave(), 300_000);
+
+  test('a service that was stopped on purpose is not missed, and starts again', async () => {
+    const before = room.gateway!.services.get('demo-shop')!;
+    await room.gateway!.stopService('demo-shop', 'SIGKILL');
+    const after = await room.gateway!.startService('demo-shop');
+    expect(after.pid).not.toBe(before.pid);
+    expect((await fetch(`${room.gateway!.shopUrl}/devnet`)).status).toBe(200);
+    let hasDied = false;
+    room.gateway!.died.catch(() => (hasDied = true));
+    await new Promise(setImmediate);
+    expect(hasDied).toBe(false);
+  });
+
+  test('a service that dies is named with its last lines, and everything else can be stopped', async () => {
+    const shop = room.gateway!.services.get('demo-shop')!;
+    process.kill(shop.pid, 'SIGKILL');
+    await expect(room.gateway!.died).rejects.toMatchObject({
+      code: 'MEMBER_DIED',
+      message: expect.stringContaining('demo-shop ended unexpectedly'),
+    });
+  });
+});
+
+describe('a start that fails', () => {
+  beforeEach(() => {
+    room = makeGatewayRoom();
+  });
+  afterEach(() => room.leave(), 300_000);
+
+  test('an abort while starting stops what was started', async () => {
+    const abort = new AbortController();
+    const say = (line: string): void => {
+      if (line.startsWith('setup')) abort.abort(new Error('changed my mind'));
+    };
+    await expect(
+      startGateway(await room.optionsOf({ durable: false, signal: abort.signal, say })),
+    ).rejects.toThrow('changed my mind');
+    expect(processesOf(room.stateDir)).toEqual([]);
+  }, 600_000);
+});
