@@ -251,12 +251,10 @@ describe('finality', () => {
 });
 
 describe('a range beyond the head of a node', () => {
+  // More wordings are in src/translate-rpc-error.test.ts.
   const beyond: readonly (readonly [string, number, string])[] = [
     ['geth 1.17', -32602, 'block range extends beyond current head block'],
-    ['bsc 1.7', -32000, 'invalid block range params'],
-    ['coreth', -32000, 'requested to block 91 after last accepted block 90'],
     ['besu', -32000, 'block not found'],
-    ['anvil', -32602, 'BlockOutOfRangeError: block height is 90 but requested was 91'],
     ['erigon, by hash', -32000, 'header for hash not found'],
   ];
 
@@ -278,6 +276,7 @@ describe('a range beyond the head of a node', () => {
 });
 
 describe('a range that a provider finds too large', () => {
+  // More wordings are in src/translate-rpc-error.test.ts.
   const wordings: readonly (readonly [string, number, (cap: number) => string])[] = [
     [
       'Alchemy',
@@ -285,10 +284,6 @@ describe('a range that a provider finds too large', () => {
       (cap) =>
         `Under the Free tier plan, you can make eth_getLogs requests with up to a ${cap} block range. Based on your parameters, this block range should work: [0x1, 0x${cap.toString(16)}].`,
     ],
-    ['QuickNode', -32614, (cap) => `eth_getLogs is limited to a ${cap} range`],
-    ['BlockPI', -32000, (cap) => `eth_getLogs is limited to ${cap} block range`],
-    ['Ankr', -32600, () => 'block range is too wide'],
-    ['PublicNode', -32701, (cap) => `exceed maximum block range: ${cap}`],
     ['-32005', -32005, () => 'query returned more than 10000 results'],
     ['size', -32008, () => 'Response is too big: log response size exceeded'],
   ];
