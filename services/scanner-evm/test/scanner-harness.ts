@@ -120,18 +120,12 @@ export async function createScannerWorld(
         from transfer where state = any(${states})`.execute(admin.kysely);
       return sorted(rows);
     },
-    /** From now on a replica that lives keeps the chain until it stops or `endLease`, also on a machine that stands for a while. */
+    /** From now on a replica that lives keeps the chain until it stops, also on a machine that stands for a while. */
     async holdLeases(): Promise<void> {
       await sql`create function scanner_evm.hold_lease() returns trigger language plpgsql as $$
         begin new.expires_at = now() + interval '10 minutes'; return new; end $$`.execute(admin.kysely);
       await sql`create trigger lease_held before insert or update on scanner_evm.lease for each row
         when (new.name like 'chain:%' and new.expires_at > now()) execute function scanner_evm.hold_lease()`.execute(
-        admin.kysely,
-      );
-    },
-    /** Ends the lease of the replica that has the chain. */
-    async endLease(): Promise<void> {
-      await sql`update scanner_evm.lease set expires_at = now() where name = ${`chain:${CHAIN}`}`.execute(
         admin.kysely,
       );
     },
