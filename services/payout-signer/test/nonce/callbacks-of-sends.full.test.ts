@@ -225,7 +225,7 @@ test('many whose times end one after the other while few can be signed at once: 
   const before = await available();
   await world.drive({ maxOpenNonces: 3 });
   const soon = await Promise.all(
-    Array.from({ length: 24 }, (_, i) => world.payout({ expires_at: new Date(Date.now() + 500 + 25 * i) })),
+    Array.from({ length: 24 }, (_, i) => world.payout({ expires_at: new Date(Date.now() + 3_000 + 25 * i) })),
   );
   const stateOf = async (order: OrderRow) => (await world.payoutOf(order)).state;
   const states = () => Promise.all(soon.map(stateOf));
