@@ -79,7 +79,7 @@ async function blocksOfOne(
 }
 
 interface Asking {
-  /** One of several sources may answer from memory; the same one whenever it is asked again. */
+  /** A single source may answer from memory, the same one each time: the first that read all of the range before. */
   readonly orRemembered: (source: TronSource, options: ReadOptions) => Promise<Testimony>;
   /** What a source has told since the asking began it is not asked for again. */
   readonly anew: (source: TronSource, options: ReadOptions) => Promise<Testimony>;
@@ -104,9 +104,8 @@ function askingFor(
   return {
     anew,
     async orRemembered(source, options) {
-      const mayRemember = sources.all().length > 1 && (remembering ?? source) === source;
-      if (mayRemember) remembering = source;
-      const blocks = mayRemember ? await rememberedOf(seen, source, range, options) : undefined;
+      if (sources.all().length > 1 && seen.toldBy(source, range) !== undefined) remembering ??= source;
+      const blocks = remembering === source ? await rememberedOf(seen, source, range, options) : undefined;
       return blocks === undefined ? anew(source, options) : { blocks, isSolid: true, isRemembered: true };
     },
   };
