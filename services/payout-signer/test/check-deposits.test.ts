@@ -72,9 +72,14 @@ test('alarms at once on a foreign address, and next round if backdated', async (
         orderPk,
       })),
     );
-    const { rows } = await sql<{ address: string }>`
-      select address from foreign_deposit_address order by derivation_index`.execute(admin.kysely);
-    expect(rows).toEqual(found.map(({ address }) => ({ address })));
+    const stored = async () => {
+      const { rows } = await sql<{ address: string }>`
+        select address from foreign_deposit_address order by derivation_index`.execute(admin.kysely);
+      return rows;
+    };
+    // A row is stored after its alarm.
+    await waitUntil('all are stored', async () => (await stored()).length === found.length);
+    expect(await stored()).toEqual(found.map(({ address }) => ({ address })));
     const text = await metrics.render();
     expect(text).toMatch(/opentill_signer_foreign_deposit_addresses_count\{.*family="EVM".*\} 3/);
     expect(text).toContain(`address="${before.address}"`);
