@@ -163,6 +163,11 @@ describe('a seller', () => {
   });
 });
 
+/** The energy of other sweeps may be lent at the same time. */
+async function isLentTo(order: OrderRow): Promise<boolean> {
+  return (await world.movesOf(order)).some(({ kind, money }) => kind === 'DELEGATE' && money === 'PAID_OUT');
+}
+
 describe('own stake', () => {
   const stake = { stake: true };
   beforeAll(async () => {
@@ -366,7 +371,7 @@ describe('own stake', () => {
   test('is lent to nobody when the policy does not say so, and taken back when it says so no more', async () => {
     const lent = await world.paid(54n * USDT, 1n);
     const first = await world.start({ sweep: stake });
-    await world.mineUntil('it is lent', async () => (await world.lentOut()) > 0n);
+    await world.mineUntil('stake is lent to it', () => isLentTo(lent));
     await first.stop();
     const other = await world.paid(55n * USDT, 1n);
     const signer = await world.start();
@@ -379,7 +384,7 @@ describe('own stake', () => {
   test('comes back also when the policy sweeps nothing any more, and what is asked for then is over at once', async () => {
     const order = await world.paid(56n * USDT, 1n);
     const first = await world.start({ sweep: stake });
-    await world.mineUntil('it is lent', async () => (await world.lentOut()) > 0n);
+    await world.mineUntil('stake is lent to it', () => isLentTo(order));
     await first.stop();
     await sql`insert into sweep_request (chain, operator) values (${CHAIN}, 'test')`.execute(world.admin);
     const signer = await world.start({ sweep: null });
