@@ -1,5 +1,5 @@
-// Five projects: unit (pure, no servers), integration (real Postgres, RabbitMQ, anvil), e2e (the gateway as real
-// processes), full (too slow for every commit) and docker (needs an engine: test:full adds it where one answers).
+// Projects: unit (pure, no servers), integration (real Postgres, RabbitMQ, anvil), e2e (the gateway as real processes); full and
+// e2e-full (too slow for every commit) and docker (needs an engine: test:full adds it where one answers).
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -38,7 +38,12 @@ export default {
         include: ['tools/e2e/test/**/*.test.ts'],
         exclude: ['**/node_modules/**', '**/dist/**', '**/*.{full,docker}.test.ts'],
       }),
-      project('full', { ...SERVERS, include: [`${GROUPS}/test/**/*.full.test.ts`] }),
+      project('full', {
+        ...SERVERS,
+        include: [`${GROUPS}/test/**/*.full.test.ts`],
+        exclude: ['**/node_modules/**', '**/dist/**', 'tools/e2e/**'],
+      }),
+      project('e2e-full', { include: ['tools/e2e/test/**/*.full.test.ts'] }),
       project('docker', { include: [`${GROUPS}/test/**/*.docker.test.ts`] }),
     ],
   },

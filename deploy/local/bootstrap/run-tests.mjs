@@ -15,7 +15,8 @@ const VITEST = [
   '--reporter=default',
   '--reporter=json',
 ];
-const FAST = { projects: ['unit', 'integration'], workers: Math.max(2, availableParallelism()) };
+const WORKERS = Math.max(2, availableParallelism());
+const FAST = { projects: ['unit', 'integration'], workers: WORKERS };
 /** One gateway at a time: each is a dozen processes, which mostly wait for the next block. */
 const GATEWAYS = { projects: ['e2e'], workers: 1 };
 
@@ -29,9 +30,10 @@ export async function runLongTests(args, env) {
   const hasEngine = spawnSync('docker', ['info'], { env, stdio: 'ignore', timeout: 20_000 }).status === 0;
   if (!hasEngine)
     say('NOT TESTED: no Docker engine answers, so the tests of images and docker-compose.yml do not run');
-  const long = { projects: ['full'], workers: Math.max(1, availableParallelism() - 1) };
+  const long = { projects: ['full'], workers: WORKERS };
+  const gateways = { projects: ['e2e-full'], workers: 1 }; // they use the ports of npm start
   const docker = { projects: ['docker'], workers: 1 }; // they build the same images
-  return runTests([hasEngine ? [long, docker] : [long]], args, env);
+  return runTests([[long], hasEngine ? [gateways, docker] : [gateways]], args, env);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'kysely';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';
@@ -29,6 +30,10 @@ beforeAll(async () => {
   oldest = await aMerchant(admin.kysely, { merchantId: 'm-oldest', ...settings });
   second = await aMerchant(admin.kysely, { merchantId: 'z-second', signVersion: 2, ...settings });
   newest = await aMerchant(admin.kysely, { merchantId: 'a-newest', ...settings });
+  for (const [place, { merchantId }] of [oldest, second, newest].entries())
+    await sql`update merchant set created_at = now() - ${`${3 - place} hours`}::interval where merchant_id = ${merchantId}`.execute(
+      admin.kysely,
+    );
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
 });
 afterEach(async () => {
