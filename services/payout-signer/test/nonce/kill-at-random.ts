@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
+import { requireProgress } from '../world/require-progress.ts';
 import type { RoughChain } from './rough-chain.ts';
 import { startProcess, type SignerProcess } from './signer-process.ts';
 import type { SignerWorld } from './signer-world.ts';
@@ -26,7 +27,7 @@ export async function killAtRandom(
   env: Readonly<Record<string, string>>,
   random: () => number,
   rough: RoughChain,
-  wanted: { readonly leaders: number; readonly standbys: number; readonly deadlineMs: number },
+  wanted: { readonly leaders: number; readonly standbys: number },
 ): Promise<{ readonly orders: readonly OrderRow[]; readonly leaders: number; readonly standbys: number }> {
   const orders: OrderRow[] = [];
   const kills = { leaders: 0, standbys: 0 };
@@ -51,12 +52,12 @@ export async function killAtRandom(
   };
   const isOver = () => kills.leaders >= wanted.leaders && kills.standbys >= wanted.standbys;
   const replicas = [await born(), await born()];
-  const deadline = Date.now() + wanted.deadlineMs;
+  const progress = requireProgress();
   try {
     for (;;) {
       const open = await countOpen(world);
       if (isOver() && open === 0) return { orders, ...kills };
-      if (Date.now() > deadline) throw new Error(`not done in time: ${JSON.stringify({ ...kills, open })}`);
+      progress({ ...kills, orders: orders.length, open });
       if (!isOver() && open < OPEN_AT_ONCE) orders.push(await world.payout());
       const leads = await leader();
       for (const [place, replica] of replicas.entries()) {

@@ -1,0 +1,15 @@
+const STANDSTILL_MS = 300_000;
+
+/**
+ * A limit for tests that crash and restart services: a busy machine makes them slow, but never stops them.
+ * @returns a function that throws once it got equal facts for five minutes
+ */
+export function requireProgress(): (facts: unknown) => void {
+  let last = '';
+  let deadline = 0;
+  return (facts) => {
+    const text = JSON.stringify(facts);
+    if (text !== last) [last, deadline] = [text, Date.now() + STANDSTILL_MS];
+    else if (Date.now() > deadline) throw new Error(`no progress: ${text}`);
+  };
+}
