@@ -37,14 +37,15 @@ export async function runLongTests(args, env) {
 }
 
 /**
- * Counts of a run's JSON report. A file that could not run counts as one failure, as does a run that failed without a
- * report or although all its tests passed.
+ * Counts of a run's JSON report. A file that could not run or has no tests counts as one failure, as does a run that failed
+ * without a report or although all its tests passed.
  */
 export function countResults(results, exitCode) {
   const passed = results?.numPassedTests ?? 0;
   const broken = (results?.testResults ?? []).filter(
     ({ status, assertionResults }) =>
-      status === 'failed' && assertionResults.every((test) => test.status !== 'failed'),
+      assertionResults.length === 0 ||
+      (status === 'failed' && assertionResults.every((test) => test.status !== 'failed')),
   );
   const failed = (results?.numFailedTests ?? 0) + broken.length;
   return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed };

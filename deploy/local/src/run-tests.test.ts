@@ -30,6 +30,14 @@ test('counts a file that could not run as a failure', () => {
   expect(countResults(results, 1)).toEqual({ passed: 7, failed: 3 });
 });
 
+test('counts a file without tests as a failure', () => {
+  const empty = { status: 'passed', assertionResults: [] };
+  expect(countResults({ ...results, numFailedTests: 0, testResults: [empty] }, 0)).toEqual({
+    passed: 7,
+    failed: 1,
+  });
+});
+
 test('counts a run that failed without a failed test, or without a report, as a failure', () => {
   expect(countResults({ ...results, numFailedTests: 0, testResults: [] }, 1)).toEqual({
     passed: 7,

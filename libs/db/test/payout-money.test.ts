@@ -398,6 +398,17 @@ test('whatever becomes of payouts, in whatever order and however often it is set
   );
 });
 
+test('rejects facts that no booking leads to', async () => {
+  const { order } = await aSignedPayout(admin.kysely, {}, sent);
+  await settle(order);
+  await admin.kysely.transaction().execute(async (tx) => {
+    await sql`alter table payout disable trigger user`.execute(tx);
+    await sql`update payout set first_sent_at = null where order_pk = ${order.order_pk}`.execute(tx);
+    await sql`alter table payout enable trigger user`.execute(tx);
+  });
+  await expect(settle(order)).rejects.toThrow(/null value in column "ref"/);
+});
+
 test('at the end balances are the sums of their postings, and everything sums to zero', async () => {
   const { rows } = await sql<{ wrong: number; total: bigint | null }>`
     select count(*) filter (where balance <> coalesce(posted, 0)) as wrong, sum(balance) as total

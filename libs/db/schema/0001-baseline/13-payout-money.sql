@@ -88,19 +88,18 @@ begin
     ('RETURNED', 'IN_FLIGHT', 1, 'PAYOUT_RETURN_REVERSED', 'SENT', 'SOURCE', 0),
     ('RETURNED', 'PAID_OUT', 1, 'PAYOUT_RETURN_REVERSED', 'SENT', 'SOURCE', 0),
     ('RETURNED', 'PAID_OUT', 2, 'PAYOUT', 'TARGET', 'SENT', 1)
-  ), walk (from_money, to_money) as (select distinct from_money, to_money from path
   ), walked as (
     select o.order_pk, o.merchant_id, o.chain, o.symbol, o.amount, o.source_address, f.money, f.target, f.money_round,
       m.kind as movement, array[
         coalesce(m.source_kind, 'HOT_AVAILABLE'), coalesce(m.reserved_kind, 'HOT_RESERVED'),
         coalesce(m.sent_kind, 'IN_FLIGHT'), coalesce(m.target_kind, 'PAID_OUT')] as kinds
     from fact f join orders o using (order_pk) left join movement m using (order_pk)
-    where exists (select from walk w where w.from_money = f.money and w.to_money = f.target)
+    where f.target <> f.money and f.money <> 'RELEASED' -- released without being sent: final
   ), step as (
     select w.order_pk, w.merchant_id, w.chain, w.symbol, w.amount, x.place, x.kind, w.kinds[array_position(v_places, x.debit)] as debit,
       w.kinds[array_position(v_places, x.credit)] as credit,
       lower(replace(x.kind, '_', '-')) || ':' || w.order_pk || ':' || (w.money_round + x.rounds) as ref
-    from walked w join path x on x.from_money = w.money and x.to_money = w.target
+    from walked w left join path x on x.from_money = w.money and x.to_money = w.target -- no path: the null ref fails
     where w.movement is null or w.movement not in ('DELEGATE', 'UNDELEGATE')
   ), line as (
     select ref, kind as tx_kind, debit as kind, chain, symbol, merchant_id, amount from step
@@ -130,7 +129,7 @@ begin
     update payout p set money = f.target,
         money_round = f.money_round + (f.money in ('PAID_OUT', 'RETURNED'))::integer
       from fact f
-      where p.order_pk = f.order_pk and exists (select from walk w where w.from_money = f.money and w.to_money = f.target)
+      where p.order_pk = f.order_pk and f.target <> f.money and f.money <> 'RELEASED'
       returning p.order_pk, p.money
   )
   select (k.p).order_pk, (k.p).money, coalesce(m.money, (k.p).money), k.p, k.f, k.wallet, k.to_address, k.amount, k.seen_height

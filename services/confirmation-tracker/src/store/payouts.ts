@@ -122,10 +122,11 @@ export async function settleMoney(
       (select max(n.sequence) from notification n where n.subject_id = b.order_pk) as last_sequence,
       (b.fate).tx_hash, (b.fate).chain, b.wallet, b.to_address, b.amount, (b.fate).state, (b.fate).succeeded,
       (b.fate).delivered, (b.fate).network_fee, (b.fate).block_height,
-      floor(extract(epoch from (b.fate).block_time))::float8 as block_seconds, (b.fate).version, s.settled_version,
+      floor(extract(epoch from (b.fate).block_time))::float8 as block_seconds, (b.fate).version,
+      (select s.settled_version from own_transaction_settlement s
+        where s.chain = (b.fate).chain and s.tx_hash = (b.fate).tx_hash) as settled_version,
       (b.fate).updated_at
     from settle_payout_money(${orders.map((order) => order.orderPk)}::uuid[]) b
-      left join own_transaction_settlement s on s.chain = (b.fate).chain and s.tx_hash = (b.fate).tx_hash
     order by b.order_pk, (b.fate).block_height, (b.fate).tx_hash`.execute(tx);
   const known = new Map<string, KnownPayout & { readonly fates: FateRow[] }>();
   for (const row of rows) {
