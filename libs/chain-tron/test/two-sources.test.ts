@@ -145,6 +145,20 @@ test('what a source told when blocks were seen it is asked for once more only wh
   expect(new Set(ofWholeBlocks(exchanges).map(({ endpoint }) => endpoint)).size).toBe(2);
 });
 
+test('asks one of two sources again when both read the blocks before', async () => {
+  let now = 0;
+  const { reader, exchanges } = readerOf({}, { nowMs: () => now });
+  await reader.readSeen(first, last());
+  lies[0] = away; // so the second one reads them too
+  await reader.readSeen(first, last());
+  lies = {};
+  now += 120_000;
+  exchanges.length = 0;
+  await reader.readVerified(first, last(), []);
+  const asked = ofWholeBlocks(exchanges);
+  expect([asked.length, new Set(asked.map(({ endpoint }) => endpoint)).size]).toEqual([2 * BLOCKS, 1]);
+});
+
 test('a source does not speak for blocks that have left its chain since it told of them', async () => {
   const { reader } = readerOf();
   await devnet.control.fund(HOLDER, { symbol: 'USDT', amountBaseUnits: 1n });

@@ -55,11 +55,11 @@ async function promisesOf(client: pg.Client): Promise<ReadonlySet<string>> {
     from pg_roles r, pg_class c join pg_namespace n on n.oid = c.relnamespace
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
       (values ('SELECT'), ('INSERT'), ('UPDATE')) as p ("right")
-    where r.rolname in (${ROLES}) and n.nspname in (${SCHEMAS}) and c.relkind in ('r', 'p') and not c.relispartition
+    where r.rolname in (${ROLES}) and n.nspname in (${SCHEMAS}) and c.relkind in ('r', 'p', 'v') and not c.relispartition
       and has_column_privilege(r.oid, c.oid, a.attnum, p.right)
     union all
     select format('%s DELETE %s.%s', r.rolname, n.nspname, c.relname) from pg_roles r, pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where r.rolname in (${ROLES}) and n.nspname in (${SCHEMAS}) and c.relkind in ('r', 'p') and not c.relispartition
+    where r.rolname in (${ROLES}) and n.nspname in (${SCHEMAS}) and c.relkind in ('r', 'p', 'v') and not c.relispartition
       and has_table_privilege(r.oid, c.oid, 'DELETE')
     union all
     select format('%s USAGE %s.%s', r.rolname, n.nspname, c.relname) from pg_roles r, pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -70,12 +70,12 @@ async function promisesOf(client: pg.Client): Promise<ReadonlySet<string>> {
     union all
     select format('column %s.%s.%s %s', n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod))
     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where n.nspname in (${SCHEMAS}) and c.relkind in ('r', 'p') and not c.relispartition
+    where n.nspname in (${SCHEMAS}) and c.relkind in ('r', 'p', 'v') and not c.relispartition
     union all
     -- Who does not know a column leaves it out: it may be empty, or has a value of its own.
     select format('may be left out %s.%s.%s', n.nspname, c.relname, a.attname)
     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where n.nspname in (${SCHEMAS}) and c.relkind in ('r', 'p') and not c.relispartition
+    where n.nspname in (${SCHEMAS}) and c.relkind in ('r', 'p', 'v') and not c.relispartition
       and (not a.attnotnull or a.atthasdef or a.attidentity <> '' or a.attgenerated <> '')
     union all
     select format('function %s answers %s', f.oid::regprocedure, pg_get_function_result(f.oid)) from pg_proc f join pg_namespace n on n.oid = f.pronamespace

@@ -104,7 +104,8 @@ async function planReorganisation(
     step: {
       ...follow(head, range),
       ancestorHeight,
-      finalizedHeight: state.finalizedHeight,
+      // The chain dropped blocks that it had called final.
+      finalizedHeight: state.finalizedHeight === null ? null : Math.min(state.finalizedHeight, ancestorHeight),
       verifiedHeight: Math.min(state.verifiedHeight, ancestorHeight),
     },
     matched,

@@ -548,6 +548,21 @@ describe('a reorganisation', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 31 });
   });
 
+  it('of blocks that were called final verifies no higher than the chain calls final now', async () => {
+    const network = { ...MOCK_NETWORK, maxBlockRange: 4, confirmations: 'finalized' } as const;
+    node.finalize(10);
+    const scan = await openScan({ db: scanner.kysely, reader: node.reader, network });
+    await scan.settle();
+    node.finalize(18);
+    await scan.tick();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20, verified: 14 });
+    node.reorg(5, [], [], [], []);
+    node.finalize(15);
+    mineEmpty(2);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 21, verified: 15 });
+  });
+
   it('below a finalized block halts the chain', async () => {
     node.finalize(18);
     const network = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
