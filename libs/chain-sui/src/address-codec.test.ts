@@ -6,13 +6,13 @@ import fc from 'fast-check';
 import { pointCompress, pointFromScalar } from 'tiny-secp256k1';
 import { addressOfNode, suiAddressCodec } from './address-codec.ts';
 
-/** The hash of an ed25519 key, as the SDK's documentation derives it (sui.md section 6). */
+/** The address of an ed25519 key, from the documentation of the Sui SDK. */
 const KNOWN = '0xa2d14fad60c56049ecf75246a481934691214ce413e6a8ae2fe6834c173a6133';
 const FROM_MNEMONIC =
   'film crazy soon outside stand loop subway crumble thrive popular green nuclear struggle pistol arm wife phrase warfare march wheat nephew ask sunny firm';
 
-describe('addresses of SUI', () => {
-  it('are written out in full, whatever the case of their digits', () => {
+describe('suiAddressCodec', () => {
+  it('parses a full-length address in either case and rejects every other form', () => {
     expect(suiAddressCodec.parse(KNOWN)).toBe(KNOWN);
     expect(suiAddressCodec.parse(`0x${KNOWN.slice(2).toUpperCase()}`)).toBe(KNOWN);
     expect(suiAddressCodec.format(KNOWN as Address)).toBe(KNOWN);
@@ -33,7 +33,7 @@ describe('addresses of SUI', () => {
       expect({ text, address: suiAddressCodec.parse(text) }).toEqual({ text, address: undefined });
   });
 
-  it('do not include what is the chain’s own, where nobody has a key', () => {
+  it('rejects the reserved addresses of the chain, which have no key', () => {
     for (const number of ['0', '1', '2', '3', '5', '6', '8', 'b', '403', 'acc', 'dee9', 'f'.repeat(16)]) {
       const text = `0x${number.padStart(64, '0')}`;
       expect({ text, address: suiAddressCodec.parse(text) }).toEqual({ text, address: undefined });
@@ -43,12 +43,12 @@ describe('addresses of SUI', () => {
     expect(suiAddressCodec.isZero(KNOWN as Address)).toBe(false);
   });
 
-  it('shows a coin type as it is stored', () => {
+  it('formats a coin type as stored', () => {
     const coinType = `${KNOWN}::usdc::USDC` as TokenContract;
     expect(suiAddressCodec.formatContract(coinType)).toBe(coinType);
   });
 
-  it('come from public keys as the SDK makes them, of either form', () => {
+  it('derives the same address as the SDK from a compressed or an uncompressed key', () => {
     const pair = Secp256k1Keypair.deriveKeypair(FROM_MNEMONIC, "m/54'/784'/0'/0/0");
     expect(suiAddressCodec.fromPublicKey(pair.getPublicKey().toRawBytes())).toBe(pair.toSuiAddress());
     fc.assert(

@@ -6,12 +6,12 @@ import { parseCoinType } from './coin-type.ts';
 const FORM = /^0x[0-9a-fA-F]{64}$/;
 const CANONICAL = /^0x[0-9a-f]{64}$/;
 /**
- * The chain's own packages and objects have small numbers for addresses (0x2, 0x5, 0xdee9 …). Of a key's hash nobody finds
- * one whose first 24 bytes are zero, so what is paid there is lost.
+ * The chain's own packages and objects have small numbers as addresses (0x2, 0x5, 0xdee9 …). No known key hashes to
+ * an address with 24 leading zero bytes, so a payment to one is lost.
  */
 const OF_THE_CHAIN = /^0x0{48}/;
 const ZERO_ADDRESS = `0x${'0'.repeat(64)}`;
-/** What stands before a public key of secp256k1 where it is hashed (sui.md section 6). */
+/** Signature scheme flag, hashed before the public key (Sui docs: "Derive addresses"). */
 const SECP256K1_FLAG = 0x01;
 const COMPRESSED_BYTES = 33;
 const UNCOMPRESSED_BYTES = 65;
@@ -20,8 +20,8 @@ const UNCOMPRESSED_MARK = 0x04;
 const blake2b = await createBLAKE2b(256);
 
 /**
- * Addresses of SUI: `0x` and 64 hex digits, none left out, which the SDK would fill up with zeros. There is no checksum: any
- * other 64 digits are an address, too.
+ * Sui addresses: `0x` and exactly 64 hex digits. The SDK would pad shorter ones with zeros; this codec rejects them.
+ * There is no checksum: any other 64 digits are a valid address too.
  */
 export const suiAddressCodec: AddressCodec = {
   family: 'SUI',
@@ -59,8 +59,8 @@ export const suiAddressCodec: AddressCodec = {
 };
 
 /**
- * The address that a node names, in canonical form, also of the chain's own packages and of the zero address; undefined for
- * what is none.
+ * Canonical form of an address in a node's answer. Accepts the chain's own packages and the zero address. Undefined
+ * if `text` is not an address.
  */
 export function addressOfNode(text: string): Address | undefined {
   if (CANONICAL.test(text)) return text as Address;

@@ -8,14 +8,13 @@ import type { Reading } from './reading.ts';
 import type { SuiSource, SuiSources } from './sui-sources.ts';
 import { readServiceHead } from './sui-sources.ts';
 
-/** What a source may lack of what is asked of it. */
+/** A capability that the reader needs and a source lacks. */
 export type SourceLack =
-  /** It does not say what coins there are: an archive. Its coins are not checked. */
+  /** The source has no coin metadata, like an archive. Its coins are not checked. */
   | 'COINS_MISSING'
-  /** It answers without balance changes: without another source payments are seen by no one. */
+  /** The source answers without balance changes. Without another source no payment is seen. */
   | 'BALANCE_CHANGES_MISSING';
 
-/** What is not as it should be with one source, found by checkNetwork. */
 export type SourceFinding = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
@@ -24,10 +23,13 @@ export interface NetworkCheck {
   readonly onFinding: (finding: SourceFinding) => void;
 }
 
-/** How many of the newest checkpoints are looked at for what the reader needs of them. */
+/** Newest checkpoints that the check reads. */
 const LOOKED_AT = 8;
 
-/** Asks every source for its chain and for the tokens, and tries what the reader will ask of it. Throws as checkSources does. */
+/**
+ * Checks the chain and the tokens of every source, and tries the calls that the reader needs. Throws as checkSources
+ * does.
+ */
 export async function checkNetwork(
   sources: SuiSources,
   check: NetworkCheck,
@@ -55,7 +57,7 @@ async function tryReading(source: SuiSource, check: NetworkCheck, options: ReadO
   }
 }
 
-/** A wrong coin type or number of decimals would book wrong amounts: TOKEN_MISMATCH before anything is read. */
+/** A wrong coin type or number of decimals would book wrong amounts, so the check throws TOKEN_MISMATCH. */
 async function checkTokens(
   source: SuiSource,
   { tokens, onFinding }: NetworkCheck,

@@ -5,43 +5,50 @@ import { CHECKPOINT_MASK, decodeCheckpoint } from './decode-checkpoint.ts';
 import type { SuiSource } from './sui-sources.ts';
 
 /**
- * The newest checkpoints of one source, as its subscription brought them: what is read at the head needs no question. Whatever
- * it lacks (cut, silent, a checkpoint left out) is asked for like anything else.
+ * The newest checkpoints of one source, as its subscription delivers them. Reading at the head then needs no request.
+ * A checkpoint missing here (stream cut, silent, or with a gap) is requested instead.
  */
 export interface CheckpointTail {
-  /** The checkpoint of this number, if it came. */
   get(height: number): SuiCheckpoint | undefined;
-  /** The same, or of the next ones not before it came, or does not come in time. */
+  /** Like get, but waits briefly for a checkpoint that is at most 4 ahead of the newest one. */
   await(height: number, signal: AbortSignal | undefined): Promise<SuiCheckpoint | undefined>;
-  /** The newest one, if it came a moment ago. */
+  /** The newest checkpoint, if it arrived recently enough to represent the head. */
   newest(): SuiCheckpoint | undefined;
-  /** Forgets what came: it does not fit what the source says else. */
+  /** Drops all checkpoints, because they contradict another answer of the source. */
   clear(): void;
-  /** Subscribes, again and again, until `signal` is aborted; never rejects. Tells of each checkpoint. */
+  /**
+   * Subscribes, and reconnects until `signal` is aborted. Never rejects. Calls `onCheckpoint` for each checkpoint.
+   */
   run(onCheckpoint: (checkpoint: SuiCheckpoint) => void, signal: AbortSignal): Promise<void>;
 }
 
 export interface CheckpointTailDeps {
   readonly source: SuiSource;
-  /** Whose changes are kept; see decodeCheckpoint. */
+  /** Coin types whose balance changes are kept; see decodeCheckpoint. */
   readonly coins: ReadonlySet<string>;
-  /** Usual time between checkpoints. */
+  /** Usual time between two checkpoints. */
   readonly blockTimeMs: number;
-  /** Told when what a subscription brings cannot be used. */
+  /** Called when a subscription fails or delivers an unusable checkpoint. */
   readonly onFault: (error: unknown) => void;
-  /** Monotonic. */
+  /** Monotonic clock. */
   readonly nowMs: () => number;
 }
 
-/** Kept at most: of busy checkpoints fewer. */
+/** Upper bounds; whichever is reached first applies. */
 const CHECKPOINTS_KEPT = 64;
 const TRANSACTIONS_KEPT = 20_000;
-/** What did not come for so long, of a chain that makes four a second, is silence (sui.md section 2.2). */
+/**
+ * Silence after which a subscription counts as broken: 20 block times, at least 5 s. SUI makes about four checkpoints
+ * a second.
+ */
 const SILENCE_MS_MIN = 5_000;
 const SILENCE_BLOCKS = 20;
-/** The newest one speaks for the head for so many times between checkpoints. */
+/** The newest checkpoint represents the head for this many block times. */
 const FRESH_BLOCKS = 4;
-/** Two sources have the same checkpoint some moments apart: so many checkpoints ahead are waited for, so long. */
+/**
+ * Sources deliver the same checkpoint some moments apart. `await` waits for one at most 4 ahead, for at most 2 block
+ * times.
+ */
 const AWAITED_AHEAD = 4;
 const AWAITED_BLOCKS = 2;
 const RECONNECT_MS = 250;
@@ -103,7 +110,7 @@ export function createCheckpointTail(deps: CheckpointTailDeps): CheckpointTail {
   };
 }
 
-/** One subscription from its beginning to its end. */
+/** Runs one subscription until it ends. */
 function follow(
   { source, coins, blockTimeMs }: CheckpointTailDeps,
   onCheckpoint: (checkpoint: SuiCheckpoint) => void,
@@ -115,7 +122,7 @@ function follow(
     async open({ subscription }, call, alive) {
       const stream = subscription.subscribeCheckpoints({ readMask: CHECKPOINT_MASK }, call);
       const broken = Promise.withResolvers<never>();
-      // By events, so that nothing queues up: each frame is taken when it comes.
+      // A callback, not an iterator: each message is handled when it arrives, so no queue builds up.
       stream.responses.onMessage(({ checkpoint: raw }) => {
         try {
           const checkpoint = decodeCheckpoint(raw, coins);
@@ -138,7 +145,7 @@ interface Kept {
   clear(): void;
 }
 
-/** The last checkpoints, as many as may be kept, of one history. */
+/** The last checkpoints within the bounds, all of one history. */
 function createKept(): Kept {
   const kept = new Map<number, SuiCheckpoint>();
   let newest: SuiCheckpoint | undefined;
@@ -157,7 +164,7 @@ function createKept(): Kept {
     take(checkpoint) {
       const { height, parentHash } = checkpoint.header;
       const parent = kept.get(height - 1);
-      // From another node behind the same URL: what came before is not the history of this.
+      // Another node behind the same URL has another history, so the earlier checkpoints are dropped.
       const isOther = parent !== undefined && parent.header.hash !== parentHash;
       if (isOther || (newest !== undefined && height <= newest.header.height)) clear();
       kept.set(height, checkpoint);

@@ -7,7 +7,10 @@ import type { SuiCheckpoint } from './decode-checkpoint.ts';
 const [PAYER, OTHER] = ['a', 'b'].map((digit) => `0x${digit.repeat(64)}` as Address) as [Address, Address];
 const USDC = `0x${'d'.repeat(64)}::usdc::USDC`;
 
-/** What a transaction that PAYER paid the gas of, or got something back for, gave to whom. */
+/**
+ * Transfers of a transaction that PAYER sent and paid the gas for (negative: a storage rebate), with these balance
+ * changes.
+ */
 function given(gasMist: bigint, changes: readonly (readonly [Address, string, bigint])[]) {
   const transaction = {
     txHash: 'tx',
@@ -23,9 +26,9 @@ function given(gasMist: bigint, changes: readonly (readonly [Address, string, bi
   return found.map(({ to, contract, amountBaseUnits }) => [to, contract, amountBaseUnits]);
 }
 
-test('what the chain gives back for storage is no transfer', () => {
+test('does not count a storage rebate as a transfer', () => {
   expect(given(-5n, [[PAYER, SUI_COIN_TYPE, 5n]])).toEqual([]);
-  // What was paid out of the same is less.
+  // PAYER received less than the rebate, because part of it was paid to OTHER.
   expect(
     given(-5n, [
       [PAYER, SUI_COIN_TYPE, 2n],
@@ -34,7 +37,7 @@ test('what the chain gives back for storage is no transfer', () => {
   ).toEqual([[OTHER, null, 3n]]);
 });
 
-test('whatever else anybody gets is one', () => {
+test('counts every other increase of a balance as a transfer', () => {
   expect(given(-5n, [[PAYER, SUI_COIN_TYPE, 6n]])).toEqual([[PAYER, null, 6n]]);
   expect(given(-5n, [[OTHER, SUI_COIN_TYPE, 5n]])).toEqual([[OTHER, null, 5n]]);
   expect(given(-5n, [[PAYER, USDC, 5n]])).toEqual([[PAYER, USDC, 5n]]);

@@ -6,14 +6,14 @@ import { contractOf, SUI_COIN_TYPE } from './coin-type.ts';
 import type { BalanceChange, SuiCheckpoint, SuiTransaction } from './decode-checkpoint.ts';
 import type { Proof, Reading } from './reading.ts';
 
-/** No transaction writes so many objects, nor changes so many balances. */
+/** More than a transaction can write objects or change balances. Multiplier of `indexInBlock`. */
 const CHANGES_PER_TRANSACTION = 2 ** 20;
 const ZERO_ADDRESS = `0x${'0'.repeat(64)}` as Address;
 
 /**
- * The transfers of a checkpoint, ascending: what each address got of each configured coin by each successful transaction, as
- * coins or into its balance; who gives as much as it gets has got nothing. Who paid is the address that gave most of
- * the coin: it need not be the sender.
+ * The transfers of a checkpoint, ascending: the net amount of each configured coin that each address received in each
+ * successful transaction, as coins or in its address balance. The payer is the address that gave most of the coin,
+ * which need not be the sender.
  */
 export function transfersOf(
   { proofs }: Pick<Reading, 'proofs'>,
@@ -36,7 +36,7 @@ export function transfersOf(
         to: change.address,
         amountBaseUnits: baseUnits(change.amount),
       };
-      // Of a thousand strangers' transfers nobody wants the proof.
+      // The proof is kept weakly: most candidates are strangers' transfers, and their proofs are never requested.
       proofs.set(candidate, { transaction, change, isVerified });
       found.push(candidate);
     }
@@ -44,7 +44,7 @@ export function transfersOf(
   return found;
 }
 
-/** What the chain gives back for storage, to who pays for the gas: nobody paid it, and what the transaction cost says it. */
+/** A storage rebate, which the gas payer receives from the chain. The gas costs of the transaction contain it. */
 function isGivenBack(
   { gasOwner, gasMist }: SuiTransaction,
   { address, coinType, amount }: BalanceChange,
@@ -52,7 +52,9 @@ function isGivenBack(
   return coinType === SUI_COIN_TYPE && address === gasOwner && amount <= -gasMist;
 }
 
-/** Who acted: senders, sponsors, and whoever gave something without having signed (an allowance). */
+/**
+ * Wallets that acted: senders, sponsors, and owners whose balance decreased without their signature (an allowance).
+ */
 export function actorsOf({ header: { height: blockHeight }, transactions }: SuiCheckpoint): readonly Actor[] {
   return transactions.flatMap(({ txHash, sender, gasOwner, changes }) => {
     const wallets = sender === gasOwner ? [sender] : [sender, gasOwner];
@@ -69,7 +71,7 @@ function payerOf({ changes }: SuiTransaction, { coinType }: BalanceChange): Addr
   return most?.address ?? ZERO_ADDRESS;
 }
 
-/** The transfer that a candidate is, by what proves it. */
+/** Completes a candidate with its position and fee. */
 export function provenTransfer(
   chain: Reading['chain'],
   candidate: CandidateTransfer,

@@ -7,13 +7,13 @@ function sizeAfter(transactions: number, checkpoints: number): number {
   return size.now();
 }
 
-it('quiet checkpoints are read as many at once as nodes give, busy ones by so few that they fit into little memory', () => {
+it('reads 100 quiet checkpoints per call and fewer busy ones', () => {
   expect(sizeAfter(10, 1_000)).toBe(CHECKPOINTS_PER_CALL);
   expect(sizeAfter(200, 100)).toBe(10);
   expect(sizeAfter(10_000, 100)).toBe(4);
 });
 
-it('a few busy ones are enough, and a few quiet ones are not', () => {
+it('shrinks after a few busy checkpoints and grows slowly after quiet ones', () => {
   expect(sizeAfter(200, 8)).toBeLessThanOrEqual(11);
   expect(sizeAfter(0, 8)).toBeLessThan(30);
   expect(sizeAfter(0, 0)).toBe(20);

@@ -1,20 +1,20 @@
-/** Most checkpoints that nodes give in one list. */
+/** Limit of nodes for one ListCheckpoints answer. */
 export const CHECKPOINTS_PER_CALL = 100;
 
-/** How many checkpoints are asked for at once, by what they hold. */
+/** Number of checkpoints per call, adapted to the transactions that they hold. */
 export interface CheckpointsPerCall {
-  /** At least one, at most CHECKPOINTS_PER_CALL. */
+  /** Between 4 and CHECKPOINTS_PER_CALL. */
   now(): number;
-  /** How many transactions a checkpoint had. */
+  /** Records the number of transactions of one checkpoint. */
   note(transactions: number): void;
 }
 
-/** What is read of both sources waits to be compared, of a dozen calls at once: a service has little memory. */
+/** Bounds memory: checkpoints of both sources wait for comparison, of a dozen calls at once. */
 const TRANSACTIONS_PER_CALL = 2_000;
 const CHECKPOINTS_LEAST = 4;
-/** Until some were read. */
+/** Assumed transactions per checkpoint before any was read. */
 const SUPPOSED = 100;
-/** Busy ones are made room for at once, and quiet ones believed when there were many. */
+/** Weights of the moving average: it rises at once with busy checkpoints and falls slowly with quiet ones. */
 const [RISE, FALL] = [1 / 4, 1 / 64];
 
 export function createCheckpointsPerCall(): CheckpointsPerCall {

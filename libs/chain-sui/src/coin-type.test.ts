@@ -5,7 +5,7 @@ import { coinTypeOf, contractOf, parseCoinType, SUI_COIN_TYPE } from './coin-typ
 const USDC = '0xdba34672e30cb065b1f93e3ab55318768fd6fef66c15942c9f7cb846e2f900e7::usdc::USDC';
 
 describe('coin types', () => {
-  it('have one canonical form, the one that nodes and the SDK write', () => {
+  it('parses every spelling into the canonical form of nodes and the SDK', () => {
     for (const text of [
       USDC,
       '0x2::sui::SUI',
@@ -18,12 +18,12 @@ describe('coin types', () => {
     expect(parseCoinType('0x2::sui::SUI')).toBe(SUI_COIN_TYPE);
   });
 
-  it('keep the case of module and struct: another case is another coin', () => {
+  it('keeps the case of module and struct, which tells coins apart', () => {
     expect(parseCoinType(USDC.replace('USDC', 'usdc'))).not.toBe(USDC);
     expect(parseCoinType(USDC.replace('::usdc', '::Usdc'))).not.toBe(USDC);
   });
 
-  it('are refused when they are anything else', () => {
+  it('rejects text that is not a plain coin type', () => {
     for (const text of [
       '',
       USDC.split('::')[0]!,
@@ -40,7 +40,7 @@ describe('coin types', () => {
       expect({ text, type: parseCoinType(text) }).toEqual({ text, type: undefined });
   });
 
-  it('stand for the native coin as null', () => {
+  it('maps null to the native coin and back', () => {
     expect(contractOf(SUI_COIN_TYPE)).toBeNull();
     expect(coinTypeOf(null)).toBe(SUI_COIN_TYPE);
     const usdc = parseCoinType(USDC)!;

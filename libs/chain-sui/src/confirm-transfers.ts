@@ -8,12 +8,13 @@ import { readCheckpoints } from './read-checkpoints.ts';
 import type { Reading } from './reading.ts';
 import type { SuiSource, SuiSources } from './sui-sources.ts';
 
-/** The checkpoints of the candidates as one source tells them, by number. */
+/** The checkpoints of the candidates in one source's answer, by height. */
 type Evidence = ReadonlyMap<number, SuiCheckpoint>;
 
 /**
- * Judges candidates by the balance changes of their transactions; see ChainReader.confirmTransfers. What this reader has
- * itself read of as many sources as are to be asked is proven already: reading a checkpoint is reading the proof.
+ * Checks candidates against the balance changes of their transactions; see ChainReader.confirmTransfers. A candidate
+ * that this reader has already read from as many sources as required needs no further request: the checkpoint is the
+ * proof.
  */
 export async function confirmTransfers(
   reading: Reading,
@@ -66,7 +67,7 @@ async function readEvidences(
   return said.flatMap((one) => (one === undefined ? [] : [one.answer]));
 }
 
-/** Throws unless the checkpoint is the candidate's and holds its transaction, so that another source may be asked. */
+/** Throws if the checkpoint is not the candidate's or lacks its transaction, so that another source is asked. */
 function mustBeThere(
   checkpoint: SuiCheckpoint | undefined,
   candidate: CandidateTransfer,
@@ -81,7 +82,7 @@ function mustBeThere(
     throw readerError('INCONSISTENT_ANSWER', 'the transaction is not in the checkpoint', shown(candidate));
 }
 
-/** What all evidences prove of a candidate; undefined when none does. Which of two is right is never guessed. */
+/** The transfer on which all sources agree; undefined if none shows it. Throws if they differ. */
 function agreedOn(
   reading: Reading,
   evidences: readonly Evidence[],

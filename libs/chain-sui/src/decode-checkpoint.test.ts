@@ -75,8 +75,8 @@ function proofOf(candidate: CandidateTransfer) {
 }
 const refused = { code: 'INCONSISTENT_ANSWER', retryable: true };
 
-describe('a checkpoint', () => {
-  it('has number, digest, parent, epoch and its own time', () => {
+describe('decodeHeader', () => {
+  it('decodes height, digest, parent, epoch and time of a checkpoint', () => {
     expect(decodeHeader(checkpoint([]), 7)).toEqual({
       height: 7,
       hash: DIGEST,
@@ -88,7 +88,7 @@ describe('a checkpoint', () => {
     });
   });
 
-  it('is refused when anything of that is missing, or it is another one', () => {
+  it('rejects a header with a missing field or another height', () => {
     const wrong: readonly [GrpcTypes.Checkpoint | undefined, number][] = [
       [undefined, 7],
       [checkpoint([]), 8],
@@ -109,7 +109,7 @@ describe('transfers of a checkpoint', () => {
   const decoded = decodeCheckpoint(
     checkpoint([
       executed([], { sender: SYSTEM, gas: 0n }),
-      // In whatever order a node has them.
+      // Nodes return balance changes in any order.
       executed([
         [C, USDC, `${most}`],
         [A, SUI, '-10'],
@@ -131,7 +131,7 @@ describe('transfers of a checkpoint', () => {
     7,
   );
 
-  it('are what addresses got of configured coins by what succeeded, from whoever gave most, at places of their own', () => {
+  it('lists increases of configured coins in successful transactions with their payer', () => {
     const transfers = transfersOf(reading, decoded, true);
     expect(
       transfers.map(({ contract, from, to, amountBaseUnits }) => ({ contract, from, to, amountBaseUnits })),
@@ -149,12 +149,12 @@ describe('transfers of a checkpoint', () => {
       });
   });
 
-  it('come with whoever signed, paid or gave', () => {
+  it('lists senders, sponsors and owners who gave coins as actors', () => {
     const wallets = actorsOf(decoded).map(({ wallet }) => wallet);
     expect(wallets.toSorted()).toEqual([A, A, A, SPONSOR].toSorted());
   });
 
-  it('may be left out where a transaction that succeeded, or cost something, changes nothing', () => {
+  it('lists transactions without balance changes that succeeded or cost gas', () => {
     const muteOf = (...how: Parameters<typeof executed>) =>
       decodeCheckpoint(checkpoint([executed(...how)]), coins).mute;
     expect(muteOf([])).toEqual([{ txHash: DIGEST, isFree: false }]);
@@ -164,7 +164,7 @@ describe('transfers of a checkpoint', () => {
     expect(muteOf([[B, '0x2::other::COIN', '1']], { gas: 0n })).toEqual([]);
   });
 
-  it('are of the coin that is meant, in whatever form a node writes its type', () => {
+  it('recognises a configured coin in every spelling of its type', () => {
     const short: readonly Change[] = [
       [B, '0x2::sui::SUI', '4'],
       [C, USDC.slice(2), '5'],
@@ -186,13 +186,13 @@ describe('transfers of a checkpoint', () => {
       `${C}:${SUI}`,
       `${C}:${USDC}`,
     ]);
-    // Of a transaction by itself as well, by which the fate of own payments is told.
+    // The same holds for a single transaction, which decides the outcome of an own payment.
     expect(decodeTransaction(executed([[B, '0x2::sui::SUI', '4']])).changes).toEqual([
       { address: B, coinType: SUI, amount: 4n },
     ]);
   });
 
-  it('are refused when an amount or an address is none, or one is told twice', () => {
+  it('rejects an invalid amount or address and a repeated balance change', () => {
     const wrong: readonly (readonly Change[])[] = [
       [[B, USDC, '1.5']],
       [[B, USDC, '']],
@@ -215,7 +215,7 @@ describe('transfers of a checkpoint', () => {
     );
   });
 
-  it('cost nothing where more storage was given back than it took', () => {
+  it('reports a zero fee when the storage rebate exceeds the gas cost', () => {
     const [transfer] = transfersOf(
       reading,
       decodeCheckpoint(checkpoint([executed([[B, USDC, '1']], { gas: -50n })]), coins),

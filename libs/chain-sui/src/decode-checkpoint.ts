@@ -8,46 +8,45 @@ import { proveCheckpoint, type CheckpointProof } from './proving/prove-checkpoin
 import type { SuiHeader } from './sui-header.ts';
 import type { ToldChange, ToldCheckpoint, ToldTransaction } from './told-checkpoint.ts';
 
-/** What one address got of a coin by a whole transaction, or gave. */
+/** Net change of one address's balance of one coin by a transaction. */
 export interface BalanceChange {
   readonly address: Address;
   readonly coinType: TokenContract;
   readonly amount: bigint;
 }
 
-/** What a node says of a transaction. */
 export interface SuiTransaction {
   readonly txHash: TxHash;
   readonly sender: Address;
-  /** Who paid for it: the sender, or a sponsor, who has signed as well. */
+  /** The gas payer: the sender, or a sponsor, who has signed too. */
   readonly gasOwner: Address;
   readonly succeeded: boolean;
-  /** What it cost: below zero where more storage was given back than it took. */
+  /** Gas cost in MIST; negative if the storage rebate exceeds the cost. */
   readonly gasMist: bigint;
-  /** In the order of address and coin type, whatever the order of the node. */
+  /** Sorted by address and coin type. */
   readonly changes: readonly BalanceChange[];
 }
 
-/** One of which a node shows no change of any balance. */
+/** A transaction for which the node shows no balance change. */
 export interface MuteTransaction {
   readonly txHash: TxHash;
-  /** It cost nothing: nothing but a payment need have changed a balance. */
+  /** Zero gas cost, so only a payment must have changed a balance. */
   readonly isFree: boolean;
 }
 
-/** A checkpoint as one source tells it. The chain's own transactions are left out. */
+/** A checkpoint as one source returns it, without the chain's own transactions. */
 export interface SuiCheckpoint {
   readonly header: SuiHeader;
-  /** Undefined: the source gave nothing by which it could be checked. */
+  /** Undefined if the source returned no bytes to check it by. */
   readonly proof: CheckpointProof | undefined;
-  /** How many it holds, the chain's own included. */
+  /** Number of transactions, including the chain's own. */
   readonly count: number;
-  /** Those of which changes could be left out: see mustNotBeMute. */
+  /** Transactions whose balance changes the node may have omitted; see requireBalanceChanges. */
   readonly mute: readonly MuteTransaction[];
-  /** One of those of which the node shows a changed balance, of whatever coin. */
+  /** A transaction with a balance change of any coin; the last one. */
   readonly telling: TxHash | undefined;
   readonly transactions: readonly (SuiTransaction & {
-    /** In the checkpoint. */
+    /** Index in the checkpoint. */
     readonly place: number;
   })[];
 }
@@ -69,15 +68,15 @@ const TRANSACTION_PATHS = [
   'balance_changes',
 ];
 
-/** By these a checkpoint is checked: see proveCheckpoint. */
+/** Input of proveCheckpoint. */
 const PROOF_PATHS = ['summary.bcs', 'contents.bcs'];
 
-/** Read masks: a field that is not asked for is unset, silently. */
+/** Read masks. A node leaves a field that is not requested unset, without an error. */
 export const HEADER_MASK = { paths: HEADER_PATHS };
 export const CHECKPOINT_MASK = {
   paths: [...HEADER_PATHS, ...PROOF_PATHS, ...TRANSACTION_PATHS.map((path) => `transactions.${path}`)],
 };
-/** Of a node that has balance changes only of transactions that are asked for one by one. */
+/** For nodes that return balance changes only when transactions are requested by digest. */
 export const CONTENTS_MASK = {
   paths: [...HEADER_PATHS, ...PROOF_PATHS, 'contents.transactions.transaction'],
 };
@@ -86,16 +85,19 @@ export const TRANSACTION_MASK = { paths: [...TRANSACTION_PATHS, 'checkpoint'] };
 /** 32 bytes in base58. */
 const DIGEST = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const AMOUNT = /^-?[0-9]{1,39}$/;
-/** The digest of no checkpoint: 32 zero bytes. Stands before checkpoint 0, which names none. */
+/** 32 zero bytes, the parent digest of checkpoint 0. */
 const NO_DIGEST = '1'.repeat(32);
-/** Who "sends" the chain's own transactions: prologues, settlements, ends of epochs. */
+/** Sender of the chain's own transactions: prologues, settlements, ends of epochs. */
 const SYSTEM_SENDER = `0x${'0'.repeat(64)}`;
 
 export function isDigest(text: string): boolean {
   return DIGEST.test(text);
 }
 
-/** The header of a checkpoint that was asked for with HEADER_MASK or more. Throws INCONSISTENT_ANSWER. */
+/**
+ * Decodes the header of a checkpoint requested with HEADER_MASK or more. Throws INCONSISTENT_ANSWER, also if `wanted`
+ * is given and the height differs.
+ */
 export function decodeHeader(
   checkpoint: Omit<ToldCheckpoint, 'transactions' | 'contents'> | undefined,
   wanted?: number,
@@ -109,12 +111,12 @@ export function decodeHeader(
     timestamp === undefined ||
     totalNetworkTransactions === undefined
   )
-    throw unfit('a checkpoint without its summary', { height: wanted });
+    throw unfit('the checkpoint has no summary', { height: wanted });
   const height = safeNumber(sequenceNumber);
   if (wanted !== undefined && height !== wanted)
-    throw unfit('another checkpoint than asked for', { height, wanted });
+    throw unfit('the node returned another checkpoint than requested', { height, wanted });
   const parentHash = summary?.previousDigest ?? (height === 0 ? NO_DIGEST : '');
-  if (!isDigest(digest) || !isDigest(parentHash)) throw unfit('a digest that is none', { height });
+  if (!isDigest(digest) || !isDigest(parentHash)) throw unfit('invalid digest', { height });
   const timeMs = safeNumber(timestamp.seconds) * 1_000 + Math.floor(timestamp.nanos / 1_000_000);
   return {
     height,
@@ -127,14 +129,14 @@ export function decodeHeader(
   };
 }
 
-/** The header as the scan loop knows it. */
+/** The header as the scan loop uses it. */
 export function plainHeader({ height, hash, parentHash, timeSeconds, epoch }: SuiHeader): BlockHeader {
   return { height, hash, parentHash, timeSeconds, epoch };
 }
 
 /**
- * A checkpoint with its transactions, of whose changes only those of `coins` are kept (undefined: all). Throws
- * INCONSISTENT_ANSWER. Whether a node leaves out balance changes, mustNotBeMute judges.
+ * Decodes a checkpoint with its transactions. Keeps only balance changes of `coins` (undefined: all). Throws
+ * INCONSISTENT_ANSWER. It does not detect omitted balance changes; requireBalanceChanges does.
  */
 export function decodeCheckpoint(
   raw: ToldCheckpoint | undefined,
@@ -145,7 +147,7 @@ export function decodeCheckpoint(
   return checkpointOf(header, raw ?? {}, raw?.transactions ?? [], coins);
 }
 
-/** See decodeCheckpoint. @param told the bytes that prove it, where they were given */
+/** See decodeCheckpoint. @param told contains the bytes that prove the checkpoint, if the node returned them */
 export function checkpointOf(
   header: SuiHeader,
   told: Pick<ToldCheckpoint, 'summary' | 'contents'>,
@@ -168,7 +170,7 @@ export function checkpointOf(
   return { header, proof, count: executed.length, mute, telling, transactions };
 }
 
-/** Whether a node shows no change of a transaction that has any as a rule: one that did something, or cost something. */
+/** True if the node shows no balance change for a transaction that succeeded or cost gas, and so normally has one. */
 export function isMute(
   { balanceChanges }: ToldTransaction,
   { succeeded, gasMist }: Pick<SuiTransaction, 'succeeded' | 'gasMist'>,
@@ -177,8 +179,8 @@ export function isMute(
 }
 
 /**
- * A transaction that was asked for with TRANSACTION_MASK. A node that lacks the index of balance changes answers without
- * them, and without an error (sui.md section 2.2): see isMute.
+ * Decodes a transaction requested with TRANSACTION_MASK. A node without an index of balance changes omits them
+ * without an error; see hasNoChanges.
  */
 export function decodeTransaction(
   { digest, transaction, effects, balanceChanges }: ToldTransaction,
@@ -188,7 +190,7 @@ export function decodeTransaction(
   const { status, gasUsed } = effects ?? {};
   const sender = addressOfNode(transaction?.sender ?? '');
   const paidBy = transaction?.gasPayment?.owner ?? '';
-  // The same text is kept once: of checkpoints that wait to be compared it is most of what they take.
+  // Equal texts share one string: addresses take most of the memory of checkpoints that wait for comparison.
   const gasOwner = paidBy === sender ? sender : addressOfNode(paidBy);
   const success = status?.success;
   if (
@@ -198,8 +200,8 @@ export function decodeTransaction(
     success === undefined ||
     gasUsed === undefined
   )
-    throw unfit('a transaction without sender, status or gas', { height, txHash: digest });
-  if (!isDigest(digest)) throw unfit('a digest that is none', { height });
+    throw unfit('the transaction has no sender, status or gas', { height, txHash: digest });
+  if (!isDigest(digest)) throw unfit('invalid digest', { height });
   const gasMist =
     (gasUsed.computationCost ?? 0n) + (gasUsed.storageCost ?? 0n) - (gasUsed.storageRebate ?? 0n);
   return {
@@ -226,14 +228,14 @@ function decodeChanges(
 ): readonly BalanceChange[] {
   const changes: BalanceChange[] = [];
   for (const { address, coinType: told = '', amount } of raw) {
-    // Nodes write it in canonical form: those that count are found as they stand there.
+    // Nodes use the canonical form, so configured coins are usually found without parsing.
     const named = coins?.has(told) === true ? told : coinTypeOfNode(told);
-    if (named === undefined) throw unfit('a balance change without its coin', { ...context, told });
+    if (named === undefined) throw unfit('a balance change has no valid coin type', { ...context, told });
     const coinType = coins === undefined ? named : sameOf(coins, named);
     if (coinType === undefined) continue;
     const whose = sameOf(parties, address ?? '') ?? addressOfNode(address ?? '');
     if (whose === undefined || amount === undefined || !AMOUNT.test(amount))
-      throw unfit('a balance change without address or amount', context);
+      throw unfit('a balance change has no valid address or amount', context);
     changes.push({
       address: sameOf(parties, whose) ?? whose,
       coinType: coinType as TokenContract,
@@ -242,13 +244,13 @@ function decodeChanges(
   }
   if (changes.length < 2) return changes;
   changes.sort(inOrder);
-  // They are net for each address and coin: two would be one transfer recorded twice, or half of one.
+  // Balance changes are net per address and coin. Two of the same would record a transfer twice, or half of it.
   if (changes.some((change, place) => place > 0 && inOrder(changes[place - 1] ?? change, change) === 0))
     throw unfit('two balance changes of one address and coin', context);
   return changes;
 }
 
-/** The one of a few texts that says the same. */
+/** The equal string of `few`, so that only one copy stays in memory. */
 function sameOf<T extends string>(few: Iterable<T>, text: string): T | undefined {
   for (const one of few) if (one === text) return one;
   return undefined;
@@ -262,7 +264,7 @@ function inOrder(a: BalanceChange, b: BalanceChange): number {
 
 function safeNumber(value: bigint): number {
   const number = Number(value);
-  if (!Number.isSafeInteger(number)) throw unfit(`a number out of range: ${value}`, {});
+  if (!Number.isSafeInteger(number)) throw unfit(`number out of range: ${value}`, {});
   return number;
 }
 

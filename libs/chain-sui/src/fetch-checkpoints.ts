@@ -20,9 +20,9 @@ import type { Way, WaysOfReading } from './ways-of-reading.ts';
 
 const WAYS: readonly Way[] = ['list', 'get', 'contents'];
 const WAY_KEPT_MS = 60_000;
-/** Of checkpoints that are asked for one by one. */
+/** Parallel requests where checkpoints are requested one by one. */
 const AT_ONCE = 8;
-/** So far below the newest one a checkpoint that is not found was discarded: nodes behind one URL are not so far apart. */
+/** A missing checkpoint this far below the newest one was pruned; nodes behind one URL are closer together. */
 const LONG_THERE = 100;
 
 export function createWaysOfReading(nowMs: () => number): WaysOfReading {
@@ -41,7 +41,7 @@ export function createWaysOfReading(nowMs: () => number): WaysOfReading {
   };
 }
 
-/** By the best way that the source offers, and the next where it turns out that it does not. */
+/** Uses the best method that the source offers. If the source rejects it, tries the next one. */
 export async function fetchCheckpoints(
   reading: Reading,
   source: SuiSource,
@@ -103,7 +103,7 @@ async function fetchList(
       };
       found.length = before;
       let fault: Error | undefined;
-      // Each is read and made small when it comes.
+      // Decode each message when it arrives: the decoded checkpoint is much smaller.
       await listCheckpointBytes(request, call, (message) => {
         if (fault !== undefined) return;
         try {
@@ -120,7 +120,7 @@ async function fetchList(
       if (fault !== undefined) throw fault;
     }, options);
     if (found.length === before)
-      throw readerError('BLOCK_NOT_FOUND', 'the node has no checkpoints there', {
+      throw readerError('BLOCK_NOT_FOUND', 'the node does not have these checkpoints', {
         endpoint: source.label,
         height: from + before,
       });
@@ -159,13 +159,13 @@ async function fetchByContents(
   const executed = await readTransactions(source, digests, options);
   const whole = executed.map((transaction, place) => {
     if (transaction === undefined || transaction.digest !== digests[place])
-      throw readerError('INCONSISTENT_ANSWER', 'the node lacks a transaction of a checkpoint', { height });
+      throw readerError('INCONSISTENT_ANSWER', 'the node lacks a transaction of the checkpoint', { height });
     return transaction;
   });
   return checkpointOf(header, response.checkpoint ?? {}, whole, coins);
 }
 
-/** See LookBack. However long a stretch shows no change: one call after the other comes to where one is shown. */
+/** See LookBack. Each call continues below the previous one, so a stretch without changes of any length is passed. */
 async function lookBack(
   reading: Reading,
   source: SuiSource,
@@ -188,12 +188,12 @@ async function lookBack(
   }
 }
 
-/** Whether a node was found to have discarded what it was asked for. */
+/** True if the error says that the node has pruned the requested checkpoint. */
 export function isDiscarded(error: unknown): boolean {
   return isReaderError(error, 'BLOCK_NOT_FOUND') && error.context['lowest'] !== undefined;
 }
 
-/** What to make of a checkpoint that a node does not have: it is not there yet, or the node has discarded it. */
+/** The error for a missing checkpoint: the given one if it does not exist yet, another if the node has pruned it. */
 async function whyNotFound(
   reading: Reading,
   source: SuiSource,
@@ -208,13 +208,13 @@ async function whyNotFound(
   if (lowest <= from) return error;
   return readerError(
     'BLOCK_NOT_FOUND',
-    `the node has discarded what is before checkpoint ${lowest}: it takes one that keeps more, or an archive`,
+    `the node has pruned checkpoints below ${lowest}. Add a node that keeps more, or an archive.`,
     { endpoint: source.label, height: from, lowest },
     error,
   );
 }
 
-/** Does the same for each number of a range, some at a time; gives the answers in order. */
+/** Calls `work` for each height of a range, AT_ONCE in parallel. Returns the results in order. */
 async function ofEach<T>(
   { from, to }: BlockRange,
   options: ReadOptions,
@@ -230,7 +230,7 @@ async function ofEach<T>(
     try {
       answers.push(...(await Promise.all(some)));
     } catch (error) {
-      // What is still under way helps nobody any more.
+      // Cancel the other requests of the range.
       rest.abort();
       await Promise.allSettled(some);
       throw error;

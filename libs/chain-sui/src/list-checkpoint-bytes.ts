@@ -3,23 +3,23 @@ import { GrpcTypes, type GrpcWebFetchTransport, type SuiGrpcClient } from '@myst
 type Ledger = SuiGrpcClient['ledgerService'];
 type Method = Parameters<GrpcWebFetchTransport['serverStreaming']>[0];
 
-/** Lists checkpoints by LedgerService.ListCheckpoints; each message of the answer comes as its bytes. */
+/** Calls LedgerService.ListCheckpoints and passes each message as raw bytes. */
 export type ListCheckpointBytes = (
   request: Parameters<typeof GrpcTypes.ListCheckpointsRequest.create>[0],
   call: Parameters<Ledger['listCheckpoints']>[1],
   onMessage: (message: Uint8Array) => void,
 ) => Promise<void>;
 
-/** In the place of a message's type: all that a transport asks of it is to read the bytes. */
+/** Replaces the message type. The transport only calls `fromBinary`. */
 const AS_IT_IS = { fromBinary: (bytes: Uint8Array) => bytes } as unknown as Method['O'];
 
-/** By the SDK's transport, which frames and ends streams, and not by its messages: see read-checkpoint-bytes.ts. */
+/** Uses the SDK's transport for framing, but not its message decoder; see read-checkpoint-bytes.ts. */
 export function createListCheckpointBytes(
   transport: GrpcWebFetchTransport,
   ledger: Ledger,
 ): ListCheckpointBytes {
   const list = ledger.methods.find(({ name }) => name === 'ListCheckpoints');
-  if (list === undefined) throw new TypeError('the SDK has no list of checkpoints');
+  if (list === undefined) throw new TypeError('the SDK has no method ListCheckpoints');
   const method: Method = { ...list, O: AS_IT_IS };
   return async (request, call, onMessage) => {
     const asked = GrpcTypes.ListCheckpointsRequest.create(request);

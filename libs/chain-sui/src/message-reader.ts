@@ -4,22 +4,19 @@ import { readerError } from '@opentill/chain/reader-error';
 const [VARINT, LENGTH_DELIMITED] = [0, 2] as const;
 const WIRE_TYPES = 8;
 
-/**
- * What stands before a number, or a truth value: its field's number and its wire type, as one number
- * (https://protobuf.dev/programming-guides/encoding).
- */
+/** Tag of a varint field: field number and wire type (https://protobuf.dev/programming-guides/encoding). */
 export function numberTag(field: number): number {
   return field * WIRE_TYPES + VARINT;
 }
 
-/** What stands before a text, bytes, or a message inside. */
+/** Tag of a length-delimited field: text, bytes or an embedded message. */
 export function lengthTag(field: number): number {
   return field * WIRE_TYPES + LENGTH_DELIMITED;
 }
 
 /**
- * All texts that are looked at are of ASCII; what is in one beside that is some other sign, which none of them has. Twelve of each
- * transaction are read so: as the library does it, by a decoder of UTF-8 and a view of the bytes for each, that took most of the time.
+ * Reads strings as Latin-1. All strings that are compared are ASCII, and any other character makes a string differ
+ * from them. A transaction has twelve strings; the library's UTF-8 decoder took most of the decoding time.
  */
 class AsciiReader extends BinaryReader {
   readonly #bytes: Buffer;
@@ -37,31 +34,30 @@ class AsciiReader extends BinaryReader {
   }
 }
 
-/** Reads a whole message by `read`. Throws INCONSISTENT_ANSWER for what is none. */
+/** Reads a whole message by `read`. Throws INCONSISTENT_ANSWER if the bytes are malformed. */
 export function readMessage<T>(bytes: Uint8Array, read: (reader: BinaryReader, end: number) => T): T {
   try {
     return read(new AsciiReader(bytes), bytes.length);
   } catch (error) {
-    throw readerError('INCONSISTENT_ANSWER', 'bytes that are no message', {}, error);
+    throw readerError('INCONSISTENT_ANSWER', 'malformed protobuf message', {}, error);
   }
 }
 
 /**
- * Reads the fields up to `end`. `take` reads the value of one by its tag and answers true, or false for one that nobody asked for,
- * which is left out.
+ * Reads the fields up to `end`. `take` reads the value of a tag and returns true, or returns false to skip the field.
  */
 export function readFields(reader: BinaryReader, end: number, take: (tag: number) => boolean): void {
   while (reader.pos < end) {
     const tag = reader.uint32();
     if (!take(tag)) reader.skip(tag % WIRE_TYPES);
   }
-  if (reader.pos !== end) throw new RangeError('a message that ends in the midst of a field');
+  if (reader.pos !== end) throw new RangeError('a field crosses the end of its message');
 }
 
-/** Where the message inside ends of which the length stands here. */
+/** Reads the length of an embedded message and returns the position of its end. */
 export function endOfInner(reader: BinaryReader): number {
   const length = reader.uint32();
   const end = reader.pos + length;
-  if (end > reader.len) throw new RangeError('a message longer than the one around it');
+  if (end > reader.len) throw new RangeError('an embedded message is longer than its parent');
   return end;
 }

@@ -17,29 +17,29 @@ const effects = (changedObjects: GrpcTypes.ChangedObject[]): GrpcTypes.Transacti
   GrpcTypes.TransactionEffects.create({ status: { success: true }, changedObjects });
 
 test.each<[string, GrpcTypes.ChangedObject[], boolean]>([
-  ['a coin that goes from one to another', [object(COIN, A, B)], false],
-  ['coins of two', [object(COIN), object(COIN, B, B)], false],
-  ['a coin of one and the balance of another', [object(COIN), balance('0xb')], false],
-  ['the balances of two', [balance('0xa'), balance('0xb')], false],
-  ['a coin and the balance of one', [object(COIN), balance('0xa')], true],
+  ['a coin changes its owner', [object(COIN, A, B)], false],
+  ['coins of two owners', [object(COIN), object(COIN, B, B)], false],
+  ['a coin of one owner and the balance of another', [object(COIN), balance('0xb')], false],
+  ['balances of two owners', [balance('0xa'), balance('0xb')], false],
+  ['a coin and the balance of one owner', [object(COIN), balance('0xa')], true],
   [
-    'something that is no coin, given to another, with the coin that paid for it',
+    'an object that is not a coin changes its owner, paid by a coin',
     [object(COIN), object(PICTURE, A, B)],
     true,
   ],
-  ['nothing, since what came went', [], true],
-])('money of one owner alone: %s', (_, changed, expected) => {
+  ['no changed object', [], true],
+])('decides whether all moved money has one owner: %s', (_, changed, expected) => {
   expect(movesOfOneOwner(effects(changed))).toBe(expected);
 });
 
-test('a node that tells of no effects says nothing of it', () => {
+test('does not assume one owner when the node returns no effects', () => {
   expect(movesOfOneOwner(undefined)).toBe(false);
   expect(movesOfOneOwner(GrpcTypes.TransactionEffects.create({}))).toBe(false);
 });
 
 const [NOTHING, TELLING] = ['nothing', 'telling'] as TxHash[];
 
-/** A node that says of each transaction what is told here. */
+/** A node that answers for each digest with the given fields and otherwise without balance changes. */
 function aSource(told: Readonly<Record<string, Partial<GrpcTypes.ExecutedTransaction>>>): SuiSource {
   const batchGetTransactions = ({ digests }: { readonly digests: readonly string[] }) =>
     Promise.resolve({
@@ -68,14 +68,14 @@ const checkpoint = (
 const toldBy = (source: SuiSource, height = 1): ToldChanges =>
   new WeakMap([[source, [{ height, txHash: TELLING! }]]]);
 const changes = [{ address: '0xa', coinType: '0x2::sui::SUI', amount: '1' }];
-/** Gas that comes to nothing, and a coin without anything in it for somebody else. */
+/** Zero gas cost, and an empty coin given to another address. */
 const emptyCoin = { effects: effects([object(COIN, A, B)]) };
 const lacks = { code: 'INCONSISTENT_ANSWER', context: { lacksBalanceChanges: true } };
 
-test('a coin that holds nothing, given away for nothing, holds up no node that shows changes of others', async () => {
+test('accepts an empty coin given away from a node that shows changes elsewhere', async () => {
   const source = aSource({ nothing: emptyCoin, telling: { balanceChanges: changes } });
-  // In the same checkpoint; in one that was read before, which it shows again when it is asked for both; in an older one of the same
-  // reading; in one that is looked for.
+  // Changes in the same checkpoint; in one read before; in an older one of the same reading; in one found by looking
+  // back.
   await mustNotBeMute(source, [checkpoint(1, [NOTHING], TELLING)], new WeakMap(), {});
   const told: ToldChanges = new WeakMap();
   await mustNotBeMute(source, [checkpoint(1, [], TELLING)], told, {});
@@ -87,12 +87,12 @@ test('a coin that holds nothing, given away for nothing, holds up no node that s
   await mustNotBeMute(source, [checkpoint(5, [NOTHING])], found, {});
 });
 
-test('so does what costs just what it takes out of something that is nobody’s, of whomever it is', async () => {
+test('accepts gas paid exactly from a shared object if the node shows other changes', async () => {
   for (const own of [emptyCoin, { effects: effects([object(COIN)]) }]) {
     const source = aSource({ nothing: own, telling: { balanceChanges: changes } });
     await mustNotBeMute(source, [checkpoint(2, [NOTHING], TELLING, false)], new WeakMap(), {});
     await mustNotBeMute(source, [checkpoint(2, [NOTHING], undefined, false)], toldBy(source), {});
-    // By its effects it can't be told from one of a node that tells of no changes.
+    // Its effects look the same as those of a node that omits balance changes.
     const without = aSource({ nothing: own });
     await expect(
       mustNotBeMute(without, [checkpoint(2, [NOTHING], undefined, false)], toldBy(without), {}),
@@ -100,7 +100,7 @@ test('so does what costs just what it takes out of something that is nobody’s,
   }
 });
 
-test('a node that shows changes of younger checkpoints only may have begun with them', async () => {
+test('rejects a node that shows changes only in newer checkpoints', async () => {
   const source = aSource({ nothing: emptyCoin, telling: { balanceChanges: changes } });
   const reading = [checkpoint(1, [NOTHING], undefined, false), checkpoint(2, [], TELLING)];
   await expect(mustNotBeMute(source, reading, new WeakMap(), {})).rejects.toMatchObject(lacks);
@@ -108,12 +108,12 @@ test('a node that shows changes of younger checkpoints only may have begun with 
   await expect(mustNotBeMute(source, reading, new WeakMap(), {}, noneBefore)).rejects.toMatchObject(lacks);
 });
 
-test('nor do more of them than a node answers of at once', async () => {
+test('checks more transactions without changes than fit into one call', async () => {
   const gifts = Array.from({ length: 450 }, (_, place) => `gift ${place}` as TxHash);
   const told = Object.fromEntries(gifts.map((gift) => [gift, emptyCoin]));
   const source = aSource({ ...told, telling: { balanceChanges: changes } });
   await mustNotBeMute(source, [checkpoint(2, gifts)], toldBy(source), {});
-  // The last of them is looked at as the first.
+  // The last one is checked like the first.
   const hiding = aSource({
     ...told,
     [gifts.at(-1)!]: { ...emptyCoin, balanceChanges: changes },
@@ -124,21 +124,21 @@ test('nor do more of them than a node answers of at once', async () => {
   );
 });
 
-test('a node that shows changes of nothing is found out by it, also behind a URL that has shown some', async () => {
+test('rejects a node without any changes, also behind a URL that has shown some', async () => {
   const without = aSource({ nothing: emptyCoin });
   const reading = [checkpoint(2, [NOTHING])];
   await expect(mustNotBeMute(without, reading, new WeakMap(), {})).rejects.toMatchObject(lacks);
   await expect(mustNotBeMute(without, reading, toldBy(without), {})).rejects.toMatchObject(lacks);
 });
 
-test('a change of a younger checkpoint says nothing of older ones, which an index may have begun after', async () => {
+test('does not accept a change in a newer checkpoint as proof of an index', async () => {
   const source = aSource({ nothing: emptyCoin, telling: { balanceChanges: changes } });
   await expect(
     mustNotBeMute(source, [checkpoint(2, [NOTHING])], toldBy(source, 3), {}),
   ).rejects.toMatchObject(lacks);
 });
 
-test('what is caught up with has a change of its own, while the head is read beside it', async () => {
+test('remembers a change for catching up while the head is read', async () => {
   const source = aSource({
     nothing: emptyCoin,
     telling: { balanceChanges: changes },
@@ -153,7 +153,7 @@ test('what is caught up with has a change of its own, while the head is read bes
   expect(told.get(source)?.map(({ height }) => height)).toEqual([5, 103]);
 });
 
-test('a checkpoint that leaves out changes which the node shows by itself is not whole', async () => {
+test('rejects a checkpoint that omits changes which the node shows by digest', async () => {
   const told = { ...emptyCoin, balanceChanges: changes };
   const source = aSource({ nothing: told, telling: { balanceChanges: changes } });
   await expect(mustNotBeMute(source, [checkpoint(2, [NOTHING])], toldBy(source), {})).rejects.toMatchObject(

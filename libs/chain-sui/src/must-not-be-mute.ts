@@ -7,39 +7,44 @@ import { readTransactions, TRANSACTIONS_PER_CALL } from './read-transactions.ts'
 import type { SuiSource } from './sui-sources.ts';
 
 const OWNERS_MASK = ['digest', 'effects.status', 'effects.changed_objects', 'balance_changes'];
-/** However many zeros a node writes before the package. */
+/** Nodes may write any number of leading zeros. */
 const COIN = /^0x0*2::coin::Coin</;
 
-/** A transaction of which a source has shown changed balances, and the checkpoint that holds it. */
+/** A transaction for which a source has shown balance changes, and the height of its checkpoint. */
 export interface ToldChange {
   readonly height: number;
   readonly txHash: TxHash;
 }
 
 /**
- * Of each source, by height: one for each stretch of the chain that is being read, since the head is read while old checkpoints are
- * caught up with.
+ * Per source, ascending by height: the last shown change of each stretch that is being read. The head is read while
+ * older checkpoints are caught up with.
  */
 export type ToldChanges = WeakMap<SuiSource, readonly ToldChange[]>;
 
-/** Stretches that are read at one moment: the head, what is caught up with, what is read again, and some to spare. */
+/** Stretches read at the same time: the head, catching up, reading again, and spare ones. */
 const STRETCHES_MAX = 8;
 
-/** Reads older checkpoints than `height`, the next ones first, and further ones each time; none where there are no more. */
+/** Reads checkpoints below `height`, nearest first, and further ones at each call. Empty when there are no more. */
 export type LookBack = (height: number) => Promise<readonly SuiCheckpoint[]>;
 
 /**
- * A transaction of which a node shows no change is one that has none, or one of which the node, lacking the index of balance changes,
- * does not tell. None has one by which somebody moves what is his between his coins and his address balance, by which a coin that holds
- * nothing is given away, or by which somebody takes just what it costs out of a shared object: whoever sends such must not hold up the
- * chain. Of one without gas its effects may tell: whoever pays another one takes a coin or a balance of one address, and writes one of
- * another. For all others speaks that the node shows the changes of another transaction: it has the index, and what it shows none of
- * has none. That it hides one, the other source tells. An index that began after these checkpoints says nothing of them, so the other
- * transaction is of the same checkpoint or of an older one, which is looked for where none is remembered. Throws INCONSISTENT_ANSWER
- * for a node that leaves out changes.
+ * A transaction without balance changes either changed no balance, or comes from a node without a balance-change
+ * index. This function rules out the second case, and throws INCONSISTENT_ANSWER if it cannot.
  *
- * @param checkpoints read in one go, in whatever order
- * @param told what these checkpoints show is remembered there
+ * Such transactions are cheap to make: moving coins into the own address balance, giving away an empty coin, or
+ * taking exactly the gas out of a shared object. They must not stop the reader.
+ *
+ * - A transaction without gas cost is accepted if its effects touch coins and balances of one owner only. A payment
+ *   touches those of two.
+ * - Any other one is accepted if the same node, in the same call, shows balance changes of another transaction.
+ *   That one must be in the same or an older checkpoint, because an index may begin later. If none is remembered,
+ *   `lookBack` finds one.
+ *
+ * A node that omits the changes of single transactions is not detected here; the second source shows the difference.
+ *
+ * @param checkpoints in any order
+ * @param told remembers the changes that these checkpoints show
  */
 export async function mustNotBeMute(
   source: SuiSource,
@@ -52,7 +57,7 @@ export async function mustNotBeMute(
   const shown = checkpoints.flatMap(changeShownBy).toSorted((a, b) => a.height - b.height);
   const newest = shown.at(-1);
   if (newest !== undefined) told.set(source, withNewest(before, newest));
-  // What a checkpoint shows of others it would show of these.
+  // A checkpoint that shows the changes of one transaction comes from a node that has the index for it.
   const silent = checkpoints.filter(({ telling, mute }) => telling === undefined && mute.length > 0);
   const mute = silent.flatMap((checkpoint) => checkpoint.mute);
   if (mute.length === 0) return;
@@ -76,7 +81,7 @@ function changeShownBy({ header: { height }, telling: txHash }: SuiCheckpoint): 
   return txHash === undefined ? [] : [{ height, txHash }];
 }
 
-/** In the place of the one before it, which its stretch has come from. */
+/** Replaces the change before it, which belongs to the same stretch. */
 function withNewest(before: readonly ToldChange[], newest: ToldChange): readonly ToldChange[] {
   const lower = before.filter(({ height }) => height <= newest.height).slice(0, -1);
   const higher = before.filter(({ height }) => height > newest.height);
@@ -84,8 +89,8 @@ function withNewest(before: readonly ToldChange[], newest: ToldChange): readonly
 }
 
 /**
- * Those of which it is not known that they change nothing. They are asked for in one call with the one that the node has shown changes
- * of: what answers that is one node, whichever of them stand behind a URL.
+ * The transactions not proven to have no balance changes. Each call also requests `known`, whose changes the node has
+ * shown: one call is answered by one node, even if several share the URL.
  */
 async function withoutProof(
   source: SuiSource,
@@ -117,13 +122,16 @@ function showsChanges(executed: GrpcTypes.ExecutedTransaction | undefined): bool
   return (executed?.balanceChanges.length ?? 0) > 0;
 }
 
-/** Whether nobody's money became another one's, by the effects. Without a status the node has not told of them. */
+/**
+ * True if the changed coins and balances belong to one owner at most. False without a status, because the node then
+ * returned no effects.
+ */
 export function movesOfOneOwner(effects: GrpcTypes.TransactionEffects | undefined): boolean {
   if (effects?.status === undefined) return false;
   return new Set(effects.changedObjects.flatMap(ownersOf)).size <= 1;
 }
 
-/** Whose money it is, or was. */
+/** Owners before and after, if the object is a coin or an address balance. */
 function ownersOf({
   objectType,
   inputOwner,

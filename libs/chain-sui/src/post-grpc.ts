@@ -4,49 +4,50 @@ import type { Socket } from 'node:net';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 
-/** What is noted of the exchanges of one question, whatever comes of them. */
+/** Measured during the HTTP exchanges of one call, whether or not it succeeds. */
 export interface Traffic {
-  /** Bodies as they went over the wire. */
+  /** Body sizes on the wire. */
   requestBytes: number;
   answerBytes: number;
   /** `<service>/<method>` of the last request. */
   method: string;
   /** The last HTTP status. */
   status: number | undefined;
-  /** A connection was opened for a request: another node may stand at its other end. */
+  /** At least one request opened a connection, which may lead to another node behind the URL. */
   newConnection: boolean;
-  /** What the answers name as their chain; undefined where they do not say. */
+  /** The chain identifier in the response headers; undefined if absent. */
   chainId: string | undefined;
   retryAfterMs: number | undefined;
 }
 
 export interface PostLimits {
-  /** Most bytes of the whole answer; of a subscription, of what comes between two of its frames (`frameRead`). */
+  /** Limit for the answer, in bytes; for a subscription, for the bytes between two frames (see `frameRead`). */
   readonly bytesMax: number;
 }
 
-/** What one question sends its requests with. */
+/** Sends the requests of one call. */
 export interface PostGrpc {
   /** For GrpcWebOptions.fetch. */
   readonly fetch: typeof fetch;
   readonly traffic: Traffic;
-  /** A frame of a subscription has been read: the bytes are counted anew. */
+  /** Resets the byte count after a frame of a subscription. */
   frameRead(): void;
 }
 
-/** Makes what posts one question's requests. */
+/** Creates the sender for one call. */
 export type OpenPostGrpc = (limits: PostLimits) => PostGrpc;
 
 const CONNECTIONS_MAX = 16;
 const IDLE_CONNECTIONS_MAX = 8;
 const TCP_KEEP_ALIVE_MS = 30_000;
-/** More kept connections than this are not found closed one after the other within one exchange. */
+/** Resends per request; there are no more idle connections that may turn out to be closed. */
 const RESENDS_MAX = IDLE_CONNECTIONS_MAX;
 const SERVICE_AND_METHOD = /([^/.]+\/[^/]+)$/;
 
 /**
- * Posts gRPC-web requests to one node over kept connections. Instead of the global fetch: it tells new connections from
- * kept ones, counts and bounds what comes, follows no redirect, and resends what a connection lost that was closed while idle.
+ * Posts gRPC-web requests to one node over keep-alive connections. Unlike the global fetch, it recognises new
+ * connections, counts and limits bytes, follows no redirect, and resends a request that was lost on a connection
+ * closed while idle.
  */
 export function createPostGrpc(secure: boolean): OpenPostGrpc {
   const pool = {
@@ -83,7 +84,7 @@ export function createPostGrpc(secure: boolean): OpenPostGrpc {
       const options = { headers: own, ...(signal === null || signal === undefined ? {} : { signal }) };
       const response = await send({ begin: () => begin(url, options), usedBefore }, payload, traffic);
       noteAnswer(traffic, response);
-      // The transport of the SDK asks no more of an answer than this.
+      // The only fields that the SDK's transport reads.
       return {
         status: response.statusCode ?? 0,
         statusText: response.statusMessage ?? '',
@@ -116,11 +117,11 @@ function noTraffic(): Traffic {
 
 interface Wire {
   readonly begin: () => ClientRequest;
-  /** The connections over which something was asked before. */
+  /** Sockets that have carried a request before. */
   readonly usedBefore: WeakSet<Socket>;
 }
 
-/** A server may close an idle connection just when a request is sent: nobody has read that request, so it is sent again. */
+/** Sends a request again if the server closed the idle connection at that moment: it has not read the request. */
 async function send({ begin, usedBefore }: Wire, body: Buffer, traffic: Traffic): Promise<IncomingMessage> {
   for (let resends = 0; ; resends += 1) {
     traffic.requestBytes += body.byteLength;

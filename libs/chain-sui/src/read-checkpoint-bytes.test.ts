@@ -6,9 +6,7 @@ import { decodeCheckpoint } from './decode-checkpoint.ts';
 import { checkpointBytesIn, readCheckpointBytes } from './read-checkpoint-bytes.ts';
 import type { ToldCheckpoint } from './told-checkpoint.ts';
 
-/*
- * What is read by hand is what the SDK's own reader reads, of whatever a node may write, and what is no message is refused.
- */
+// Compares the hand-written reader with the SDK's reader on arbitrary checkpoints, valid and malformed.
 
 const USDC = `0x${'a1'.repeat(32)}::usdc::USDC`;
 const SUI = `0x${'2'.padStart(64, '0')}::sui::SUI`;
@@ -18,7 +16,7 @@ const DIGESTS = [
 ];
 const ADDRESSES = ['a', 'b', 'c', 'd', 'e', '0'].map((digit) => `0x${digit.repeat(64)}`);
 
-/** Checkpoints of a node that is well, or of one that leaves out and writes whatever it likes. */
+/** Checkpoints of a correct node, or of one with missing and malformed fields. */
 function checkpointsOf(isWell: boolean) {
   const or = <T>(good: fc.Arbitrary<T>, bad: fc.Arbitrary<T>) => (isWell ? good : fc.oneof(good, bad));
   const given = <T>(value: fc.Arbitrary<T>) =>
@@ -67,7 +65,7 @@ function checkpointsOf(isWell: boolean) {
     nanos: or(fc.integer({ min: 0, max: 999_999_999 }), fc.integer()),
   });
   const bcs = fc.record({ name: fc.constant('Name'), value: given(fc.uint8Array({ maxLength: 5 })) });
-  // Bytes that say otherwise than the rest would have all of these refused.
+  // Bytes that contradict the other fields would make all of these checkpoints invalid.
   const proof = isWell ? {} : { bcs: given(bcs) };
   return fc.record({
     sequenceNumber: given(or(fc.constant(7n), uint64)),
@@ -90,10 +88,10 @@ function checkpointsOf(isWell: boolean) {
 const [well, whatever] = [checkpointsOf(true), checkpointsOf(false)];
 const checkpoint = fc.oneof(well, whatever);
 
-/** Fields that are not set are no fields of the message. */
+/** Removes unset fields, which the message does not contain. */
 function withoutUnset(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutUnset);
-  if (value instanceof Uint8Array) return new Uint8Array(value); // a Buffer is not equal to one of the same bytes
+  if (value instanceof Uint8Array) return new Uint8Array(value); // toEqual tells a Buffer from a Uint8Array
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
@@ -109,7 +107,7 @@ const messageOf = (told: unknown): Uint8Array =>
     }),
   );
 
-/** What comes of it: the checkpoint, or why there is none. */
+/** The decoded checkpoint, or the reason why it is rejected. */
 function outcomeOf(read: () => ToldCheckpoint | undefined, coins: ReadonlySet<string> | undefined): unknown {
   try {
     return decodeCheckpoint(read(), coins, 7);
@@ -119,8 +117,8 @@ function outcomeOf(read: () => ToldCheckpoint | undefined, coins: ReadonlySet<st
   }
 }
 
-describe('a checkpoint', () => {
-  test('is read from its bytes as the SDK reads it, or refused for the same', () => {
+describe('readCheckpointBytes', () => {
+  test('decodes or rejects a checkpoint exactly like the SDK reader', () => {
     const seen = { read: 0, refused: 0 };
     fc.assert(
       fc.property(checkpoint, fc.boolean(), (told, areAllCoins) => {
@@ -140,7 +138,7 @@ describe('a checkpoint', () => {
     expect(seen.refused).toBeGreaterThan(50);
   });
 
-  test('has each field as the SDK reads it, whatever becomes of it', () => {
+  test('reads each field like the SDK reader', () => {
     fc.assert(
       fc.property(checkpoint, (told) => {
         const message = messageOf(told);
@@ -152,14 +150,14 @@ describe('a checkpoint', () => {
     );
   });
 
-  test('is in no message that has none', () => {
+  test('finds no checkpoint in a message without one', () => {
     const end = { reason: GrpcTypes.QueryEndReason.CHECKPOINT_BOUND };
     const none = GrpcTypes.ListCheckpointsResponse.create({ watermark: { cursor: new Uint8Array(3) }, end });
     expect(checkpointBytesIn(GrpcTypes.ListCheckpointsResponse.toBinary(none))).toBeUndefined();
     expect(checkpointBytesIn(new Uint8Array())).toBeUndefined();
   });
 
-  test('is not read beyond what the message is, nor from what is none: nothing but INCONSISTENT_ANSWER comes of it', () => {
+  test('throws only INCONSISTENT_ANSWER for truncated or malformed bytes', () => {
     const read = (bytes: Uint8Array): boolean => {
       try {
         const inside = checkpointBytesIn(bytes);

@@ -9,13 +9,11 @@ import type {
   ToldTransaction,
 } from './told-checkpoint.ts';
 
-/*
- * Reads what is looked at of a checkpoint straight from its bytes, and nothing else: whoever catches up reads a hundred thousand
- * transactions a second of it, of each of which the SDK's reader by reflection makes some twenty objects. Numbers of fields: sui.rpc.v2,
- * as the SDK has them, against whose own reader this is held by a test.
- */
+// Reads only the needed fields of a checkpoint from its bytes. Catching up reads a hundred thousand transactions a
+// second, and the SDK's reflection-based reader makes some twenty objects for each. Field numbers are those of sui.rpc.v2;
+// a test compares this reader with the SDK's.
 
-/** The checkpoint in a ListCheckpointsResponse; undefined: it has none. */
+/** The checkpoint in a ListCheckpointsResponse; undefined if it has none. */
 export function checkpointBytesIn(message: Uint8Array): Buffer | undefined {
   return readMessage(message, (reader, end) => {
     let found: Uint8Array | undefined;
@@ -36,7 +34,7 @@ const CHECKPOINT = {
   transactions: lengthTag(6),
 } as const;
 
-/** A sui.rpc.v2.Checkpoint. Throws INCONSISTENT_ANSWER for what is no message. */
+/** Reads a sui.rpc.v2.Checkpoint. Throws INCONSISTENT_ANSWER if the bytes are malformed. */
 export function readCheckpointBytes(bytes: Uint8Array): ToldCheckpoint {
   return readMessage(bytes, readCheckpoint);
 }
@@ -59,7 +57,7 @@ function readCheckpoint(reader: BinaryReader, end: number): ToldCheckpoint {
   return { sequenceNumber, digest, summary, contents, transactions };
 }
 
-/** Of a summary and of contents alike, the field of the bytes, and in it the one of their value. */
+/** Field numbers that the summary and the contents share: the BCS message, and its bytes. */
 const BCS = { field: lengthTag(1), value: lengthTag(2) } as const;
 
 function readBcs(reader: BinaryReader, end: number): ToldBytes | undefined {

@@ -14,7 +14,7 @@ const digestOf = (height: number): string =>
     .slice(0, 43)
     .replaceAll('0', 'A');
 
-/** A source that has checkpoints of one system transaction each, and says that the chain had so many more. */
+/** A source with checkpoints of one system transaction each, whose totals are higher by `moreTransactions`. */
 function aSource(label: string, moreTransactions: number): SuiSource {
   const getCheckpoint = ({
     checkpointId,
@@ -53,7 +53,7 @@ function aReading(): Reading {
   } as unknown as Reading;
 }
 
-it('how many transactions one source says that the chain had makes no checkpoint of another look incomplete', async () => {
+it('compares transaction totals only within one source', async () => {
   const reading = aReading();
   const [honest, liar] = [aSource('honest', 100), aSource('liar', 107)];
   const read = async (source: SuiSource, height: number) =>
@@ -61,7 +61,7 @@ it('how many transactions one source says that the chain had makes no checkpoint
   const [ours, theirs] = [await read(honest, 5), await read(liar, 5)];
   await expect(read(honest, 6)).resolves.toMatchObject({ header: { height: 6 } });
   await expect(read(liar, 6)).resolves.toMatchObject({ header: { height: 6 } });
-  // That they differ is seen where both are compared.
+  // The difference appears when both sources are compared.
   expect(isSame(ours, theirs)).toBe(false);
   expect(isSame(ours, await read(aSource('other', 100), 5))).toBe(true);
 });

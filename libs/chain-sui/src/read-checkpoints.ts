@@ -11,13 +11,13 @@ import type { BlockRange, Reading } from './reading.ts';
 import type { SuiSource } from './sui-sources.ts';
 
 export interface CheckpointOptions extends ReadOptions {
-  /** Asks the node, whatever its subscription brought. */
+  /** Requests the checkpoints even if the subscription has delivered them. */
   readonly isFresh?: boolean;
 }
 
 /**
- * The checkpoints of a range as one source tells them, at most CHECKPOINTS_PER_CALL, each the parent of the next and whole.
- * BLOCK_NOT_FOUND where it does not have all of them, INCONSISTENT_ANSWER for what contradicts itself.
+ * Reads the checkpoints of a range from one source, at most CHECKPOINTS_PER_CALL. Each is complete and the parent of
+ * the next. Throws BLOCK_NOT_FOUND if the source lacks one, INCONSISTENT_ANSWER if its answers contradict each other.
  */
 export async function readCheckpoints(
   reading: Reading,
@@ -45,14 +45,14 @@ export async function readCheckpoints(
     mustBeLinked(checkpoints.map(({ header }) => header));
     await mustBeWhole(reading, source, checkpoints, options);
   } catch (error) {
-    // Which of both is wrong shows when only the node is asked.
+    // Drop the subscription's checkpoints. The next try asks only the node and shows which of the two was wrong.
     if (came.size > 0) tail.clear();
     throw error;
   }
   return checkpoints;
 }
 
-/** What the subscription brought of a range; nothing where it turns out to tell too little. */
+/** Checkpoints of the range that the subscription has delivered; none if they omit balance changes. */
 async function takeFromTail(
   { tailOf, told }: Pick<Reading, 'tailOf' | 'told'>,
   source: SuiSource,
@@ -76,7 +76,7 @@ async function takeFromTail(
   }
 }
 
-/** Throws INCONSISTENT_ANSWER unless each is the parent of the next, and none is before its parent in time. */
+/** Throws INCONSISTENT_ANSWER unless each is the parent of the next, and neither time nor epoch decreases. */
 export function mustBeLinked(headers: readonly SuiHeader[]): void {
   for (const [place, header] of headers.entries()) {
     const parent = headers[place - 1];
@@ -85,15 +85,15 @@ export function mustBeLinked(headers: readonly SuiHeader[]): void {
     if (header.parentHash !== parent.hash || header.height !== parent.height + 1)
       throw readerError('INCONSISTENT_ANSWER', 'the checkpoints are not linked', { height, hash });
     if (header.timeMs < parent.timeMs || header.epoch < parent.epoch)
-      throw readerError('INCONSISTENT_ANSWER', 'a checkpoint is before its parent', { height, hash });
+      throw readerError('INCONSISTENT_ANSWER', 'a checkpoint is older than its parent', { height, hash });
   }
 }
 
 const TOTALS_KEPT = 1_024;
 
 /**
- * Each checkpoint names how many transactions the chain has had: so many more than its parent as it holds. Throws
- * INCONSISTENT_ANSWER for one of which some are missing, or all.
+ * Each checkpoint contains the chain's total number of transactions. It must grow by the number of transactions in
+ * the checkpoint. Throws INCONSISTENT_ANSWER if transactions are missing.
  */
 async function mustBeWhole(
   { totals: ofAll, perCall }: Reading,
@@ -101,14 +101,15 @@ async function mustBeWhole(
   checkpoints: readonly SuiCheckpoint[],
   options: ReadOptions,
 ): Promise<void> {
-  // What one source says of a checkpoint must not make another one's next look incomplete.
+  // Totals are kept per source, so that a wrong total of one source does not make checkpoints of another look
+  // incomplete.
   const totals = ofAll.get(source) ?? new Map<BlockHash, number>();
   ofAll.set(source, totals);
   for (const { header, count } of checkpoints) {
     const { height, hash, parentHash, totalTransactions } = header;
     perCall.note(count);
     let before = height === 0 ? 0 : totals.get(parentHash);
-    // The first one that is read has no known parent; that none is missing is worth a question when none is there.
+    // The total before the first checkpoint is unknown. Only an empty checkpoint is worth the extra request.
     if (before === undefined && count === 0)
       before = (await readHeader(source, options, height - 1)).totalTransactions;
     if (before !== undefined && totalTransactions - before !== count)

@@ -12,7 +12,7 @@ import { readTransactions } from './read-transactions.ts';
 import type { Reading } from './reading.ts';
 import type { SuiSource, SuiSources } from './sui-sources.ts';
 
-/** Reads what became of own transactions; see ChainReader.readFates. */
+/** Reads the outcome of own transactions; see ChainReader.readFates. */
 export async function readFates(
   reading: Pick<Reading, 'onAlone' | 'tailOf'>,
   sources: SuiSources,
@@ -24,7 +24,7 @@ export async function readFates(
   return askFates(sources, own, { ask, onAlone: reading.onAlone }, options);
 }
 
-/** The head is asked for first: a node that had the checkpoint before answered with all checkpoints up to it. */
+/** Asks for the head first. A node that already had the checkpoint answers from all checkpoints up to it. */
 async function readAccount(
   reading: Pick<Reading, 'tailOf'>,
   sources: SuiSources,
@@ -38,7 +38,7 @@ async function readAccount(
       height: atHeight,
       head: height,
     });
-  // Of what is no digest nodes refuse the whole question.
+  // Nodes reject the whole request if one hash is not a digest.
   const digests = own.flatMap(({ txHash }) => (isDigest(txHash) ? [txHash] : []));
   const executed = await readTransactions(source, digests, options);
   const found = new Map(digests.map((digest, place) => [digest, executed[place]]));
@@ -51,7 +51,7 @@ async function readAccount(
   return new Map(
     own.map((transaction): [TxHash, FateAnswer] => {
       const answered = found.get(transaction.txHash);
-      // What is executed and in no checkpoint yet has no fate.
+      // Executed but in no checkpoint yet: no outcome.
       if (answered?.checkpoint === undefined) return [transaction.txHash, 'none'];
       return [transaction.txHash, answerTo(transaction, answered, headers.get(Number(answered.checkpoint)))];
     }),
@@ -65,7 +65,7 @@ function answerTo(
 ): FateAnswer {
   const told = soundly(() => decodeTransaction(answered));
   if (told === undefined || told.txHash !== own.txHash || header === undefined) return 'unsound';
-  // Each of ours pays somebody.
+  // An own transaction always pays, so missing balance changes mean a node without the index.
   if (isMute(answered, told)) return 'unsound';
   return told.sender === own.from ? fateOf(own, told, header) : 'foreign';
 }
@@ -91,7 +91,7 @@ function fateOf(own: OwnTransaction, told: SuiTransaction, header: SuiHeader): T
   };
 }
 
-/** What the receiver got; a receiver who pays for the gas of his own SUI got that much more. */
+/** The amount that the receiver got. If the receiver also paid the gas in SUI, the gas is added back. */
 function deliveredBy(
   { contract, to }: OwnTransaction,
   { changes, gasOwner, gasMist }: SuiTransaction,

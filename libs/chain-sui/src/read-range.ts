@@ -5,14 +5,17 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { BlockRange, Reading } from './reading.ts';
 
-/** Reads a range call by call, each linked to the one before. Throws RangeError for what is no range. */
+/**
+ * Reads a range in several calls and checks that each part links to the one before. Throws RangeError for an invalid
+ * range.
+ */
 export async function readRange(
   { perCall }: Pick<Reading, 'perCall'>,
   { from, to }: BlockRange,
   readCall: (range: BlockRange) => Promise<RangeRead>,
 ): Promise<RangeRead> {
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from)
-    throw new RangeError(`not a range of checkpoints: ${from} to ${to}`);
+    throw new RangeError(`invalid range of checkpoints: ${from} to ${to}`);
   const headers: BlockHeader[] = [];
   const transfers: CandidateTransfer[] = [];
   const epochEnds: EpochEnd[] = [];
@@ -23,7 +26,7 @@ export async function readRange(
     const read = await readCall({ from: first, to: Math.min(to, first + perCall.now() - 1) });
     const parent = headers.at(-1);
     if (parent !== undefined && read.headers[0]?.parentHash !== parent.hash)
-      throw readerError('INCONSISTENT_ANSWER', 'the sources are not on one chain', { height: first });
+      throw readerError('INCONSISTENT_ANSWER', 'the sources follow different chains', { height: first });
     headers.push(...read.headers);
     for (const transfer of read.transfers) transfers.push(transfer);
     epochEnds.push(...(read.proof?.epochEnds ?? []));

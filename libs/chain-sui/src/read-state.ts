@@ -7,17 +7,16 @@ import { coinTypeOf } from './coin-type.ts';
 import type { SuiSource, SuiSourcesDeps, SuiSourcesNetwork } from './sui-sources.ts';
 import { createSuiSources, readServiceHead } from './sui-sources.ts';
 
-/** Reads numbers of the state, for comparing books with the chain. Throws a GatewayError with a ReaderErrorCode. */
+/** Reads balances, to compare the books with the chain. Throws a GatewayError with a ReaderErrorCode. */
 export interface SuiStateReader {
   /**
-   * Balances as nodes have them now, coins and address balances together, in the order of the questions. What moves between
-   * one source's reading and the other's comes out as disputed.
+   * Current balances, coins and address balances together, in the order of `holdings`. A balance that moves between
+   * the reads of two sources is returned as disputed.
    */
   balances(holdings: readonly Holding[], options?: ReadOptions): Promise<readonly StateNumber[]>;
   /**
-   * The same, with the newest checkpoints that every source named before, and any after: all was read of states between them. Of several
-   * nodes behind one URL each call may be another's: then a balance may be of a state before or after these, and looks like a
-   * difference that another look does not find.
+   * Like balances, with the range of newest checkpoints during the reads. With several nodes behind one URL, a
+   * balance may be from a state outside that range. A difference caused by this disappears when read again.
    */
   newestBalances(
     holdings: readonly Holding[],
@@ -31,10 +30,10 @@ export interface SuiStateReader {
 
 const CALLS_AT_ONCE = 16;
 
-/** Throws TypeError for a network without genesis id. Opens nothing until the first call. */
+/** Throws TypeError for a network without a genesis id. Opens no connection before the first call. */
 export function createSuiStateReader(network: SuiSourcesNetwork, deps: SuiSourcesDeps = {}): SuiStateReader {
   const sources = createSuiSources(network, deps);
-  // The reader of the scanner raises the alarm of one alone.
+  // The scanner's reader raises the alarm single-source.
   const question = { height: undefined, onAlone: () => undefined };
   return {
     async balances(holdings, options = {}) {
@@ -84,6 +83,6 @@ async function readBalance(
   const { response } = await source.ask(({ state }, call) => state.getBalance(request, call), options);
   const balance = response.balance?.balance;
   if (balance === undefined)
-    throw readerError('INCONSISTENT_ANSWER', 'the node did not name a balance', { holder });
+    throw readerError('INCONSISTENT_ANSWER', 'the node returned no balance', { holder });
   return balance;
 }

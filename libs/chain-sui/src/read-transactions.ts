@@ -4,10 +4,10 @@ import { readerError } from '@opentill/chain/reader-error';
 import { TRANSACTION_MASK } from './decode-checkpoint.ts';
 import type { SuiSource } from './sui-sources.ts';
 
-/** As many as a node answers of at once. */
+/** Limit of nodes for one BatchGetTransactions request. */
 export const TRANSACTIONS_PER_CALL = 200;
 
-/** Transactions by their digests, in this order; undefined for those that the node does not have. */
+/** Transactions by digest, in the given order; undefined for those that the node does not have. */
 export async function readTransactions(
   source: SuiSource,
   digests: readonly string[],
@@ -19,9 +19,13 @@ export async function readTransactions(
     const some = digests.slice(at, at + TRANSACTIONS_PER_CALL);
     const results = await readTransactionResults(source, some, options, paths);
     if (results.length !== some.length)
-      throw readerError('INCONSISTENT_ANSWER', 'the node answered for other transactions', {
-        source: source.label,
-      });
+      throw readerError(
+        'INCONSISTENT_ANSWER',
+        'the node returned another number of transactions than requested',
+        {
+          source: source.label,
+        },
+      );
     for (const { result } of results)
       found.push(result.oneofKind === 'transaction' ? result.transaction : missing(source, result));
   }
@@ -35,7 +39,7 @@ function missing(
   result: { readonly oneofKind: string | undefined; readonly error?: { readonly code: number } },
 ): undefined {
   if (result.error?.code === NOT_FOUND) return undefined;
-  throw readerError('INCONSISTENT_ANSWER', 'the node answered neither a transaction nor that there is none', {
+  throw readerError('INCONSISTENT_ANSWER', 'the node returned neither a transaction nor NOT_FOUND', {
     source: source.label,
     code: result.error?.code,
   });

@@ -15,8 +15,9 @@ import type { SuiSource, SuiSources } from './sui-sources.ts';
 type Testimony = readonly SuiCheckpoint[];
 
 /**
- * Reads checkpoints for the verified pass from two sources, which must give the same checkpoints with the same transactions, of one
- * where it may stand alone. What is wrong with a node that tells too little, or too much, shows by the other.
+ * Reads checkpoints for the verified pass from two sources, which must return the same checkpoints with the same
+ * transactions. Reads from one source only where that is permitted. A node that omits or invents something is
+ * detected by the difference.
  */
 export async function readVerifiedCheckpoints(
   reading: Reading,
@@ -28,7 +29,7 @@ export async function readVerifiedCheckpoints(
     try {
       return await askAgain(() => readCheckpoints(reading, source, range, own), own);
     } catch (error) {
-      // It answers all else, and must not be waited for as if it could bear witness.
+      // The source still serves other calls, but must not be awaited as a second source here.
       if (lacksBalanceChanges(error) || isDiscarded(error)) sources.noteCompleteness(source, false);
       throw error;
     }
@@ -46,7 +47,7 @@ export async function readVerifiedCheckpoints(
   };
 }
 
-/** That of the range, where each checkpoint of it was proven. */
+/** The proof of the range, if each of its checkpoints was proven. */
 function proofOf(checkpoints: readonly SuiCheckpoint[]): Pick<RangeRead, 'proof'> {
   if (checkpoints.some(({ proof }) => proof === undefined)) return {};
   const ends = checkpoints.filter(({ proof }) => proof?.endsEpoch === true);
@@ -58,8 +59,9 @@ function proofOf(checkpoints: readonly SuiCheckpoint[]): Pick<RangeRead, 'proof'
 const ASKED_AGAIN = 3;
 
 /**
- * The checkpoints that both tell alike. Where they differ both are asked once more, and again, past what their subscriptions
- * brought: what passes must not undo all the others. Two that stay different: nothing says which of them is right.
+ * The checkpoints on which both sources agree. Where they differ, each is read again from both nodes, up to three
+ * times and without the subscriptions, so that a passing difference does not discard the whole range. If they still
+ * differ, throws: nothing shows which one is right.
  */
 async function agreedCheckpoints(
   reading: Reading,
@@ -85,7 +87,7 @@ async function agreedCheckpoints(
     if (ours === undefined || theirs?.header.hash !== ours.header.hash)
       throw differing(reading, 'FORKED', labels, height);
     if (!isSame(ours, theirs)) throw differing(reading, 'CONTENTS_DIFFER', labels, height);
-    // The same in both: what one of them gives proof of is proven.
+    // The contents are the same, so a proof from one source holds for both.
     agreed.push(ours.proof === undefined ? theirs : ours);
   }
   reading.onCompared({ outcome: 'AGREED', sources: labels, height: agreed.at(-1)?.header.height ?? 0 });
@@ -101,11 +103,11 @@ function differing(
 ): Error {
   reading.onCompared({ outcome, sources, height });
   const what =
-    outcome === 'FORKED' ? 'have different checkpoints' : 'give different contents of a checkpoint';
+    outcome === 'FORKED' ? 'have different checkpoints' : 'return different contents of a checkpoint';
   return readerError('INCONSISTENT_ANSWER', `two sources ${what}`, { outcome, sources, height });
 }
 
-/** Whether both tell the same of a checkpoint, as far as it is kept. */
+/** True if both sources return the same checkpoint, compared by the fields that are kept. */
 export function isSame(ours: SuiCheckpoint | undefined, theirs: SuiCheckpoint | undefined): boolean {
   if (ours === theirs) return true;
   if (ours === undefined || theirs === undefined) return false;

@@ -29,29 +29,33 @@ import type { SuiSource, SuiSources, SuiSourcesDeps, SuiSourcesNetwork } from '.
 import { createSuiSources } from './sui-sources.ts';
 import { createToldAlike } from './told-alike.ts';
 
-/** What a reader needs of a network's configuration. `genesisId` must be there. */
+/** Network configuration of a reader; `genesisId` is required. */
 export type SuiNetwork = SuiSourcesNetwork & Pick<NetworkConfig, 'finality' | 'tokens'>;
 
-/** What a reader tells of its work, for metrics, logs and alarms. */
+/** Callbacks for metrics, logs and alarms. */
 export interface SuiReaderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
-  /** Two sources were compared. While they are FORKED or give different contents, nothing is verified: an alarm. */
+  /** Two sources were compared. FORKED and CONTENTS_DIFFER stop verification and raise an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
-  /** One source of several was believed alone: an alarm. Told at each such read; `sources()` says whether it is so now. */
+  /**
+   * A read was accepted from one of several sources; raises an alarm. Called at each such read; `sources()` has the
+   * current state.
+   */
   readonly onAlone?: (alone: AloneSource) => void;
-  /** A source's newest checkpoint is far behind another's and is passed over: an alarm. */
+  /** A source is ignored because its newest checkpoint is far behind another's; raises an alarm. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
-  /** The check of the network found fault with a source. */
+  /** The start-up check found a defect of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
 }
 
 const FINALITY_STALE_SECONDS = 60;
-/** More subscriptions than two that must agree, and one in reserve, only cost. */
+/** Two sources must agree, and one is in reserve. More subscriptions only cost traffic. */
 const SUBSCRIPTIONS_MAX = 3;
 
 /**
- * Reads a SUI network by its nodes' gRPC: checkpoints with the balance changes of their transactions. A checkpoint is
- * final when it is there, so what is newest is also what is final. While `subscribeHeads` runs, what is newest is not asked for:
- * it came. Throws TypeError for a network without genesis id, or with a token that is no coin type.
+ * Reads a SUI network by gRPC: checkpoints with the balance changes of their transactions. A checkpoint is final as
+ * soon as it exists, so head and final height are the same. While `subscribeHeads` runs, the subscriptions deliver
+ * the head and no request is needed. Throws TypeError for a network without a genesis id, or with a token that is not
+ * a coin type.
  */
 export function createSuiReader(network: SuiNetwork, deps: SuiReaderDeps = {}): ChainReader {
   const tokens = network.tokens.map(({ contract, decimals }) => ({ coinType: typeOf(contract), decimals }));
@@ -101,7 +105,8 @@ export function createSuiReader(network: SuiNetwork, deps: SuiReaderDeps = {}): 
     headers: async (from, to, options = {}) =>
       (await readFromOne(reading, sources, { from, to }, options)).headers,
     readSeen: (from, to, options = {}) => readFromOne(reading, sources, { from, to }, options),
-    // What was seen and is not among the balance changes of both sources is not there: there is nothing else to judge by.
+    // A transfer seen before that is not in the balance changes of both sources does not exist; there is no other
+    // evidence.
     readVerified: (from, to, _expected, options = {}) =>
       readRange(reading, { from, to }, (range) => readVerifiedCheckpoints(reading, sources, range, options)),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
@@ -149,7 +154,7 @@ function readingOf(
     proofs: new WeakMap(),
     tailOf(source) {
       const tail = own.tails.get(source);
-      if (tail === undefined) throw new TypeError('the source is not one of these');
+      if (tail === undefined) throw new TypeError('unknown source');
       return tail;
     },
     onCompared: deps.onCompared ?? ignore,
@@ -157,7 +162,7 @@ function readingOf(
   };
 }
 
-/** Reads a range call by call, each consistent call from one source; the next call may go to another. */
+/** Reads a range call by call. Each call is answered by one source; the next call may use another. */
 function readFromOne(
   reading: Reading,
   sources: SuiSources,
@@ -214,7 +219,7 @@ async function hasBlock(
   }
 }
 
-/** Each source has its own subscription; a checkpoint that several bring is one head. */
+/** One subscription per source. A checkpoint that several sources deliver counts as one head. */
 async function subscribeHeads(
   sources: SuiSources,
   tails: ReadonlyMap<SuiSource, CheckpointTail>,

@@ -9,38 +9,38 @@ import type { WaysOfReading } from './ways-of-reading.ts';
 import type { SuiSource } from './sui-sources.ts';
 import type { ToldAlike } from './told-alike.ts';
 
-/** Numbers of checkpoints, both ends included. */
+/** Checkpoint heights, both included. */
 export interface BlockRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** What every part of a reader knows of its network, and tells of its work. */
+/** State and callbacks that the parts of one reader share. */
 export interface Reading {
   readonly chain: Chain;
-  /** The configured coin types, canonical; SUI among them where the native coin is configured. */
+  /** The configured coin types, canonical; includes SUI if the native coin is configured. */
   readonly coins: ReadonlySet<string>;
   readonly tailOf: (source: SuiSource) => CheckpointTail;
   readonly ways: WaysOfReading;
   readonly perCall: CheckpointsPerCall;
-  /** What bytes of a checkpoint say, read once where two sources give the same. */
+  /** Decodes the bytes of a checkpoint, once if two sources return the same bytes. */
   readonly readTold: ToldAlike['of'];
-  /** How many transactions the chain had after some checkpoints, by the word of the source that they were read of; see mustBeWhole. */
+  /** Total transactions of the chain after recent checkpoints, per source; see mustBeWhole. */
   readonly totals: WeakMap<SuiSource, Map<BlockHash, number>>;
-  /** What each source has shown of changed balances; see mustNotBeMute. */
+  /** Balance changes that each source has shown; see requireBalanceChanges. */
   readonly told: ToldChanges;
-  /** How far below a checkpoint each source was searched for one; see lookBack. */
+  /** Per source, the lowest checkpoint searched below `height`; see lookBack. */
   readonly lookedBack: WeakMap<SuiSource, { readonly height: number; readonly downTo: number }>;
-  /** What is proven of transfers that this reader has given. */
+  /** Evidence for transfers that this reader has returned. */
   readonly proofs: WeakMap<CandidateTransfer, Proof>;
   readonly onCompared: (comparison: SourceComparison) => void;
-  /** One source of several was believed alone. */
+  /** One of several sources was accepted on its own. */
   readonly onAlone: (source: { readonly label: string }) => void;
 }
 
 /**
- * Balance changes are all there is to prove a transfer by, and whoever reads a checkpoint has read them: fee and outcome with
- * them. `isVerified`: by the verified way, so by as many sources as must agree.
+ * The balance changes of a checkpoint are the only evidence for a transfer; fee and outcome come with them.
+ * `isVerified`: read by the verified pass, from as many sources as must agree.
  */
 export interface Proof {
   readonly transaction: SuiTransaction;
@@ -48,16 +48,16 @@ export interface Proof {
   readonly isVerified: boolean;
 }
 
-/** What came of asking two sources the same. Every verified range that two sources answered gives one. */
+/** Result of comparing two sources; one for each verified range that two sources answered. */
 export interface SourceComparison {
   readonly outcome:
     | 'AGREED'
-    /** Other checkpoints of the same number. Nothing is read until that is over: see ChainReader.readVerified. */
+    /** Different checkpoints at the same height. Reading stops until this ends; see ChainReader.readVerified. */
     | 'FORKED'
-    /** The same checkpoint with other contents. Nothing is read, likewise. */
+    /** The same checkpoint with different contents. Reading stops likewise. */
     | 'CONTENTS_DIFFER';
-  /** Labels of the two. */
+  /** Labels of the two sources. */
   readonly sources: readonly [string, string];
-  /** Last number of the range, or the one at which they differ. */
+  /** Last height of the range, or the height at which they differ. */
   readonly height: number;
 }

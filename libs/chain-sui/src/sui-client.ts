@@ -20,58 +20,58 @@ export interface SuiServices {
   readonly listCheckpointBytes: ListCheckpointBytes;
 }
 
-/** To be handed to every call of a question: they bound it, and note its traffic. */
+/** Passed to every RPC of a call. Limits it and measures its traffic. */
 export interface CallOptions {
   readonly abort: AbortSignal;
   readonly fetch: typeof fetch;
-  /** Open to what else generated clients take. */
+  /** Index signature that the generated clients require. */
   readonly [extra: string]: unknown;
 }
 
-/** One question to a node: one call, seldom several. */
+/** One call to a node: one RPC, rarely several. */
 export type SuiQuestion<T> = (services: SuiServices, call: CallOptions) => PromiseLike<T>;
 
-/** One question to a node, for metrics and logs. */
+/** Result of one RPC, for metrics and logs. */
 export interface SuiExchange {
-  /** Host and port, never the path: keys of providers stand there. */
+  /** Host and port, never the path, which may contain a provider's key. */
   readonly endpoint: string;
   /** `<service>/<method>`. */
   readonly methods: readonly [string];
   readonly outcome: 'OK' | ReaderErrorCode;
-  /** Without the time that the call waited for its turn. */
+  /** Excludes the wait for the rate limit. */
   readonly durationMs: number;
-  /** Bodies as they went over the wire. */
+  /** Body sizes on the wire. */
   readonly requestBytes: number;
   readonly answerBytes: number;
 }
 
 export interface SuiClientConfig {
-  /** A user name in it is the provider's key, sent as `x-token`. */
+  /** A user name in the URL is the provider's key; it is sent as `x-token`. */
   readonly url: string;
   /** Base58 digest of checkpoint 0. */
   readonly genesisId: string;
   /** From sending to the last byte. @default 5000 */
   readonly requestTimeoutMs?: number | undefined;
-  /** What the provider allows; absent: found out from its complaints. */
+  /** The provider's limit. Absent: learned from its rate-limit errors. */
   readonly requestsPerSecond?: number | undefined;
   readonly onExchange?: ((exchange: SuiExchange) => void) | undefined;
 }
 
-/** A client for one node or provider. Opens nothing until the first question. */
+/** A client for one node or provider. Opens no connection before the first call. */
 export interface SuiClient {
   /** Host and port. */
   readonly label: string;
   /**
-   * Asks a question, whose calls must be given `call`. Throws a GatewayError with a ReaderErrorCode for what nodes answer or
-   * fail to; does not retry. What the question itself throws passes.
+   * Runs `question`, which must pass `call` to each RPC. Throws a GatewayError with a ReaderErrorCode for errors of
+   * the node; does not retry. Other errors of `question` pass through.
    */
   ask<T>(question: SuiQuestion<T>, options?: AskOptions): Promise<T>;
   /**
-   * Reads a stream that never ends by itself: `open` begins it, and every message must be told by `alive`. Ends when `signal`
-   * is aborted, and throws when the stream fails or says nothing for `silenceMs`.
+   * Reads an endless stream. `open` begins it and calls `alive` for every message. Ends when `signal` is aborted.
+   * Throws when the stream fails, or is silent for `silenceMs`.
    */
   follow(follow: SuiFollowing): Promise<never>;
-  /** Milliseconds until the provider's limit lets a call through. */
+  /** Milliseconds until the rate limit permits a call. */
   waitMs(): number;
 }
 
@@ -82,11 +82,11 @@ export interface SuiFollowing {
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
-/** A hundred checkpoints of 1,000 transactions of 760 bytes each. */
+/** Holds 100 checkpoints of 1,000 transactions of 760 bytes each. */
 const ANSWER_BYTES_MAX = 80 * 1024 * 1024;
 const FRAME_BYTES_MAX = 16 * 1024 * 1024;
 const IDENTIFIED_FOR_MS = 5 * 60 * 1_000;
-/** Faults behind which another node may have come to stand at the URL. */
+/** After these errors another node may serve the URL, so its chain is checked again. */
 const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
   'RPC_UNAVAILABLE',
   'RPC_FORBIDDEN',
@@ -94,7 +94,7 @@ const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
   'WRONG_CHAIN',
 ];
 
-/** See SuiClient. Throws TypeError for what is no URL. */
+/** See SuiClient. Throws TypeError for an invalid URL. */
 export function createSuiClient(config: SuiClientConfig): SuiClient {
   const { host: endpoint, ...place } = placeOf(config.url);
   const timeoutMs = config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
@@ -111,7 +111,7 @@ export function createSuiClient(config: SuiClientConfig): SuiClient {
 
   async function exchange<T>(question: SuiQuestion<T>, turn: Turn): Promise<T> {
     const { value, traffic } = await exchangeOnce(asking, question, turn);
-    // At the other end of a new connection may stand another node. Those that name their chain with each answer have said.
+    // A new connection may lead to another node. Nodes that name their chain in each answer are checked already.
     if (traffic.newConnection && traffic.chainId === undefined) identifiedUntilMs = -Infinity;
     return value;
   }
@@ -119,7 +119,7 @@ export function createSuiClient(config: SuiClientConfig): SuiClient {
   async function identify(turn: Turn): Promise<void> {
     const { response } = await exchange(({ ledger }, call) => ledger.getServiceInfo({}, call), turn);
     if (response.chainId === undefined)
-      throw readerError('INCONSISTENT_ANSWER', 'the node does not say which chain it serves', { endpoint });
+      throw readerError('INCONSISTENT_ANSWER', 'the node does not report its chain', { endpoint });
     checkChain(asking, response.chainId);
     identifiedUntilMs = performance.now() + IDENTIFIED_FOR_MS;
   }
@@ -221,7 +221,7 @@ interface Place {
   readonly meta: Readonly<Record<string, string>>;
 }
 
-/** The URL without its user name, and the key that this was as metadata. */
+/** The URL without its user name; the user name becomes the metadata `x-token`. */
 function placeOf(url: string): Place {
   const place = new URL(url);
   const key = decodeURIComponent(place.username);
@@ -233,7 +233,7 @@ function placeOf(url: string): Place {
 }
 
 function servicesAt(baseUrl: string, meta: Readonly<Record<string, string>>): SuiServices {
-  // Binary: text is base64, which costs twice the time (sui.md section 0).
+  // The text format is base64, which takes twice the time.
   const transport = new GrpcWebFetchTransport({ baseUrl, format: 'binary', meta: { ...meta } });
   const client = new SuiGrpcClient({ network: 'sui', transport });
   return {

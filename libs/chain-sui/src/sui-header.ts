@@ -4,6 +4,6 @@ import type { BlockHeader } from '@opentill/chain/block';
 export interface SuiHeader extends BlockHeader {
   readonly epoch: number;
   readonly timeMs: number;
-  /** Transactions of the chain up to this checkpoint, its own included. */
+  /** Total transactions of the chain, including this checkpoint's. */
   readonly totalTransactions: number;
 }

@@ -11,16 +11,16 @@ import { createPlaces } from '@opentill/chain-sources/take-places';
 import type { SuiClient, SuiExchange } from './sui-client.ts';
 import { createSuiClient } from './sui-client.ts';
 
-/** One node or provider of the network. A question goes to it alone and is not repeated elsewhere. */
+/** One node or provider. A call goes only to it and is not repeated elsewhere. */
 export interface SuiSource extends Source, Pick<SuiClient, 'ask' | 'follow'> {
-  /** Asks for many checkpoints at once: only so many of such questions are under way. */
+  /** Requests many checkpoints at once. The number of such calls in flight is limited. */
   readonly askMuch: SuiClient['ask'];
 }
 
-/** Several of them behind one question. `run` hands `options` on to `source.ask`. */
+/** All sources of a network. `run` passes its `options` on to `source.ask`. */
 export type SuiSources = Sources<SuiSource>;
 
-/** What is needed of a network's configuration to ask its nodes. `genesisId` must be there. */
+/** Network configuration needed to reach its nodes; `genesisId` is required. */
 export type SuiSourcesNetwork = Pick<
   NetworkConfig,
   'chain' | 'genesisId' | 'rpcUrls' | 'blockTimeMs' | 'headStaleSeconds' | 'aloneAfterSeconds'
@@ -30,20 +30,23 @@ export interface SuiSourcesDeps {
   /** @default 5000 */
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: SuiExchange) => void;
-  /** A source became usable or stopped being it: an alarm. */
+  /** A source became usable or unusable; raises an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
   /** Monotonic milliseconds. @default performance.now */
   readonly nowMs?: () => number;
   /** @default Date.now */
   readonly epochMs?: () => number;
-  /** What a source has shown of itself a moment ago, so that it need not be asked. */
+  /** The newest head that the source's subscription delivered recently, so that no request is needed. */
   readonly shownHead?: (source: SuiSource) => ShownHead | undefined;
 }
 
-/** Raw answers of a hundred checkpoints each; more in flight gain nothing and take memory. */
+/** Each answer has up to 100 checkpoints. More in flight are not faster and take memory. */
 const MUCH_AT_ONCE = 4;
 
-/** The sources of a configured network. Opens nothing until the first question. Throws TypeError without a genesis id. */
+/**
+ * The sources of a configured network. Opens no connection before the first call. Throws TypeError without a genesis
+ * id.
+ */
 export function createSuiSources(network: SuiSourcesNetwork, deps: SuiSourcesDeps): SuiSources {
   const { chain, genesisId } = network;
   if (genesisId === undefined) throw new TypeError(`the network ${chain} has no genesis id`);
@@ -71,12 +74,12 @@ export function createSuiSources(network: SuiSourcesNetwork, deps: SuiSourcesDep
   });
 }
 
-/** The newest checkpoint that a node names, by its service information. */
+/** The newest checkpoint in a node's service information. */
 export async function readServiceHead(source: SuiSource, options: AskOptions): Promise<ShownHead> {
   const { response } = await source.ask(({ ledger }, call) => ledger.getServiceInfo({}, call), options);
   const { checkpointHeight, timestamp } = response;
   if (checkpointHeight === undefined || timestamp === undefined)
-    throw readerError('INCONSISTENT_ANSWER', 'the node does not say how far it is', {
+    throw readerError('INCONSISTENT_ANSWER', 'the node does not report its newest checkpoint', {
       endpoint: source.label,
     });
   return { height: Number(checkpointHeight), timeSeconds: Number(timestamp.seconds) };

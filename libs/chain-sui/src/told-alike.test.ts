@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { SuiCheckpoint } from './decode-checkpoint.ts';
 import { createToldAlike } from './told-alike.ts';
 
-/** Reads each as its own text, and counts. */
+/** Decodes bytes as text and records each decoding. */
 function reader(bytesMax?: number) {
   const alike = createToldAlike(bytesMax);
   const read: string[] = [];
@@ -14,14 +14,14 @@ function reader(bytesMax?: number) {
   return { of, read };
 }
 
-test('what two sources tell in the same bytes is read once', () => {
+test('decodes bytes that two sources return alike only once', () => {
   const { of, read } = reader();
   const first = of(1, 'same');
   expect(of(1, 'same')).toBe(first);
   expect(read).toEqual(['same']);
 });
 
-test('what differs by a byte, or stands at another height, is read by itself', () => {
+test('decodes different bytes and other heights separately', () => {
   const { of, read } = reader();
   expect([of(1, 'some'), of(1, 'same'), of(2, 'same')]).toEqual([
     { text: 'some' },
@@ -31,7 +31,7 @@ test('what differs by a byte, or stands at another height, is read by itself', (
   expect(read).toEqual(['some', 'same', 'same']);
 });
 
-test('what cannot be read is not kept', () => {
+test('does not keep bytes that cannot be decoded', () => {
   const alike = createToldAlike();
   const fail = (): never => {
     throw new RangeError('unreadable');
@@ -40,7 +40,7 @@ test('what cannot be read is not kept', () => {
     expect(() => alike.of(1, Buffer.from('bad'), fail)).toThrow('unreadable');
 });
 
-test('no more is kept than its bound, the newest of it', () => {
+test('keeps the newest bytes within its limit', () => {
   const { of, read } = reader(8);
   of(1, 'aaaa');
   of(2, 'bbbb');

@@ -1,11 +1,11 @@
 import type { SuiCheckpoint } from './decode-checkpoint.ts';
 
 /**
- * Remembers what one source told of a checkpoint until the other one tells the same, byte for byte: it is read once. Nothing is
- * believed by it that would not be read out of the second one's own bytes.
+ * Keeps decoded checkpoints of one source until another source returns the same bytes, which are then not decoded
+ * again. The result is the same as decoding each source's own bytes.
  */
 export interface ToldAlike {
-  /** What `read` makes of the bytes, or made of the same ones. */
+  /** Decodes the bytes with `read`, or returns the checkpoint decoded from the same bytes. */
   of(height: number, bytes: Buffer, read: (bytes: Buffer) => SuiCheckpoint): SuiCheckpoint;
 }
 
@@ -14,7 +14,7 @@ interface Kept {
   readonly checkpoint: SuiCheckpoint;
 }
 
-/** Sources that are far apart tell it to nobody, and each is read by itself. */
+/** Sources that are far apart do not share results; each answer is then decoded. */
 const BYTES_MAX = 8 * 1024 * 1024;
 
 export function createToldAlike(bytesMax = BYTES_MAX): ToldAlike {
@@ -32,7 +32,7 @@ export function createToldAlike(bytesMax = BYTES_MAX): ToldAlike {
         if (known.bytes.equals(bytes)) return known.checkpoint;
       }
       const checkpoint = read(bytes);
-      // A copy: these are a part of a whole answer, which would stay with them.
+      // A copy: `bytes` is a view that would keep the whole answer in memory.
       const own = { bytes: Buffer.from(bytes), checkpoint };
       kept.set(height, own);
       total += own.bytes.length;

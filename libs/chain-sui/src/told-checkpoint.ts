@@ -1,7 +1,5 @@
-/*
- * What of a checkpoint is looked at, as a node tells it: nothing of it is checked yet (decode-checkpoint.ts does that). The SDK's messages
- * are of these types as well.
- */
+// Decoded but unchecked fields of a checkpoint, as a node returns them; decode-checkpoint.ts checks them. The SDK's
+// messages have these types too.
 
 export interface ToldCheckpoint {
   readonly sequenceNumber?: bigint | undefined;
@@ -19,7 +17,7 @@ export interface ToldCheckpoint {
   readonly transactions: readonly ToldTransaction[];
 }
 
-/** What was hashed and signed, as the chain encodes it. */
+/** The bytes that are hashed and signed, BCS. */
 export interface ToldBytes {
   readonly value?: Uint8Array | undefined;
 }
@@ -56,6 +54,6 @@ export interface ToldGas {
 export interface ToldChange {
   readonly address?: string | undefined;
   readonly coinType?: string | undefined;
-  /** Decimal, with a sign. */
+  /** Signed decimal. */
   readonly amount?: string | undefined;
 }

@@ -19,7 +19,7 @@ it.each([
   ['UNAVAILABLE', 'RPC_UNAVAILABLE', true],
   ['INTERNAL', 'RPC_UNAVAILABLE', true],
   ['DATA_LOSS', 'RPC_UNAVAILABLE', true],
-] as const)('%s is %s', (status, code, retryable) => {
+] as const)('maps %s to %s', (status, code, retryable) => {
   const error = new RpcError('no such https://user:key@node/path', status);
   const known = translateGrpcError(error, failed)!;
   expect(known).toMatchObject({ code, retryable, cause: error });
@@ -31,7 +31,7 @@ it.each([
   expect(known.message).not.toContain('key');
 });
 
-it('a proxy’s status counts for more than what the transport makes of it', () => {
+it('prefers the HTTP status of a proxy to the status from the transport', () => {
   const at = (status: number, retryAfterMs?: number) =>
     translateGrpcError(new RpcError('', 'NOT_FOUND'), {
       ...failed,
@@ -42,7 +42,7 @@ it('a proxy’s status counts for more than what the transport makes of it', () 
   expect(at(429, 7_000)).toMatchObject({ code: 'RPC_RATE_LIMITED', context: { retryAfterMs: 7_000 } });
 });
 
-it('what the caller ended was aborted, what took too long had no answer, and a mistake of ours passes', () => {
+it('distinguishes aborted reads, timeouts and programming errors', () => {
   const error = new RpcError('aborted', 'CANCELLED');
   expect(translateGrpcError(error, { ...failed, signal: AbortSignal.abort() })).toMatchObject({
     code: 'READ_ABORTED',

@@ -6,10 +6,10 @@ import { boundedText } from '@opentill/chain-sources/node-text';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Traffic } from './post-grpc.ts';
 
-/** By the name of gRPC's status (sui.md section 3.5). What is not here is a fault of the node or of the way to it. */
+/** By gRPC status name. Any other status is a fault of the node or of the connection. */
 const CODES: Readonly<Partial<Record<string, ReaderErrorCode>>> = {
   NOT_FOUND: 'BLOCK_NOT_FOUND',
-  // ListCheckpoints says so of a start below what the node has kept.
+  // ListCheckpoints returns it if the range starts below the pruned checkpoints.
   OUT_OF_RANGE: 'BLOCK_NOT_FOUND',
   UNIMPLEMENTED: 'RPC_METHOD_MISSING',
   PERMISSION_DENIED: 'RPC_FORBIDDEN',
@@ -23,17 +23,17 @@ const CODES: Readonly<Partial<Record<string, ReaderErrorCode>>> = {
 
 export interface FailedQuestion {
   readonly endpoint: string;
-  /** The caller's. */
+  /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
-  /** Whether it ended by its own time. */
+  /** The call exceeded its own timeout. */
   readonly timedOut: boolean;
-  /** `status`: of the last answer; undefined where none came. */
+  /** `status` of the last answer; undefined if there was none. */
   readonly traffic: Pick<Traffic, 'method' | 'status' | 'retryAfterMs'>;
 }
 
 /**
- * What a call to a node failed with, as one of a reader's errors. `context.status` is gRPC's name, and the cause what the client
- * threw. Undefined for what is no failure of a call: a mistake of ours.
+ * Translates the error of a call into a reader error. `context.status` is the gRPC status name, and the cause is the
+ * client's error. Undefined if the error is not from a call but a programming error.
  */
 export function translateGrpcError(
   error: unknown,
@@ -46,7 +46,7 @@ export function translateGrpcError(
   if (timedOut) return readerError('RPC_UNAVAILABLE', 'no answer in time', context, error);
   if (!(error instanceof RpcError)) return undefined;
   const status = error.code;
-  // A proxy before the node speaks HTTP, and its 404 is no node's word about a block.
+  // A proxy in front of the node answers by HTTP status; its 404 is not the node's answer about a checkpoint.
   const byHttp = httpStatus === undefined ? undefined : codeOfHttpStatus(httpStatus);
   const code = byHttp ?? CODES[status] ?? 'RPC_UNAVAILABLE';
   const asked = code === 'RPC_RATE_LIMITED' && retryAfterMs !== undefined ? { retryAfterMs } : {};

@@ -1,17 +1,17 @@
 import type { SuiSource } from './sui-sources.ts';
 
-/** How a source is asked for checkpoints: the best that it offers. */
+/** Method of requesting checkpoints; the best that a source offers is used. */
 export type Way =
-  /** A hundred at once. */
+  /** Up to 100 per call. */
   | 'list'
-  /** One by one: older nodes have no lists. */
+  /** One by one, for older nodes without lists. */
   | 'get'
-  /** Its transactions one by one: archives have balance changes only of those (sui.md section 2.4). */
+  /** The checkpoint, then its transactions by digest, for archives: they have balance changes only there. */
   | 'contents';
 
-/** What each source was found to offer, for a while: nodes are mended. */
+/** The method that each source supports, remembered for a minute: nodes get upgraded. */
 export interface WaysOfReading {
   of(source: SuiSource): Way;
-  /** The way failed, as one that the source does not offer. Whether there is a next one. */
+  /** Notes that the source does not support `way`. True if there is another one to try. */
   refused(source: SuiSource, way: Way): boolean;
 }

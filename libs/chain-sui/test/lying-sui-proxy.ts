@@ -8,14 +8,17 @@ export interface LyingSuiProxy {
   close(): Promise<unknown>;
 }
 
-/** What a node says of prices. */
+/** Wrong prices that the proxy reports. */
 export interface PriceLie {
   readonly priceMist: bigint;
-  /** Of any transaction, whatever price it bears. */
+  /** Reported cost of every simulated transaction, whatever its gas price. */
   readonly costMist: bigint;
 }
 
-/** The node at `target`, which says what is told here of prices, and takes everything at its own. */
+/**
+ * Proxies the node at `target`, reports these prices, and simulates each transaction at a price that the node
+ * accepts.
+ */
 export async function startLyingSuiProxy(
   target: string,
   { priceMist, costMist }: PriceLie,
@@ -74,7 +77,7 @@ interface MessageType<T> {
   toBinary(message: T): Uint8Array;
 }
 
-/** The first frame of a body holds the message, behind a flag and its length; of a refusal there is none. */
+/** Changes the message in the first frame of a body, after its flag and length. An error answer has no such frame. */
 function retell<T>(body: Buffer, type: MessageType<T>, change: (message: T) => void): Buffer<ArrayBuffer> {
   if (body[0] !== 0) return Buffer.from(body);
   const end = 5 + body.readUInt32BE(1);

@@ -8,7 +8,7 @@ import { makeSuiHarness, networkOf, newAddress, type SuiHarness } from './sui-ha
 let chain: SuiHarness;
 afterEach(() => chain.stop());
 
-/** A payment of each of some checkpoints, and their numbers. */
+/** Mines `count` checkpoints with one payment each. Returns the first and the last height. */
 async function paid(count: number): Promise<{ readonly from: number; readonly to: number }> {
   const heights: number[] = [];
   for (let left = count; left > 0; left -= 1) {
@@ -18,8 +18,8 @@ async function paid(count: number): Promise<{ readonly from: number; readonly to
   return { from: heights[0]!, to: heights.at(-1)! };
 }
 
-describe('a network', () => {
-  it('is refused where every node serves another one, and a node that does is left out beside one that is right', async () => {
+describe('checkNetwork', () => {
+  it('fails if all nodes serve another chain and leaves out a single such node', async () => {
     chain = await makeSuiHarness();
     const genesisId = '4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S';
     const reader = createSuiReader({ ...chain.network, genesisId });
@@ -40,7 +40,7 @@ describe('a network', () => {
     }
   });
 
-  it('is refused with coins that are none there, or have other decimals', async () => {
+  it('rejects a token that is not a coin or has other decimals', async () => {
     chain = await makeSuiHarness();
     const [token] = chain.network.tokens;
     for (const wrong of [{ decimals: 9 }, { contract: token!.contract!.replace('usdc', 'usdx') }]) {
@@ -54,7 +54,7 @@ describe('a network', () => {
     expect(() => createSuiReader(nameless)).toThrow(TypeError);
   });
 
-  it('with a node without balance changes is found wanting', async () => {
+  it('reports a node without balance changes, from which no payment is read', async () => {
     chain = await makeSuiHarness();
     await paid(1);
     chain.devnet.control.fault({ kind: 'no-balance-changes' });
@@ -69,8 +69,8 @@ describe('a network', () => {
   });
 });
 
-describe('an archive', () => {
-  it('gives what a pruned node has discarded, by its transactions one by one', async () => {
+describe('a reader with an archive', () => {
+  it('reads checkpoints that the other node has pruned', async () => {
     chain = await makeSuiHarness();
     const range = await paid(12);
     const whole = await chain.reader.readSeen(range.from, range.to);
@@ -80,7 +80,7 @@ describe('an archive', () => {
     chain.devnet.control.prune(range.to);
     await expect(chain.reader.readSeen(range.from, range.to)).rejects.toMatchObject({
       code: 'BLOCK_NOT_FOUND',
-      message: expect.stringContaining(`has discarded what is before checkpoint ${range.to}`),
+      message: expect.stringContaining(`has pruned checkpoints below ${range.to}`),
     });
     const reader = createSuiReader({
       ...networkOf(chain.devnet),
@@ -92,8 +92,8 @@ describe('an archive', () => {
   });
 });
 
-describe('a node', () => {
-  it('that limits requests, is cut and fails for a moment is asked again, and nothing is missing', async () => {
+describe('a reader with two nodes', () => {
+  it('reads all payments although one node limits, cuts or refuses requests', async () => {
     chain = await makeSuiHarness();
     const range = await paid(6);
     const whole = await chain.reader.readSeen(range.from, range.to);
@@ -112,7 +112,7 @@ describe('a node', () => {
     await other.close();
   });
 
-  it('that tells of other payments than another one is not believed, nor is the other, until they agree', async () => {
+  it('verifies no checkpoint while two nodes return different payments', async () => {
     chain = await makeSuiHarness();
     const other = await chain.devnet.control.openNode();
     const reader = createSuiReader({ ...chain.network, rpcUrls: [chain.devnet.url, other.url] });
@@ -144,7 +144,7 @@ describe('a node', () => {
     await other.close();
   });
 
-  it('tells of balances, coins and address balances together, as another one does', async () => {
+  it('returns balances as the sum of coins and address balance', async () => {
     chain = await makeSuiHarness();
     const holder = newAddress();
     await chain.devnet.control.fund(holder, { symbol: 'USDC', amountBaseUnits: 5n });

@@ -8,7 +8,7 @@ const RECEIVER = `0x${'a1'.repeat(32)}`;
 const refused = { code: 'INCONSISTENT_ANSWER' };
 let devnet: SuiDevnet;
 let other: SuiNode;
-/** Of the last checkpoint of epoch 0. */
+/** The last checkpoint of epoch 0. */
 let end: { readonly height: number; readonly hash: string };
 let paidAt: number;
 
@@ -30,7 +30,7 @@ afterAll(() => devnet.close());
 const readerOf = (...urls: readonly string[]): ChainReader =>
   createSuiReader(suiDevnetNetwork(devnet, { rpcUrls: [...urls] }));
 
-test('a verified range is proven by its bytes, with the ends of epochs in it', async () => {
+test('proves a verified range by its bytes, with the epoch ends in it', async () => {
   const range = await readerOf(devnet.url, other.url).readVerified(paidAt, end.height + 2, []);
   expect(range.proof).toEqual({ epochEnds: [{ epoch: 0, ...end }] });
 });

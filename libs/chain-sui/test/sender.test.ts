@@ -62,7 +62,7 @@ function give(address: string, gift: Parameters<SuiDevnet['control']['fund']>[1]
   return devnet.control.fund(address, { form: 'address', ...gift });
 }
 
-/** One URL of several nodes: the first question about transactions goes to one, those after it to another one. */
+/** One URL for two nodes: the first BatchGetTransactions goes to `first`, later ones to `later`. */
 async function startBalancer(first: string, later: string) {
   let asked = 0;
   const server = createServer((request, response) => {
@@ -91,7 +91,7 @@ async function bodyOf(request: AsyncIterable<Uint8Array>): Promise<Uint8Array<Ar
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** Signs for the wallet, and for addresses that it was told of. */
+/** Signs for the wallet and for all addresses of `newAddress`. */
 const backend: SignerBackend = {
   addresses: [wallet],
   holds: (address) => keys.has(address),
@@ -146,7 +146,7 @@ const pay = (change: Partial<PaymentIntent> = {}): PaymentIntent => ({
 });
 
 let uniqueMs = Date.now();
-/** Bounds of a transaction that may be taken now. */
+/** Validity of a transaction that can be executed now. */
 async function validity(change: Partial<Validity> = {}): Promise<Validity> {
   const { response } = await client.ledgerService.getCheckpoint({
     readMask: HEADER_MASK,
@@ -177,8 +177,8 @@ async function readTransaction(digest: TxHash) {
 }
 const nothing = { total: 0n, coins: 0n };
 
-describe('a payment of a hot wallet', () => {
-  test('that is prepared, signed and sent arrives as a coin, and costs no more than was said', async () => {
+describe('a payment from a hot wallet', () => {
+  test('arrives as a coin and costs at most the fee limit', async () => {
     for (const contract of [usdc, usdt, null]) {
       const intent = pay({ contract });
       const before = await heldBy(wallet, SUI_TYPE);
@@ -193,7 +193,7 @@ describe('a payment of a hot wallet', () => {
     }
   });
 
-  test('is paid once, however often and wherever its bytes are sent; equal payments are two', async () => {
+  test('is paid once although its bytes are sent repeatedly, and equal payments are two', async () => {
     const intent = pay();
     const both = senderOf([devnet.url, other.url]);
     const [first, second] = [await signed(intent), await signed(intent)];
@@ -206,7 +206,7 @@ describe('a payment of a hot wallet', () => {
     expect((await heldBy(intent.to, usdc)).total).toBe(10_000_000n);
   });
 
-  test('has the same bytes when it is asked for with the same, and says by them what it is', async () => {
+  test('has reproducible bytes, and differenceOf finds each difference to a claim', async () => {
     const intent = pay();
     const bounds = await validity();
     const payment = await signed(intent, sender, bounds);
@@ -236,7 +236,7 @@ describe('a payment of a hot wallet', () => {
       expect(sender.differenceOf({ ...payment, raw }, claim)).toMatch(/encoding|signer|txHash/);
   });
 
-  test('is not signed for whom no key is held, for nothing, for nobody, or above its bounds', async () => {
+  test('is not signed without key, amount, payable receiver or fee and epochs in bounds', async () => {
     const [prepared] = await sender.prepare([pay()]);
     if (prepared?.kind !== 'READY') throw new Error('not ready');
     const { feeLimitBaseUnits, funding } = prepared;
@@ -259,7 +259,7 @@ describe('a payment of a hot wallet', () => {
     });
   });
 
-  test('that the chain would refuse, or that costs too much, is told so; one lying node holds up none', async () => {
+  test('has an obstacle if the chain would reject it, but not if only one node denies it', async () => {
     const denied = pay();
     devnet.control.denyAddress('USDC', denied.to, true);
     const tooMuch = pay({ amountBaseUnits: baseUnits(10n ** 15n) });
@@ -269,7 +269,7 @@ describe('a payment of a hot wallet', () => {
       expect.objectContaining({ kind: 'READY' }),
     ]);
     for (const [terms, detail] of [
-      [{ maxGasPriceMist: '400' }, /a unit costs 500 MIST, the cap is 400/],
+      [{ maxGasPriceMist: '400' }, /the gas price is 500 MIST, the cap is 400/],
       [{ maxGasBudgetMist: '2500000', maxGasPriceMist: '2500' }, /it may cost \d+ MIST, the cap is 2500000/],
     ] as const)
       expect(await senderOf([devnet.url], terms).prepare([pay()])).toEqual([
@@ -281,14 +281,14 @@ describe('a payment of a hot wallet', () => {
   });
 });
 
-describe('one of two nodes that lies about what it costs', () => {
+describe('one of two nodes that reports wrong prices', () => {
   const lies: readonly (readonly [string, bigint, bigint])[] = [
-    ['that a unit costs next to nothing, and all of it nearly the cap', 1n, 32_000_000n],
-    ['that a unit costs more, and all of it next to nothing', 4_000n, 1n],
+    ['a low gas price and a high cost', 1n, 32_000_000n],
+    ['a high gas price and a low cost', 4_000n, 1n],
   ];
   let liar: LyingSuiProxy;
   afterEach(() => liar.close());
-  test.each(lies)('has no payment signed that nobody takes: %s', async (_, priceMist, costMist) => {
+  test.each(lies)('does not cause a payment that the chain rejects: %s', async (_, priceMist, costMist) => {
     liar = await startLyingSuiProxy(other.url, { priceMist, costMist });
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDT', amountBaseUnits: 10_000_000n });
@@ -306,8 +306,8 @@ describe('one of two nodes that lies about what it costs', () => {
   });
 });
 
-describe('a payment that the next epoch may take as well', () => {
-  test('bears a price that is enough there when it has risen by a quarter, and never more than the cap', async () => {
+describe('a payment that may also land in the next epoch', () => {
+  test('has a price raised by a quarter, but never above the cap', async () => {
     const { epochs, ...bounds } = await validity();
     const both = { ...bounds, epochs: { first: epochs!.first, last: epochs!.first + 1 } };
     const priceIn = ({ raw }: SignedExpiring) => readSignedPayment(raw).gas.priceMist;
@@ -323,8 +323,8 @@ describe('a payment that the next epoch may take as well', () => {
   });
 });
 
-describe('many payments of one wallet', () => {
-  test('are taken at once, without a conflict', async () => {
+describe('many payments from one wallet', () => {
+  test('are executed at once without a conflict', async () => {
     const intents = Array.from({ length: 40 }, () => pay({ amountBaseUnits: baseUnits(1_000n) }));
     const payments: SignedExpiring[] = [];
     const bounds = await validity();
@@ -341,10 +341,10 @@ describe('many payments of one wallet', () => {
   });
 });
 
-describe('what a node answers to a submission', () => {
-  test('is told for what it means', async () => {
+describe('the answer of a node to a submission', () => {
+  test('is mapped to an outcome', async () => {
     const payment = await signed(pay());
-    const limited = senderOf([devnet.url]); // a rate limit is remembered: other tests must not wait for it
+    const limited = senderOf([devnet.url]); // a client of its own: it remembers the rate limit
     const said = async (status: string): Promise<unknown> => {
       devnet.control.fault({ kind: 'status', method: 'ExecuteTransaction', code: status, times: 1 } as never);
       return (await limited.broadcast([payment]))[0];
@@ -366,11 +366,11 @@ describe('what a node answers to a submission', () => {
     expect(await alone.broadcast([await signed(pay({ from: poor }), alone)])).toEqual(['NO_FUNDS']);
   });
 
-  test('is not known when it is lost: the same bytes are sent again, and pay once', async () => {
+  test('is UNKNOWN if it is lost, and sending the bytes again pays once', async () => {
     for (const kind of ['lose-execute-answer', 'swallow-execute'] as const) {
       const payment = await signed(pay());
       devnet.control.fault({ kind, times: 1 });
-      // A connection that broke may be tried once more by the client itself.
+      // The client itself may resend after a broken connection.
       expect(['UNKNOWN', 'ACCEPTED']).toContain((await sender.broadcast([payment]))[0]);
       expect(await sender.broadcast([payment])).toEqual(['ACCEPTED']);
       devnet.control.checkpoint();
@@ -381,7 +381,7 @@ describe('what a node answers to a submission', () => {
 
 describe('a sweep of a deposit address', () => {
   test.each(['coin', 'address', 'party'] as const)(
-    'pays no fee where the coin moves free: %s',
+    'pays no fee if the network moves the coin without gas: %s',
     async (form) => {
       const deposit = newAddress();
       await give(deposit, { symbol: 'USDC', amountBaseUnits: 3_000_000n, form });
@@ -399,7 +399,7 @@ describe('a sweep of a deposit address', () => {
   );
 
   test.each(['coin', 'address', 'party'] as const)(
-    'is paid for by the hot wallet where it does not: %s',
+    'is sponsored by the hot wallet if the coin needs gas: %s',
     async (form) => {
       for (const [symbol, contract] of [
         ['USDT', usdt],
@@ -425,7 +425,7 @@ describe('a sweep of a deposit address', () => {
     },
   );
 
-  test('takes just its amount, and leaves the rest of a coin in the address balance', async () => {
+  test('takes exactly its amount and leaves the rest in the address balance', async () => {
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDC', amountBaseUnits: 3_000_000n, form: 'coin' });
     await give(deposit, { symbol: 'USDC', amountBaseUnits: 4_000_000n, form: 'coin' });
@@ -440,7 +440,7 @@ describe('a sweep of a deposit address', () => {
     expect(await heldBy(deposit, usdc)).toEqual(nothing);
   });
 
-  test('is sponsored when coins may not move free: by the operator, the network, or for being too little', async () => {
+  test('is sponsored if operator, network or minimum amount forbid a gasless transfer', async () => {
     const sweep = async (by: ExpiringSender, amountBaseUnits: bigint): Promise<bigint> => {
       const deposit = newAddress();
       await give(deposit, { symbol: 'USDC', amountBaseUnits });
@@ -459,12 +459,12 @@ describe('a sweep of a deposit address', () => {
     devnet.control.setGasless('USDC', 10_000n);
   });
 
-  test('is not prepared while two nodes name different ways to pay for it', async () => {
+  test('is not prepared while two nodes choose different funds', async () => {
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDC', amountBaseUnits: 3_000_000n, form: 'coin' });
     const both = senderOf([devnet.url, other.url]);
     const intent = pay({ from: deposit, amountBaseUnits: baseUnits(3_000_000n) });
-    // To the one it would not go free: then it is paid for.
+    // The first simulation, without gas, fails at one node. The second, with gas, succeeds.
     const refusal = { kind: 'status', method: 'SimulateTransaction', code: 'INVALID_ARGUMENT' } as const;
     other.fault({ ...refusal, times: 1 });
     const [paidFor] = await both.prepare([intent]);
@@ -477,12 +477,12 @@ describe('a sweep of a deposit address', () => {
     other.fault(refusal);
     expect(await both.prepare([intent])).toEqual(unclear);
     other.clearFaults();
-    // Nor by the word of one, where there are two.
+    // One answer is not enough when two sources are configured.
     other.fault({ kind: 'status', method: 'GetEpoch', code: 'UNAVAILABLE' });
     expect(await both.prepare([intent])).toEqual(unclear);
   });
 
-  test('of SUI goes to the wallet that pays for it, too', async () => {
+  test('can send SUI to the sponsor itself', async () => {
     const deposit = newAddress();
     await give(deposit, { mist: 3n * SUI, form: 'coin' });
     const before = await heldBy(wallet, SUI_TYPE);
@@ -493,7 +493,7 @@ describe('a sweep of a deposit address', () => {
     expect((await heldBy(wallet, SUI_TYPE)).total - before.total).toBeGreaterThan(3n * SUI - 50_000_000n);
   });
 
-  test('that was signed with another hot wallet beside it is what it is said to be, also when that is another one now', async () => {
+  test('matches its stored bytes after the sponsoring hot wallet has changed', async () => {
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDT', amountBaseUnits: 3_000_000n });
     const intent = pay({ from: deposit, contract: usdt, amountBaseUnits: baseUnits(3_000_000n) });
@@ -503,7 +503,7 @@ describe('a sweep of a deposit address', () => {
     expect(next.differenceOf(payment, { intent, validity: bounds, feeLimitBaseUnits })).toBeUndefined();
   });
 
-  test('is signed as sponsor only by the hot wallet, and never for anybody else’s address', async () => {
+  test('needs the signatures of the deposit address and of the sponsor', async () => {
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDT', amountBaseUnits: 3_000_000n });
     const intent = pay({ from: deposit, contract: usdt, amountBaseUnits: baseUnits(3_000_000n) });
@@ -524,7 +524,7 @@ describe('a sweep of a deposit address', () => {
 });
 
 describe('coins of a hot wallet', () => {
-  test('are gathered into its address balance, the SUI among them first, which pays for the rest', async () => {
+  test('are gathered into its address balance, SUI first, which pays for the rest', async () => {
     const poor = newAddress();
     for (const mist of [2n * SUI, 3n * SUI]) await give(poor, { mist, form: 'coin' });
     await give(poor, { symbol: 'USDC', amountBaseUnits: 7_000_000n, form: 'coin' });
@@ -537,7 +537,7 @@ describe('coins of a hot wallet', () => {
         [usdc, 8_000_000n],
       ]),
     );
-    // Nothing is there yet to pay with.
+    // There is no SUI in the address balance for the fee.
     expect(await own.gathering!.signGathering(poor, usdc, await validity())).toBeUndefined();
     for (const contract of [null, usdc]) {
       const gathering = await own.gathering!.signGathering(poor, contract, await validity());
@@ -569,13 +569,13 @@ describe('few coins of a hot wallet', () => {
     return { poor, send, left };
   };
 
-  test('are gathered by what the fee really is, where there is less than it may be at most', async () => {
-    // Both less than the 0.05 SUI that one may cost.
+  test('are gathered with the simulated fee even below the maximum budget', async () => {
+    // Both have less than the maximum fee of 0.05 SUI.
     const { send, left, poor } = await gather({ mist: 40_000_000n }, null);
     expect(await send()).toBe(true);
     expect(await left()).toBeLessThan(5_000_000n);
     expect((await heldBy(poor, SUI_TYPE)).total).toBeGreaterThan(35_000_000n);
-    // What is left of the fee is not worth another one, and what is in the balance pays for it.
+    // The unspent budget stays a coin. It is gathered until it no longer covers the fee.
     while (await send()) expect(await left()).toBeLessThan(5_000_000n);
     const tokens = await gather({ symbol: 'USDC', amountBaseUnits: 7_000_000n }, usdc);
     expect(await tokens.send()).toBe(false);
@@ -584,7 +584,7 @@ describe('few coins of a hot wallet', () => {
     expect(await tokens.left()).toBe(0n);
   });
 
-  test('are not gathered by what one of two nodes names, or one that is behind the own scan', async () => {
+  test('are not gathered if only one of two nodes reports them or one is behind', async () => {
     const { poor } = await gather({ mist: 3n * SUI }, null);
     const own = { backend: { ...backend, addresses: [poor] } };
     const both = senderOf([devnet.url, other.url], {}, own);
@@ -599,7 +599,7 @@ describe('few coins of a hot wallet', () => {
     expect(await both.gathering!.signGathering(poor, null, await validity())).toBeUndefined();
   });
 
-  test('are gathered, and addresses emptied, by one node beside an archive, which knows of no coins', async () => {
+  test('are gathered and addresses emptied with one node and an archive', async () => {
     const { poor } = await gather({ mist: 3n * SUI }, null);
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDT', amountBaseUnits: 10_000_000n });
@@ -623,15 +623,15 @@ describe('few coins of a hot wallet', () => {
       for (const method of ['ListOwnedObjects', 'GetBalance', 'SimulateTransaction'])
         other.fault({ kind: 'status', method, code: 'UNIMPLEMENTED' });
     };
-    // One that is merely down counts, or a liar alone would decide.
+    // A node that is only down still counts; otherwise a single Byzantine node would decide.
     for (const method of ['GetBalance', 'SimulateTransaction'])
       other.fault({ kind: 'status', method, code: 'UNAVAILABLE' });
     expect(await outcome()).toEqual({ isGathered: false, isSwept: false });
-    expect(told).toEqual(['one of several nodes alone says which coins there are']);
+    expect(told).toEqual(['only one of several nodes reports the coins']);
     other.clearFaults();
     isArchive();
     expect(await outcome()).toEqual({ isGathered: true, isSwept: true });
-    // It is often behind as well.
+    // An archive is often behind, too.
     devnet.control.checkpoint(3);
     other.fault({ kind: 'lag', checkpoints: 2 });
     expect(await outcome()).toEqual({ isGathered: true, isSwept: true });
@@ -639,8 +639,8 @@ describe('few coins of a hot wallet', () => {
   });
 });
 
-describe('the end of a window', () => {
-  test('proves what did not land, by two nodes that have all of it; nothing before does', async () => {
+describe('findInBlocks after the last epoch', () => {
+  test('proves by two complete nodes which transactions did not land', async () => {
     const both = senderOf([devnet.url, other.url]);
     const bounds = await validity();
     const [landed, lost] = [
@@ -664,7 +664,7 @@ describe('the end of a window', () => {
     await expect(both.findInBlocks([lost.txHash], wrong)).rejects.toMatchObject({
       code: 'INCONSISTENT_ANSWER',
     });
-    // One that lost its index knows nothing, whatever landed; of its own checkpoints, too.
+    // A node without its index knows neither the transaction nor those of its own checkpoints.
     other.fault({ kind: 'no-transaction-index' });
     await expect(search()).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
     devnet.control.fault({ kind: 'no-transaction-index' });
@@ -674,14 +674,14 @@ describe('the end of a window', () => {
     expect([...(await both.findInBlocks([landed.txHash, lost.txHash], stretch)).found]).toEqual([
       landed.txHash,
     ]);
-    // One that has forgotten a part, or does not answer, proves nothing.
+    // A node that has pruned a part, or does not answer, proves no absence.
     other.prune(bounds.reference.height + 2);
     await expect(search()).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
     other.fault({ kind: 'status', method: 'GetServiceInfo', code: 'UNAVAILABLE' });
     await expect(search()).rejects.toMatchObject({ retryable: true });
   });
 
-  test('is not proven by nodes behind one URL of which a later one has lost its index', async () => {
+  test('rejects nodes behind one URL if a later one has lost its index', async () => {
     const blind = await devnet.control.openNode();
     blind.fault({ kind: 'no-transaction-index' });
     const balancers = await Promise.all([
@@ -694,7 +694,8 @@ describe('the end of a window', () => {
     for (let epoch = bounds.epochs!.first; epoch <= bounds.epochs!.last; epoch += 1)
       devnet.control.advanceEpoch();
     devnet.control.checkpoint(2);
-    // More than are asked for at once: what landed is in the second question, which the one without an index answers.
+    // More than fit into one call: the landed transaction is in the second call, which the node without an index
+    // answers.
     const lost = Array.from({ length: 200 }, () => toBase58(randomBytes(32)) as TxHash);
     const stretch = { after: bounds.reference, untilMs: 0, untilEpoch: bounds.epochs!.last };
     const ask = (urls: readonly string[]) => senderOf(urls).findInBlocks([...lost, landed.txHash], stretch);
@@ -705,7 +706,7 @@ describe('the end of a window', () => {
     await Promise.all(balancers.map((balancer) => balancer.close()));
   });
 
-  test('is not proven by a single node where money is real, whatever it says', async () => {
+  test('rejects a single node on a main network', async () => {
     const bounds = await validity();
     const { txHash } = await signed(pay(), sender, bounds);
     for (let epoch = bounds.epochs!.first; epoch <= bounds.epochs!.last; epoch += 1)
@@ -719,7 +720,7 @@ describe('the end of a window', () => {
     expect((await search('SUI_TEST', [devnet.url])).found).toEqual(new Set());
   });
 
-  test('is chosen by the epoch of the own scan, while nodes are in the same', async () => {
+  test('currentWindow rejects a node in another epoch than the own scan', async () => {
     const { epochs } = await validity();
     await expect(sender.epochs!.currentWindow(epochs!.first + 1)).rejects.toMatchObject({
       code: 'BLOCK_NOT_FOUND',
@@ -727,8 +728,8 @@ describe('the end of a window', () => {
   });
 });
 
-describe('a payment that is known no more', () => {
-  test('is read from the chain by its digest', async () => {
+describe('readPayment', () => {
+  test('reads a payment from the chain by its digest', async () => {
     const intent = pay();
     const payment = await signed(intent);
     await sender.broadcast([payment]);

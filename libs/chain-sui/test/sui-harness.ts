@@ -11,7 +11,7 @@ import { suiAddressCodec } from '../src/address-codec.ts';
 import type { SuiNetwork, SuiReaderDeps } from '../src/reader.ts';
 import { createSuiReader } from '../src/reader.ts';
 
-/** A node with no checkpoint but those that are asked for, and a reader on it. */
+/** A devnet that makes checkpoints only on request, with a reader. */
 export interface SuiHarness extends ChainHarness {
   readonly devnet: SuiDevnet;
   readonly network: SuiNetwork;
@@ -24,7 +24,7 @@ export const SUI_TRAITS: ChainTraits = {
   largestAmount: 10n ** 13n,
 };
 
-/** A network's entry for a devnet. */
+/** Network configuration for a devnet. */
 export function networkOf(
   devnet: Pick<SuiDevnet, 'chainId' | 'url' | 'tokens'>,
   overrides: Partial<SuiNetwork> = {},
@@ -43,7 +43,7 @@ export function networkOf(
   };
 }
 
-/** The harness of the chain contract on our SUI node. `deps` go to its reader, `overrides` into the network. */
+/** Harness of the chain contract on the SUI devnet. `deps` go to its reader, `overrides` into the network. */
 export async function makeSuiHarness(
   overrides: Partial<SuiNetwork> = {},
   deps: SuiReaderDeps = {},

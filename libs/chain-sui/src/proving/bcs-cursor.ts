@@ -1,9 +1,12 @@
 const DIGEST_BYTES = 32;
 const CONTINUES = 0x80;
-/** Lengths and variants are of 32 bits. */
+/** Lengths and variants have 32 bits. */
 const ULEB_BYTES_MAX = 5;
 
-/** Reads BCS from the front: integers little-endian, lengths and variants as ULEB128. Throws RangeError beyond the end. */
+/**
+ * Reads BCS from the front: integers little-endian, lengths and variants as ULEB128. Throws RangeError beyond the
+ * end.
+ */
 export class BcsCursor {
   readonly #bytes: Buffer;
   #at = 0;
@@ -31,14 +34,14 @@ export class BcsCursor {
       value += (byte % CONTINUES) * 2 ** (7 * place);
       if (byte < CONTINUES) return value;
     }
-    throw new RangeError('a length of more than 32 bits');
+    throw new RangeError('a length has more than 32 bits');
   }
 
-  /** Bytes with their length in front; a view. */
+  /** Length-prefixed bytes; a view, not a copy. */
   bytes(): Buffer {
     const length = this.uleb();
     const end = this.#at + length;
-    if (end > this.#bytes.length) throw new RangeError('bytes beyond the end');
+    if (end > this.#bytes.length) throw new RangeError('the bytes end too early');
     const value = this.#bytes.subarray(this.#at, end);
     this.#at = end;
     return value;
@@ -46,20 +49,20 @@ export class BcsCursor {
 
   digest(): Buffer {
     const value = this.bytes();
-    if (value.length !== DIGEST_BYTES) throw new RangeError('a digest that is not of 32 bytes');
+    if (value.length !== DIGEST_BYTES) throw new RangeError('a digest does not have 32 bytes');
     return value;
   }
 
   option<T>(read: () => T): T | undefined {
     const variant = this.u8();
-    if (variant > 1) throw new RangeError('neither nothing nor something');
+    if (variant > 1) throw new RangeError('invalid variant of an option');
     return variant === 0 ? undefined : read();
   }
 
   vector<T>(read: () => T): T[] {
     const count = this.uleb();
-    // Each takes a byte at least: bytes that promise more must not take memory for it.
-    if (count > this.#bytes.length) throw new RangeError('more than there are bytes');
+    // An element has at least one byte. A larger count must not allocate memory.
+    if (count > this.#bytes.length) throw new RangeError('a vector is longer than the bytes');
     return Array.from({ length: count }, read);
   }
 }

@@ -1,25 +1,30 @@
 import type { EpochCommittee } from '@opentill/chain/epoch-committee';
 import type { SummaryBytes } from './summary-bytes.ts';
 
-/** What certifies a checkpoint: the signatures of validators as one, and whose they are. */
+/** The aggregated signature of validators over a checkpoint. */
 export interface Certificate {
   readonly epoch?: bigint | undefined;
   /** 48 bytes. */
   readonly signature?: Uint8Array | undefined;
-  /** A roaring bitmap of places in the committee. */
+  /** Roaring bitmap of the signers' indices in the committee. */
   readonly bitmap?: Uint8Array | undefined;
 }
 
-/** BLS with small signatures, basic scheme (crates/fastcrypto, bls12381::min_sig). */
+/** BLS with small signatures, basic scheme (fastcrypto, bls12381::min_sig). */
 const DOMAIN = 'BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_';
-/** IntentScope::CheckpointSummary, version 0, app Sui: stands before what is signed (crates/shared-crypto, Intent). */
+/**
+ * IntentScope::CheckpointSummary, version 0, app Sui: prefix of the signed bytes (sui, crates/shared-crypto, Intent).
+ */
 const INTENT = Buffer.from([2, 0, 0]);
 const KEY_BYTES = 96;
-/** A committee has 10,000 votes, and two thirds of them and one more are a quorum (crates/sui-types/src/committee.rs). */
+/** A committee has 10,000 votes; two thirds of them plus one are a quorum (crates/sui-types/src/committee.rs). */
 const VOTES = 10_000;
 const QUORUM = 6_667;
 
-/** The committee of an epoch from what names it, in the order that bitmaps count by. Undefined for what is none. */
+/**
+ * Builds the committee of an epoch, sorted by key as the bitmaps count. Undefined if a key repeats or is malformed,
+ * or the weights do not add up to 10,000.
+ */
 export function committeeOf(
   epoch: number,
   named: readonly {
@@ -42,12 +47,12 @@ export function committeeOf(
   };
 }
 
-/** The committee that the last checkpoint of an epoch names. */
+/** The committee of the next epoch, from the last checkpoint of an epoch. */
 export function nextCommitteeIn({ epoch, nextCommittee }: SummaryBytes): EpochCommittee | undefined {
   return nextCommittee && committeeOf(Number(epoch) + 1, nextCommittee);
 }
 
-/** Why a quorum of the committee has not signed this summary; undefined: it has. */
+/** The reason why the certificate does not prove a quorum for this summary; undefined if it does. */
 export async function faultOfCertificate(
   { epoch, members }: EpochCommittee,
   summaryBytes: Uint8Array,
@@ -59,10 +64,10 @@ export async function faultOfCertificate(
   const places = readBitmap(bitmap);
   const signers = places?.map((place) => members[place]);
   if (signers === undefined || signers.length === 0 || signers.includes(undefined))
-    return 'it is not said who has signed it';
+    return 'it names no known signers';
   const votes = signers.reduce((sum, signer) => sum + (signer?.weight ?? 0), 0);
   if (votes < QUORUM) return `only ${votes} of ${VOTES} votes have signed it`;
-  // Loaded when it is needed: once an epoch.
+  // Imported lazily: it is needed once an epoch.
   const { bls12_381 } = await import('@noble/curves/bls12-381.js');
   const { aggregatePublicKeys, hash, verify } = bls12_381.shortSignatures;
   const epochBytes = Buffer.alloc(8);
@@ -73,17 +78,18 @@ export async function faultOfCertificate(
     const message = hash(Uint8Array.from(Buffer.concat([INTENT, summaryBytes, epochBytes])), DOMAIN);
     if (verify(Uint8Array.from(signature), message, aggregatePublicKeys(points))) return undefined;
   } catch {
-    // A key or a signature that is no point of its curve.
+    // A key or the signature is not a point of its curve.
   }
-  return 'its signature is not that of those who are said to have signed it';
+  return 'its signature does not match the signers that it names';
 }
 
 const NO_RUNS = 12_346;
 const WITH_RUNS = 12_347;
 
 /**
- * The places that a roaring bitmap names, ascending (https://github.com/RoaringBitmap/RoaringFormatSpec). Committees have some hundred
- * members, so one container of places or of runs is all there is. Undefined for what is none of these.
+ * Decodes a roaring bitmap, ascending (https://github.com/RoaringBitmap/RoaringFormatSpec). Committees have some
+ * hundred members, so only bitmaps with one container are read, an array or a run container. Undefined for any other
+ * bytes.
  */
 export function readBitmap(bytes: Uint8Array): readonly number[] | undefined {
   const buffer = Buffer.from(bytes);
@@ -92,7 +98,7 @@ export function readBitmap(bytes: Uint8Array): readonly number[] | undefined {
     const hasRuns = cookie % 65_536 === WITH_RUNS;
     if (!hasRuns && cookie !== NO_RUNS) return undefined;
     const containers = hasRuns ? Math.floor(cookie / 65_536) + 1 : buffer.readUInt32LE(4);
-    // With runs: a byte says which containers are of runs.
+    // With runs, a byte marks the containers that are run containers.
     const header = hasRuns ? 5 : 8;
     if (containers !== 1 || buffer.readUInt16LE(header) !== 0) return undefined;
     const count = buffer.readUInt16LE(header + 2) + 1;
@@ -103,7 +109,7 @@ export function readBitmap(bytes: Uint8Array): readonly number[] | undefined {
     const isAscending = places.every((place, at) => at === 0 || place > (places[at - 1] ?? 0));
     return isAscending && places.length === count ? places : undefined;
   } catch {
-    return undefined; // shorter than it says
+    return undefined; // truncated
   }
 }
 

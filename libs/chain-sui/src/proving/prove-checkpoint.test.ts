@@ -7,7 +7,7 @@ import { faultOfCertificate, readBitmap } from './certificate.ts';
 import { proveCheckpoint, summaryDigestOf } from './prove-checkpoint.ts';
 import { readContentsBytes, readSummaryBytes } from './summary-bytes.ts';
 
-/** A checkpoint of a real network, byte for byte, with what its validators signed. */
+/** A checkpoint of a real network, byte for byte, with its certificate. */
 const file = join(import.meta.dirname, '../../../../tools/devnets/test/fixtures/sui-checkpoint-1137.json');
 const recorded = JSON.parse(readFileSync(file, 'utf8')) as {
   readonly summary: string;
@@ -34,18 +34,18 @@ const refusal = { code: 'INCONSISTENT_ANSWER' };
 const changed = (bytes: Uint8Array, place: number): Uint8Array =>
   bytes.map((byte, at) => (at === place ? byte ^ 1 : byte));
 
-describe('a recorded checkpoint', () => {
-  test('is proven by its own bytes', () => {
+describe('proveCheckpoint with a recorded checkpoint', () => {
+  test('proves a checkpoint by its own bytes', () => {
     expect(proveCheckpoint(header, told, txHashes)).toEqual({ endsEpoch: false });
   });
 
-  test('is refused without one of its transactions, or with another in its place', () => {
+  test('rejects a checkpoint with a missing or replaced transaction', () => {
     for (const some of [txHashes.slice(1), txHashes.slice(0, -1), txHashes.with(1, txHashes[0]!)])
       expect(() => proveCheckpoint(header, told, some)).toThrow(expect.objectContaining(refusal));
   });
 
-  test('is refused when its contents lack a transaction', () => {
-    // Of its transactions the first, a prologue, has no signature: without it the rest is well-formed.
+  test('rejects contents that lack a transaction', () => {
+    // The first transaction, a prologue, has no signature. Without it the remaining bytes are well-formed.
     const shorter = Uint8Array.from([0, txHashes.length - 1, ...contents.subarray(2 + 66)]);
     const lacking = { ...told, contents: { bcs: { value: shorter } } };
     expect(readContentsBytes(shorter)).toHaveLength(txHashes.length - 1);
@@ -54,7 +54,7 @@ describe('a recorded checkpoint', () => {
     );
   });
 
-  test('is refused under another digest, link, number, epoch, time or total', () => {
+  test('rejects another digest, parent, height, epoch, time or total', () => {
     const other = txHashes[0]!;
     const wrong: readonly Partial<Record<keyof SuiHeader, unknown>>[] = [
       { hash: other },
@@ -70,7 +70,7 @@ describe('a recorded checkpoint', () => {
       );
   });
 
-  test('is not proven without its bytes, nor by bytes of a form that is not known', () => {
+  test('proves nothing when bytes are missing or have an unknown form', () => {
     expect(proveCheckpoint(header, { summary: {} }, txHashes)).toBeUndefined();
     expect(proveCheckpoint(header, { ...told, contents: undefined }, txHashes)).toBeUndefined();
     const unread = Uint8Array.of(1, 2, 3);
@@ -85,22 +85,22 @@ describe('the certificate of a recorded checkpoint', () => {
   const { signature, bitmap } = recorded.certificate;
   const certificate = { epoch: 0n, signature: bytesOf(signature), bitmap: bytesOf(bitmap) };
 
-  test('is that of a quorum of its committee', async () => {
+  test('accepts the signature of a quorum of the committee', async () => {
     expect(readBitmap(certificate.bitmap)).toEqual([1, 2, 3]);
     expect(await faultOfCertificate(committee, summary, certificate)).toBeUndefined();
   });
 
-  test('is refused for another summary, or by other signers', async () => {
-    const others = { ...certificate, bitmap: changed(certificate.bitmap, 16) }; // 0, 2 and 3
+  test('rejects another summary and other signers', async () => {
+    const others = { ...certificate, bitmap: changed(certificate.bitmap, 16) }; // signers 0, 2 and 3
     expect(readBitmap(others.bitmap)).toEqual([0, 2, 3]);
     for (const [what, by] of [
       [changed(summary, 0), certificate],
       [summary, others],
     ] as const)
-      expect(await faultOfCertificate(committee, what, by)).toMatch('its signature is not');
+      expect(await faultOfCertificate(committee, what, by)).toMatch('its signature does not match');
   });
 
-  test('is refused of another epoch, without a quorum, and of nobody known', async () => {
+  test('rejects another epoch, a missing quorum and unknown signers', async () => {
     const two = { ...certificate, bitmap: bytesOf('OjAAAAEAAAAAAAEAEAAAAAEAAgA=') };
     expect(readBitmap(two.bitmap)).toEqual([1, 2]);
     const faults = await Promise.all([
@@ -114,13 +114,13 @@ describe('the certificate of a recorded checkpoint', () => {
       'it has no signature of its epoch',
       'it has no signature of its epoch',
       'only n of n votes have signed it',
-      'it is not said who has signed it',
-      'it is not said who has signed it',
+      'it names no known signers',
+      'it names no known signers',
     ]);
   });
 
-  test('names its signers by runs as well', () => {
-    // One container, of runs: 3 to 5 and 9.
+  test('reads a bitmap of runs', () => {
+    // One run container with 3 to 5 and 9.
     const cookie = [0x3b, 0x30, 0, 0, 1, 0, 0, 3, 0];
     expect(readBitmap(Uint8Array.from([...cookie, 2, 0, 3, 0, 2, 0, 9, 0, 0, 0]))).toEqual([3, 4, 5, 9]);
     expect(readBitmap(Uint8Array.from([...cookie, 2, 0, 3, 0]))).toBeUndefined();

@@ -5,13 +5,13 @@ import type { SuiHeader } from '../sui-header.ts';
 import type { ToldCheckpoint } from '../told-checkpoint.ts';
 import { readContentsBytes, readSummaryBytes } from './summary-bytes.ts';
 
-/** All that a checkpoint holds was checked against the digest that names it. */
+/** The contents of a checkpoint were checked against its digest. */
 export interface CheckpointProof {
-  /** It is the last of its epoch. */
+  /** The checkpoint is the last of its epoch. */
   readonly endsEpoch: boolean;
 }
 
-/** What is hashed goes behind the name of its type (crates/sui-types/src/crypto.rs, BcsSignable). */
+/** Prefix of hashed bytes: the type's name (crates/sui-types/src/crypto.rs, BcsSignable). */
 const SUMMARY_SALT = Buffer.from('CheckpointSummary::');
 const CONTENTS_SALT = Buffer.from('CheckpointContents::');
 
@@ -21,15 +21,15 @@ function digestOf(salt: Uint8Array, bytes: Uint8Array): Uint8Array {
   return blake2b.init().update(salt).update(bytes).digest('binary');
 }
 
-/** The digest that names a checkpoint, base58, of the bytes of its summary. */
+/** The digest of a checkpoint, base58, computed from the bytes of its summary. */
 export function summaryDigestOf(bytes: Uint8Array): string {
   return toBase58(digestOf(SUMMARY_SALT, bytes));
 }
 
 /**
- * Checks a checkpoint by its own bytes: its digest is the one of its summary, the summary says what its header does, its contents have
- * the digest that the summary names, and their transactions are the ones given, all of them. Undefined where the node gives no bytes, or
- * bytes of a form that is not known here: then nothing is proven. Throws INCONSISTENT_ANSWER for bytes that say otherwise.
+ * Checks a checkpoint against its own bytes. The summary must have the checkpoint's digest and match its header, the
+ * contents must have the digest in the summary, and they must list exactly `txHashes`. Undefined if the node returned
+ * no bytes, or bytes of an unknown form: nothing is proven then. Throws INCONSISTENT_ANSWER on a contradiction.
  */
 export function proveCheckpoint(
   header: SuiHeader,
@@ -41,7 +41,7 @@ export function proveCheckpoint(
   if (summaryBytes.length === 0 || contentsBytes.length === 0) return undefined;
   const { height, hash } = header;
   const unfit = (why: string): Error => readerError('INCONSISTENT_ANSWER', why, { height, hash });
-  if (summaryDigestOf(summaryBytes) !== hash) throw unfit('a checkpoint whose digest is of another summary');
+  if (summaryDigestOf(summaryBytes) !== hash) throw unfit('a checkpoint has another digest than its summary');
   const signed = readSummaryBytes(summaryBytes);
   if (signed === undefined) return undefined;
   const isToldAsSigned =
@@ -52,13 +52,12 @@ export function proveCheckpoint(
     (signed.previousDigest === undefined
       ? height === 0
       : toBase58(signed.previousDigest) === header.parentHash);
-  if (!isToldAsSigned) throw unfit('a checkpoint is told otherwise than its summary was signed');
+  if (!isToldAsSigned) throw unfit('the header of a checkpoint differs from its signed summary');
   if (!signed.contentDigest.equals(digestOf(CONTENTS_SALT, contentsBytes)))
     throw unfit('the contents of a checkpoint have another digest than its summary names');
   const digests = readContentsBytes(contentsBytes);
   if (digests === undefined) return undefined;
-  if (!areThese(txHashes, digests))
-    throw unfit('the transactions of a checkpoint are not those of its contents');
+  if (!areThese(txHashes, digests)) throw unfit('the transactions of a checkpoint differ from its contents');
   return { endsEpoch: signed.nextCommittee !== undefined };
 }
 

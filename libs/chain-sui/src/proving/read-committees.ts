@@ -10,7 +10,6 @@ import { readSummaryBytes } from './summary-bytes.ts';
 
 const END_MASK = { paths: ['digest', 'summary.bcs', 'signature'] };
 
-/** See EpochCommittees. */
 export function createCommitteeReader(
   sources: SuiSources,
   onAlone: (source: { readonly label: string }) => void,
@@ -54,7 +53,7 @@ async function readCommittee(
   const { committee } = response.epoch ?? {};
   const found = committeeOf(epoch, committee?.members ?? []);
   if (committee?.epoch !== BigInt(epoch) || found === undefined)
-    throw readerError('INCONSISTENT_ANSWER', 'an epoch without its committee', {
+    throw readerError('INCONSISTENT_ANSWER', 'the node returned no valid committee of the epoch', {
       source: source.label,
       epoch,
     });
@@ -78,7 +77,7 @@ async function readCertifiedEnd(
     options,
   );
   const first = next.response.epoch?.firstCheckpoint;
-  if (first === undefined || first === 0n) throw unfit('it is not said where the epoch ended');
+  if (first === undefined || first === 0n) throw unfit('the node does not return where the epoch ended');
   const sequenceNumber = first - 1n;
   const { response } = await source.ask(
     ({ ledger }, call) =>
@@ -92,11 +91,11 @@ async function readCertifiedEnd(
   const bytes = summary?.bcs?.value ?? new Uint8Array();
   const signed = readSummaryBytes(bytes);
   if (signed === undefined || summaryDigestOf(bytes) !== digest)
-    throw unfit('its summary is not given, or of a form that is not known here');
+    throw unfit('its summary is missing or has an unknown form');
   const fault = await faultOfCertificate(committee, bytes, signature);
   if (fault !== undefined) throw unfit(fault);
   const following = nextCommitteeIn(signed);
   if (signed.epoch !== BigInt(epoch) || signed.sequenceNumber !== sequenceNumber || following === undefined)
-    throw unfit('what is certified ends another epoch, or none');
+    throw unfit('the certified checkpoint does not end this epoch');
   return { height: Number(sequenceNumber), hash: digest as BlockHash, next: following };
 }

@@ -1,15 +1,15 @@
 import { BcsCursor } from './bcs-cursor.ts';
 
-/** What validators sign of a checkpoint, as far as it is needed here (crates/sui-types/src/messages_checkpoint.rs). */
+/** The fields of a signed checkpoint summary that the gateway uses (crates/sui-types/src/messages_checkpoint.rs). */
 export interface SummaryBytes {
   readonly epoch: bigint;
   readonly sequenceNumber: bigint;
   readonly totalTransactions: bigint;
   readonly contentDigest: Buffer;
-  /** Undefined: of checkpoint 0. */
+  /** Undefined for checkpoint 0. */
   readonly previousDigest: Buffer | undefined;
   readonly timestampMs: bigint;
-  /** Of the last checkpoint of an epoch: who certifies the next one. */
+  /** The committee of the next epoch; set in the last checkpoint of an epoch. */
   readonly nextCommittee: readonly { readonly publicKey: Buffer; readonly weight: bigint }[] | undefined;
 }
 
@@ -17,7 +17,7 @@ const COMMITMENT_KINDS = 2;
 const CONTENTS_V1 = 0;
 const CONTENTS_V2 = 1;
 
-/** Reads the bytes of a CheckpointSummary. Undefined for a form that is not known here. */
+/** Reads the bytes of a CheckpointSummary. Undefined if their form is unknown. */
 export function readSummaryBytes(bytes: Uint8Array): SummaryBytes | undefined {
   return known(() => {
     const cursor = new BcsCursor(bytes);
@@ -27,7 +27,7 @@ export function readSummaryBytes(bytes: Uint8Array): SummaryBytes | undefined {
     for (let cost = 0; cost < 4; cost += 1) cursor.u64();
     const timestampMs = cursor.u64();
     cursor.vector(() => {
-      if (cursor.uleb() >= COMMITMENT_KINDS) throw new RangeError('a commitment of another kind');
+      if (cursor.uleb() >= COMMITMENT_KINDS) throw new RangeError('unknown kind of commitment');
       return cursor.digest();
     });
     const nextCommittee = cursor.option(() =>
@@ -45,21 +45,21 @@ export function readSummaryBytes(bytes: Uint8Array): SummaryBytes | undefined {
   });
 }
 
-/** The digests of the transactions in the bytes of CheckpointContents, in their order. Undefined for a form that is not known here. */
+/** Transaction digests in the bytes of CheckpointContents, in their order. Undefined if the form is unknown. */
 export function readContentsBytes(bytes: Uint8Array): readonly Buffer[] | undefined {
   return known(() => {
     const cursor = new BcsCursor(bytes);
     const version = cursor.uleb();
     const digests = (): Buffer => {
       const transaction = cursor.digest();
-      cursor.digest(); // of the effects
+      cursor.digest(); // digest of the effects
       return transaction;
     };
     if (version === CONTENTS_V1) return cursor.vector(digests);
-    if (version !== CONTENTS_V2) throw new RangeError('contents of another version');
+    if (version !== CONTENTS_V2) throw new RangeError('unknown version of checkpoint contents');
     return cursor.vector(() => {
       const transaction = digests();
-      // Each signature, with the version of the alias that it was checked by.
+      // Each signature, and the version of the address alias that verified it.
       cursor.vector(() => {
         cursor.bytes();
         return cursor.option(() => cursor.u64());

@@ -3,19 +3,19 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 
-/** Archives: what they keep is history, and asked of what holds now they said that they do not offer it. */
+/** Sources that rejected the request because they serve history only (archives). */
 const WITHOUT_STATE = new WeakSet<SuiSource>();
 
-/** What two sources say, and how many of those that are configured had to. */
+/** Answers of up to two sources, and the number that is required. */
 export interface StateWitnessed<T> {
   readonly said: readonly T[];
   readonly needed: 1 | 2;
 }
 
 /**
- * Asks as askWitnesses does, about what holds now: coins, balances, what a transaction would do. Two have to say it where two are
- * configured that can. A source that says it does not offer that is none of them, whatever becomes of it; one that is down is, or
- * the other's word alone would be believed.
+ * Like askWitnesses, for current state: coins, balances, simulations. Requires two answers if at least two configured
+ * sources can serve state. A source that rejects such requests does not count. A source that is down does count;
+ * otherwise its failure would let a single answer pass.
  */
 export async function askStateWitnesses<T>(
   sources: Pick<SuiSources, 'all' | 'witnesses' | 'noteFault'>,

@@ -11,11 +11,11 @@ import type { SuiSource, SuiSources } from '../sui-sources.ts';
 import { outcomeOfFailure } from './send-outcome.ts';
 import { decodeSigned } from './transaction-bytes.ts';
 
-/** An answer comes when the transaction is final, half a second later: so many are under way at each source. */
+/** Parallel requests per source. A node answers when the transaction is final, half a second later. */
 const AT_ONCE = 32;
 const EXECUTED_MASK = { paths: ['digest'] };
 
-/** See ExpiringSender.broadcast: the stored bytes and signatures as they are. */
+/** See ExpiringSender.broadcast. Sends the stored bytes and signatures unchanged. */
 export function broadcast(
   sources: SuiSources,
   signed: readonly SentExpiring[],
@@ -25,7 +25,7 @@ export function broadcast(
   return sendToAll({ sources, send: sendTo, atOnce: AT_ONCE, onAnswer }, signed, options);
 }
 
-/** One that was executed and failed was taken as well. */
+/** A transaction that was executed and failed counts as accepted. */
 async function sendTo(
   source: SuiSource,
   { txHash, raw }: SentExpiring,

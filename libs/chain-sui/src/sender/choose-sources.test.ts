@@ -12,7 +12,7 @@ const coinOf = (balance: bigint, place: number): HeldCoin => ({
 });
 const amounts = fc.bigInt({ min: 1n, max: 1_000n });
 
-test('dust keeps nobody from what lies beside it: only the dust stays', () => {
+test('takes the largest coins and leaves the dust behind', () => {
   const dust = Array.from({ length: 3_000 }, (_, place) => coinOf(1n, place + 1));
   const coins = [coinOf(100_000_000n, 0), ...dust];
   const most = mostAtOnce({ inFunds: 7n, coins });
@@ -21,7 +21,7 @@ test('dust keeps nobody from what lies beside it: only the dust stays', () => {
   expect(chooseSources(most + 1n, { inFunds: 7n, coins })).toBeUndefined();
 });
 
-test('what is chosen covers the amount to the last unit, or what is too much goes back', () => {
+test('covers the exact amount or returns the rest', () => {
   fc.assert(
     fc.property(
       fc.array(amounts, { maxLength: 200 }),
@@ -45,7 +45,7 @@ test('what is chosen covers the amount to the last unit, or what is too much goe
         expect(chosen.withdrawnBaseUnits).toBeLessThanOrEqual(inFunds);
         const rest = inCoins + chosen.withdrawnBaseUnits - amount;
         expect(chosen.hasRest ? rest > 0n : rest === 0n).toBe(true);
-        // All of it is never more than is paid.
+        // Paying the whole balance leaves no rest.
         if (held === amount) expect(chosen.hasRest).toBe(false);
       },
     ),

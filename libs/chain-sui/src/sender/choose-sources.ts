@@ -1,21 +1,21 @@
 import type { Held, HeldCoin } from './read-holdings.ts';
 import type { CoinReference, PaymentPlan } from './payment-program.ts';
 
-/** A transaction of 16 KB, more than which may not go without gas, has room for so many. */
+/** Coins that fit into 16 KB, the size limit of a transaction without gas. */
 export const COINS_MAX = 128;
 
 /**
- * The most that one payment takes of what an address holds: its largest coins, which stand in front, and its address balance.
- * Anybody may send dust, as many coins of it as he likes: it is what stays behind.
+ * The largest amount that one payment can take: the address balance and the 128 largest coins. `coins` is sorted by
+ * balance, largest first. Dust that others send stays behind.
  */
 export function mostAtOnce({ inFunds, coins }: Held): bigint {
   return coins.slice(0, COINS_MAX).reduce((sum, { balance }) => sum + balance, inFunds);
 }
 
 /**
- * Of what an address that pays all it holds, or a part of it, takes the amount: of coins first, whole ones, those with most in
- * front; then of the address balance. Where only more than the amount can be had of coins, the rest goes back. Undefined where
- * the amount is more than `mostAtOnce`.
+ * Chooses the funds of a payment from an address that is emptied: whole coins first, largest first, then the address
+ * balance. If the coins exceed the amount, the rest returns to the sender. Undefined if the amount is more than
+ * `mostAtOnce`.
  */
 export function chooseSources(
   amountBaseUnits: bigint,
@@ -30,11 +30,12 @@ export function chooseSources(
     left -= coin.balance;
   }
   if (left <= inFunds) return { withdrawnBaseUnits: left, coins: chosen.map(referenceOf), hasRest: false };
-  // The least of them gives its place to one that was too much.
+  // Replace the smallest chosen coin by a larger one.
   if (chosen.length === COINS_MAX) left += chosen.pop()?.balance ?? 0n;
   const more = coins.findLast((coin) => !chosen.includes(coin) && coin.balance >= left - inFunds);
   if (more === undefined) return undefined;
-  // More than is missing: with it, what was chosen before may be too much as well, and all of it goes back.
+  // This coin is larger than the missing part, so the coins chosen before may exceed the amount. All of the rest
+  // returns.
   const withdrawnBaseUnits = more.balance >= left ? 0n : left - more.balance;
   const hasRest = more.balance > left;
   return { withdrawnBaseUnits, coins: [...chosen, more].map(referenceOf), hasRest };

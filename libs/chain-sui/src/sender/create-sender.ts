@@ -19,35 +19,35 @@ import { readMostAtOnce } from './read-most-at-once.ts';
 import { readPayment } from './read-payment.ts';
 import { differenceOfStored, signPayment } from './sign-payment.ts';
 
-/** What a sender needs, and tells of its work for metrics, logs and alarms. */
+/** Dependencies of a sender, and callbacks for metrics, logs and alarms. */
 export interface SuiSenderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
   readonly backend: SignerBackend;
-  /** Whether coins may move without gas where the network lets them. @default true */
+  /** Move coins without gas where the network permits it. @default true */
   readonly gasless?: boolean;
-  /** What each source said to each transaction that was sent to it; `lied` is an alarm. */
+  /** The answer of each source to each broadcast; `lied` raises an alarm. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
-  /** Coins of a hot wallet stay where they are. */
+  /** Coins of a hot wallet were not gathered. */
   readonly onNotGathered?: (told: NotGathered) => void;
-  /** One source of several was believed alone: an alarm. */
+  /** One of several sources was accepted on its own; raises an alarm. */
   readonly onAlone?: (source: { readonly label: string }) => void;
-  /** The check of the network found fault with a source. */
+  /** The start-up check found a defect of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
 }
 
 const ignore = (): void => undefined;
-/** Never used where epochs end transactions; for whoever asks how long one may live: two of them. */
+/** Maximum lifetime of a transaction, two epochs. Not used for signing: on SUI epochs end a transaction. */
 const TWO_EPOCHS_MS = 2 * 86_400_000;
 
 /**
- * Signs and sends payments of a SUI network by the gRPC of its nodes. The hot wallets are those that the backend names; any other
- * address it signs for is one that is emptied, and for which the hot wallet pays. Throws TypeError for a network without `payouts`
- * or without genesis id, or with a token that is no coin type.
+ * Signs and sends payments of a SUI network by gRPC. The backend names the hot wallets. Any other signing address is
+ * a deposit address, and the hot wallet pays its gas as sponsor. Throws TypeError for a network without `payouts` or
+ * genesis id, or with a token that is not a coin type.
  */
 export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): ExpiringSender {
   const terms = suiPayoutTermsOf(network);
   const { chain, genesisId: chainId } = network;
   if (terms === undefined || chainId === undefined)
-    throw new TypeError(`the network ${chain} has no terms of payouts, or no genesis id`);
+    throw new TypeError(`the network ${chain} has no payouts section or no genesisId`);
   const { backend, gasless = true, onSendAnswer = ignore, onAlone = ignore } = deps;
   const { maxGasBudgetMist, maxGasPriceMist } = terms;
   const sources = createSuiSources(network, deps);

@@ -12,27 +12,33 @@ import type { SuiSource, SuiSources } from '../sui-sources.ts';
 export interface Stretch {
   /** Known to be in the chain; not searched itself. */
   readonly after: Validity['reference'];
-  /** The last epoch that may hold one of them. */
+  /** Last epoch in which one of the transactions may land. */
   readonly untilEpoch?: number;
 }
 
-/** What becomes of the word of one node alone. */
+/** Policy for a single source. */
 export interface Alone {
   readonly onAlone: (source: { readonly label: string }) => void;
-  /** Whether the only one that is configured is believed: on test networks. */
+  /** Accept the only configured source; for test networks. */
   readonly mayBeAlone: boolean;
 }
 
-/** In so many checkpoints a transaction is looked for that the node must know. Each holds at least one of the chain's own. */
+/**
+ * Checkpoints searched for a transaction that the node must know. Each checkpoint has at least one of the chain's
+ * own.
+ */
 const CANARY_CHECKPOINTS = 8;
 const FOUND_PATHS = ['digest'];
 const CONTENTS_MASK = { paths: ['transactions.digest'] };
 
 /**
- * See ExpiringSender.findInBlocks. Full nodes index each transaction that they executed, and say which is the oldest checkpoint that
- * they still have: two of them that have executed all of the stretch, and forgotten nothing of it, are asked for the transactions.
- * The own scan has proven every checkpoint of it besides, or they are not asked: nodes that hide a transaction agree. With each question they are asked for
- * transactions, too, that their own checkpoints hold: a node that does not know those has lost its index, and says so of everything.
+ * See ExpiringSender.findInBlocks. Full nodes index every executed transaction and report their oldest available
+ * checkpoint. Two nodes that have executed the whole stretch, and have pruned none of it, are asked for the
+ * transactions.
+ *
+ * Agreement of two nodes is not enough: both could hide a transaction. The caller asks only after the own scan has
+ * proven every checkpoint of the stretch. Each request also contains transactions of the node's own checkpoints. A
+ * node that does not know those has lost its index, and its answer is rejected.
  */
 export async function findInCheckpoints(
   sources: SuiSources,
@@ -42,11 +48,11 @@ export async function findInCheckpoints(
   options: ReadOptions,
 ): Promise<BlocksSearched> {
   const { untilEpoch } = stretch;
-  if (untilEpoch === undefined) throw new TypeError('transactions of SUI end by epochs');
+  if (untilEpoch === undefined) throw new TypeError('a SUI transaction needs untilEpoch');
   if (!mayBeAlone && sources.all().length < 2)
     throw readerError(
       'RPC_UNAVAILABLE',
-      'one node alone proves nothing dead where money is real: configure another one',
+      'a single source cannot prove a transaction dead on a main network. Configure another source.',
       {},
     );
   const [first, second] = await askTwoSources(
@@ -67,7 +73,7 @@ export async function findInCheckpoints(
       other.found.size === found.size &&
       [...found].every((txHash) => other.found.has(txHash));
     if (!isSame)
-      throw readerError('INCONSISTENT_ANSWER', 'two sources know other checkpoints, or other transactions', {
+      throw readerError('INCONSISTENT_ANSWER', 'two sources return different checkpoints or transactions', {
         sources: [first.source.label, second.source.label],
         height: end[1].height,
       });
@@ -86,11 +92,11 @@ async function search(
   await requireWhole(source, reference, options);
   const standing = await readHeader(source, options, reference);
   if (standing.hash !== after.hash)
-    throw readerError('INCONSISTENT_ANSWER', 'another checkpoint stands in the place of a verified one', {
+    throw readerError('INCONSISTENT_ANSWER', 'the node has another checkpoint in place of a verified one', {
       source: source.label,
       height: reference,
     });
-  // Before they are asked for: whatever may hold one of them is executed there.
+  // Read before the search: the node has then executed every checkpoint that may hold one of the transactions.
   const end = await readEnd(source, untilEpoch, options);
   const canaries = new Set([
     ...(await chooseCanaries(source, reference, options)),
@@ -100,25 +106,25 @@ async function search(
   const atOnce = TRANSACTIONS_PER_CALL - canaries.size;
   for (let from = 0; from < txHashes.length; from += atOnce) {
     const some = txHashes.slice(from, from + atOnce);
-    // In one call: one node answers it.
+    // In one call, so that one node answers it.
     const asked = [...new Set([...canaries, ...some])];
     const answered = await readTransactions(source, asked, options, FOUND_PATHS);
     const known = new Set(asked.filter((_, place) => answered[place] !== undefined));
-    // Of each answer: another node may have given it, behind the same URL.
+    // In each answer: another node behind the same URL may have given it.
     const unknown = [...canaries].filter((digest) => !known.has(digest));
     if (unknown.length > 0)
-      throw readerError('INCONSISTENT_ANSWER', 'the node does not know what its own checkpoints hold', {
+      throw readerError('INCONSISTENT_ANSWER', 'the node does not know transactions of its own checkpoints', {
         source: source.label,
         txHashes: unknown,
       });
     for (const txHash of some) if (known.has(txHash)) found.add(txHash);
   }
-  // What was pruned meanwhile could be missed.
+  // A node that pruned during the search may have missed one.
   await requireWhole(source, reference, options);
   return { found, end };
 }
 
-/** The first and the last transaction of the checkpoint, or of the next one that has any. */
+/** First and last transaction of the checkpoint, or of the next one that has any. */
 async function chooseCanaries(
   source: SuiSource,
   height: number,
@@ -140,25 +146,25 @@ async function chooseCanaries(
     const [first = '', last = ''] = [digests.at(0), digests.at(-1)];
     if (isDigest(first) && isDigest(last)) return [first as TxHash, last as TxHash];
   }
-  throw readerError('INCONSISTENT_ANSWER', 'checkpoints without any transaction', {
+  throw readerError('INCONSISTENT_ANSWER', 'the checkpoints have no transactions', {
     source: source.label,
     height,
   });
 }
 
-/** Throws BLOCK_NOT_FOUND where a node has forgotten what it executed after `height`. */
+/** Throws BLOCK_NOT_FOUND if the node has pruned checkpoints above `height`. */
 async function requireWhole(source: SuiSource, height: number, options: ReadOptions): Promise<void> {
   const { response } = await source.ask(({ ledger }, call) => ledger.getServiceInfo({}, call), options);
   const { lowestAvailableCheckpoint } = response;
   if (lowestAvailableCheckpoint === undefined || lowestAvailableCheckpoint > BigInt(height) + 1n)
-    throw readerError('BLOCK_NOT_FOUND', 'the node has not kept all that may hold it', {
+    throw readerError('BLOCK_NOT_FOUND', 'the node has pruned checkpoints that may hold the transaction', {
       source: source.label,
       height,
       lowest: `${lowestAvailableCheckpoint}`,
     });
 }
 
-/** The first two checkpoints of the epoch after the last that counts. BLOCK_NOT_FOUND while there are none. */
+/** The first two checkpoints after `untilEpoch`. Throws BLOCK_NOT_FOUND until they exist. */
 async function readEnd(
   source: SuiSource,
   untilEpoch: number,
@@ -172,14 +178,17 @@ async function readEnd(
   );
   const { epoch, firstCheckpoint } = response.epoch ?? {};
   if (epoch !== BigInt(next) || firstCheckpoint === undefined)
-    throw readerError('INCONSISTENT_ANSWER', 'another epoch than asked for', { source: source.label, next });
+    throw readerError('INCONSISTENT_ANSWER', 'the node returned another epoch than requested', {
+      source: source.label,
+      next,
+    });
   const height = Number(firstCheckpoint);
   const [first, second] = [
     await readHeader(source, options, height),
     await readHeader(source, options, height + 1),
   ];
   if (first.epoch !== next || second.parentHash !== first.hash)
-    throw readerError('INCONSISTENT_ANSWER', 'not the first checkpoints of an epoch', {
+    throw readerError('INCONSISTENT_ANSWER', 'these are not the first checkpoints of the epoch', {
       source: source.label,
       height,
     });

@@ -1,13 +1,13 @@
 import type { Funding } from '@opentill/chain/expiring-sender';
 import type { CoinReference } from './payment-program.ts';
 
-/** Who pays the fee of a payment: the wallet itself, a sponsor beside it, or nobody, where the chain lets a coin move free. */
+/** Payer of the gas: the wallet, a sponsor, or none where the chain moves a coin without gas. */
 export type GasMode = 'OWN' | 'SPONSORED' | 'GASLESS';
 
-/** What `prepare` found a payment to be made of. */
+/** Funds and gas of a payment, as chosen by `prepare`. */
 export interface SuiFunding {
   readonly gas: GasMode;
-  /** MIST a unit; 0n where nobody pays. */
+  /** MIST per gas unit; 0n for GASLESS. */
   readonly gasPriceMist: bigint;
   readonly form: 'COIN' | 'FUNDS';
   readonly withdrawnBaseUnits: bigint;
@@ -15,12 +15,12 @@ export interface SuiFunding {
   readonly hasRest: boolean;
 }
 
-/** Hands it through whoever knows nothing of SUI. */
+/** Wraps the funding as the opaque type of the sender port. */
 export function asFunding(funding: SuiFunding): Funding {
   return funding as unknown as Funding;
 }
 
-/** What `asFunding` was given. */
+/** Unwraps the result of `asFunding`. */
 export function suiFundingIn(funding: Funding | undefined): SuiFunding | undefined {
   return funding as SuiFunding | undefined;
 }

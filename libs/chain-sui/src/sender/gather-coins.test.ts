@@ -17,7 +17,7 @@ const COIN = {
   balance: 5n,
 };
 
-/** What a node says of a wallet with one coin of a token. */
+/** The answers of a node about a wallet with one token coin. */
 interface Said {
   readonly coin?: Partial<Record<keyof typeof COIN, unknown>>;
   readonly suiInFunds?: bigint;
@@ -25,7 +25,7 @@ interface Said {
   readonly height?: number;
 }
 
-/** A node that says this, and keeps the transactions that are tried on it. */
+/** A node with these answers. Collects simulated transactions in `tried`. */
 function aSource(label: string, said: Said, tried: Uint8Array[]): SuiSource {
   const { coin = {}, suiInFunds = 40_000_000n, gasPriceMist = 500n, height = 9 } = said;
   const checkpoint = {
@@ -58,7 +58,7 @@ function aSource(label: string, said: Said, tried: Uint8Array[]): SuiSource {
   return { label, ask } as unknown as SuiSource;
 }
 
-/** The transaction that two nodes which say this have the wallet try, if they have it try any. */
+/** Gas data of the gathering transactions that are simulated when two nodes give these answers. */
 async function triedAfter(one: Said, other: Said) {
   const tried: Uint8Array[] = [];
   const all = [aSource('one', one, tried), aSource('other', other, tried)];
@@ -84,7 +84,7 @@ async function triedAfter(one: Said, other: Said) {
   return tried.map((bytes) => decodeTransactionBytes(bytes).gasData);
 }
 
-test('coins that two nodes name alike are gathered by what both of them say there is for it, at the higher price', async () => {
+test('gathers agreed coins with the lower funds and the higher gas price', async () => {
   expect(await triedAfter({}, {})).toMatchObject([{ price: '500', budget: '40000000' }]);
   const poorer = { suiInFunds: 30_000_000n };
   const dearer = { gasPriceMist: 700n };
@@ -93,16 +93,16 @@ test('coins that two nodes name alike are gathered by what both of them say ther
 });
 
 test.each<readonly [string, Said]>([
-  ['another version of it', { coin: { version: 8n } }],
-  ['another digest of it', { coin: { digest: `5${DIGEST.slice(1)}` } }],
-  ['more in it', { coin: { balance: 6n } }],
+  ['another version', { coin: { version: 8n } }],
+  ['another digest', { coin: { digest: `5${DIGEST.slice(1)}` } }],
+  ['a higher balance', { coin: { balance: 6n } }],
   ['another coin', { coin: { objectId: `0x${'2'.repeat(64)}` } }],
-  ['that it is ordered by consensus', { coin: { owner: { kind: 5, address: WALLET, version: 2n } } }],
-  ['a coin of nothing', { coin: { balance: 0n } }],
-  ['nothing to pay for it with', { suiInFunds: 0n }],
-  ['a price above all bounds', { gasPriceMist: 1_001n }],
-  ['a time before it', { height: 8 }],
-])('a coin is not gathered while one of two nodes names %s', async (_, said) => {
+  ['consensus ordering', { coin: { owner: { kind: 5, address: WALLET, version: 2n } } }],
+  ['an empty coin', { coin: { balance: 0n } }],
+  ['no SUI for the fee', { suiInFunds: 0n }],
+  ['a gas price above the cap', { gasPriceMist: 1_001n }],
+  ['an older head', { height: 8 }],
+])('does not gather a coin while one of two nodes reports %s', async (_, said) => {
   expect(await triedAfter({}, said)).toEqual([]);
   expect(await triedAfter(said, {})).toEqual([]);
 });

@@ -27,10 +27,10 @@ import {
   type NewTransaction,
 } from './transaction-bytes.ts';
 
-/** Of 256 gas coins that a transaction may have. */
+/** Below the protocol limit of 256 gas coins. */
 const COINS_MAX = 200;
 
-/** What a transaction moves, and who pays for it how: for a fee of at most so much. */
+/** Program, gas coins and amount of a transaction with a given gas budget. */
 interface Draft {
   readonly program: NewProgram;
   readonly payment: NewTransaction['gasData']['payment'];
@@ -42,7 +42,7 @@ export interface GatheringDeps extends SigningDeps {
   readonly onNotGathered: (told: NotGathered) => void;
 }
 
-/** Coins of a wallet stay where they are, for this reason. */
+/** Reason why coins of a wallet were not gathered. */
 export interface NotGathered {
   readonly wallet: Address;
   readonly contract: TokenContract | null;
@@ -50,9 +50,10 @@ export interface NotGathered {
 }
 
 /**
- * See Gatherer.signGathering: coins of the wallet go into its own address balance. The fee comes out of that; where it has too
- * little SUI for one, SUI is gathered out of the coins that pay for it. Which coins there are two nodes have to name alike, where two
- * are configured, and none that is behind: of a coin as it was nothing can be executed, and its asset would wait for nothing.
+ * See Gatherer.signGathering. Moves coins of the wallet into its own address balance, which pays the fee. If the
+ * address balance has too little SUI, SUI coins pay the gas and the rest is gathered. Two nodes must report the same
+ * coins where two are configured, and neither may be behind: a transaction with an outdated coin cannot be executed,
+ * and its asset would wait in vain.
  */
 export async function signGathering(
   sources: SuiSources,
@@ -68,7 +69,7 @@ export async function signGathering(
   return undefined;
 }
 
-/** Or the reason why not. */
+/** Returns the reason if no transaction was signed. */
 async function tryGathering(
   sources: SuiSources,
   deps: SigningDeps,
@@ -84,15 +85,14 @@ async function tryGathering(
     options,
   );
   const [found, other] = said;
-  if (found === undefined || said.length < needed)
-    return 'one of several nodes alone says which coins there are';
-  if (other !== undefined && !isSame(found.coins, other.coins)) return 'two nodes name different coins';
-  if (found.coins.length === 0) return 'the nodes name no coins';
+  if (found === undefined || said.length < needed) return 'only one of several nodes reports the coins';
+  if (other !== undefined && !isSame(found.coins, other.coins)) return 'two nodes report different coins';
+  if (found.coins.length === 0) return 'the nodes report no coins';
   const inFunds = other !== undefined && other.inFunds < found.inFunds ? other.inFunds : found.inFunds;
   const gasPriceMist =
     other !== undefined && other.gasPriceMist > found.gasPriceMist ? other.gasPriceMist : found.gasPriceMist;
   if (gasPriceMist > deps.maxGasPriceMist)
-    return `a unit costs ${gasPriceMist} MIST, the cap is ${deps.maxGasPriceMist}`;
+    return `the gas price is ${gasPriceMist} MIST, the cap is ${deps.maxGasPriceMist}`;
   return sources.run(async (source, own) => {
     let why = '';
     for (const { draftFor, fundsMist } of draftsOf(wallet, contract, found.coins, inFunds)) {
@@ -107,22 +107,22 @@ async function tryGathering(
 
 interface Found {
   readonly coins: readonly HeldCoin[];
-  /** SUI of the address balance. */
+  /** SUI in the address balance. */
   readonly inFunds: bigint;
   readonly gasPriceMist: bigint;
 }
 
-/** Throws BLOCK_NOT_FOUND where the node has not got to `height`. */
+/** Throws BLOCK_NOT_FOUND if the node is below `height`. */
 async function readFound(
   source: SuiSource,
   of: { readonly wallet: Address; readonly contract: TokenContract | null; readonly height: number },
   options: ReadOptions,
 ): Promise<Found> {
-  // First, since an archive that is behind is no node that is.
+  // First, so that an archive fails with RPC_METHOD_MISSING even if it is behind.
   const { inFunds } = await readHolding(source, of.wallet, SUI_COIN_TYPE, options);
   const head = await readHeader(source, options);
   if (head.height < of.height)
-    throw readerError('BLOCK_NOT_FOUND', 'the node is behind what the own scan has verified', {
+    throw readerError('BLOCK_NOT_FOUND', 'the node is behind the last verified checkpoint', {
       source: source.label,
       head: head.height,
     });
@@ -141,7 +141,10 @@ function isSame(ours: readonly HeldCoin[], theirs: readonly HeldCoin[]): boolean
   return asText(ours) === asText(theirs);
 }
 
-/** The ways to pay for it, with what there is for the fee in each: all of it goes on a trial, and what it costs is the fee. */
+/**
+ * Drafts that differ in how the fee is paid, with the funds for it. The simulation uses all of these funds as budget;
+ * its result is the fee.
+ */
 function draftsOf(
   wallet: Address,
   contract: TokenContract | null,
@@ -173,7 +176,7 @@ function draftsOf(
   return [...drafts, { draftFor: fromCoins, fundsMist: held - 1n }];
 }
 
-/** What the gas coins hold beside the fee goes into the address balance; what the fee leaves of the rest stays a coin. */
+/** Moves the gas coins into the address balance, except for the budget. The unspent budget stays a coin. */
 function outOfGas(wallet: Address, amountBaseUnits: bigint): NewProgram {
   return {
     inputs: [
@@ -200,12 +203,12 @@ interface Wanted {
   readonly contract: TokenContract | null;
   readonly validity: Validity;
   readonly draftFor: DraftFor;
-  /** What there is for the fee. */
+  /** Available for the fee. */
   readonly fundsMist: bigint;
   readonly gasPriceMist: bigint;
 }
 
-/** Or the reason where a trial says that it costs more than there is for it, or than it may, or that nothing would come of it. */
+/** Returns a reason if the simulation fails, or the fee exceeds the funds or the cap. */
 async function signDraft(
   source: SuiSource,
   { maxGasBudgetMist, backend, chainId }: SigningDeps,
@@ -213,7 +216,7 @@ async function signDraft(
   options: ReadOptions,
 ): Promise<Gathering | string> {
   const mostMist = fundsMist < maxGasBudgetMist ? fundsMist : maxGasBudgetMist;
-  if (epochs === undefined) return 'it is not known when it would end';
+  if (epochs === undefined) return 'the epochs of its validity are unknown';
   if (mostMist <= 0n) return 'there is no SUI to pay for it';
   const encode = (budgetMist: bigint): Uint8Array => {
     const { program, payment } = draftFor(budgetMist);
@@ -227,15 +230,19 @@ async function signDraft(
   const trial = await simulate(source, encode(mostMist), options);
   if (typeof trial === 'string') return trial;
   const budgetMist = withMargin(trial.gasMist);
-  if (budgetMist > mostMist) return `it may cost ${budgetMist} MIST, of which there are ${mostMist}`;
+  if (budgetMist > mostMist) return `it may cost ${budgetMist} MIST, but only ${mostMist} are available`;
   const transaction = encode(budgetMist);
   const hash = signingHashOf(transaction);
   const signature = await signHash(backend, wallet, hash);
-  // Read again from the bytes.
+  // Check the signed bytes against the request.
   if (readGathering(transaction, wallet)?.contract !== contract || readSignature(signature, hash) !== wallet)
-    throw senderError('SIGNED_OTHERWISE', 'what was signed is not what was meant; it is thrown away', {
-      wallet,
-    });
+    throw senderError(
+      'SIGNED_OTHERWISE',
+      'the signed transaction differs from the request; it was discarded',
+      {
+        wallet,
+      },
+    );
   return {
     txHash: digestOf(transaction),
     raw: encodeSigned({ transaction, signatures: [signature] }),

@@ -3,19 +3,22 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { NewProgram } from './transaction-bytes.ts';
 
-/** A coin object as it stood when it was read. */
+/** A coin object at the version that was read. */
 export interface CoinReference {
   readonly id: string;
-  /** Of an owned coin this very version and digest are spent. */
+  /** An owned coin is spent at exactly this version and digest. */
   readonly version: string;
   readonly digest: string;
-  /** Of one that consensus orders (ConsensusAddressOwner): since when its owner has had it. Null: owned. */
+  /**
+   * For a coin ordered by consensus (ConsensusAddressOwner): the version since which its owner has held it. Null:
+   * owned.
+   */
   readonly startVersion: string | null;
 }
 
 /**
- * What a payment does, all of it. Money leaves address balances wherever it can: nothing of what is written there is used up by
- * it, so that any number of payments of one wallet stand beside each other (sui.md section 3.3).
+ * A complete payment. It withdraws from the address balance where possible: a withdrawal uses up no object, so
+ * payments of one wallet do not conflict.
  */
 export interface PaymentPlan {
   readonly from: Address;
@@ -23,15 +26,15 @@ export interface PaymentPlan {
   readonly coinType: TokenContract;
   readonly amountBaseUnits: bigint;
   /**
-   * COIN: a coin object of the receiver's, which every wallet shows. FUNDS: into his address balance, which leaves no object behind;
-   * for our own addresses.
+   * COIN: a new coin object for the receiver, which every wallet shows. FUNDS: into the receiver's address balance,
+   * without an object; for own addresses.
    */
   readonly form: 'COIN' | 'FUNDS';
-  /** Taken from the sender's address balance; 0n: nothing. */
+  /** Withdrawn from the sender's address balance; 0n: not used. */
   readonly withdrawnBaseUnits: bigint;
-  /** Coin objects of the sender's that go in whole, at least one where the form is FUNDS and too little is withdrawn. */
+  /** Coin objects of the sender, spent whole. Required for FUNDS if the withdrawal does not cover the amount. */
   readonly coins: readonly CoinReference[];
-  /** Whether the coins hold more than is paid: the rest goes into the sender's own address balance. */
+  /** The coins exceed the amount; the rest goes into the sender's address balance. */
   readonly hasRest: boolean;
 }
 
@@ -40,24 +43,24 @@ type Input = MemberOf<NewProgram['inputs']>;
 type Command = MemberOf<NewProgram['commands']>;
 type Argument = { Input: number } | { Result: number } | { NestedResult: [number, number] };
 
-/** The package of coins and balances. */
+/** Package of coins and balances. */
 export const FRAMEWORK = `0x${'2'.padStart(64, '0')}`;
 
-/** The program of a payment. Throws RangeError for a plan that pays something else than it says. */
+/** Builds the program. Throws RangeError if the funds of the plan do not match its amount. */
 export function programOf(plan: PaymentPlan): NewProgram {
   const { coins, withdrawnBaseUnits, amountBaseUnits, hasRest, form } = plan;
   const isCovered =
     coins.length > 0 ? withdrawnBaseUnits <= amountBaseUnits : withdrawnBaseUnits === amountBaseUnits;
   if (amountBaseUnits <= 0n || withdrawnBaseUnits < 0n || !isCovered || (hasRest && coins.length === 0))
-    throw new RangeError('not a plan of a payment');
+    throw new RangeError('the funds of the payment do not match its amount');
   if (coins.length > 0) {
-    if (form === 'COIN') throw new RangeError('coins are paid into address balances alone');
+    if (form === 'COIN') throw new RangeError('coins can only be paid into address balances');
     return fromCoins(plan);
   }
   return form === 'COIN' ? toCoin(plan) : toFunds(plan);
 }
 
-/** Out of an address balance, as a new coin. */
+/** From an address balance to a new coin. */
 function toCoin({ to, coinType, withdrawnBaseUnits }: PaymentPlan): NewProgram {
   return {
     inputs: [withdrawal(coinType, withdrawnBaseUnits), addressInput(to)],
@@ -68,7 +71,7 @@ function toCoin({ to, coinType, withdrawnBaseUnits }: PaymentPlan): NewProgram {
   };
 }
 
-/** From one address balance into another. */
+/** From one address balance to another. */
 function toFunds({ to, coinType, withdrawnBaseUnits }: PaymentPlan): NewProgram {
   return {
     inputs: [withdrawal(coinType, withdrawnBaseUnits), addressInput(to)],
@@ -79,7 +82,10 @@ function toFunds({ to, coinType, withdrawnBaseUnits }: PaymentPlan): NewProgram 
   };
 }
 
-/** Of coins, whole, and of an address balance, into another; the rest into the sender's own. No object is left of them. */
+/**
+ * From whole coins and an address balance to another address balance; the rest returns to the sender's. No object
+ * remains.
+ */
 function fromCoins(plan: PaymentPlan): NewProgram {
   const { from, to, coinType, coins, withdrawnBaseUnits, amountBaseUnits, hasRest } = plan;
   const inputs: Input[] = coins.map(coinInput);

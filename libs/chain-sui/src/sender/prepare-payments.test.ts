@@ -30,24 +30,24 @@ const sweep = {
   withdrawnBaseUnits: 0n,
 } as const;
 
-test('of the same way at the same price the dearer counts', () => {
+test('takes the higher cost when two sources agree on funds and price', () => {
   const [cheap, dear] = [ready(), ready({}, 6n)];
   expect(settleVerdicts([cheap, dear])).toBe(dear);
   expect(settleVerdicts([dear, cheap])).toBe(dear);
   expect(settleVerdicts([cheap, ready({ gasPriceMist: 600n }, 6n)])).toEqual(UNCLEAR);
 });
 
-test('a payment out of the hot wallet’s own balance is held up by nobody’s denial, but for its price', () => {
+test('pays from the own balance although one source denies it, except above the cap', () => {
   expect(settleVerdicts([no('WOULD_FAIL'), ready()])).toMatchObject({ kind: 'READY' });
   expect(settleVerdicts([ready(), no('FEES_ABOVE_CAP')])).toMatchObject({ obstacle: 'FEES_ABOVE_CAP' });
   expect(settleVerdicts([no('WOULD_FAIL'), no('WOULD_FAIL')])).toMatchObject({ obstacle: 'WOULD_FAIL' });
   expect(settleVerdicts([])).toEqual(UNCLEAR);
 });
 
-test('coins and whoever pays the fee are named by both alike, or it is not known', () => {
+test('requires two sources to agree on coins and on the payer of the gas', () => {
   expect(settleVerdicts([ready(sweep), ready(sweep)])).toMatchObject({ kind: 'READY' });
   expect(settleVerdicts([ready(sweep)], 1)).toMatchObject({ kind: 'READY' });
-  // One of several alone says what an address holds, and who pays.
+  // One of several sources is not enough for holdings and payer.
   expect(settleVerdicts([ready(sweep)])).toEqual(UNCLEAR);
   for (const lie of [
     { gas: 'GASLESS', gasPriceMist: 0n },

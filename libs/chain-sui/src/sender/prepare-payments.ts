@@ -17,25 +17,31 @@ import { encodeTransaction, windowOf } from './transaction-bytes.ts';
 
 export interface PaymentBounds {
   readonly chainId: string;
-  /** In MIST: no payment may cost more, or pay more for a unit. */
+  /** Limits in MIST: cost of a payment, and price of a gas unit. */
   readonly maxGasBudgetMist: bigint;
   readonly maxGasPriceMist: bigint;
-  /** Who pays for `wallet`, if not it itself: it is then an address of ours that is emptied, and has no SUI. */
+  /**
+   * The payer of gas for `wallet`; undefined if it pays itself. A sponsored wallet is an own deposit address without
+   * SUI.
+   */
   readonly sponsorOf: (wallet: Address) => Address | undefined;
-  /** Whether coins may move without gas where the network lets them. */
+  /** Move coins without gas where the network permits it. */
   readonly gasless: boolean;
 }
 
 const AT_ONCE = 16;
 
-/** What each source that was asked says of the epoch. */
+/** The current epoch at each source that was asked. */
 type Epochs = Map<SuiSource, EpochState>;
 
 /**
- * See ExpiringSender.prepare. Two sources are asked: one that lies or lags holds up no payment out of the hot wallet's own balance but
- * by a price above the cap. What is made of more than that, the coins of a deposit address or a fee that somebody else pays, both have
- * to name alike. All of them try it at one price, the highest that one of them names: at less than the network's nobody takes it, and
- * it could not be replaced before its window ends, and with a budget that was tried at a lower price it may fail.
+ * See ExpiringSender.prepare. Asks two sources.
+ *
+ * - A payment from the hot wallet's own balance needs one source. Another one can block it only by a gas price
+ *   above the cap.
+ * - Coins of a deposit address, and gas paid by a sponsor, need two sources that agree.
+ * - All sources simulate at the highest price that one of them reports. A transaction below the network's price is
+ *   not executed and cannot be replaced before its epochs end; a budget simulated at a lower price may be too small.
  */
 export async function preparePayments(
   sources: SuiSources,
@@ -43,7 +49,8 @@ export async function preparePayments(
   intents: readonly PaymentIntent[],
   options: ReadOptions,
 ): Promise<readonly PreparedExpiring[]> {
-  if (intents.length > PREPARE_MAX) throw new RangeError(`${intents.length} payments at once are too many`);
+  if (intents.length > PREPARE_MAX)
+    throw new RangeError(`${intents.length} payments exceed the limit per call`);
   if (intents.length === 0) return [];
   const epochs: Epochs = new Map();
   await askWitnesses(sources, (source) => epochOf(epochs, source, options), options);
@@ -55,7 +62,7 @@ export async function preparePayments(
     });
   };
   const settled = await settle(intents, bounds);
-  // A node whose network lets no coin move free, or does not know that it does, holds up no sweep: the fee is paid then.
+  // A node that does not permit gasless transfers must not block a sweep: try again with gas.
   const isAsked = ({ verdict, isFreeForSome }: (typeof settled)[number]): boolean =>
     isFreeForSome && verdict.kind === 'OBSTACLE' && verdict.obstacle === 'UNCLEAR';
   const again = intents.filter((_, place) => {
@@ -67,7 +74,9 @@ export async function preparePayments(
   return settled.map((one) => (isAsked(one) ? (left.shift() ?? one) : one).verdict);
 }
 
-/** Whoever takes the place of a source that failed may name a higher price: then all are asked again, once for each of them at most. */
+/**
+ * A source that replaces a failed one may report a higher price. All are then asked again, at most once per source.
+ */
 async function askAtOnePrice(
   sources: SuiSources,
   epochs: Epochs,
@@ -101,33 +110,37 @@ function isFree(verdict: PreparedExpiring): boolean {
 }
 
 /**
- * What counts of the verdicts, all of them at one price: that it costs more than the cap, whoever says so; that it can be paid, where
- * all who say so name the same way, for the most that one says it costs; else why not. Pure.
- * @param needed so many have to name what is made of more than the wallet's own balance
+ * Combines the verdicts of all sources, at one price:
+ *
+ * - a cost above the cap at any source rejects the payment;
+ * - READY if all READY verdicts agree on the funds, with the highest of their costs;
+ * - otherwise the obstacle.
+ *
+ * @param needed READY verdicts required unless the wallet pays from its own balance
  */
 export function settleVerdicts(verdicts: readonly PreparedExpiring[], needed: number): PreparedExpiring {
   const tooDear = verdicts.find((one) => one.kind === 'OBSTACLE' && one.obstacle === 'FEES_ABOVE_CAP');
   if (tooDear !== undefined) return tooDear;
   const ready = verdicts.flatMap((verdict) => (verdict.kind === 'READY' ? [verdict] : []));
   const [dearest, ...others] = ready.toSorted((a, b) => (a.costBaseUnits < b.costBaseUnits ? 1 : -1));
-  if (dearest === undefined) return verdicts[0] ?? obstacle('UNCLEAR', 'no node says');
+  if (dearest === undefined) return verdicts[0] ?? obstacle('UNCLEAR', 'no source answered');
   const way = wayOf(dearest);
   if (others.some((other) => wayOf(other) !== way))
-    return obstacle('UNCLEAR', 'two nodes name different ways to pay it');
+    return obstacle('UNCLEAR', 'two sources choose different funds');
   if (suiFundingIn(dearest.funding)?.gas === 'OWN') return dearest;
   const denial = verdicts.find((verdict) => verdict.kind === 'OBSTACLE');
-  if (denial !== undefined) return obstacle('UNCLEAR', `another node says: ${denial.detail}`);
-  return ready.length < needed ? obstacle('UNCLEAR', 'one node of several does not say') : dearest;
+  if (denial !== undefined) return obstacle('UNCLEAR', `another source rejects it: ${denial.detail}`);
+  return ready.length < needed ? obstacle('UNCLEAR', 'only one of several sources answered') : dearest;
 }
 
-/** What a payment is to be made of, and at which price, as text. */
+/** Funds and gas price of a payment, as comparable text. */
 function wayOf({ funding }: Extract<PreparedExpiring, { kind: 'READY' }>): string {
   const { gas, gasPriceMist, form, withdrawnBaseUnits, coins, hasRest } = suiFundingIn(funding) ?? {};
   const named = coins?.map(({ id, version, digest, startVersion }) => [id, version, digest, startVersion]);
   return JSON.stringify([gas, `${gasPriceMist}`, form, `${withdrawnBaseUnits}`, named, hasRest]);
 }
 
-/** Tries all payments at one source. */
+/** Simulates all payments at one source. */
 async function judge(
   source: SuiSource,
   bounds: PaymentBounds,
@@ -165,7 +178,7 @@ async function judgeOne(
     return attempt(source, bounds, epoch, { intent, gas: 'OWN', payer: intent.from, form }, options);
   }
   const found = await findSources(source, intent, options);
-  if (found === undefined) return obstacle('WOULD_FAIL', 'it holds less than that, or in too many coins');
+  if (found === undefined) return obstacle('WOULD_FAIL', 'the address holds less, or in too many coins');
   const form = { form: 'FUNDS', ...found } as const;
   if (bounds.gasless && epoch.allowsGasless && intent.contract !== null) {
     const free = { intent, gas: 'GASLESS', payer: intent.from, form } as const;
@@ -188,7 +201,7 @@ interface Attempted {
   readonly form: Pick<SuiFunding, 'form' | 'withdrawnBaseUnits' | 'coins' | 'hasRest'>;
 }
 
-/** Tries a payment on the newest state of a node, as it would be signed, with the most that it may cost. */
+/** Simulates a payment on the newest state of a node, exactly as it would be signed, with the maximum gas budget. */
 async function attempt(
   source: SuiSource,
   { chainId, maxGasBudgetMist }: PaymentBounds,
@@ -208,10 +221,10 @@ async function attempt(
   });
   const trial = await simulate(source, bytes, options);
   if (typeof trial === 'string') return obstacle('WOULD_FAIL', trial);
-  // Who receives SUI and pays the fee has the one less the other.
+  // A receiver of SUI who also pays the gas receives the amount less the gas.
   const feeBeside = intent.contract === null && intent.to === payer ? trial.netGasMist : 0n;
   if (trial.receivedBy(intent.to, coinTypeOf(intent.contract)) + feeBeside !== intent.amountBaseUnits)
-    return obstacle('WOULD_FAIL', 'the receiver would get another amount');
+    return obstacle('WOULD_FAIL', 'the receiver would receive another amount');
   const funding = asFunding({ gas, gasPriceMist, ...form });
   if (isFree) return { kind: 'READY', feeLimitBaseUnits: 0n, costBaseUnits: 0n, funding };
   const budget = withMargin(trial.gasMist);
@@ -221,7 +234,7 @@ async function attempt(
 }
 
 function tooDear({ gasPriceMist }: EpochState, { maxGasPriceMist }: PaymentBounds): PreparedExpiring {
-  return obstacle('FEES_ABOVE_CAP', `a unit costs ${gasPriceMist} MIST, the cap is ${maxGasPriceMist}`);
+  return obstacle('FEES_ABOVE_CAP', `the gas price is ${gasPriceMist} MIST, the cap is ${maxGasPriceMist}`);
 }
 
 function obstacle(kind: PaymentObstacle, detail: string): PreparedExpiring {

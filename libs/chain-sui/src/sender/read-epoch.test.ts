@@ -5,7 +5,7 @@ import { nonceOf } from './sign-payment.ts';
 
 const HOUR_MS = 3_600_000;
 
-test('a window lies in its epoch, and in the next one as well where little of it is left or nobody knows', () => {
+test('validity covers one epoch, and the next one if little time or no end is known', () => {
   const now = 1_800_000_000_000;
   expect(windowFrom(7, now + 3 * HOUR_MS, now)).toEqual({
     epochs: { first: 7, last: 7 },
@@ -19,7 +19,7 @@ test('a window lies in its epoch, and in the next one as well where little of it
     expect(windowFrom(7, ends, now)).toEqual({ epochs: { first: 7, last: 8 }, expiresMs: expected });
 });
 
-test('a unique time is found again by its nonce and the time of the checkpoint, around each turn of the nonces', () => {
+test('uniqueNear recovers the unique time from nonce and checkpoint time', () => {
   for (const turn of [418 * 2 ** 32, 419 * 2 ** 32])
     for (const unique of [turn - 5, turn, turn + 5, turn + 2 ** 31])
       for (const later of [-60_000, 0, 48 * HOUR_MS])

@@ -4,14 +4,14 @@ import { readerError } from '@opentill/chain/reader-error';
 import { readHeader } from '../read-header.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 
-/** What holds for an epoch, by the word of one node. */
+/** State of an epoch, as one node reports it. */
 export interface EpochState {
   readonly epoch: number;
-  /** MIST a unit: with less nothing is taken. */
+  /** MIST per gas unit. A transaction with a lower price is not executed. */
   readonly gasPriceMist: bigint;
-  /** Whether the network lets some coins move without gas; which, a trial tells. */
+  /** The network moves some coins without gas. A simulation shows which ones. */
   readonly allowsGasless: boolean;
-  /** When it is expected to end. Undefined where the node does not say. */
+  /** Expected end. Undefined if the node does not report it. */
   readonly endsMs: number | undefined;
 }
 
@@ -24,9 +24,12 @@ const EPOCH_MASK = {
     'protocol_config.feature_flags',
   ],
 };
-/** As full nodes name it in the protocol's configuration. */
+/** Name in the protocol configuration of full nodes. */
 const GASLESS_FLAG = 'enable_gasless';
-/** With less of an epoch left a transaction may land in the next one as well: it would be dead before it is known. */
+/**
+ * If the epoch ends sooner than this, a transaction may also land in the next epoch. Otherwise it could expire before
+ * it is executed.
+ */
 const LEFT_MIN_MS = 2 * 3_600_000;
 const DAY_MS = 86_400_000;
 
@@ -40,7 +43,9 @@ export async function readEpoch(
   );
   const { epoch, referenceGasPrice, start, systemState, protocolConfig } = response.epoch ?? {};
   if (epoch === undefined || referenceGasPrice === undefined || referenceGasPrice <= 0n)
-    throw readerError('INCONSISTENT_ANSWER', 'an epoch without its price', { source: source.label });
+    throw readerError('INCONSISTENT_ANSWER', 'the node returned an epoch without a gas price', {
+      source: source.label,
+    });
   const durationMs = systemState?.parameters?.epochDurationMs;
   return {
     epoch: Number(epoch),
@@ -53,7 +58,7 @@ export async function readEpoch(
   };
 }
 
-/** See EpochWindows.currentWindow. Which epoch it is the own scan says; a node, when that is expected to end, and no more. */
+/** See EpochWindows.currentWindow. The own scan determines the epoch; the node only supplies its expected end. */
 export function currentWindow(
   sources: SuiSources,
   epoch: number,
@@ -71,7 +76,10 @@ export function currentWindow(
   }, options);
 }
 
-/** This epoch, and the next one as well where this one ends soon, or nobody knows when. Pure. */
+/**
+ * Epochs in which a transaction may land: this one, and also the next if this one ends soon or its end is unknown.
+ * Pure.
+ */
 export function windowFrom(
   epoch: number,
   endsMs: number | undefined,
@@ -83,7 +91,7 @@ export function windowFrom(
   return { epochs: { first: epoch, last: epoch + 1 }, expiresMs: expectedMs + DAY_MS };
 }
 
-/** See ExpiringSender.workPrice: by the source that names the most. */
+/** See ExpiringSender.workPrice. The higher price of two sources. */
 export async function readGasPrice(sources: SuiSources, options: ReadOptions): Promise<bigint> {
   const asked = sources.witnesses().slice(0, 2);
   const said = await Promise.allSettled(asked.map((source) => readEpoch(source, options)));

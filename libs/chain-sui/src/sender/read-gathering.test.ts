@@ -13,7 +13,7 @@ const USDC = `0x${'d'.repeat(64)}::usdc::USDC` as TokenContract;
 const DIGEST = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi';
 const COIN = { id: `0x${'1'.repeat(64)}`, version: '7', digest: DIGEST, startVersion: null };
 
-/** A program of a wallet, the gas of which is paid out of a coin. */
+/** Bytes of a transaction whose gas is paid with a coin. */
 function bytesOf(program: NewProgram, { sender = WALLET, owner = WALLET } = {}): Uint8Array {
   const { id: objectId, version, digest } = COIN;
   return encodeTransaction({
@@ -31,7 +31,7 @@ interface Sent {
   readonly types?: readonly string[];
 }
 
-/** Splits coins off the one that pays for gas, and sends them. */
+/** Splits coins off the gas coin and sends them. */
 function outOfGas({ to = [WALLET], types = [SUI_COIN_TYPE], ...call }: Sent = {}): NewProgram {
   const addresses = to.map((one) => ({ Pure: { bytes: bcs.Address.serialize(one).toBytes() } }));
   return {
@@ -63,23 +63,23 @@ const paymentTo = (to: Address) =>
     hasRest: false,
   });
 
-test('what a wallet sends itself it gathers: out of whole coins, or of those that pay for gas', () => {
+test('reads a transfer to the own wallet as a gathering, from coins or the gas coin', () => {
   expect(readGathering(bytesOf(outOfGas()), WALLET)).toEqual({ contract: null });
   expect(readGathering(bytesOf(paymentTo(WALLET)), WALLET)).toEqual({ contract: USDC });
 });
 
 test.each<readonly [string, Uint8Array]>([
-  ['pays somebody else', bytesOf(outOfGas({ to: [OTHER] }))],
-  ['pays somebody else besides', bytesOf(outOfGas({ to: [WALLET, OTHER] }))],
-  ['pays somebody else whole coins', bytesOf(paymentTo(OTHER))],
-  ['is another wallet’s', bytesOf(outOfGas(), { sender: OTHER })],
-  ['somebody else pays for', bytesOf(outOfGas(), { owner: OTHER })],
+  ['pays another address', bytesOf(outOfGas({ to: [OTHER] }))],
+  ['also pays another address', bytesOf(outOfGas({ to: [WALLET, OTHER] }))],
+  ['pays whole coins to another address', bytesOf(paymentTo(OTHER))],
+  ['has another sender', bytesOf(outOfGas(), { sender: OTHER })],
+  ['has another gas payer', bytesOf(outOfGas(), { owner: OTHER })],
   ['calls another package', bytesOf(outOfGas({ package: '0x3' }))],
   ['calls another function', bytesOf(outOfGas({ function: 'burn' }))],
   ['moves two assets', bytesOf(outOfGas({ to: [WALLET, WALLET], types: [SUI_COIN_TYPE, USDC] }))],
-  ['moves nothing', bytesOf({ inputs: [], commands: [] })],
-  ['has more behind it', Uint8Array.from([...bytesOf(outOfGas()), 0])],
-  ['is none', new Uint8Array()],
-])('what %s is no gathering of it', (_, bytes) => {
+  ['is empty', bytesOf({ inputs: [], commands: [] })],
+  ['has trailing bytes', Uint8Array.from([...bytesOf(outOfGas()), 0])],
+  ['is not a transaction', new Uint8Array()],
+])('does not read a transaction as a gathering when it %s', (_, bytes) => {
   expect(readGathering(bytes, WALLET)).toBeUndefined();
 });

@@ -5,8 +5,8 @@ import { FRAMEWORK } from './payment-program.ts';
 import { decodeTransactionBytes, type TransactionData } from './transaction-bytes.ts';
 
 /**
- * What a wallet gathers by a transaction, read from its bytes alone: whatever they move, it pays for it itself, and nobody else gets
- * any of it. Undefined for bytes that may do anything else. Pure.
+ * Reads the gathered asset from the transaction's bytes. The wallet must be sender and gas payer, and the only
+ * receiver. Undefined for bytes that may do anything else. Pure.
  */
 export function readGathering(
   transaction: Uint8Array,

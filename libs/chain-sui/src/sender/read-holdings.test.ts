@@ -13,7 +13,7 @@ const good = {
   balance: 5n,
 };
 
-/** What is read of coins that a node names so. */
+/** Calls readCoins with a node that returns these coins. */
 function read(coins: readonly unknown[]) {
   const source = {
     label: 'node',
@@ -22,13 +22,13 @@ function read(coins: readonly unknown[]) {
   return readCoins(source, OWNER, '0x2::sui::SUI' as TokenContract, {});
 }
 
-test('coins are read by what a transaction names them by', async () => {
+test('reads coins with id, version, digest and balance', async () => {
   expect(await read([good])).toEqual([
     { id: good.objectId, version: '7', digest: good.digest, startVersion: null, balance: 5n },
   ]);
 });
 
-/** What is read of a node that names coins in pages, and how many of them it was asked for. */
+/** Coins read from a node that pages its answer, and the number of requested pages. */
 async function readPages(pageAt: (place: number) => readonly unknown[] | undefined) {
   let asked = 0;
   const source = {
@@ -54,7 +54,7 @@ const coinAt = (place: number, balance: bigint) => ({
 const dust = (page: number, balance = 1n) =>
   Array.from({ length: 1_000 }, (_, place) => coinAt(page * 1_000 + place, balance));
 
-test('of dust the one coin that matters is found, on whichever page a node names it', async () => {
+test('finds a valuable coin among dust on any page', async () => {
   const pages = [dust(0), [], dust(1, 0n), dust(2), dust(3), [coinAt(9_999, 100n)]];
   const { coins } = await readPages((place) => pages[place]);
   expect(coins).toHaveLength(3_001);
@@ -62,24 +62,24 @@ test('of dust the one coin that matters is found, on whichever page a node names
 });
 
 test.each<readonly [string, number, (page: number) => readonly unknown[]]>([
-  ['coins', 10, (page) => dust(page)],
-  ['coins with nothing in them', 10, (page) => dust(page, 0n)],
-  ['empty pages', 10_000, () => []],
-])('a node that names %s without end is asked for %i pages', async (_, most, pageAt) => {
+  ['with coins', 10, (page) => dust(page)],
+  ['with empty coins', 10, (page) => dust(page, 0n)],
+  ['without coins', 10_000, () => []],
+])('endless pages %s are read up to %i pages', async (_, most, pageAt) => {
   expect((await readPages(pageAt)).asked).toBe(most);
 });
 
 test.each<readonly [string, Partial<Record<keyof typeof good, unknown>>]>([
-  ['an id that is none', { objectId: '0xnone' }],
+  ['a malformed id', { objectId: '0xnone' }],
   ['a short id', { objectId: '0x2' }],
-  ['an id in another spelling', { objectId: `0x${'A'.repeat(64)}` }],
+  ['an id with upper-case digits', { objectId: `0x${'A'.repeat(64)}` }],
   ['no id', { objectId: undefined }],
-  ['a digest that is none', { digest: '0OIl' }],
+  ['a malformed digest', { digest: '0OIl' }],
   ['a digest of another length', { digest: 'abc' }],
   ['no digest', { digest: undefined }],
   ['no version', { version: undefined }],
   ['no balance', { balance: undefined }],
-])('%s of one node is its fault, and another is asked instead', async (_, wrong) => {
-  // A failure of another kind would be taken for ours, and end the question of every address.
+])('rejects a coin with %s as a fault of the node', async (_, wrong) => {
+  // An error of another type would count as our own fault and stop reading all addresses.
   await expect(read([good, { ...good, ...wrong }])).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
 });

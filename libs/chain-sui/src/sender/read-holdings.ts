@@ -9,30 +9,30 @@ import { readHeader } from '../read-header.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 import type { CoinReference } from './payment-program.ts';
 
-/** What an address holds of a coin, in its two forms. */
+/** Balance of a coin in its two forms: coin objects and address balance. */
 export interface Holding {
   readonly inCoins: bigint;
   readonly inFunds: bigint;
 }
 
-/** A coin object and what is in it. */
+/** A coin object with its balance. */
 export interface HeldCoin extends CoinReference {
   readonly balance: bigint;
 }
 
-/** The same with its coins one by one, those with most first. */
+/** Address balance and coin objects, largest first. */
 export interface Held extends Pick<Holding, 'inFunds'> {
   readonly coins: readonly HeldCoin[];
 }
 
 /**
- * So many coins of one type are looked through, in ten pages: more dust than that costs its sender over ten SUI. Nodes name those with
- * most first, by their index, so that none is hidden behind it; a node that does not could hide none among fewer.
+ * Coins read of one type, in ten pages. More dust than that costs its sender over 10 SUI. Nodes list the largest
+ * coins first, so dust does not hide a larger coin.
  */
 const COINS_READ_MAX = 10_000;
 const PAGE = 1_000;
 const COIN_MASK = { paths: ['object_id', 'version', 'digest', 'owner', 'balance'] };
-/** OwnerKind of the API: an address; an address, with consensus in the order of its use. */
+/** OwnerKind of the API: an address; an address, with consensus ordering. */
 const OWNED = 1;
 const OWNED_BY_CONSENSUS = 5;
 
@@ -60,7 +60,7 @@ export async function readHeld(
   return { inFunds, coins: inCoins > 0n ? await readCoins(source, owner, coinType, options) : [] };
 }
 
-/** The coins of one type, those with most first; of more than COINS_READ_MAX those that the node names first. */
+/** Coins of one type, largest first; of more than COINS_READ_MAX, the first that the node lists. */
 export async function readCoins(
   source: Pick<SuiSource, 'ask' | 'label'>,
   owner: Address,
@@ -88,9 +88,13 @@ export async function readCoins(
     );
     for (const { objectId, version, digest, owner: holder, balance } of response.objects) {
       if (!isCoinId(objectId) || !isDigest(digest ?? '') || version === undefined || balance === undefined)
-        throw readerError('INCONSISTENT_ANSWER', 'a coin without id, version, digest or balance', {
-          source: source.label,
-        });
+        throw readerError(
+          'INCONSISTENT_ANSWER',
+          'the node returned a coin without id, version, digest or balance',
+          {
+            source: source.label,
+          },
+        );
       const startVersion = startOf(holder);
       if (balance > 0n && startVersion !== undefined)
         coins.push({
@@ -101,7 +105,7 @@ export async function readCoins(
           balance,
         });
     }
-    // Coins with nothing in them count as well, and so does a page with none.
+    // Empty coins count too, and an empty page counts as one coin, so that the loop ends.
     named += Math.max(1, response.objects.length);
     pageToken = response.nextPageToken;
   } while (pageToken !== undefined && pageToken.length > 0 && named < COINS_READ_MAX);
@@ -112,12 +116,12 @@ export async function readCoins(
 
 const COIN_ID = /^0x[0-9a-f]{64}$/;
 
-/** What is none can't be written into a transaction. */
+/** Any other id cannot be encoded into a transaction. */
 function isCoinId(id: string | undefined): id is string {
   return id !== undefined && COIN_ID.test(id);
 }
 
-/** Null for a coin that is simply owned; undefined for one that this owner can't spend. */
+/** Null for an owned coin; undefined for one that this owner cannot spend. */
 function startOf(holder: { kind?: number; version?: bigint } | undefined): string | null | undefined {
   if (holder?.kind === OWNED) return null;
   return holder?.kind === OWNED_BY_CONSENSUS ? holder.version?.toString() : undefined;
@@ -131,8 +135,8 @@ export interface Balances {
 }
 
 /**
- * See ExpiringSender.balances. The newest checkpoint is asked for first: what is read after it is not older. With a sponsor the
- * wallet is a deposit address, whose coins are paid with as they lie there.
+ * See ExpiringSender.balances. The newest checkpoint is read first, so the balances are not older than it. With a
+ * sponsor, the wallet is a deposit address, whose coins are spent without gathering.
  */
 export function readBalances(
   sources: SuiSources,

@@ -17,30 +17,30 @@ import {
   type TransactionData,
 } from './transaction-bytes.ts';
 
-/** A payment, read from its bytes alone. */
+/** A payment read from its bytes only. */
 export interface ReadPayment {
   readonly txHash: TxHash;
-  /** What is paid. The amount is undefined where whole coins are paid: the bytes don't say what they hold. */
+  /** The amount is undefined if whole coins are paid: the bytes do not contain their balances. */
   readonly intent: Omit<PaymentIntent, 'amountBaseUnits'> & {
     readonly amountBaseUnits: PaymentIntent['amountBaseUnits'] | undefined;
   };
-  /** What of it comes out of the sender's address balance. */
+  /** Part of the amount that is withdrawn from the sender's address balance. */
   readonly withdrawnBaseUnits: bigint;
   readonly gas: { readonly owner: Address; readonly priceMist: bigint; readonly budgetMist: bigint };
   readonly epochs: EpochWindow;
-  /** Tells it apart from every other that says the same. */
+  /** Distinguishes transactions that are otherwise equal. */
   readonly nonce: number;
   /** Base58 digest of checkpoint 0. */
   readonly chainId: string;
 }
 
-/** The same with who has signed it. */
+/** The payment with its signers. */
 export interface ReadSigned extends ReadPayment {
   /** In the order of the signatures. */
   readonly signers: readonly Address[];
 }
 
-/** Throws RangeError for bytes that are not one payment of the kind that this gateway makes, and signed by keys. */
+/** Throws RangeError unless the bytes are one signed payment of the kind that this gateway makes. */
 export function readSignedPayment(bytes: Uint8Array): ReadSigned {
   const { transaction, signatures } = decodeSigned(bytes);
   const hash = signingHashOf(transaction);
@@ -48,13 +48,14 @@ export function readSignedPayment(bytes: Uint8Array): ReadSigned {
   return { ...readPaymentBytes(transaction), signers };
 }
 
-/** The same without signatures: what stands in a checkpoint. */
+/** Reads the bytes without signatures, as a checkpoint contains them. */
 export function readPaymentBytes(transaction: Uint8Array): ReadPayment {
   const data = decodeTransactionBytes(transaction);
   const plan = planIn(data);
-  // The same plan has to make the same bytes: nothing else is in them.
+  // Encoding the plan again must give the same bytes, so they contain nothing else.
   const again = encodeTransaction({ ...data, kind: { ProgrammableTransaction: programOf(plan) } });
-  if (!Buffer.from(again).equals(transaction)) throw new RangeError('more than a payment');
+  if (!Buffer.from(again).equals(transaction))
+    throw new RangeError('the transaction does more than a payment');
   const isWhole = plan.coins.length > 0 && !plan.hasRest;
   return {
     txHash: digestOf(transaction),
@@ -71,7 +72,7 @@ export function readPaymentBytes(transaction: Uint8Array): ReadPayment {
 }
 
 function planIn({ kind, sender }: TransactionData): PaymentPlan {
-  if (kind.$kind !== 'ProgrammableTransaction') throw new RangeError('not a transaction of a wallet');
+  if (kind.$kind !== 'ProgrammableTransaction') throw new RangeError('not a programmable transaction');
   const { inputs, commands } = kind.ProgrammableTransaction;
   const coins = inputs.flatMap((input) => (input.$kind === 'Object' ? [coinIn(input)] : []));
   const withdrawals = inputs.flatMap((input) =>
@@ -85,7 +86,8 @@ function planIn({ kind, sender }: TransactionData): PaymentPlan {
     command.$kind === 'MoveCall' ? command.MoveCall.typeArguments : [],
   );
   const [coinType] = types;
-  if (to === undefined || coinType === undefined) throw new RangeError('a payment to nobody, or of nothing');
+  if (to === undefined || coinType === undefined)
+    throw new RangeError('the payment has no receiver or no coin type');
   const withdrawnBaseUnits = BigInt(withdrawals[0]?.reservation.MaxAmountU64 ?? 0);
   const hasRest = coins.length > 0 && pures.length > 1;
   return {
@@ -100,13 +102,13 @@ function planIn({ kind, sender }: TransactionData): PaymentPlan {
   };
 }
 
-/** Of whole coins nobody knows it here: any that is possible makes the same bytes. */
+/** For whole coins the amount is unknown here. Any valid amount encodes to the same bytes. */
 function amountOf(
   { coins, hasRest, withdrawnBaseUnits }: Pick<PaymentPlan, 'coins' | 'hasRest' | 'withdrawnBaseUnits'>,
   written: Buffer | undefined,
 ): bigint {
   if (hasRest) {
-    if (written?.length !== 8) throw new RangeError('not an amount');
+    if (written?.length !== 8) throw new RangeError('invalid amount');
     return written.readBigUInt64LE(0);
   }
   return coins.length > 0 ? withdrawnBaseUnits + 1n : withdrawnBaseUnits;
@@ -117,26 +119,26 @@ function coinIn({ Object: object }: Extract<ProgramInput, { $kind: 'Object' }>):
     const { objectId, version, digest } = object.ImmOrOwnedObject;
     return { id: objectId, version, digest, startVersion: null };
   }
-  if (object.$kind !== 'SharedObject') throw new RangeError('not a coin that is spent');
+  if (object.$kind !== 'SharedObject') throw new RangeError('not a coin that can be spent');
   const { objectId, initialSharedVersion } = object.SharedObject;
   return { id: objectId, version: '0', digest: '', startVersion: initialSharedVersion };
 }
 
 function gasIn({ gasData: { payment, owner, price, budget } }: TransactionData): ReadPayment['gas'] {
-  if (payment.length > 0) throw new RangeError('gas that is paid with coins');
+  if (payment.length > 0) throw new RangeError('the gas is paid with coins');
   return { owner: addressIn(owner), priceMist: BigInt(price), budgetMist: BigInt(budget) };
 }
 
 function windowIn({ expiration }: TransactionData): Pick<ReadPayment, 'epochs' | 'nonce' | 'chainId'> {
-  if (expiration.$kind !== 'ValidDuring') throw new RangeError('not bounded by epochs');
+  if (expiration.$kind !== 'ValidDuring') throw new RangeError('the validity has no epochs');
   const { minEpoch, maxEpoch, minTimestamp, maxTimestamp, chain, nonce } = expiration.ValidDuring;
   if (minEpoch === null || maxEpoch === null || minTimestamp !== null || maxTimestamp !== null)
-    throw new RangeError('not bounded by epochs alone');
+    throw new RangeError('the validity must be limited by epochs only');
   return { epochs: { first: Number(minEpoch), last: Number(maxEpoch) }, nonce, chainId: chain };
 }
 
 function addressIn(text: string): Address {
   const address = addressOfNode(text);
-  if (address === undefined) throw new RangeError('not an address');
+  if (address === undefined) throw new RangeError('invalid address');
   return address;
 }

@@ -12,8 +12,8 @@ const PAYMENT_MASK = { paths: ['transaction.bcs', 'timestamp', 'balance_changes'
 const NONCE_VALUES = 2 ** 32;
 
 /**
- * See ExpiringSender.readPayment. The bytes vouch for what was signed, since their digest is the transaction's name; what became of
- * it two sources have to say.
+ * See ExpiringSender.readPayment. One source is enough for the bytes, because the hash is their digest. The outcome
+ * needs two sources.
  */
 export async function readPayment(
   sources: SuiSources,
@@ -32,7 +32,9 @@ export async function readPayment(
     neverAlone: true,
   });
   if (disputed.length > 0)
-    throw readerError('INCONSISTENT_ANSWER', 'two sources say other things of the transaction', { txHash });
+    throw readerError('INCONSISTENT_ANSWER', 'two sources differ on the outcome of the transaction', {
+      txHash,
+    });
   const [fate] = fates;
   if (fate === undefined || fate.blockHeight > height) return undefined;
   return {
@@ -41,7 +43,7 @@ export async function readPayment(
       expiresMs: timeMs,
       uniqueMs: uniqueNear(timeMs, read.nonce),
       epochs: read.epochs,
-      // Nobody looks for it below its own checkpoint.
+      // The search for it never goes below its own checkpoint.
       reference: { height: fate.blockHeight, hash: fate.blockHash },
     },
     feeLimitBaseUnits: read.gas.budgetMist,
@@ -49,7 +51,7 @@ export async function readPayment(
   };
 }
 
-/** The time in milliseconds that makes this nonce and lies nearest to the one at which it was executed. */
+/** The time in milliseconds with this nonce that is nearest to the execution time. */
 export function uniqueNear(timeMs: number, nonce: number): number {
   const floor = Math.floor(timeMs / NONCE_VALUES) * NONCE_VALUES + nonce;
   const near = [floor - NONCE_VALUES, floor, floor + NONCE_VALUES];
@@ -59,11 +61,11 @@ export function uniqueNear(timeMs: number, nonce: number): number {
 interface Found {
   readonly read: ReadPayment;
   readonly timeMs: number;
-  /** What the receiver got, by the word of this node. */
+  /** Amount that the receiver got, from this node. */
   readonly received: bigint;
 }
 
-/** Undefined when the source knows no such transaction, or when it is no payment of the kind we make. */
+/** Undefined if the source does not know the transaction, or it is not a payment of this gateway's kind. */
 async function readBytes(
   source: SuiSource,
   digest: TxHash,
@@ -81,11 +83,13 @@ async function readBytes(
   }
   const { transaction, timestamp, balanceChanges } = answer.response.transaction ?? {};
   const bytes = transaction?.bcs?.value;
-  // Executed, and in no checkpoint yet.
+  // Executed, but in no checkpoint yet.
   if (timestamp === undefined) return undefined;
   const read = bytes === undefined ? undefined : soundly(bytes);
   if (bytes === undefined || (read !== undefined && read.txHash !== digest))
-    throw readerError('INCONSISTENT_ANSWER', 'other bytes than of the transaction', { source: source.label });
+    throw readerError('INCONSISTENT_ANSWER', 'the node returned bytes of another transaction', {
+      source: source.label,
+    });
   if (read === undefined) return undefined;
   const coinType = coinTypeOf(read.intent.contract);
   const received = (balanceChanges ?? [])

@@ -6,30 +6,30 @@ import { readTransactions } from '../read-transactions.ts';
 import { createSuiSources, type SuiSource, type SuiSourcesNetwork } from '../sui-sources.ts';
 import { digestOf } from './transaction-bytes.ts';
 
-/** An epoch of the chain, and when it is expected to end. */
+/** An epoch with its start and expected duration. */
 export interface EpochAt {
   readonly epoch: number;
   readonly startMs: number;
   readonly durationMs: number;
 }
 
-/** Reads of transactions whose names the own scan has found what they say, and of epochs when they were. */
+/** Reads the bytes of transactions that the own scan found, and epochs by time. */
 export interface SuiWalletHistoryReader {
-  /** The transactions' own bytes, of whichever source has them: their digests vouch for them. Those that none has are missing. */
+  /** Transaction bytes from any source that has them; the digest verifies them. Missing ones are left out. */
   readBytes(txHashes: readonly TxHash[], options?: ReadOptions): Promise<ReadonlyMap<TxHash, Uint8Array>>;
   /**
-   * The epoch in which the chain was at a time that is not in the future, looked for from `newest` down. Of two sources that say the
-   * same; of several configured one alone is never believed. Throws a GatewayError with a ReaderErrorCode.
+   * The epoch at a past time, searched downwards from `newest`. Needs two sources that agree, if several are
+   * configured. Throws a GatewayError with a ReaderErrorCode.
    */
   epochAt(timeMs: number, newest: number, options?: ReadOptions): Promise<EpochAt>;
 }
 
 const BYTES_PATHS = ['digest', 'transaction.bcs'];
 const EPOCH_MASK = { paths: ['epoch', 'start', 'system_state.parameters.epoch_duration_ms'] };
-/** No backup is older; and no node is asked for more. */
+/** Limit of the search: older than any backup. */
 const EPOCHS_BACK_MAX = 400;
 
-/** Throws TypeError for a network without genesis id. Opens nothing until the first call. */
+/** Throws TypeError for a network without a genesis id. Opens no connection before the first call. */
 export function createSuiWalletHistoryReader(network: SuiSourcesNetwork): SuiWalletHistoryReader {
   const sources = createSuiSources(network, {});
   return {
@@ -47,7 +47,7 @@ export function createSuiWalletHistoryReader(network: SuiSourcesNetwork): SuiWal
           }
         } catch (error) {
           if (isReaderError(error, 'READ_ABORTED')) throw error;
-          fault = error instanceof Error ? error : new TypeError('not an error', { cause: error }); // another source may have them
+          fault = error instanceof Error ? error : new TypeError('not an error', { cause: error }); // try the next source
         }
       }
       if (found.size === 0 && txHashes.length > 0 && fault !== undefined) throw fault;
@@ -59,7 +59,7 @@ export function createSuiWalletHistoryReader(network: SuiSourcesNetwork): SuiWal
       const question = { ask, height: undefined, onAlone: () => undefined, neverAlone: true };
       const [first, second] = await askTwoSources(sources, question, options);
       if (second !== undefined && second.answer.epoch !== first.answer.epoch)
-        throw readerError('INCONSISTENT_ANSWER', 'two sources name other epochs of a time', {
+        throw readerError('INCONSISTENT_ANSWER', 'two sources return different epochs for a time', {
           sources: [first.source.label, second.source.label],
           timeMs,
         });
@@ -78,7 +78,7 @@ async function lookBack(
     const found = await readEpochAt(source, epoch, options);
     if (found.startMs <= timeMs || epoch === 0) return found;
   }
-  throw readerError('BLOCK_NOT_FOUND', 'the time is of before the epochs that are looked at', {
+  throw readerError('BLOCK_NOT_FOUND', 'the time is before the oldest epoch that is searched', {
     source: source.label,
     timeMs,
   });
@@ -92,7 +92,7 @@ async function readEpochAt(source: SuiSource, wanted: number, options: ReadOptio
   const { epoch, start, systemState } = response.epoch ?? {};
   const durationMs = systemState?.parameters?.epochDurationMs;
   if (epoch !== BigInt(wanted) || start === undefined || durationMs === undefined)
-    throw readerError('INCONSISTENT_ANSWER', 'an epoch without its beginning', {
+    throw readerError('INCONSISTENT_ANSWER', 'the node returned an epoch without its start', {
       source: source.label,
       epoch: wanted,
     });

@@ -5,7 +5,7 @@ import { outcomeOfFailure } from './send-outcome.ts';
 const refusal = (message: string, status = 'INVALID_ARGUMENT', code: ReaderErrorCode = 'RPC_REFUSED') =>
   outcomeOfFailure(readerError(code, message, { status })).outcome;
 
-describe('the failure of a submission', () => {
+describe('outcomeOfFailure', () => {
   test.each([
     [
       'Transaction is rejected as invalid by more than 1/3 of validators by stake. Transaction Expired',
@@ -22,9 +22,9 @@ describe('the failure of a submission', () => {
       'REFUSED',
     ],
     ['Address 0x1 is denied for coin 0x2::usdc::USDC', 'REFUSED'],
-  ])('of words: %s', (words, outcome) => expect(refusal(words)).toBe(outcome));
+  ])('classifies the error text: %s', (words, outcome) => expect(refusal(words)).toBe(outcome));
 
-  test('by other signatures that were finalised means that it was executed', () =>
+  test('treats a conflict with other finalised signatures as executed', () =>
     expect(refusal('already finalized with different user signatures', 'ABORTED')).toBe('KNOWN'));
 
   test.each([
@@ -33,10 +33,10 @@ describe('the failure of a submission', () => {
     'BLOCK_NOT_FOUND',
     'WRONG_CHAIN',
     'READ_ABORTED',
-  ] as const)('%s says nothing of the transaction, whatever its words', (code) =>
+  ] as const)('treats %s as unknown whatever its message says', (code) =>
     expect(refusal('Transaction Expired', 'UNAVAILABLE', code)).toBe('UNKNOWN'),
   );
 
-  test('that is no node’s says nothing', () =>
+  test('treats an error of another type as unknown', () =>
     expect(outcomeOfFailure(new Error('x')).outcome).toBe('UNKNOWN'));
 });

@@ -19,21 +19,24 @@ import { digestOf, encodeSigned, encodeTransaction, signingHashOf, windowOf } fr
 
 export interface SigningDeps {
   readonly backend: SignerBackend;
-  /** Base58 digest of checkpoint 0: a transaction of another chain is worth nothing there. */
+  /** Base58 digest of checkpoint 0. It makes a transaction invalid on any other chain. */
   readonly chainId: string;
-  /** The hot wallet, which pays for those that have no SUI. Undefined: nobody does. */
+  /** The hot wallet that pays gas for deposit addresses. Undefined: no sponsor. */
   readonly sponsor: Address | undefined;
-  /** No transaction may cost more, in MIST, or pay more for a unit. */
+  /** Limits in MIST: cost of a transaction, and price of a gas unit. */
   readonly maxGasBudgetMist: bigint;
   readonly maxGasPriceMist: bigint;
 }
 
-/** What the price may rise by from an epoch to the next: within the margin of the budget. In percent. */
+/**
+ * Raise of the gas price for a transaction that may land in the next epoch, in percent; within the margin of the
+ * budget.
+ */
 const RISE_PERCENT = 25n;
 const NONCE_VALUES = 2 ** 32;
 const U64_END = 1n << 64n;
 
-/** What of a unique time a transaction bears: it comes again after 49 days, and in the same epochs never. */
+/** Nonce from the unique time. It repeats after 49 days, so never within the same epochs. */
 export function nonceOf(uniqueMs: number): number {
   return uniqueMs % NONCE_VALUES;
 }
@@ -54,14 +57,14 @@ export async function signPayment(
   const found = suiFundingIn(funding);
   const { epochs } = validity;
   if (found === undefined || epochs === undefined)
-    throw senderError('INTENT_INVALID', 'not said of what it is paid, or when it ends', { wallet: from });
+    throw senderError('INTENT_INVALID', 'the payment has no funding or no epochs', { wallet: from });
   requireSane(deps, validity, feeLimitBaseUnits, found);
-  // What a node says that coins hold decides what a whole coin pays: never anything that leaves us.
+  // The balance of a whole coin is known only from a node. So whole coins are paid only from deposit addresses.
   if (found.coins.length > 0 && backend.addresses.includes(from))
-    throw senderError('INTENT_INVALID', 'a hot wallet pays from its address balance alone', { wallet: from });
+    throw senderError('INTENT_INVALID', 'a hot wallet must pay from its address balance', { wallet: from });
   const owner = found.gas === 'SPONSORED' ? deps.sponsor : from;
   if (owner === undefined || !canSignFor(backend, owner))
-    throw senderError('WALLET_UNKNOWN', 'nobody is there to pay the fee', { wallet: from });
+    throw senderError('WALLET_UNKNOWN', 'no wallet can pay the fee', { wallet: from });
   const transaction = encodeTransaction({
     kind: {
       ProgrammableTransaction: programOf({ ...intent, ...found, coinType: coinTypeOf(intent.contract) }),
@@ -82,14 +85,21 @@ export async function signPayment(
   const signed = { txHash: digestOf(transaction), raw, validity, feeLimitBaseUnits };
   const difference = differenceOfStored(deps, signed, { intent, validity, feeLimitBaseUnits });
   if (difference !== undefined)
-    throw senderError('SIGNED_OTHERWISE', 'what was signed is not what was asked for; it is thrown away', {
-      field: difference,
-      wallet: from,
-    });
+    throw senderError(
+      'SIGNED_OTHERWISE',
+      'the signed transaction differs from the request; it was discarded',
+      {
+        field: difference,
+        wallet: from,
+      },
+    );
   return signed;
 }
 
-/** With the price of this epoch one that may land in the next as well would be refused there, for all of it, once that is higher. */
+/**
+ * Raises the price of a transaction that may land in the next epoch: validators there reject it if their price is
+ * higher.
+ */
 function priceFor(
   gasPriceMist: bigint,
   { first, last }: EpochWindow,
@@ -101,8 +111,9 @@ function priceFor(
 }
 
 /**
- * See ExpiringSender.differenceOf. Of whole coins the amount is no part of the bytes, but that their owner gives all of them.
- * @param sponsor who may pay beside the sender; ANY for what was signed before, by whatever hot wallet there was then
+ * See ExpiringSender.differenceOf. The bytes of a payment with whole coins do not contain the amount, only that all
+ * of them are paid. @param sponsor permitted gas payer besides the sender; ANY for stored transactions, which an
+ * earlier hot wallet may have sponsored
  */
 export function differenceOfStored(
   { chainId, sponsor }: { readonly chainId: string; readonly sponsor: Address | undefined | 'ANY' },
@@ -138,15 +149,19 @@ export function differenceOfStored(
 }
 
 function requirePayable({ from, to, contract, amountBaseUnits, resource }: PaymentIntent): void {
-  if (resource !== undefined) throw senderError('INTENT_INVALID', 'nothing is lent here', { resource });
+  if (resource !== undefined)
+    throw senderError('INTENT_INVALID', 'SUI has no resources to delegate', { resource });
   if (amountBaseUnits <= 0n || amountBaseUnits >= U64_END)
-    throw senderError('INTENT_INVALID', 'not an amount that may be paid', { amount: `${amountBaseUnits}` });
+    throw senderError('INTENT_INVALID', 'the amount is out of range', { amount: `${amountBaseUnits}` });
   for (const address of [from, to])
     if (suiAddressCodec.parse(address) !== address)
-      throw senderError('INTENT_INVALID', 'not an address that may be paid', { to, contract });
+      throw senderError('INTENT_INVALID', 'invalid address', { to, contract });
 }
 
-/** Who pays nothing names no price, and who pays names both within bounds; a window is of this epoch, and of the next at most. */
+/**
+ * GASLESS requires zero fee and price; otherwise both must be within the limits. The epochs must be one, or two in a
+ * row.
+ */
 function requireSane(
   { maxGasBudgetMist, maxGasPriceMist }: SigningDeps,
   { uniqueMs, expiresMs, epochs }: Validity,
@@ -165,7 +180,7 @@ function requireSane(
         gasPriceMist > 0n &&
         gasPriceMist <= maxGasPriceMist;
   if (!isWindow || !isFee)
-    throw senderError('INTENT_INVALID', 'the fee or the window is out of its bounds', {
+    throw senderError('INTENT_INVALID', 'the fee or the epochs are out of bounds', {
       feeLimit: `${feeLimitBaseUnits}`,
       price: `${gasPriceMist}`,
       epochs,

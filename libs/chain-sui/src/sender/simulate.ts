@@ -10,24 +10,23 @@ const TRIAL_MASK = {
   paths: ['transaction.effects.status', 'transaction.effects.gas_used', 'transaction.balance_changes'],
 };
 
-/** What a budget has on top of what a trial cost: objects grow, and a program takes a step more where a coin is new. */
+/** Margin of the budget over the simulated cost: objects grow, and a new coin takes one more step. */
 const MARGIN_PERCENT = 50n;
 
-/** The budget for what a trial cost so much. */
 export function withMargin(gasMist: bigint): bigint {
   return (gasMist * (100n + MARGIN_PERCENT) + 99n) / 100n;
 }
 
-/** What came of trying a transaction on the newest state of a node. */
+/** Result of a simulation on the newest state of a node. */
 export interface Trial {
-  /** What has to be paid before anything is given back. */
+  /** Computation and storage cost, before the storage rebate. */
   readonly gasMist: bigint;
-  /** The same less what is given back, which may be more. */
+  /** Cost less the rebate; may be negative. */
   readonly netGasMist: bigint;
   readonly receivedBy: (address: Address, coinType: string) => bigint;
 }
 
-/** What would come of a transaction, or in the node's words why nothing would. */
+/** Simulates a transaction. Returns the node's reason if it would fail. */
 export async function simulate(
   source: SuiSource,
   bytes: Uint8Array,
@@ -46,7 +45,7 @@ export async function simulate(
   }
   const { effects, balanceChanges = [] } = answer.response.transaction ?? {};
   if (effects?.status?.success !== true)
-    return boundedText(effects?.status?.error?.description ?? 'it would fail');
+    return boundedText(effects?.status?.error?.description ?? 'the simulation failed');
   const { computationCost = 0n, storageCost = 0n, storageRebate = 0n } = effects.gasUsed ?? {};
   return {
     gasMist: computationCost + storageCost,

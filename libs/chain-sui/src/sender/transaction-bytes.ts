@@ -4,32 +4,32 @@ import type { EpochWindow } from '@opentill/chain/expiring-sender';
 import type { TxHash } from '@opentill/chain/transfer';
 import { createBLAKE2b } from 'hash-wasm';
 
-/** A transaction as the chain's BCS has it. */
+/** BCS structure of a transaction. */
 export type TransactionData = (typeof bcs.TransactionData.$inferType)['V1'];
 type Program = Extract<
   TransactionData['kind'],
   { $kind: 'ProgrammableTransaction' }
 >['ProgrammableTransaction'];
 export type ProgramInput = Program['inputs'][number];
-/** What `bcs` takes: as it reads, without the names of variants. */
+/** Input type of `bcs`: like the output, without the names of variants. */
 export type NewTransaction = NonNullable<Parameters<typeof bcs.TransactionData.serialize>[0]['V1']>;
 type NewKind = Extract<NewTransaction['kind'], { ProgrammableTransaction: unknown }>;
 export type NewProgram = NonNullable<NewKind['ProgrammableTransaction']>;
 
-/** Stands before the bytes of a transaction where its digest is made (crates/sui-types, `BcsSignable`). */
+/** Prefix of the transaction bytes in the digest (crates/sui-types, `BcsSignable`). */
 const DIGEST_SALT = Buffer.from('TransactionData::');
-/** Scope TransactionData, version 0, application Sui: what a signature of a transaction is of. */
+/** Intent of a transaction signature: scope TransactionData, version 0, application Sui. */
 const INTENT = new Uint8Array([0, 0, 0]);
 
 const blake2b = await createBLAKE2b(256);
 
-/** What is stored and sent: the transaction and the signatures of all who have to sign it. */
+/** Stored and sent bytes: the transaction and all required signatures. */
 const SignedBytes = bcs.struct('Signed', {
   transaction: bcs.byteVector(),
   signatures: bcs.vector(bcs.byteVector()),
 });
 
-/** Between which epochs a transaction may land, on which chain; `nonce` tells it apart from others that say the same. */
+/** Limits a transaction to epochs of one chain. `nonce` distinguishes otherwise equal transactions. */
 export function windowOf(
   chainId: string,
   { first, last }: EpochWindow,
@@ -41,7 +41,7 @@ export function windowOf(
 
 export interface SignedParts {
   readonly transaction: Uint8Array;
-  /** Each: flag, signature, public key. */
+  /** Each is flag, signature and public key. */
   readonly signatures: readonly Uint8Array[];
 }
 
@@ -49,7 +49,7 @@ export function encodeTransaction(data: NewTransaction): Uint8Array {
   return bcs.TransactionData.serialize({ V1: data }).toBytes();
 }
 
-/** Throws RangeError for bytes that are no transaction, or not as they are written. */
+/** Throws RangeError unless the bytes are the canonical encoding of a transaction. */
 export function decodeTransactionBytes(bytes: Uint8Array): TransactionData {
   let data: TransactionData;
   try {
@@ -57,16 +57,16 @@ export function decodeTransactionBytes(bytes: Uint8Array): TransactionData {
   } catch (cause) {
     throw new RangeError('not a transaction', { cause });
   }
-  if (!Buffer.from(encodeTransaction(data)).equals(bytes)) throw new RangeError('not written as it is read');
+  if (!Buffer.from(encodeTransaction(data)).equals(bytes)) throw new RangeError('not a canonical encoding');
   return data;
 }
 
-/** The digest that names a transaction, base58. */
+/** The transaction digest, base58. */
 export function digestOf(transaction: Uint8Array): TxHash {
   return toBase58(blake2b.init().update(DIGEST_SALT).update(transaction).digest('binary')) as TxHash;
 }
 
-/** What is signed of a transaction: a hash of 32 bytes. Keys of secp256k1 sign the SHA-256 of it. */
+/** The 32-byte hash to sign. A secp256k1 key signs its SHA-256. */
 export function signingHashOf(transaction: Uint8Array): Uint8Array {
   return blake2b.init().update(INTENT).update(transaction).digest('binary');
 }
@@ -75,7 +75,7 @@ export function encodeSigned({ transaction, signatures }: SignedParts): Uint8Arr
   return SignedBytes.serialize({ transaction, signatures: [...signatures] }).toBytes();
 }
 
-/** Throws RangeError for what `encodeSigned` has not made. */
+/** Throws RangeError unless `encodeSigned` made the bytes. */
 export function decodeSigned(bytes: Uint8Array): SignedParts {
   let read: { transaction: Iterable<number>; signatures: Iterable<number>[] };
   try {
@@ -87,6 +87,6 @@ export function decodeSigned(bytes: Uint8Array): SignedParts {
     transaction: Uint8Array.from(read.transaction),
     signatures: read.signatures.map((signature) => Uint8Array.from(signature)),
   };
-  if (!Buffer.from(encodeSigned(parts)).equals(bytes)) throw new RangeError('not written as it is read');
+  if (!Buffer.from(encodeSigned(parts)).equals(bytes)) throw new RangeError('not a canonical encoding');
   return parts;
 }
