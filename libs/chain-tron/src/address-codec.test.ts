@@ -5,14 +5,14 @@ import fc from 'fast-check';
 import { addressOfHex, addressOfShortHex, hexOf, shortHexOf, tronAddressCodec } from './address-codec.ts';
 import { encodeBase58Check } from './base58check.ts';
 
-/** USDT of the main network, as its issuer states it, and as nodes write it. */
+/** USDT on the main network: as its issuer publishes it, and as nodes write it. */
 const USDT = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t';
 const USDT_HEX = '41a614f803b6fd780986a42c78ec9c7f77e6ded13c';
-/** "abandon" eleven times and "about", m/44'/195'/0'/0/0, as TronWeb derives it (tron.md section 6). */
+/** Public key of the mnemonic "abandon" × 11 + "about", path m/44'/195'/0'/0/0, derived with TronWeb. */
 const KNOWN_KEY = '03ff21f8e64d3a3c0198edfbb7afdc79be959432e92e2f8a1984bb436a414b8edc';
 
-describe('addresses of TRON', () => {
-  it('are base58check, and that is the only form', () => {
+describe('tronAddressCodec', () => {
+  it('accepts only base58check', () => {
     expect(tronAddressCodec.parse(USDT)).toBe(USDT);
     expect(tronAddressCodec.format(USDT as Address)).toBe(USDT);
     expect(tronAddressCodec.formatContract(USDT as string as TokenContract)).toBe(USDT);
@@ -20,7 +20,7 @@ describe('addresses of TRON', () => {
       expect({ text, address: tronAddressCodec.parse(text) }).toEqual({ text, address: undefined });
   });
 
-  it('are found out when any one character is another', () => {
+  it('rejects an address with any one character changed', () => {
     for (let place = 0; place < USDT.length; place += 1)
       for (const other of '1zTt0OIl!é')
         if (other !== USDT[place]) {
@@ -29,7 +29,7 @@ describe('addresses of TRON', () => {
         }
   });
 
-  it('have the prefix 41: others with a right checksum are of other chains', () => {
+  it('rejects a valid checksum with another prefix than 41', () => {
     for (const prefix of [0x00, 0x40, 0x42, 0xa0, 0xff]) {
       const text = encodeBase58Check(
         Uint8Array.from({ length: 21 }, (_, place) => (place === 0 ? prefix : 7)),
@@ -38,7 +38,7 @@ describe('addresses of TRON', () => {
     }
   });
 
-  it('do not include the zero address', () => {
+  it('rejects the zero address', () => {
     const zero = addressOfShortHex('0'.repeat(40))!;
     expect(zero).toBe('T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
     expect(tronAddressCodec.isZero(zero)).toBe(true);
@@ -46,7 +46,7 @@ describe('addresses of TRON', () => {
     expect(tronAddressCodec.parse(zero)).toBeUndefined();
   });
 
-  it('are the hex of nodes in another form', () => {
+  it('converts between base58check and the hex of nodes', () => {
     expect(addressOfHex(USDT_HEX)).toBe(USDT);
     expect(addressOfShortHex(USDT_HEX.slice(2))).toBe(USDT);
     expect([hexOf(USDT as Address), shortHexOf(USDT as Address)]).toEqual([USDT_HEX, USDT_HEX.slice(2)]);
@@ -63,7 +63,7 @@ describe('addresses of TRON', () => {
       expect({ hex, address: addressOfShortHex(hex) }).toEqual({ hex, address: undefined });
   });
 
-  it('of any twenty bytes are read again as these', () => {
+  it('parses the address of any 20 bytes back to the same bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), (bytes) => {
         const hex = Buffer.from(bytes).toString('hex');
@@ -75,7 +75,7 @@ describe('addresses of TRON', () => {
     );
   });
 
-  it('come from public keys', () => {
+  it('derives addresses from public keys', () => {
     expect(tronAddressCodec.fromPublicKey(Buffer.from(KNOWN_KEY, 'hex'))).toBe(
       'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH',
     );

@@ -3,7 +3,7 @@ import { createAnswerTwin, SAME } from './answer-twin.ts';
 
 const body = (text: string): Buffer => Buffer.from(text);
 
-test('the same bytes are read once: the same value while it is kept, and SAME after that', () => {
+test('parses equal bytes once and returns SAME after the release', () => {
   const twin = createAnswerTwin();
   let times = 0;
   const read = (): object => ({ times: (times += 1) });
@@ -17,18 +17,18 @@ test('the same bytes are read once: the same value while it is kept, and SAME af
   expect(twin.again()).toEqual({ times: 2 });
 });
 
-test('other bytes are read for themselves, and never taken for the first', () => {
+test('parses other bytes separately and never takes them for the first answer', () => {
   const twin = createAnswerTwin();
   const parse = (text: string) => twin.valueOf(body(text), () => JSON.parse(text) as unknown);
   const first = parse('{"a":1}');
   const other = parse('{"a":2}');
   expect(other).toEqual({ a: 2 });
   expect([twin.isFirst(first), twin.isFirst(other), twin.isFirst(undefined)]).toEqual([true, false, false]);
-  // Not even the same in other words.
+  // Equal JSON in other bytes does not count.
   expect(twin.isFirst(parse('{"a": 1}'))).toBe(false);
 });
 
-test('an answer that can’t be read is nobody’s first', () => {
+test('does not keep an answer that cannot be parsed', () => {
   const twin = createAnswerTwin();
   const fail = (): unknown => {
     throw new Error('not JSON');

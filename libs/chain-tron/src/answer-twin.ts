@@ -1,17 +1,20 @@
-/** In the place of a value: the body is, byte by byte, the one that was known. */
+/** Returned instead of a value: the body has the same bytes as the first answer. */
 export const SAME = Symbol('the same bytes');
 
 /**
- * One question that several sources are asked: what they answer in the same bytes as the first one is read once. Its value is
- * kept until it is released, its bytes as long as the twin: what is read of them takes many times as much memory.
+ * Deduplicates the answers of several sources to one question: equal bytes are parsed once. The parsed value takes
+ * many times the memory of the bytes, so it can be released earlier.
  */
 export interface AnswerTwin {
-  /** The value of the first answer for the same bytes, or SAME once that is released; else what `read` gives. */
+  /**
+   * The value of the first answer if the bytes are equal, or SAME once that is released. Otherwise the result of
+   * `read`.
+   */
   valueOf(body: Buffer, read: () => unknown): unknown;
-  /** Whether the value is that of the first answer. */
+  /** True if the value is that of the first answer. */
   isFirst(value: unknown): boolean;
   release(): void;
-  /** The value of the first answer, read anew. */
+  /** Parses the first answer again. */
   again(): unknown;
 }
 

@@ -3,7 +3,7 @@ import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
 import { askPatiently, createPatience } from './ask-patiently.ts';
 
-/** Fails with the codes one after the other, then answers; `tries` counts. */
+/** Fails with these codes one after the other, then succeeds; `tries` counts the calls. */
 function failing(codes: readonly ReaderErrorCode[], context: Readonly<Record<string, unknown>> = {}) {
   const asked = { tries: 0 };
   const work = (): Promise<string> => {
@@ -15,7 +15,7 @@ function failing(codes: readonly ReaderErrorCode[], context: Readonly<Record<str
 }
 const always = (code: ReaderErrorCode) => failing(Array.from({ length: 99 }, () => code));
 
-test('what passes is asked for again, a missing block less often', async () => {
+test('retries a transient error up to five times and a missing block three times', async () => {
   const passing: readonly ReaderErrorCode[] = ['BLOCK_NOT_FOUND', 'RPC_UNAVAILABLE', 'INCONSISTENT_ANSWER'];
   const { work } = failing([...passing, 'INCONSISTENT_ANSWER']);
   await expect(askPatiently(work, createPatience(), {})).resolves.toBe('told');
@@ -29,7 +29,7 @@ test('what passes is asked for again, a missing block less often', async () => {
   }
 });
 
-test('of blocks that are read together all are not asked for again each time', async () => {
+test('limits the retries of all blocks of a round together', async () => {
   for (const [code, again] of [
     ['RPC_UNAVAILABLE', 4],
     ['BLOCK_NOT_FOUND', 8],
@@ -43,7 +43,7 @@ test('of blocks that are read together all are not asked for again each time', a
   }
 });
 
-test('never after a complaint, an exchange that took long or an abort', async () => {
+test('does not retry after a rate limit, a slow failure or an abort', async () => {
   const stopping = new AbortController();
   stopping.abort();
   const cases = [

@@ -2,20 +2,22 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError } from '@opentill/chain/reader-error';
 
 const TRIES = 5;
-/** Mostly the node really has not got it yet. */
+/** Lower, because mostly the node does not have the block yet. */
 const TRIES_FOR_MISSING = 3;
-/** An exchange that breaks as slowly as this is no passing fault. */
+/** An exchange that takes longer before it fails is not a transient fault. */
 const PATIENCE_MS = 1_000;
-/** What all blocks of a round may take together: eight answers that are none yet, or four exchanges that broke twice. */
+/**
+ * Retries that all blocks of a round share: eight for missing or inconsistent answers, or four for broken exchanges.
+ */
 const SPARE = 8;
 const SPARE_FOR_BROKEN = 2;
 
 /**
- * How often blocks that are read together may be asked for again, all in all. At a few requests a second one that fails at
- * once, always, would hold the round for minutes if each block had its own tries: nobody else is asked meanwhile.
+ * Retry budget of blocks that are read together. With retries per block, a source that always fails at once would
+ * block the round for minutes at a low rate limit, and no other source would be asked.
  */
 export interface Patience {
-  /** Whether so much is left; takes it. */
+  /** Takes `tries` from the budget; false if fewer are left. */
   take(tries: number): boolean;
 }
 
@@ -30,7 +32,7 @@ export function createPatience(): Patience {
   };
 }
 
-/** Whether an exchange broke, and soon after it began: without the time that it waited for its turn. */
+/** True if an exchange failed soon after it was sent. The wait for the rate limit does not count. */
 export function isBrokenQuickly(error: unknown): boolean {
   if (!isReaderError(error, 'RPC_UNAVAILABLE')) return false;
   const tookMs = error.context['tookMs'];
@@ -38,10 +40,9 @@ export function isBrokenQuickly(error: unknown): boolean {
 }
 
 /**
- * Asks once more, and again, for one of many blocks that have to be read together: behind one URL stand several nodes, some of them
- * behind, and of so many requests one fails often. However long it waited for its turn: at a slow rate all that was read before
- * would be lost otherwise, again and again. Never after the provider asked to be left alone, nor beyond the patience
- * that all of the blocks share.
+ * Retries a read of one of many blocks that are read together. Several nodes may share a URL, some of them behind, so
+ * of many requests one often fails. Without a retry, everything read before would be lost, which at a low rate limit
+ * could repeat without end. Never retries after a rate-limit error, nor beyond the shared budget.
  */
 export async function askPatiently<T>(
   work: () => Promise<T>,

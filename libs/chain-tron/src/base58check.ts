@@ -2,26 +2,25 @@ import { hash } from 'node:crypto';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const DIGITS = new Map(Array.from(ALPHABET, (letter, value) => [letter, value] as const));
-/** An address: the prefix 0x41 and 20 bytes. */
 const PAYLOAD_BYTES = 21;
 const CHECKSUM_BYTES = 4;
 const HASH_BYTES = 32;
 const BYTES = PAYLOAD_BYTES + CHECKSUM_BYTES;
-/** So many digits every number of 25 bytes has that begins with 0x41. */
+/** Base58 length of any 25 bytes that begin with 0x41. */
 const TEXT_LENGTH = 34;
-/** Four digits at once: with a limb of 24 bits behind the remainder the number is still exact. */
+/** Digits per division. With a limb of 24 bits after the remainder, the number stays below 2^53. */
 const DIGITS_AT_ONCE = 4;
 const STEP = 58 ** DIGITS_AT_ONCE;
 const LIMB = 2 ** 24;
 const LIMB_BYTES = 3;
 const LIMBS = 1 + (BYTES - 1) / LIMB_BYTES;
 const PAIR = 58 ** 2;
-/** Two digits each: the letters of the first, and those of the second. */
+/** Letters of each two-digit value: the first letters, and the second ones. */
 const FIRST_LETTERS = Uint8Array.from({ length: PAIR }, (_, value) =>
   ALPHABET.charCodeAt(Math.floor(value / 58)),
 );
 const SECOND_LETTERS = Uint8Array.from({ length: PAIR }, (_, value) => ALPHABET.charCodeAt(value % 58));
-/** A multiple of the digits at once. */
+/** TEXT_LENGTH rounded up to a multiple of DIGITS_AT_ONCE. */
 const TEXT_BYTES = Math.ceil(TEXT_LENGTH / DIGITS_AT_ONCE) * DIGITS_AT_ONCE;
 
 const checksumOf = createChecksum();
@@ -50,7 +49,7 @@ function createEncoder(): (payload: Uint8Array) => string {
   };
 }
 
-/** The first byte, and limbs of 24 bits, the highest first: the last byte of the payload has the checksum behind it. */
+/** Fills the first byte and 24-bit limbs, most significant first. The checksum follows the last payload byte. */
 function fillLimbs(limbs: Float64Array, payload: Uint8Array, checksum: number): void {
   limbs[0] = payload[0] ?? 0;
   for (let limb = 1; limb < LIMBS - 2; limb += 1) {
@@ -62,7 +61,9 @@ function fillLimbs(limbs: Float64Array, payload: Uint8Array, checksum: number): 
   limbs[LIMBS - 1] = checksum & 0xff_ff_ff;
 }
 
-/** The 21 bytes of a text that `encodeBase58Check` gives; undefined for any other, a wrong checksum included. */
+/**
+ * Decodes a text of `encodeBase58Check` to its 21 bytes; undefined for any other text, including a wrong checksum.
+ */
 export function decodeBase58Check(text: string): Uint8Array | undefined {
   if (text.length !== TEXT_LENGTH) return undefined;
   const bytes = new Uint8Array(BYTES);
@@ -81,7 +82,7 @@ export function decodeBase58Check(text: string): Uint8Array | undefined {
   return checksumOf(payload) === checksum ? payload : undefined;
 }
 
-/** Divides the number that begins at a limb by 58^4; gives the remainder. */
+/** Divides the number that begins at limb `from` by 58^4 and returns the remainder. */
 function divideInPlace(limbs: Float64Array, from: number): number {
   let rest = 0;
   for (let place = from; place < LIMBS; place += 1) {
@@ -94,8 +95,8 @@ function divideInPlace(limbs: Float64Array, from: number): number {
 }
 
 /**
- * Makes the function that gives the first four bytes of SHA-256 of SHA-256, as a number. Hashes are taken as hex: Node makes a
- * buffer for each that is taken as bytes, which costs as much as the two hashes.
+ * Creates a function that returns the first four bytes of the double SHA-256 as a number. Hex digests: for binary
+ * ones Node creates buffers, which cost as much as the hashes.
  */
 function createChecksum(): (payload: Uint8Array) => number {
   const first = Buffer.alloc(HASH_BYTES);

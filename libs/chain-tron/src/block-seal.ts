@@ -3,20 +3,23 @@ import { hexOf, tronAddressCodec } from './address-codec.ts';
 import { objectIn } from './node-value.ts';
 import { headerDigestOf } from './protobuf/header.ts';
 
-/** The producer that a header names, and the signature over it. Addresses are 42 hex digits that begin with 41. */
+/** The block producer and its signature in a header. Addresses are 42 hex digits that begin with 41. */
 export interface BlockSeal {
   readonly height: number;
   readonly witnessHex: string;
-  /** What is signed. */
+  /** The signed digest. */
   readonly digestHex: string;
-  /** As the node writes it. No block id covers it. */
+  /** As the node writes it. The block id does not cover it. */
   readonly signatureHex: string;
 }
 
 const SIGNATURE = /^[0-9a-f]{130}$/;
 const V_OFFSET = 27;
 
-/** Reads the seal of a block's JSON. A missing witness or signature reads as empty text. Throws INCONSISTENT_ANSWER for no header. */
+/**
+ * Reads the seal from a block's JSON. A missing witness or signature becomes an empty string. Throws
+ * INCONSISTENT_ANSWER without a header.
+ */
 export function sealOf(raw: unknown, height: number): BlockSeal {
   const header = objectIn(objectIn(raw, 'block')['block_header'], 'block_header');
   const data = objectIn(header['raw_data'], 'block_header.raw_data');
@@ -30,7 +33,10 @@ export function sealOf(raw: unknown, height: number): BlockSeal {
   };
 }
 
-/** The address whose key signed the header; undefined for a signature of no key. Nodes write the recovery id as 0, 1, 27 or 28. */
+/**
+ * The address whose key signed the header; undefined for an invalid signature. Nodes write the recovery id as 0, 1,
+ * 27 or 28.
+ */
 export function signerHexOf({ digestHex, signatureHex }: BlockSeal): string | undefined {
   if (!SIGNATURE.test(signatureHex)) return undefined;
   const signature = Buffer.from(signatureHex, 'hex');

@@ -7,18 +7,19 @@ import type { TronCall } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/** What a source may lack of what is asked of it. */
+/** A capability that the reader needs and a source lacks. */
 export type SourceLack =
-  /** It serves no receipts of whole blocks: without another source payments are seen by no one. */
+  /** The source has no receipts of whole blocks. Without another source no payment is seen. */
   | 'RECEIPTS_MISSING'
-  /** It does not serve `/walletsolidity` there (see `solidityUrls`): without another source nothing is credited. */
+  /**
+   * The source does not serve `/walletsolidity` (see `solidityUrls`). Without another source no payment is credited.
+   */
   | 'SOLID_MISSING';
 
-/** What is not as it should be with one source, found by checkNetwork. */
 export type SourceFinding = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
-  /** By 21 bytes of hex. */
+  /** `hex` has 21 bytes. */
   readonly tokens: readonly {
     readonly contract: TokenContract;
     readonly hex: string;
@@ -30,7 +31,10 @@ export interface NetworkCheck {
 const WORD = /^[0-9a-f]{64}$/;
 const ZERO_HEX = `41${'0'.repeat(40)}`;
 
-/** Asks every source for its chain and for the tokens, and tries what the reader will ask of it. Throws as checkSources does. */
+/**
+ * Checks the chain and the tokens of every source, and tries the calls that the reader needs. Throws as checkSources
+ * does.
+ */
 export async function checkNetwork(
   sources: TronSources,
   check: NetworkCheck,
@@ -66,7 +70,7 @@ async function probeMethods(source: TronSource, check: NetworkCheck, options: Re
   });
 }
 
-/** A wrong contract or number of decimals would book wrong amounts: TOKEN_MISMATCH before anything is read. */
+/** A wrong contract or number of decimals would book wrong amounts, so the check throws TOKEN_MISMATCH. */
 async function checkTokens(
   source: TronSource,
   { tokens }: NetworkCheck,
@@ -83,8 +87,8 @@ async function checkTokens(
 }
 
 /**
- * Undefined where there is no contract, which the node says in words, or where it answers with anything but a number, or
- * fails. An empty answer is none, and never a reason to leave a source out: nodes that are behind give it.
+ * Undefined if there is no contract, or the call fails or returns no number. An empty answer throws
+ * INCONSISTENT_ANSWER instead: nodes that are behind return it, and it must not exclude a source.
  */
 async function readDecimals(
   source: TronSource,

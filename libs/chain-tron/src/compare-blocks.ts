@@ -1,7 +1,7 @@
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { OwnedTransaction, ReadBlock, ToldTransfer } from './read-block.ts';
 
-/** The same block, told otherwise. */
+/** True if both sources return the same block with different contents. */
 export function areOtherContents(ours: ReadBlock | undefined, theirs: ReadBlock | undefined): boolean {
   if (ours === theirs || ours === undefined || theirs === undefined) return false;
   if (ours.header.hash !== theirs.header.hash) return false;
@@ -22,7 +22,7 @@ function sameOwners(ours: readonly OwnedTransaction[], theirs: readonly OwnedTra
   );
 }
 
-/** Whether two lists, both in the order of the block, name the same transfers at the same places. */
+/** True if both lists, in block order, have the same transfers at the same indices. */
 function sameTransfers(ours: readonly CandidateTransfer[], theirs: readonly CandidateTransfer[]): boolean {
   return (
     ours.length === theirs.length &&
@@ -30,7 +30,7 @@ function sameTransfers(ours: readonly CandidateTransfer[], theirs: readonly Cand
   );
 }
 
-/** As nodes write it where both do: to write it as people read it takes time, and hundreds are compared. */
+/** Compares the hex form if both have it: encoding hundreds of addresses as base58 takes time. */
 function hasSameSender(a: CandidateTransfer | ToldTransfer, b: CandidateTransfer | ToldTransfer): boolean {
   return 'fromHex' in a && 'fromHex' in b ? a.fromHex === b.fromHex : a.from === b.from;
 }

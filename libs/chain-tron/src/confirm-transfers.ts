@@ -14,10 +14,10 @@ import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/** What a source says of one transaction. */
+/** The answers of a source about one transaction. */
 interface Evidence {
   readonly info: TronInfo;
-  /** Read only where TRX that it carries is to be proven. */
+  /** Read only if a TRX transfer is to be proven. */
   readonly transaction: TronTransaction | undefined;
 }
 type Evidences = ReadonlyMap<TxHash, Evidence>;
@@ -29,10 +29,11 @@ interface Witness {
 const TRANSACTIONS_AT_ONCE = 8;
 
 /**
- * Judges candidates by the receipts of their transactions; see ChainReader.confirmTransfers. What a receipt refutes must
- * be refuted by the whole block as well, at each source that was asked. Nobody is asked for those whose blocks two sources have
- * just told the same of, with all receipts, nor, where one source's word is enough, for those that one has: what they would say is
- * known, of many questions some fail, and a block may have hundreds of ours.
+ * Checks candidates against the receipts of their transactions; see ChainReader.confirmTransfers. A candidate that a
+ * receipt refutes must also be refuted by the whole block, at each source that was asked.
+ *
+ * No request is needed for candidates from a block that two sources have just returned alike with all receipts, or
+ * one source if that is enough. A block may have hundreds of them, and of many requests some fail.
  */
 export async function confirmTransfers(
   reading: Reading,
@@ -55,7 +56,7 @@ export async function confirmTransfers(
   return { confirmed, refuted };
 }
 
-/** Those of them that were read with these headers, and told by as many as are asked here. */
+/** Candidates already proven: read together with these headers, by as many sources as required. */
 function toldBefore(
   { chain }: Reading,
   candidates: readonly CandidateTransfer[],
@@ -100,7 +101,7 @@ async function hearWitnesses(
   return said.flatMap((one) => (one === undefined ? [] : [{ source: one.source, evidences: one.answer }]));
 }
 
-/** What all witnesses prove of a candidate; undefined when none does. Which of two is right is never guessed. */
+/** The transfer on which all sources agree; undefined if none shows it. Throws if they differ. */
 function agreedOn(
   reading: Reading,
   witnesses: readonly Witness[],
@@ -119,7 +120,10 @@ function agreedOn(
   });
 }
 
-/** Throws unless every transaction is in the block of its candidates, so that another source may be asked. */
+/**
+ * Reads receipts, TRX transactions and headers. Throws unless every transaction is in the block of its candidates, so
+ * that another source is asked.
+ */
 async function readEvidences(
   source: TronSource,
   candidates: readonly CandidateTransfer[],
@@ -139,7 +143,7 @@ async function readEvidences(
   return evidences;
 }
 
-/** The receipt of just this transaction; undefined where the source has none. */
+/** The receipt of this transaction only; undefined if the source has none. */
 export async function readInfo(
   source: TronSource,
   txHash: TxHash,
@@ -148,11 +152,13 @@ export async function readInfo(
   const call = { side: 'wallet', method: 'gettransactioninfobyid', body: { value: txHash } } as const;
   const info = decodeInfo(await source.call(call, options));
   if (info !== undefined && info.txHash !== txHash)
-    throw readerError('INCONSISTENT_ANSWER', "the node answered another transaction's receipt", { txHash });
+    throw readerError('INCONSISTENT_ANSWER', "the node returned another transaction's receipt", { txHash });
   return info;
 }
 
-/** Says nothing of inclusion: a transaction that only waits looks the same. Its receipt says that. */
+/**
+ * Reads a transaction. This does not prove inclusion: a pending transaction looks the same. Its receipt proves it.
+ */
 export async function readTransaction(
   source: TronSource,
   txHash: TxHash,
@@ -161,11 +167,11 @@ export async function readTransaction(
   const call = { side: 'wallet', method: 'gettransactionbyid', body: { value: txHash } } as const;
   const transaction = decodeTransaction(await source.call(call, options));
   if (transaction.txHash !== txHash)
-    throw readerError('INCONSISTENT_ANSWER', 'the node answered another transaction', { txHash });
+    throw readerError('INCONSISTENT_ANSWER', 'the node returned another transaction', { txHash });
   return transaction;
 }
 
-/** A receipt names height and time of its block, not its id: the header at that height has it. */
+/** A receipt has the height and time of its block but not its id, so the header at that height is compared. */
 function mustBeInItsBlock(
   info: TronInfo | undefined,
   header: TronHeader | undefined,
@@ -210,7 +216,7 @@ function provenBy(
     : undefined;
 }
 
-/** A receipt and what was read before contradict each other: only when the whole block sides with it, is it believed. */
+/** The receipt contradicts the candidate. Throws unless the receipts of the whole block contradict it too. */
 async function mustBeRefuted(
   reading: Reading,
   source: TronSource,
@@ -219,7 +225,7 @@ async function mustBeRefuted(
 ): Promise<void> {
   const account = await readBlock(source, 'wallet', candidate.blockHeight, options);
   if (account.header.hash !== candidate.blockHash)
-    throw readerError('INCONSISTENT_ANSWER', 'another block stands there now', shown(candidate));
+    throw readerError('INCONSISTENT_ANSWER', 'another block is at this height now', shown(candidate));
   if (transfersOf(reading, account).some((transfer) => sameTransfer(transfer, candidate)))
     throw readerError(
       'INCONSISTENT_ANSWER',
@@ -232,7 +238,7 @@ function shown({ txHash, blockHash, blockHeight }: CandidateTransfer): Readonly<
   return { txHash, blockHash, height: blockHeight };
 }
 
-/** Does the same for each, some at a time; gives the answers by what they are of. */
+/** Calls `work` for each key, eight in parallel. Returns the results by key. */
 export async function inTurns<K, T>(
   keys: readonly K[],
   work: (key: K) => Promise<T>,

@@ -10,7 +10,7 @@ export interface TronHeader extends BlockHeader {
   readonly timeMs: number;
 }
 
-/** What a TransferContract carries; who sends it is the transaction's owner. */
+/** TRX moved by a TransferContract; the transaction's owner is the sender. */
 export interface CarriedTrx {
   /** As the node writes it. */
   readonly toHex: string;
@@ -18,17 +18,17 @@ export interface CarriedTrx {
 }
 
 /**
- * A transaction as a block or `gettransactionbyid` shows it. Addresses stay as nodes write them: of the hundreds in a block few are
- * asked for, and each that is written as people read it takes two hashes.
+ * A transaction in a block or in `gettransactionbyid`. Addresses stay in hex: only few of the hundreds in a block are
+ * needed, and each conversion to base58 takes two hashes.
  */
 export interface TronTransaction {
   readonly txHash: TxHash;
-  /** SUCCESS, REVERT, OUT_OF_ENERGY …; undefined where it is not said. */
+  /** SUCCESS, REVERT, OUT_OF_ENERGY …; undefined if the node does not return it. */
   readonly contractRet: string | undefined;
   readonly type: string;
-  /** Who signed it, and whose it is: 42 digits that begin with 41. Undefined where the node shows it otherwise than chains do. */
+  /** The owner, who signed it: 42 digits that begin with 41. Undefined if the node returns another form. */
   readonly ownerHex: string | undefined;
-  /** Undefined for any other type. */
+  /** Undefined for any other type than TransferContract. */
   readonly trx: CarriedTrx | undefined;
 }
 
@@ -36,9 +36,9 @@ const HEX_ADDRESS = /^41[0-9a-f]{40}$/;
 const EMPTY_ROOT = '0'.repeat(64);
 
 /**
- * A header, of an answer with or without transactions. Throws BLOCK_NOT_FOUND for the empty answer; INCONSISTENT_ANSWER
- * unless the id is that of just this header, and the parent's begins with the height before: of a chain that ids link nobody can
- * tell another time. The id of block 0 is compared with the configured one.
+ * Decodes the header of a block with or without transactions. Throws BLOCK_NOT_FOUND for the empty answer. Throws
+ * INCONSISTENT_ANSWER unless the id is computed from this header and the parent's id begins with the height before:
+ * ids that link blocks also protect their times. The id of block 0 is compared with the configured one.
  */
 export function decodeHeader(raw: unknown, asked?: number): TronHeader {
   if (isNothing(raw))
@@ -51,11 +51,11 @@ export function decodeHeader(raw: unknown, asked?: number): TronHeader {
   const parentHash = hashIn(data['parentHash'], 'parentHash');
   const isLinked = height === 0 || parentHash.startsWith(heightDigits(height - 1));
   if (!hash.startsWith(heightDigits(height)) || !isLinked)
-    throw readerError('INCONSISTENT_ANSWER', "a block's ids are not of its height", { height, hash });
+    throw readerError('INCONSISTENT_ANSWER', "a block's id does not begin with its height", { height, hash });
   if (height > 0 && blockIdOf(data, height) !== hash)
-    throw readerError('INCONSISTENT_ANSWER', "a block's id is not that of its header", { height, hash });
+    throw readerError('INCONSISTENT_ANSWER', "a block's id does not match its header", { height, hash });
   if (asked !== undefined && height !== asked)
-    throw readerError('INCONSISTENT_ANSWER', 'the node answered another block', {
+    throw readerError('INCONSISTENT_ANSWER', 'the node returned another block', {
       height: asked,
       answered: height,
     });
@@ -68,17 +68,17 @@ export function decodeHeader(raw: unknown, asked?: number): TronHeader {
   };
 }
 
-/** The part of a header that the port knows. */
+/** The header as the scan loop uses it. */
 export function plainHeader({ height, hash, parentHash, timeSeconds }: TronHeader): BlockHeader {
   return { height, hash, parentHash, timeSeconds };
 }
 
-/** The transactions of a block that was asked for with them. */
+/** The transactions of a block requested with them. */
 export function decodeTransactions(raw: unknown): readonly TronTransaction[] {
   return listIn(objectIn(raw, 'block')['transactions'], 'transactions').map((one) => decodeTransaction(one));
 }
 
-/** Whether the header says that the block has no transactions: nodes write a root of zeros into just these. */
+/** True if the header says that the block has no transactions: nodes write a root of zeros only then. */
 export function hasEmptyRoot(raw: unknown): boolean {
   const data = objectIn(objectIn(raw, 'block')['block_header'], 'block_header')['raw_data'];
   return objectIn(data, 'block_header.raw_data')['txTrieRoot'] === EMPTY_ROOT;
@@ -102,7 +102,7 @@ export function decodeTransaction(raw: unknown): TronTransaction {
   return { txHash, contractRet, type, ownerHex, trx };
 }
 
-/** Asked for of own transactions alone: what a node says of others must not fail for it. */
+/** Only own transactions need it, so a malformed owner in others must not fail the block. */
 function ownerHexOf(contract: Raw): string | undefined {
   const { parameter } = contract;
   if (typeof parameter !== 'object' || parameter === null || !('value' in parameter)) return undefined;

@@ -3,42 +3,45 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import { addressOfShortHex } from './address-codec.ts';
 import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
 
-/** A receipt: what `gettransactioninfobyid` and `…byblocknum` say of a transaction in a block. */
+/** A receipt: the answer of `gettransactioninfobyid` and `…byblocknum` for a transaction in a block. */
 export interface TronInfo {
   readonly txHash: TxHash;
   readonly height: number;
   readonly blockTimeMs: number;
-  /** All that was burnt for it: energy, bandwidth, activation. */
+  /** Total TRX burnt: energy, bandwidth, activation. */
   readonly feeSun: bigint;
-  /** Of a contract's run (SUCCESS, REVERT, OUT_OF_ENERGY …); undefined for what runs none, as a TransferContract. */
+  /**
+   * Outcome of a contract call (SUCCESS, REVERT, OUT_OF_ENERGY …); undefined for transactions without one, such as a
+   * TransferContract.
+   */
   readonly contractResult: string | undefined;
-  /** The whole transaction is said to have failed. */
+  /** The whole transaction failed. */
   readonly failed: boolean;
-  /** As they came; read one by `transferIn`. */
+  /** Undecoded; see `transferIn`. */
   readonly logs: readonly unknown[];
 }
 
-/** A token's Transfer as a log states it. */
+/** A Transfer event of a token in a log. */
 export interface LoggedTransfer {
   readonly contract: TokenContract;
-  /** 40 digits, as in logs; see TronTransaction for why. */
+  /** 40 hex digits, as in logs; see TronTransaction for the reason. */
   readonly fromHex: string;
   readonly toHex: string;
   readonly amount: bigint;
 }
 
-/** Configured contracts by the 20 bytes of hex with which logs name them. */
+/** Configured contracts by 20 bytes of hex, the form in logs. */
 export type TokensByHex = ReadonlyMap<string, TokenContract>;
 
 /** keccak256("Transfer(address,address,uint256)"). */
 export const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const TRANSFER_TOPICS = 3;
-/** Compilers of TRON's early days kept the prefix 41 before the 20 bytes. */
+/** Early TRON compilers kept the prefix 41 before the 20 bytes. */
 const INDEXED_ADDRESS = /^0{22}(?:00|41)[0-9a-f]{40}$/;
 const ADDRESS_START = 24;
 const WORD = /^[0-9a-f]{64}$/;
 
-/** A receipt; undefined for the empty answer: the transaction is in no block that the node has. */
+/** Decodes a receipt; undefined for the empty answer: the transaction is in no block of the node. */
 export function decodeInfo(raw: unknown): TronInfo | undefined {
   if (isNothing(raw)) return undefined;
   const info = objectIn(raw, 'receipt');
@@ -53,23 +56,22 @@ export function decodeInfo(raw: unknown): TronInfo | undefined {
     blockTimeMs: countIn(info['blockTimeStamp'], 'blockTimeStamp'),
     feeSun: sunIn(info['fee'], 'fee'),
     contractResult: run,
-    // `SUCESS`, spelled so, is the default and so absent; anything else is a failure.
+    // java-tron writes the success code as `SUCESS` and omits it, as the default. Any other value is a failure.
     failed: result !== undefined && result !== 'SUCESS' && result !== 'SUCCESS',
     logs: listIn(info['log'], 'log'),
   };
 }
 
-/** The receipts of a block, in its order. */
 export function decodeInfos(raw: unknown): readonly TronInfo[] {
   return listIn(raw, 'receipts of a block').map((one) => decodeInfo(one) ?? malformed('receipt', one));
 }
 
-/** Whether a contract ran and came to its end, so that what it logged has happened. */
+/** True if a contract call succeeded, so that its logs took effect. */
 export function hasRun(info: TronInfo): boolean {
   return info.contractResult === 'SUCCESS' && !info.failed;
 }
 
-/** The transfer of a configured token that a log states; undefined for any other log, and for a transfer of nothing. */
+/** The transfer of a configured token in a log; undefined for any other log, and for a zero amount. */
 export function transferIn(raw: unknown, tokens: TokensByHex): LoggedTransfer | undefined {
   const log = objectIn(raw, 'log');
   const { address, topics, data } = log;
@@ -85,7 +87,7 @@ export function transferIn(raw: unknown, tokens: TokensByHex): LoggedTransfer | 
   return amount === 0n ? undefined : { contract, fromHex, toHex, amount };
 }
 
-/** Whether it went from the one to the other. */
+/** True if the transfer went from `from` to `to`. */
 export function isBetween({ fromHex, toHex }: LoggedTransfer, from: Address, to: Address): boolean {
   return addressOfShortHex(fromHex) === from && addressOfShortHex(toHex) === to;
 }

@@ -1,12 +1,12 @@
 import { readerError } from '@opentill/chain/reader-error';
 import { boundedText } from '@opentill/chain-sources/node-text';
 
-/** An object of a node's JSON. Fields that are zero, false or empty are absent: proto3 leaves them out. */
+/** An object of a node's JSON. Zero, false and empty fields are absent, because proto3 omits them. */
 export type Raw = Readonly<Record<string, unknown>>;
 
 const HASH = /^[0-9a-f]{64}$/;
 
-/** Throws INCONSISTENT_ANSWER: the node's answer has not the shape that it must have. */
+/** Throws INCONSISTENT_ANSWER because a value of the answer has the wrong shape. */
 export function malformed(what: string, value: unknown): never {
   throw readerError(
     'INCONSISTENT_ANSWER',
@@ -14,7 +14,7 @@ export function malformed(what: string, value: unknown): never {
   );
 }
 
-/** A value of a node's JSON, as parseAnswer gives it, in words. */
+/** A value from parseAnswer as text, for error messages. */
 export function shownValue(value: unknown): string {
   const text = (_: string, inner: unknown): unknown => (typeof inner === 'bigint' ? `${inner}` : inner);
   return JSON.stringify(value, text) ?? 'nothing';
@@ -25,14 +25,14 @@ export function objectIn(value: unknown, what: string): Raw {
   return value as Raw;
 }
 
-/** Whether the answer is the `{}` by which a node says that it has no such thing. */
+/** True for `{}`, by which a node answers that it does not have the requested thing. */
 export function isNothing(value: unknown): boolean {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
   );
 }
 
-/** Absent: empty. */
+/** Absent means empty. */
 export function listIn(value: unknown, what: string): readonly unknown[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? (value as readonly unknown[]) : malformed(what, value);
@@ -43,7 +43,7 @@ export function hashIn(value: unknown, what: string): string {
   return typeof value === 'string' && HASH.test(value) ? value : malformed(what, value);
 }
 
-/** A height, a time or a number of things; absent: 0. */
+/** A height, time or count; absent means 0. */
 export function countIn(value: unknown, what: string): number {
   if (value === undefined) return 0;
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
@@ -51,7 +51,7 @@ export function countIn(value: unknown, what: string): number {
     : malformed(what, value);
 }
 
-/** An amount in sun, exact however large (see parseAnswer); absent: 0. */
+/** An amount in sun, exact at any size (see parseAnswer); absent means 0. */
 export function sunIn(value: unknown, what: string): bigint {
   if (value === undefined) return 0n;
   if (typeof value === 'bigint' && value >= 0n) return value;

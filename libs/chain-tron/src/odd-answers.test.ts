@@ -15,10 +15,8 @@ import { readTransactionBytes } from './sender/read-transaction-bytes.ts';
 import { sendOutcomeOf } from './sender/send-outcome.ts';
 import type { TronCall } from './tron-client.ts';
 
-/*
- * Whatever a node puts in the place of a value: it is read, or it is a malformed answer, of which another node is asked. Never a
- * TypeError of ours, which would stop a service for what one node says.
- */
+// A node may return any value in any place. It must be decoded, or rejected as malformed so that another node is asked.
+// A TypeError would stop the service.
 
 const RECORDED = JSON.parse(
   readFileSync(
@@ -26,7 +24,7 @@ const RECORDED = JSON.parse(
     'utf8',
   ),
 ) as Readonly<Record<string, unknown>>;
-/** As parseAnswer may give them. */
+/** Unexpected values that parseAnswer may return. */
 const ODD: readonly unknown[] = [
   undefined,
   null,
@@ -88,14 +86,14 @@ const READERS: readonly (readonly [of: string, read: Read])[] = [
   ),
 ];
 
-/** Every copy of a value in which one of its parts is another one. */
+/** Every copy of a value with one part replaced by an unexpected value. */
 function* variantsOf(
   value: unknown,
   replace: (part: unknown) => unknown = (part) => part,
 ): Generator<unknown> {
   for (const odd of ODD) yield replace(odd);
   if (typeof value !== 'object' || value === null) return;
-  // Of a long list the first parts are as good as all.
+  // The first 12 elements of a long list are enough.
   for (const key of Object.keys(value).slice(0, 12)) {
     const inner = (value as Record<string, unknown>)[key];
     yield* variantsOf(inner, (part) => {
@@ -106,24 +104,27 @@ function* variantsOf(
   }
 }
 
-test.each(READERS)('%s with anything in any place is read, or is malformed', async (of, read) => {
-  let [variants, refused] = [0, 0];
-  for (const variant of variantsOf(RECORDED[of])) {
-    variants += 1;
-    try {
-      await read(variant);
-    } catch (error) {
-      refused += 1;
-      if (!(error instanceof GatewayError))
-        throw new Error(JSON.stringify({ of, variants }), { cause: error });
-      expect(['INCONSISTENT_ANSWER', 'BLOCK_NOT_FOUND']).toContain(error.code);
+test.each(READERS)(
+  '%s with an unexpected value in any place is decoded or rejected as malformed',
+  async (of, read) => {
+    let [variants, refused] = [0, 0];
+    for (const variant of variantsOf(RECORDED[of])) {
+      variants += 1;
+      try {
+        await read(variant);
+      } catch (error) {
+        refused += 1;
+        if (!(error instanceof GatewayError))
+          throw new Error(JSON.stringify({ of, variants }), { cause: error });
+        expect(['INCONSISTENT_ANSWER', 'BLOCK_NOT_FOUND']).toContain(error.code);
+      }
     }
-  }
-  expect(variants).toBeGreaterThan(30);
-  expect(refused).toBeGreaterThan(5);
-});
+    expect(variants).toBeGreaterThan(30);
+    expect(refused).toBeGreaterThan(5);
+  },
+);
 
-test('an error in any form is an error', () => {
+test('an error answer of any shape becomes a GatewayError', () => {
   for (const Error of [{ code: 1e30 }, [1], 'class x', { big: '12345678901234567890' }]) {
     const text = JSON.stringify({ Error }).replace('"12345678901234567890"', '12345678901234567890');
     const answer = { status: 200, body: Buffer.from(text), newConnection: false, retryAfterMs: undefined };

@@ -8,7 +8,7 @@ import { encodeWhole } from './protobuf/whole-transaction.ts';
 import { readBlock } from './read-block.ts';
 import type { TronCall } from './tron-client.ts';
 
-/** Answers of a java-tron 4.8.0. */
+/** Recorded answers of java-tron 4.8.0. */
 const RECORDED = JSON.parse(
   readFileSync(
     `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,
@@ -27,31 +27,31 @@ const valueOf = (transaction: Raw): Raw =>
   (transaction['raw_data'] as { contract: [{ parameter: { value: Raw } }] }).contract[0].parameter.value;
 const sha = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
-describe('the transactions of a block of a real node', () => {
-  it('are those of the root in its header, and so are none', () => {
+describe('requireProven with a recorded block', () => {
+  it('accepts the transactions of the root in the header, and an empty block', () => {
     for (const told of [block(), RECORDED['now']]) expect(() => prove(told)).not.toThrow();
   });
 
   it.each<[string, (transactions: Raw[]) => Raw[]]>([
-    ['one is left out', () => []],
-    ['one stands twice', ([one]) => [one!, one!]],
-    ['it is told with another outcome', ([one]) => [{ ...one, ret: [{ contractRet: 'REVERT' }] }]],
-    ['it is told without an outcome', ([one]) => [{ ...one, ret: [{}] }]],
-    ['it is told with a result more', ([one]) => [{ ...one, ret: [{ contractRet: 'SUCCESS' }, { fee: 1 }] }]],
-    ['it is told under another id', ([one]) => [{ ...one, txID: 'ab'.repeat(32) }]],
-    ['it is told without an id', ([one]) => [{ ...one, txID: undefined }]],
-    ['a signature is another', ([one]) => [{ ...one, signature: ['00'.repeat(65)] }]],
-    ['no signature is told', ([one]) => [{ ...one, signature: undefined }]],
-    ['it was signed otherwise', ([one]) => [{ ...one, raw_data_hex: `${String(one!['raw_data_hex'])}00` }]],
-    ['what was signed is no hex', ([one]) => [{ ...one, raw_data_hex: 'xy' }]],
-    ['what was signed is half a byte more', ([one]) => [{ ...one, raw_data_hex: 'abc' }]],
-    ['it has a field that nobody knows', ([one]) => [{ ...one, 9: [1] }]],
+    ['is missing', () => []],
+    ['is repeated', ([one]) => [one!, one!]],
+    ['has another outcome', ([one]) => [{ ...one, ret: [{ contractRet: 'REVERT' }] }]],
+    ['has no outcome', ([one]) => [{ ...one, ret: [{}] }]],
+    ['has an additional result', ([one]) => [{ ...one, ret: [{ contractRet: 'SUCCESS' }, { fee: 1 }] }]],
+    ['has another id', ([one]) => [{ ...one, txID: 'ab'.repeat(32) }]],
+    ['has no id', ([one]) => [{ ...one, txID: undefined }]],
+    ['has another signature', ([one]) => [{ ...one, signature: ['00'.repeat(65)] }]],
+    ['has no signature', ([one]) => [{ ...one, signature: undefined }]],
+    ['has other signed bytes', ([one]) => [{ ...one, raw_data_hex: `${String(one!['raw_data_hex'])}00` }]],
+    ['has signed bytes that are not hex', ([one]) => [{ ...one, raw_data_hex: 'xy' }]],
+    ['has an odd number of hex digits', ([one]) => [{ ...one, raw_data_hex: 'abc' }]],
+    ['has an unknown field', ([one]) => [{ ...one, 9: [1] }]],
     [
-      'its result has a field without a number',
+      'has a result field without a number',
       ([one]) => [{ ...one, ret: [{ contractRet: 'SUCCESS', odd: 1 }] }],
     ],
-    ['its result has a name that is none', ([one]) => [{ ...one, ret: [{ contractRet: 'ODD' }] }]],
-  ])('are not when %s', (_, lie) => {
+    ['has an unknown result name', ([one]) => [{ ...one, ret: [{ contractRet: 'ODD' }] }]],
+  ])('rejects a block whose transaction %s', (_, lie) => {
     const told = block();
     told.transactions = lie(told.transactions);
     expect(() => prove(told)).toThrow(inconsistent);
@@ -60,14 +60,14 @@ describe('the transactions of a block of a real node', () => {
   it.each([
     ['another owner', { owner_address: `41${'1'.repeat(40)}` }],
     ['no owner', { owner_address: undefined }],
-    ['an owner that is none', { owner_address: 'hidden' }],
-  ])('are not when one is told with %s', (_, lie) => {
+    ['an invalid owner', { owner_address: 'hidden' }],
+  ])('rejects a transaction returned with %s', (_, lie) => {
     const told = block();
     Object.assign(valueOf(told.transactions[0]!), lie);
     expect(() => prove(told)).toThrow(inconsistent);
   });
 
-  it('are not when one is told as another kind', () => {
+  it('rejects a transaction returned with another contract type', () => {
     const told = block();
     const [contract] = (told.transactions[0]!['raw_data'] as { contract: Raw[] }).contract;
     Object.assign(valueOf(told.transactions[0]!), { to_address: `41${'1'.repeat(40)}`, amount: 5 });
@@ -75,7 +75,7 @@ describe('the transactions of a block of a real node', () => {
     expect(() => prove(told)).toThrow(inconsistent);
   });
 
-  it('are read of one node only when they are proven, also where it tells a result that nobody knows', async () => {
+  it('rejects a result of an unknown kind only where a single source must be proven', async () => {
     const told = block();
     const source = {
       call: ({ method, decode }: TronCall) =>
@@ -88,10 +88,10 @@ describe('the transactions of a block of a real node', () => {
     await expect(read(true)).rejects.toEqual(inconsistent);
   });
 
-  it('are proven with all that a sender may have written beside the outcome, and what is signed', () => {
+  it('accepts unknown fields and results that a sender may have written', () => {
     const told = block();
     const [one] = told.transactions as [Raw];
-    // A group in raw_data, and results that no producer writes.
+    // A group in raw_data, and results that no block producer writes.
     one['raw_data_hex'] = `${String(one['raw_data_hex'])}4b08054c`;
     one['txID'] = sha(Buffer.from(one['raw_data_hex'] as string, 'hex')).toString('hex');
     one['ret'] = [
@@ -104,7 +104,7 @@ describe('the transactions of a block of a real node', () => {
   });
 });
 
-it('the root of a tree takes hashes two and two, and the last of an odd number as it is', () => {
+it('rootOf hashes pairs and takes the last of an odd number unchanged', () => {
   const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((letter) => sha(Buffer.from(letter))) as [
     Buffer,
     Buffer,
@@ -124,24 +124,22 @@ it('the root of a tree takes hashes two and two, and the last of an odd number a
   for (const [hashes, root] of roots) expect(rootOf(Buffer.concat(hashes))).toBe(root.toString('hex'));
 });
 
-/*
- * What a sender may write into a transaction besides: nodes keep it, hash it and show it (java-tron, JsonFormat.printUnknownFields).
- * The bytes are written by hand, by protobuf.dev/programming-guides/encoding and java-tron's Tron.proto.
- */
+// A sender may write unknown fields into a transaction: nodes keep, hash and show them (java-tron,
+// JsonFormat.printUnknownFields). The expected bytes are written by hand from java-tron's Tron.proto.
 it.each<[string, Raw, string]>([
-  ['nothing', {}, '0a01aa'],
+  ['a transaction without other fields', {}, '0a01aa'],
   ['two signatures', { signature: ['bb', 'cc'] }, '0a01aa 1201bb 1201cc'],
   ['an outcome', { ret: [{ contractRet: 'OUT_OF_ENERGY' }] }, '0a01aa 2a02180a'],
   [
-    'a result in a wild order',
+    'a result with fields in any order',
     { ret: [{ contractRet: 'SUCCESS', fee: 300, ret: 'FAILED' }] },
     '0a01aa 2a07 08ac02 1001 1801',
   ],
-  ['a fee below nothing', { ret: [{ fee: -1 }] }, `0a01aa 2a0b 08 ${'ff'.repeat(9)}01`],
+  ['a negative fee', { ret: [{ fee: -1 }] }, `0a01aa 2a0b 08 ${'ff'.repeat(9)}01`],
   ['the largest number', { ret: [{ exchange_id: 2n ** 63n - 1n }] }, `0a01aa 2a0b a801 ${'ff'.repeat(8)}7f`],
   ['text', { ret: [{ assetIssueID: 'é' }] }, '0a01aa 2a04 7202 c3a9'],
   [
-    'amounts by name',
+    'a map of amounts',
     {
       ret: [
         {
@@ -160,42 +158,46 @@ it.each<[string, Raw, string]>([
     '0a01aa 2a0c ca010101 d201050a01022005',
   ],
   [
-    'an outcome without a name',
+    'an unnamed outcome',
     { ret: [{ contractRet: 'UNKNOWN_ENUM_VALUE_contractResult_16' }] },
     '0a01aa 2a021810',
   ],
-  ['a number', { 7: [1, 300] }, '0a01aa 3801 38ac02'],
-  ['a number of 64 bits', { 7: [2n ** 64n - 1n] }, `0a01aa 38 ${'ff'.repeat(9)}01`],
-  ['fixed numbers', { 3: ['0x00000001', '0x0000000000000002'] }, '0a01aa 1d01000000 190200000000000000'],
-  ['bytes', { 9: ['', 'abcd'] }, '0a01aa 4a00 4a02abcd'],
-  ['a group', { 9: [{ 1: [5] }] }, '0a01aa 4b 0805 4c'],
+  ['an unknown varint', { 7: [1, 300] }, '0a01aa 3801 38ac02'],
+  ['an unknown 64-bit varint', { 7: [2n ** 64n - 1n] }, `0a01aa 38 ${'ff'.repeat(9)}01`],
+  [
+    'unknown fixed-length numbers',
+    { 3: ['0x00000001', '0x0000000000000002'] },
+    '0a01aa 1d01000000 190200000000000000',
+  ],
+  ['unknown bytes', { 9: ['', 'abcd'] }, '0a01aa 4a00 4a02abcd'],
+  ['an unknown group', { 9: [{ 1: [5] }] }, '0a01aa 4b 0805 4c'],
   ['a field with a high number', { 536870911: [1] }, '0a01aa f8ffffff0f01'],
   ['a field in a result', { ret: [{ contractRet: 'SUCCESS', 30: ['01'] }] }, '0a01aa 2a06 1801 f2010101'],
-])('%s is written as it was sent', (_, fields, hex) => {
+])('encodeWhole encodes %s as it was sent', (_, fields, hex) => {
   const whole = encodeWhole({ txID: 'ff', raw_data_hex: 'aa', raw_data: {}, ...fields });
   expect(Buffer.from(whole!.bytes).toString('hex')).toBe(hex.replaceAll(' ', ''));
   expect(Buffer.from(whole!.rawBytes).toString('hex')).toBe('aa');
 });
 
-it('long parts are written with their lengths', () => {
+it('encodeWhole writes lengths above 127', () => {
   const [raw, signature] = [Buffer.alloc(300, 7), Buffer.alloc(65, 8)];
   const whole = encodeWhole({ raw_data_hex: raw.toString('hex'), signature: [signature.toString('hex')] });
   const bytes = Buffer.concat([Buffer.from('0aac02', 'hex'), raw, Buffer.from('1241', 'hex'), signature]);
   expect(Buffer.from(whole!.bytes).equals(bytes)).toBe(true);
 });
 
-it('what a number would be rounded in is refused, so that it is read exactly', () => {
+it('encodeWhole rejects rounded numbers so that the answer is parsed exactly', () => {
   expect(() => encodeWhole({ raw_data_hex: 'aa', ret: [{ fee: 2 ** 60 }] })).toThrow(inconsistent);
   expect(() => encodeWhole({ raw_data_hex: 'aa', 7: [2 ** 60] })).toThrow(inconsistent);
 });
 
-describe('what was signed', () => {
+describe('readSignedContract', () => {
   const transactions = Object.entries(RECORDED).filter(
     (one): one is [string, { raw_data_hex: string; raw_data: { contract: [Raw] } }] =>
       typeof one[1] === 'object' && one[1] !== null && 'raw_data_hex' in one[1],
   );
 
-  it.each(transactions)('by %s of a real node is what it tells of it', (_, told) => {
+  it.each(transactions)('reads %s of a real node like the node', (_, told) => {
     const { type, parameter } = told.raw_data.contract[0] as { type: string; parameter: { value: Raw } };
     const { owner_address: ownerHex, to_address: toHex, amount } = parameter.value;
     const trx = type === 'TransferContract' ? { toHex, sun: BigInt(amount as number) } : undefined;
@@ -206,9 +208,9 @@ describe('what was signed', () => {
     });
   });
 
-  it('is read as java-tron reads it: the last counts, and what nobody knows is passed over', () => {
+  it('takes the last value of a field and skips unknown fields, like java-tron', () => {
     const [one, two] = ['1', '2'].map((digit) => `41${digit.repeat(40)}`) as [string, string];
-    // Owner, receiver and amount; a number, fixed ones and bytes that nobody knows; all of it once more.
+    // Owner, receiver and amount; unknown varint, fixed-length and bytes fields; then all of it again.
     const value = `0a15${one}1215${two}1805 3001 3d00000000 390000000000000000 4a0100 0a15${two}1215${one}18ffffffffffffffffff01`;
     const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
     const wrap = (tag: string, hex: string): string => {
@@ -232,7 +234,7 @@ describe('what was signed', () => {
       ownerHex: undefined,
       trx: { toHex: undefined, sun: 0n },
     });
-    // What nobody knows may be a group, stand under any number, and in another form under a known one.
+    // Unknown fields may be groups, have any number, or use a known number with another wire type.
     const odd = '4b 0805 4b 4a0100 4c 1500000000 4c f8ffffff0f01';
     const any = (inner: string): string => wrap('12', `${wrap('12', `${odd}${inner}`)}${odd}1001`);
     const [contract, plain] = [any(`${odd}${value}0805 1001 1a0100`), any(value)];

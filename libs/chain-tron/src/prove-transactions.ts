@@ -8,11 +8,12 @@ import { encodeWhole } from './protobuf/whole-transaction.ts';
 const HASH_BYTES = 32;
 
 /**
- * Throws INCONSISTENT_ANSWER unless the transactions of a block are those, and all, that its header names: each id is the hash of
- * what was signed, and the root in the header that of all transactions, so that one cannot be left out, nor told with another outcome;
- * and owner, receiver and amount are told as they were signed. The header's id must have been checked. It throws as well where a
- * transaction is told with a field of a result that nothing is known of here (see encodeWhole): a node that makes one up would
- * otherwise have no transaction of the block held against anything.
+ * Throws INCONSISTENT_ANSWER unless the header proves the transactions of the block. Each id must be the hash of the
+ * signed bytes, and the root in the header that of all transactions. So none can be missing or have another outcome.
+ * Owner, receiver and amount must match the signed bytes. The caller must have checked the header's id.
+ *
+ * Also throws if a result has a field of an unknown kind (see encodeWhole). Otherwise a node could avoid the proof by
+ * inventing one.
  */
 export function mustBeProven(raw: unknown, told: readonly TronTransaction[]): void {
   const block = objectIn(raw, 'block');
@@ -37,12 +38,12 @@ export function mustBeProven(raw: unknown, told: readonly TronTransaction[]): vo
 function unprovable({ txID }: Raw): never {
   throw readerError(
     'INCONSISTENT_ANSWER',
-    'a node alone tells a transaction with a result of a kind that is not known here: only a second node can vouch for its block',
+    'a transaction has a result of an unknown kind, so a single source cannot prove its block. A second source must confirm it.',
     { txHash: txID },
   );
 }
 
-/** What stands beside the bytes that were signed is told in a node's own words. */
+/** A node returns the decoded fields separately from the signed bytes, so they are compared. */
 function isToldAsSigned(
   { type, ownerHex, trx }: TronTransaction,
   { type: number, hasOwner, ownerHex: signer, trx: moved }: SignedContract,
@@ -53,8 +54,8 @@ function isToldAsSigned(
 }
 
 /**
- * The root, in hex, of the tree over these hashes, one behind the other, which are overwritten: two and two by SHA-256, the last of
- * an odd number as it is (java-tron's capsule/utils/MerkleTree); zeros where there are none.
+ * The Merkle root, in hex, of concatenated SHA-256 hashes; overwrites them. Pairs are hashed, the last of an odd
+ * number is taken unchanged (java-tron capsule/utils/MerkleTree). Zeros if there are none.
  */
 export function rootOf(hashes: Buffer): string {
   let count = hashes.length / HASH_BYTES;

@@ -10,38 +10,38 @@ const read = (status: number, body: string, retryAfterMs?: number): unknown =>
 const SUSPENDED =
   '{"Error":"The key exceeds the frequency limit(15), and the query server is suspended for 30s"}';
 
-describe('answers', () => {
-  it('are what they say, empty ones too', () => {
+describe('readTronAnswer', () => {
+  it('returns the value, including empty objects and lists', () => {
     expect(read(200, '{"a":1}')).toEqual({ a: 1 });
     expect([read(200, '{}'), read(200, '[]')]).toEqual([{}, []]);
   });
 
   it.each<[string, number, string, ReaderErrorCode, number | undefined]>([
-    ['TronGrid, asked too often', 403, SUSPENDED, 'RPC_RATE_LIMITED', 30_000],
-    ['the same as 503', 503, SUSPENDED, 'RPC_RATE_LIMITED', 30_000],
+    ['TronGrid rate limit', 403, SUSPENDED, 'RPC_RATE_LIMITED', 30_000],
+    ['TronGrid rate limit with status 503', 503, SUSPENDED, 'RPC_RATE_LIMITED', 30_000],
     ['429', 429, '{"Success":false,"Error":"request rate exceeded"}', 'RPC_RATE_LIMITED', undefined],
-    ['a key that is none', 401, '{"Error":"ApiKey not exists"}', 'RPC_FORBIDDEN', undefined],
+    ['an unknown API key', 401, '{"Error":"ApiKey not exists"}', 'RPC_FORBIDDEN', undefined],
     ['forbidden', 403, '<html>403 Forbidden</html>', 'RPC_FORBIDDEN', undefined],
     [
-      'java-tron, in an exception',
+      'an exception in java-tron',
       200,
       '{"Error":"class java.lang.NullPointerException : null"}',
       'RPC_UNAVAILABLE',
       undefined,
     ],
     [
-      'java-tron, a closed API',
+      'an API that is closed in java-tron',
       200,
       '{"Error":"this API is unavailable due to config"}',
       'RPC_METHOD_MISSING',
       undefined,
     ],
-    ['no such path', 404, '<html>404 page</html>', 'RPC_METHOD_MISSING', undefined],
-    ['a gateway', 200, '{"success":false,"message":"upstream down"}', 'RPC_UNAVAILABLE', undefined],
+    ['an unknown path', 404, '<html>404 page</html>', 'RPC_METHOD_MISSING', undefined],
+    ['a gateway error', 200, '{"success":false,"message":"upstream down"}', 'RPC_UNAVAILABLE', undefined],
     ['a bad gateway', 502, '', 'RPC_UNAVAILABLE', undefined],
-    ['half an answer', 200, '{"blockID":"0000', 'RPC_UNAVAILABLE', undefined],
-    ['nothing', 200, '', 'RPC_UNAVAILABLE', undefined],
-  ])('%s: HTTP %i', (_, status, body, code, retryAfterMs) => {
+    ['a truncated answer', 200, '{"blockID":"0000', 'RPC_UNAVAILABLE', undefined],
+    ['an empty body', 200, '', 'RPC_UNAVAILABLE', undefined],
+  ])('throws for %s (HTTP %i)', (_, status, body, code, retryAfterMs) => {
     let thrown: unknown;
     try {
       read(status, body);
@@ -52,7 +52,7 @@ describe('answers', () => {
     expect((thrown as { context: Record<string, unknown> }).context['retryAfterMs']).toBe(retryAfterMs);
   });
 
-  it('name the wait that the header asks for, and no key', () => {
+  it('reports the Retry-After time and hides the key', () => {
     expect(() => read(429, '{"Error":"see https://api.example/?key=secret"}', 2_000)).toThrow(
       expect.objectContaining({
         message: 'the node answered an error: see <url>',

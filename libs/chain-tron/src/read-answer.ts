@@ -6,14 +6,14 @@ import type { HttpAnswer } from '@opentill/chain-sources/post-json';
 import { shownValue } from './node-value.ts';
 import { parseAnswer } from './parse-answer.ts';
 
-/** What java-tron and providers say in words, first match first. The wordings stand in the test of this file. */
+/** Error texts of java-tron and providers; the first match counts. The test of this file has the texts. */
 const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
   // TronGrid: 403 or 503, "The key exceeds the frequency limit(15), and the query server is suspended for 30s".
   [
     /frequency limit|rate limit|too many requests?|lack of computing resources|request(?:s)? limit/i,
     'RPC_RATE_LIMITED',
   ],
-  // java-tron's node.disabledApi, its closed solidity side, and paths that are not served.
+  // java-tron's node.disabledApi, its closed solidity side, and unknown paths.
   [
     /this api is unavailable|api is (?:closed|disabled|not (?:open|supported))|no such endpoint|not found/i,
     'RPC_METHOD_MISSING',
@@ -23,9 +23,8 @@ const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
 const SUSPENDED = /suspended for (\d{1,5}) ?s/i;
 
 /**
- * The value of a node's answer. What says that something went wrong is thrown as a ReaderError, also where java-tron
- * says so with status 200 (`{"Error": "class …"}`). `{}` and `[]` are values here: what they mean depends on the
- * question.
+ * The value of a node's answer. Throws a ReaderError for an error answer, also where java-tron returns one with
+ * status 200 (`{"Error": "class …"}`). `{}` and `[]` are returned as values: their meaning depends on the call.
  */
 export function readTronAnswer(
   answer: HttpAnswer,
@@ -37,7 +36,7 @@ export function readTronAnswer(
   const said = errorSaidBy(value) ?? (code === undefined ? undefined : answer.body.toString('utf8', 0, 300));
   if (said !== undefined) throw refusal(answer, said, code, context);
   if (value === undefined) {
-    const why = `the answer is not whole JSON (${answer.body.length} bytes)`;
+    const why = `the answer is not complete JSON (${answer.body.length} bytes)`;
     throw readerError('RPC_UNAVAILABLE', why, { ...context, status: answer.status });
   }
   return value;
@@ -54,7 +53,7 @@ function refusal(
   const code = status === 429 ? 'RPC_RATE_LIMITED' : (worded ?? (isGone ? 'RPC_METHOD_MISSING' : ofStatus));
   const suspended = SUSPENDED.exec(said)?.[1];
   const waitMs = retryAfterMs ?? (suspended === undefined ? undefined : Number(suspended) * 1_000);
-  return readerError(code ?? 'RPC_UNAVAILABLE', `the node answered an error: ${boundedText(said)}`, {
+  return readerError(code ?? 'RPC_UNAVAILABLE', `the node returned an error: ${boundedText(said)}`, {
     ...context,
     status,
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
@@ -69,7 +68,7 @@ function parse(body: Buffer, parseBody: typeof parseAnswer): unknown {
   }
 }
 
-/** `Error` of java-tron, `error` or `message` of a provider's gateway beside `success: false` or alone. */
+/** `Error` of java-tron; `error` of a provider's gateway, or `message` with `success: false`. */
 function errorSaidBy(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const { Error: ofNode, error, message, success } = value as Record<string, unknown>;

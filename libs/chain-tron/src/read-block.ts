@@ -15,52 +15,54 @@ import type { Reading } from './reading.ts';
 import type { Side, TronCall } from './tron-client.ts';
 import type { TronSource } from './tron-sources.ts';
 
-/** A block as one source tells it: each transaction with its receipt. */
+/** A block as one source returns it: each transaction with its receipt. */
 export interface BlockAccount {
   readonly header: TronHeader;
   readonly entries: readonly { readonly transaction: TronTransaction; readonly info: TronInfo }[];
-  /** Only of a block that was to be proven. */
+  /** Only if the block was requested with a proof. */
   readonly seal?: BlockSeal | undefined;
 }
 
-/** A transfer of a block that was read whole, with what its receipt says besides. */
+/** A transfer of a block that was read with all receipts, with facts from its receipt. */
 export interface ToldTransfer extends CandidateTransfer {
-  /** Whoever looks for it among a few looks by this one: `from` is written when it is asked for. */
+  /** Compared instead of `from`, which is converted to base58 only when it is read. */
   readonly fromHex: string;
-  /** All that was burnt for its transaction. */
+  /** Total TRX burnt for the transaction. */
   readonly feeSun: bigint;
-  /** The same object for all transfers of one reading of a block. */
-  readonly telling: { /** Two sources told all of them, with the same fees. */ isByTwo: boolean };
+  /** Shared by all transfers of one reading of a block. `isByTwo`: two sources returned all of them with the same fees. */
+  readonly telling: { isByTwo: boolean };
 }
 
-/** No transaction logs so much: at 375 energy for a log alone it would burn more than the highest fee limit buys. */
+/**
+ * More logs than a transaction can have: at 375 energy per log it would burn more than the highest fee limit buys.
+ */
 const LOGS_PER_TRANSACTION = 2 ** 20;
-/** What transactions carry themselves stands behind all logs. */
+/** TRX transfers are ordered after all logs. */
 const NATIVE_INDEX_BASE = 2 ** 50;
 
-/** Where a log stands in its block: unique there, ascending, and it tells the place in the receipt. */
+/** Index of a log in its block: unique, ascending, and it contains the index in the receipt. */
 export function indexOfLog(transactionPlace: number, logPlace: number): number {
   return transactionPlace * LOGS_PER_TRANSACTION + logPlace;
 }
 
-/** The place of the log in its receipt; undefined for what is no log. */
+/** Index of the log in its receipt; undefined for a TRX transfer. */
 export function logPlaceOf(indexInBlock: number): number | undefined {
   return indexInBlock < NATIVE_INDEX_BASE ? indexInBlock % LOGS_PER_TRANSACTION : undefined;
 }
 
 export interface BlockOptions extends ReadOptions {
   /**
-   * The transactions must be those of the root in the header (see mustBeProven), so that none can be left out. Required where a
-   * single source gives a block, and where a block serves to prove that a transaction did not land.
+   * The transactions must match the root in the header (see requireProven), so that none is missing. Required where a
+   * single source returns the block, and where the block proves that a transaction did not land.
    */
   readonly isToBeProven?: boolean | undefined;
 }
 
 /**
- * Reads a block and its receipts from one source; only together they are an answer. Hosted nodes that are behind give
- * an empty list of receipts, or part of it (tron.md section 3.2): INCONSISTENT_ANSWER unless there is one for each
- * transaction, in the order of the block, of its height and its time, and of the same success; nor is a block without
- * transactions believed whose header has the root of some. BLOCK_NOT_FOUND where it has not got the block.
+ * Reads a block and its receipts from one source. Hosted nodes that are behind return an empty or partial list of
+ * receipts. Throws INCONSISTENT_ANSWER unless each transaction has a receipt, in block order, with the block's height
+ * and time and the same outcome. Also throws for a block without transactions whose header has a root of some. Throws
+ * BLOCK_NOT_FOUND if the source lacks the block.
  */
 export async function readBlock(
   source: Pick<TronSource, 'call'>,
@@ -76,23 +78,23 @@ export async function readBlock(
   return joinAccount(block, infos);
 }
 
-/** What an answer came to, or what is wrong with it: that is thrown when all answers are there. */
+/** A decoded answer, or its error, which is thrown when all answers have arrived. */
 export type Decoded<T> = { readonly value: T } | { readonly error: unknown };
 
-/** What an answer about a block tells, without its receipts. */
+/** A decoded block without receipts. */
 export interface ToldBlock {
   readonly header: TronHeader;
   readonly transactions: readonly TronTransaction[];
-  /** Whether its header says that it has no transactions. */
+  /** The header says that the block has no transactions. */
   readonly isEmpty: boolean;
   readonly seal?: BlockSeal | undefined;
 }
 export type ToldInfos = readonly TronInfo[];
 
-/** Of block 0 nodes keep no receipts, and say so with an empty object. */
+/** Nodes keep no receipts of block 0 and return an empty object. */
 export const NO_INFOS: Decoded<ToldInfos> = { value: [] };
 
-/** The questions for a block and for its receipts: their values are a Decoded ToldBlock and Decoded ToldInfos. */
+/** The calls for a block and for its receipts. Their values are a Decoded RawBlock and Decoded RawInfos. */
 export function blockCalls(
   side: Side,
   height: number,
@@ -104,7 +106,7 @@ export function blockCalls(
     body: { num: height },
     decode: (raw, exactly) => {
       const quick = decoded(() => decode(raw));
-      // A number that is too large for a double is refused wherever it is read: then all of it is read once more.
+      // Decoding rejects a number that was rounded to a double. The answer is then parsed and decoded again exactly.
       return 'error' in quick && exactly !== undefined ? decoded(() => decode(exactly())) : quick;
     },
   });
@@ -132,19 +134,20 @@ function decodeBlock(raw: unknown, height: number, isToBeProven: boolean): ToldB
   return { ...told, seal: sealOf(raw, height) };
 }
 
-/** See readBlock. */
+/** Joins a block and its receipts, with the checks of readBlock. */
 export function joinAccount(ofBlock: Decoded<ToldBlock>, ofInfos: Decoded<ToldInfos>): BlockAccount {
   const { header, transactions, isEmpty, seal } = valueOf(ofBlock);
   if (transactions.length === 0 && !isEmpty)
-    throw inconsistent(header, 'no transactions under a header with the root of some');
+    throw inconsistent(header, 'it has no transactions, but its header has a root of some');
   const infos = valueOf(ofInfos);
   if (infos.length !== transactions.length)
-    throw inconsistent(header, `${infos.length} receipts of ${transactions.length} transactions`);
+    throw inconsistent(header, `${infos.length} receipts for ${transactions.length} transactions`);
   const entries = transactions.map((transaction, place) => {
     const info = infos[place];
-    if (info?.txHash !== transaction.txHash) throw inconsistent(header, 'a receipt of another transaction');
+    if (info?.txHash !== transaction.txHash)
+      throw inconsistent(header, 'a receipt is of another transaction');
     if (info.height !== header.height || info.blockTimeMs !== header.timeMs)
-      throw inconsistent(header, 'receipts of another block');
+      throw inconsistent(header, 'the receipts are of another block');
     mustBeSaidAlike(header, transaction, info);
     return { transaction, info };
   });
@@ -156,15 +159,15 @@ function valueOf<T>(one: Decoded<T>): T {
   return one.value;
 }
 
-/** A block, and what of it matters. */
+/** The facts of a block that the scanner uses. */
 export interface ReadBlock {
   readonly header: TronHeader;
   readonly transfers: readonly ToldTransfer[];
-  /** All of them but such as a node shows otherwise than chains do: these are nobody's. */
+  /** Owners of transactions, except those that the node returns in an unknown form; they are of no wallet. */
   readonly owned: readonly OwnedTransaction[];
 }
 
-/** Whose a transaction is, as nodes write it. */
+/** Owner of a transaction, as nodes write it. */
 export interface OwnedTransaction {
   readonly txHash: TxHash;
   readonly ownerHex: string;
@@ -180,7 +183,7 @@ function ownedIn({ entries }: BlockAccount): readonly OwnedTransaction[] {
   );
 }
 
-/** What wallets did in these blocks, or had moved out of them; see RangeRead.actsOf. */
+/** Transactions that these wallets sent, or that moved tokens out of them; see RangeRead.actsOf. */
 export function actsIn(blocks: readonly ReadBlock[], wallets: ReadonlySet<Address>): readonly Actor[] {
   const byHex = new Map([...wallets].map((wallet) => [hexOf(wallet), wallet] as const));
   if (byHex.size === 0) return [];
@@ -193,7 +196,7 @@ export function actsIn(blocks: readonly ReadBlock[], wallets: ReadonlySet<Addres
   });
 }
 
-/** The transfers of a block, ascending: of configured tokens what the logs of successful transactions say, and TRX. */
+/** The transfers of a block, ascending: logs of configured tokens in successful transactions, and TRX. */
 export function transfersOf(reading: Reading, { header, entries }: BlockAccount): readonly ToldTransfer[] {
   const ofTokens: ToldTransfer[] = [];
   const ofTrx: ToldTransfer[] = [];
@@ -254,14 +257,14 @@ function toldTransfer(
   };
 }
 
-/** Whether a TransferContract moved what it carries. */
+/** True if a TransferContract moved its amount. */
 export function hasCarried({ contractRet }: TronTransaction, { failed }: TronInfo): boolean {
   return contractRet === 'SUCCESS' && !failed;
 }
 
 /**
- * Block and receipt say each for itself what came of a contract's run, and no block is valid in which they differ (java-tron,
- * TransactionTrace.check): who says so invents the success, or the failure.
+ * Block and receipt both contain the outcome of a contract call, and they are equal in every valid block (java-tron,
+ * TransactionTrace.check). Throws if they differ, because one of them is invented.
  */
 function mustBeSaidAlike(
   header: TronHeader,
@@ -270,7 +273,7 @@ function mustBeSaidAlike(
 ): void {
   if (contractRet === undefined || contractResult === undefined) return;
   if ((contractRet === 'SUCCESS') !== (contractResult === 'SUCCESS'))
-    throw inconsistent(header, `block and receipt disagree about the success of ${txHash}`);
+    throw inconsistent(header, `block and receipt differ on the success of ${txHash}`);
 }
 
 function inconsistent({ height, hash }: TronHeader, why: string): Error {

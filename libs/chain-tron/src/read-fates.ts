@@ -13,7 +13,7 @@ import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/** Reads what became of own transactions; see ChainReader.readFates. */
+/** Reads the outcome of own transactions; see ChainReader.readFates. */
 export async function readFates(
   { onAlone }: Pick<Reading, 'onAlone'>,
   sources: TronSources,
@@ -25,7 +25,7 @@ export async function readFates(
   return askFates(sources, own, { ask, onAlone }, options);
 }
 
-/** The head is asked for first: a node that had the block before answered the receipts with all blocks up to it. */
+/** Asks for the head first. A node that already had the block answers from all blocks up to it. */
 async function readAccount(
   sources: TronSources,
   source: TronSource,
@@ -64,7 +64,10 @@ async function readAccount(
   );
 }
 
-/** A receipt does not say who sent it. What a token's log moved out of the wallet is the wallet's; anything else may be anybody's. */
+/**
+ * A receipt does not contain the sender. A token log that moves tokens out of the wallet proves it; otherwise the
+ * transaction is read.
+ */
 function needsOwner({ contract }: OwnTransaction, answer: FateAnswer | undefined): boolean {
   return typeof answer === 'object' && (contract === null || answer.deliveredBaseUnits === 0n);
 }
@@ -95,7 +98,10 @@ async function soundInfo(
   }
 }
 
-/** Only with the header of its own time: a fork between the two questions would name a block that never had it. */
+/**
+ * Needs the header with the receipt's block time: after a fork between the two requests, the block would be the wrong
+ * one.
+ */
 function fateOf(
   own: OwnTransaction,
   info: TronInfo,
@@ -113,7 +119,7 @@ function fateOf(
   };
 }
 
-/** Of TRX the id itself vouches for receiver and amount: they are part of what was signed. */
+/** For TRX, receiver and amount are part of the signed bytes, so the id proves them. */
 function deliveredBy({ contract, from, to, amountBaseUnits }: OwnTransaction, { logs }: TronInfo): bigint {
   if (contract === null) return amountBaseUnits;
   const tokens = new Map([[shortHexOf(contract as unknown as OwnTransaction['to']), contract]]);

@@ -5,16 +5,19 @@ import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { TronHeader } from './decode-block.ts';
 import type { BlockRange } from './reading.ts';
 
-/** So many blocks are asked for at once, and of one source: two requests each. More in flight gain nothing (measured). */
+/** Blocks requested at once from one source, with two requests each. More in flight are not faster (measured). */
 export const BLOCKS_PER_CALL = 8;
 
-/** Reads a range call by call, each linked to the one before. Throws RangeError for what is no range. */
+/**
+ * Reads a range in several calls and checks that each part links to the one before. Throws RangeError for an invalid
+ * range.
+ */
 export async function readRange(
   { from, to }: BlockRange,
   readCall: (range: BlockRange) => Promise<RangeRead>,
 ): Promise<RangeRead> {
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from)
-    throw new RangeError(`not a range of blocks: ${from} to ${to}`);
+    throw new RangeError(`invalid range of blocks: ${from} to ${to}`);
   const headers: BlockHeader[] = [];
   const transfers: CandidateTransfer[] = [];
   const acts: NonNullable<RangeRead['actsOf']>[] = [];
@@ -41,7 +44,7 @@ export async function readRange(
   };
 }
 
-/** Does the same for each height of a range at once; gives the answers in order, or throws what the first failed with. */
+/** Calls `work` for all heights of a range in parallel. Returns the results in order, or throws the first error. */
 export function ofEach<T>(
   { from, to }: BlockRange,
   work: (height: number, options: ReadOptions) => Promise<T>,
@@ -51,14 +54,14 @@ export function ofEach<T>(
   const both = signal === undefined ? rest.signal : AbortSignal.any([signal, rest.signal]);
   const answers = Array.from({ length: to - from + 1 }, (_, place) => work(from + place, { signal: both }));
   return Promise.all(answers).catch(async (error: unknown) => {
-    // What is still under way helps nobody any more, and takes the place of the next try.
+    // Cancel the other requests, which would delay the next try.
     rest.abort();
     await Promise.allSettled(answers);
     throw error;
   });
 }
 
-/** Throws INCONSISTENT_ANSWER unless each block is the parent of the next, and none is before its parent in time. */
+/** Throws INCONSISTENT_ANSWER unless each block is the parent of the next and its time does not decrease. */
 export function mustBeLinked(headers: readonly TronHeader[]): void {
   for (const [place, header] of headers.entries()) {
     const parent = headers[place - 1];
@@ -67,7 +70,7 @@ export function mustBeLinked(headers: readonly TronHeader[]): void {
     if (header.parentHash !== parent.hash)
       throw readerError('INCONSISTENT_ANSWER', 'the blocks are not linked', { height, hash });
     if (header.timeMs < parent.timeMs)
-      throw readerError('INCONSISTENT_ANSWER', 'the time of a block is before its parent’s', {
+      throw readerError('INCONSISTENT_ANSWER', 'a block is older than its parent', {
         height,
         hash,
       });

@@ -17,18 +17,18 @@ import {
 } from './tron-sources.ts';
 
 /**
- * Balances of the solid state. TRON's nodes keep no state of blocks before: what is read stood somewhere between the solid
- * block before the reading and the one after it; of one block, where the two are the same.
+ * Balances of the solid state. TRON nodes keep no state of earlier blocks. The balances are of a state between the
+ * solid block before the reads and the one after; of exactly one block if both are the same.
  */
 export interface SolidBalances {
-  /** The lower of the sources' solid blocks before, the higher of those after. */
+  /** The lower of the sources' solid blocks before the reads, and the higher of those after. */
   readonly from: BlockHeader;
   readonly to: BlockHeader;
-  /** In the order of the questions. */
+  /** In the order of `holdings`. */
   readonly balances: readonly StateNumber[];
 }
 
-/** Reads numbers of the state, for comparing books with the chain. Throws a GatewayError with a ReaderErrorCode. */
+/** Reads balances, to compare the books with the chain. Throws a GatewayError with a ReaderErrorCode. */
 export interface TronStateReader {
   solidBalances(holdings: readonly Holding[], options?: ReadOptions): Promise<SolidBalances>;
 }
@@ -42,10 +42,10 @@ interface Testimony {
 /** balanceOf(address) */
 const BALANCE_SELECTOR = '70a08231';
 const WORD = /^[0-9a-f]{64}$/;
-/** A call each, so many under way at once; a provider that limits them makes them wait by itself. */
+/** Calls in flight, one per balance. The rate limit of a provider slows them down further. */
 const CALLS_AT_ONCE = 16;
 
-/** Throws TypeError for a network without genesis id. Opens nothing until the first call. */
+/** Throws TypeError for a network without a genesis id. Opens no connection before the first call. */
 export function createTronStateReader(
   network: TronSourcesNetwork,
   deps: TronSourcesDeps = {},
@@ -58,7 +58,7 @@ export function createTronStateReader(
         {
           ask: (source, own) => testify(source, holdings, own),
           height: undefined,
-          onAlone: () => undefined, // the reader of the scanner raises the alarm
+          onAlone: () => undefined, // the scanner's reader raises the alarm
         },
         options,
       );
@@ -86,7 +86,7 @@ async function testify(
   return { from, to: await solid(), balances };
 }
 
-/** Does the same for each, the next as soon as one is done; gives the answers in order. */
+/** Calls `read` for each item, CALLS_AT_ONCE in parallel. Returns the results in order. */
 async function readAll<T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<readonly R[]> {
   const answers: R[] = [];
   const left = items.entries();
@@ -106,7 +106,7 @@ async function readAll<T, R>(items: readonly T[], read: (item: T) => Promise<R>)
   return answers;
 }
 
-/** Staked coin is its owner's as well: for himself, lent to others, or on its way back to him. */
+/** Includes staked coin: for own use, delegated to others, or being unstaked. */
 function ownSun(account: Raw): bigint {
   const resource =
     account['account_resource'] === undefined

@@ -8,17 +8,20 @@ import type { Reading } from './reading.ts';
 import { callConstant } from './sender/call-constant.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 
-/** Of Tether's contract, and of most that can be paused. One without such a function fails the call: it says nothing. */
+/**
+ * Functions of Tether's contract, and partly of other tokens. A contract without the function fails the call, which
+ * gives no warning.
+ */
 const PAUSED_SELECTOR = '5c975abb'; // paused()
 const DEPRECATED_SELECTOR = '0e136b19'; // deprecated()
 const UPGRADED_SELECTOR = '26976e3f'; // upgradedAddress()
 const WORD = /^[0-9a-f]{64}$/;
 const ADDRESS_WORD = /^0{24}([0-9a-f]{40})$/;
 const TRUE_WORD = '1'.padStart(64, '0');
-/** Somebody has to be named as who calls. */
+/** `triggerconstantcontract` requires a caller. */
 const NOBODY = addressOfShortHex('0'.repeat(40)) as Address;
 
-/** What the contracts of the configured tokens say, as far as two sources say the same; see ChainReader.tokenWarnings. */
+/** Warnings of the configured token contracts on which two sources agree; see ChainReader.tokenWarnings. */
 export async function readTokenWarnings(
   { tokens, onAlone }: Pick<Reading, 'tokens' | 'onAlone'>,
   sources: TronSources,

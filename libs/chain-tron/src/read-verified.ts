@@ -15,21 +15,24 @@ import type { Side } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/** What one source says of a few blocks. */
+/** The answer of one source about a few blocks. */
 interface Testimony {
   readonly blocks: readonly ReadBlock[];
-  /** Whether it calls them all solid itself. */
+  /** The source returned all of them from its solid side. */
   readonly isSolid: boolean;
-  /** It was not asked now: it has told them before, when they were read as seen. */
+  /** The source was not asked now; it returned these blocks in the seen pass. */
   readonly isRemembered: boolean;
 }
 
 /**
- * Reads a few blocks for the verified pass: whole, with all receipts, from two sources, which must give the same blocks
- * and the same transfers; from one where it may stand alone. At least one of them must have the blocks on its solid
- * side: behind one URL may stand nodes that are not yet where the one stood that named the solid height. One of two may have told
- * them before, when they were seen, and now only name the last; where the other one tells something else, or cannot be asked, it is
- * asked anew.
+ * Reads a few blocks for the verified pass: whole, with all receipts, from two sources, which must return the same
+ * blocks and transfers. Reads from one source only where that is permitted.
+ *
+ * At least one source must have the blocks on its solid side: nodes behind one URL may be behind the node that
+ * returned the solid height.
+ *
+ * One of the two may have returned the blocks before, in the seen pass. It then only confirms the hash of the last
+ * one. If the other source returns something else, or cannot be asked, the first is asked again.
  */
 export async function readVerifiedBlocks(
   {
@@ -43,7 +46,7 @@ export async function readVerifiedBlocks(
   const ask = askingFor({ reading, sources, seen }, range);
   const question = { height: range.to, onAlone: reading.onAlone };
   let said = await askTwoSources(sources, { ...question, ask: ask.orRemembered }, options);
-  // As a question of its own, with all that belongs to one: who fails now is told apart from who answers, and replaced.
+  // A question of its own, so that a source that fails now is replaced by another one.
   if (restsOnMemory(said)) said = await askTwoSources(sources, { ...question, ask: ask.anew }, options);
   const [first, second] = said;
   sources.noteCompleteness(first.source, true);
@@ -61,7 +64,7 @@ export async function readVerifiedBlocks(
   };
 }
 
-/** Of one that stands alone, though others are configured, the blocks are read once more, and held against their headers. */
+/** If a single source is accepted although others are configured, reads the blocks again with proofs. */
 async function blocksOfOne(
   reading: Reading,
   sources: TronSources,
@@ -69,7 +72,7 @@ async function blocksOfOne(
   range: BlockRange,
   options: ReadOptions,
 ): Promise<readonly ReadBlock[]> {
-  if (sources.all().length === 1) return answer.blocks; // they were held against them when they were read
+  if (sources.all().length === 1) return answer.blocks; // already read with proofs
   const { blocks } = await testify(createPlainReading(reading), source, range, options);
   if (blocks.every(({ header: { hash } }, place) => hash === answer.blocks[place]?.header.hash))
     return blocks;
@@ -81,7 +84,7 @@ async function blocksOfOne(
 interface Asking {
   /** A single source may answer from memory, the same one each time: the first that read all of the range before. */
   readonly orRemembered: (source: TronSource, options: ReadOptions) => Promise<Testimony>;
-  /** What a source has told since the asking began it is not asked for again. */
+  /** Each source is asked at most once. */
   readonly anew: (source: TronSource, options: ReadOptions) => Promise<Testimony>;
 }
 
@@ -113,15 +116,15 @@ function askingFor(
 
 type Answers = readonly [Said<TronSource, Testimony>, Said<TronSource, Testimony> | undefined];
 
-/** Memory serves only beside a second source that tells the same now. */
+/** True if the answers need memory: a remembered one counts only if a second source returns the same now. */
 function restsOnMemory([first, second]: Answers): boolean {
   if (second !== undefined && areAlike(first.answer, second.answer)) return false;
   return first.answer.isRemembered || second?.answer.isRemembered === true;
 }
 
 /**
- * What the source told of the blocks when they were seen, if it now calls the last of them solid: all others are linked to it. What
- * has left its chain meanwhile it does not speak for.
+ * The blocks that the source returned in the seen pass, if it now returns the last one as solid; the others are
+ * linked to it. Undefined if the block has left the source's chain.
  */
 async function rememberedOf(
   seen: SeenBlocks,
@@ -173,8 +176,8 @@ async function testify(
 }
 
 /**
- * A few blocks with their receipts from one source, linked. Some of them are asked for again at once after a passing fault: of
- * so many requests one fails often.
+ * Reads a few linked blocks with their receipts from one source. Retries transient failures, because of so many
+ * requests one often fails.
  */
 export async function readBlocks(
   source: TronSource,
@@ -191,9 +194,9 @@ export async function readBlocks(
 }
 
 /**
- * The blocks that both tell alike. Of a block whose contents differ both are asked once more, and again: what passes must
- * not undo all the others. Two sources on different forks, or that stay with different contents of one block: nothing says
- * which of them is right.
+ * The blocks on which both sources agree. A block with different contents is read again from both, up to three times,
+ * so that a passing difference does not discard the whole range. If they still differ or are on different forks,
+ * throws: nothing shows which one is right.
  */
 async function agreedBlocks(
   reading: Reading,
@@ -236,7 +239,7 @@ function areAlike({ blocks: ours }: Testimony, { blocks: theirs }: Testimony): b
   });
 }
 
-/** What two have told whole, receipt by receipt, need not be asked for once more. */
+/** Notes that two sources returned the whole block alike, so that its transfers need no further request. */
 function noteAgreement({ transfers: ours }: ReadBlock, { transfers: theirs }: ReadBlock): void {
   const [first] = ours;
   if (first === undefined) return;
@@ -250,6 +253,6 @@ function differing(
   height: number,
 ): Error {
   reading.onCompared({ outcome, sources, height });
-  const what = outcome === 'FORKED' ? 'have different blocks' : 'give different contents of a block';
+  const what = outcome === 'FORKED' ? 'have different blocks' : 'return different contents of a block';
   return readerError('INCONSISTENT_ANSWER', `two sources ${what}`, { outcome, sources, height });
 }

@@ -23,30 +23,33 @@ import { createSeenBlocks, type SeenBlocks } from './seen-blocks.ts';
 import type { TronSource, TronSources, TronSourcesDeps, TronSourcesNetwork } from './tron-sources.ts';
 import { createTronSources, readHeader } from './tron-sources.ts';
 
-/** What a reader needs of a network's configuration. `genesisId` must be there. */
+/** Network configuration of a reader; `genesisId` is required. */
 export type TronNetwork = TronSourcesNetwork & Pick<NetworkConfig, 'finality' | 'tokens'>;
 
-/** What a reader tells of its work, for metrics, logs and alarms. */
+/** Callbacks for metrics, logs and alarms. */
 export interface TronReaderDeps extends TronSourcesDeps {
-  /** Two sources were compared. While they are FORKED or give different contents, nothing is verified: an alarm. */
+  /** Two sources were compared. FORKED and CONTENTS_DIFFER stop verification and raise an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
-  /** One source of several was believed alone: an alarm. Told at each such read; `sources()` says whether it is so now. */
+  /**
+   * A read was accepted from one of several sources; raises an alarm. Called at each such read; `sources()` has the
+   * current state.
+   */
   readonly onAlone?: (alone: AloneSource) => void;
-  /** A source's solid block is far behind another's and is passed over: an alarm. */
+  /** A source is ignored because its solid block is far behind another's; raises an alarm. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
-  /** The check of the network found fault with a source. */
+  /** The start-up check found a defect of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
 }
 
 const FINALITY_STALE_SECONDS = 5 * 60;
 const CALLS_PER_BLOCK = 2;
-/** A source that shows its head more seldom is asked for it. */
+/** A source whose head is older than this is asked for it. */
 const HEAD_KNOWN_MS = 10_000;
 
 /**
- * Reads a TRON network by the HTTP API of its nodes: each block with all its receipts. What no source reveals, it does
- * not; and not TRX that contracts send while they run. Throws TypeError for a network without genesis id, or with a
- * token contract that is no address.
+ * Reads a TRON network by the HTTP API of its nodes: each block with all its receipts. It does not see TRX that
+ * contracts send during their execution. Throws TypeError for a network without a genesis id, or with an invalid
+ * token contract.
  */
 export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}): ChainReader {
   const sources = createTronSources(network, deps);
@@ -82,7 +85,7 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
       (await readFromOne(sources, { from, to }, readHeaders, options)).headers,
     readSeen: (from, to, options = {}) =>
       readFromOne(sources, { from, to }, (...read) => readSeen({ reading, seen }, ...read), options),
-    // What was seen and is not among the receipts of both sources is not there: they are all there is to be judged by.
+    // A transfer seen before that is not in the receipts of both sources does not exist; there is no other evidence.
     readVerified: (from, to, _expected, options = {}) =>
       readRange({ from, to }, (range) => readVerifiedBlocks({ reading, sources, seen }, range, options)),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
@@ -109,7 +112,7 @@ function tokenOf(
   readonly decimals: number;
 } {
   const address = tronAddressCodec.parse(contract);
-  if (address === undefined) throw new TypeError(`not the address of a token contract: ${contract}`);
+  if (address === undefined) throw new TypeError(`not a token contract address: ${contract}`);
   const named = address as unknown as TokenContract;
   return { contract: named, hex: hexOf(address), shortHex: shortHexOf(address), decimals };
 }
@@ -129,7 +132,7 @@ function readingOf(
   };
 }
 
-/** Reads a range call by call, each consistent call from one source; the next call may go to another. */
+/** Reads a range call by call. Each call is answered by one source; the next call may use another. */
 function readFromOne(
   sources: TronSources,
   range: BlockRange,
@@ -174,9 +177,9 @@ async function readNotedHead(
 }
 
 /**
- * The newest solid block of one source, which must have it under that height as well, unless the block is known: what is once
- * called solid counts from then on, so a height that is made up, or of a node that is on its way, must not pass. Its head is
- * noted besides, now and then, so that one that hangs is known.
+ * The newest solid block of one source. Unless the block is known, the source must return it by height too: a solid
+ * block counts from then on, so an invented height, or one of a node that is switching, must not pass. Also reads its
+ * head now and then, to detect a source that hangs.
  */
 async function readSolid(
   { sources, seen }: { readonly sources: TronSources; readonly seen: SeenBlocks },
@@ -192,9 +195,13 @@ async function readSolid(
       isHeadKnown ? undefined : readNotedHead(sources, source, options),
     ]);
     if (!seen.has(solid) && (await read(solid.height)).hash !== solid.hash)
-      throw readerError('INCONSISTENT_ANSWER', 'the solid block is another one under its height', {
-        height: solid.height,
-      });
+      throw readerError(
+        'INCONSISTENT_ANSWER',
+        'the node returns another block at the height of its solid block',
+        {
+          height: solid.height,
+        },
+      );
     seen.noteSolid(source, solid);
     return { ...plainHeader(solid), source };
   } catch (error) {

@@ -1,32 +1,32 @@
 import type { Chain } from '@opentill/domain/chains';
 import type { TokensByHex } from './decode-info.ts';
 
-/** Heights of blocks, both ends included. */
+/** Block heights, both included. */
 export interface BlockRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** What every part of a reader knows of its network, and tells of its work. */
+/** State and callbacks that the parts of one reader share. */
 export interface Reading {
   readonly chain: Chain;
   readonly tokens: TokensByHex;
-  /** Whether TRX is configured. */
+  /** TRX is configured. */
   readonly native: boolean;
   readonly onCompared: (comparison: SourceComparison) => void;
-  /** One source of several was believed alone. */
+  /** One of several sources was accepted on its own. */
   readonly onAlone: (source: { readonly label: string }) => void;
 }
 
-/** What came of asking two sources the same. Every verified range that two sources answered gives one. */
+/** Result of comparing two sources; one for each verified range that two sources answered. */
 export interface SourceComparison {
   readonly outcome:
     | 'AGREED'
-    /** Other blocks at the same height. Nothing is read until that is over: see ChainReader.readVerified. */
+    /** Different blocks at the same height. Reading stops until this ends; see ChainReader.readVerified. */
     | 'FORKED'
-    /** The same block with other receipts or transactions. Nothing is read, likewise. */
+    /** The same block with different receipts or transactions. Reading stops likewise. */
     | 'CONTENTS_DIFFER';
-  /** Labels of the two. */
+  /** Labels of the two sources. */
   readonly sources: readonly [string, string];
   /** Last height of the range, or the height at which they differ. */
   readonly height: number;

@@ -9,7 +9,7 @@ import { actsIn, blockCalls, indexOfLog, readBlock, readBlockOf, transfersOf } f
 import { parseAnswer, parseRounding } from './parse-answer.ts';
 import type { TronCall } from './tron-client.ts';
 
-/** Answers of a java-tron 4.8.0 to one scenario; see tools/devnets/test/tron/recorded-scenario.ts. */
+/** Answers of java-tron 4.8.0 to one scenario; see tools/devnets/test/tron/recorded-scenario.ts. */
 const RECORDED = JSON.parse(
   readFileSync(
     `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,
@@ -30,14 +30,14 @@ const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER', retr
 type Raw = Record<string, unknown>;
 const copy = (name: string): Raw => structuredClone(RECORDED[name]) as Raw;
 
-/** A source that answers these, and counts nothing as new. */
+/** A source with these answers. */
 const sourceOf = (block: unknown, infos: unknown) => ({
   call: ({ method, decode }: TronCall) =>
     Promise.resolve(decode?.(method === 'getblockbynum' ? block : infos)),
 });
 
-describe('a block of a real node', () => {
-  it('is read with its receipts', async () => {
+describe('a recorded block', () => {
+  it('is decoded with its receipts and transfers', async () => {
     const account = await readBlock(sourceOf(RECORDED['block'], RECORDED['infos']), 'wallet', 37, {});
     expect(account.header).toMatchObject({
       height: 37,
@@ -61,7 +61,7 @@ describe('a block of a real node', () => {
     ]);
   });
 
-  it('tells what a wallet did, and what was moved out of it by others', async () => {
+  it('contains what a wallet sent and what others moved out of it', async () => {
     const block = copy('block') as { transactions: { raw_data: { contract: { parameter: Raw }[] } }[] };
     const txHash = '778e9d0eac501873d3283b4d6a5f9eb49360754fd6cc43c27db9d8e849d7f142';
     const hot = addressOfHex('410eef60e8d8d92d7ff26594cc9453fd98d319055d')!;
@@ -77,7 +77,7 @@ describe('a block of a real node', () => {
     expect(actsIn([read], new Set())).toEqual([]);
   });
 
-  it('with an amount that JavaScript would round is read once more, exactly', () => {
+  it('is parsed again exactly if JavaScript would round an amount', () => {
     const block = JSON.stringify(RECORDED['block']);
     const contract = JSON.stringify({
       type: 'TransferContract',
@@ -97,18 +97,18 @@ describe('a block of a real node', () => {
     expect(decode?.(parseRounding(body))).toMatchObject({ error: inconsistent });
   });
 
-  it('that the node has not got is an error, of the block and of its receipts', async () => {
+  it('is BLOCK_NOT_FOUND if the node lacks it, and inconsistent without receipts', async () => {
     expect(() => decodeHeader(RECORDED['block.future'], 99)).toThrow(
       expect.objectContaining({ code: 'BLOCK_NOT_FOUND', retryable: true }),
     );
     await expect(
       readBlock(sourceOf(RECORDED['block.future'], RECORDED['infos.future']), 'wallet', 37, {}),
     ).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
-    // The commonest false answer of hosted nodes: the block, and no receipts of it.
+    // The most frequent wrong answer of hosted nodes: the block without its receipts.
     await expect(readBlock(sourceOf(RECORDED['block'], []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
   });
 
-  it('without transactions is believed when its header says so', async () => {
+  it('without transactions is accepted only if the root in its header is empty', async () => {
     const { transactions: _, ...rest } = copy('block');
     await expect(readBlock(sourceOf(rest, []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
     const header = rest['block_header'] as { raw_data: Raw };
@@ -116,7 +116,7 @@ describe('a block of a real node', () => {
     delete header.raw_data['txTrieRoot'];
     await expect(readBlock(sourceOf(withItsId(), []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
     header.raw_data['txTrieRoot'] = '0'.repeat(64);
-    // Its id is of the root that it had: a node can't leave a block's transactions out by another root.
+    // The id covers the root, so a node cannot omit transactions by changing the root.
     await expect(readBlock(sourceOf(rest, []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
     expect((await readBlock(sourceOf(withItsId(), []), 'wallet', 37, {})).entries).toEqual([]);
   });
@@ -125,18 +125,18 @@ describe('a block of a real node', () => {
   it.each<[string, unknown]>([
     ['of another transaction', [{ ...infos()[0], id: 'ab'.repeat(32) }]],
     ['of another height', [{ ...infos()[0], blockNumber: 36 }]],
-    ['of another time, so of another fork', [{ ...infos()[0], blockTimeStamp: 1_795_229_328_000 }]],
-    ['more than transactions', [...infos(), ...infos()]],
-    ['in no list', {}],
-    ['with a null', [null]],
-    ['with base58 addresses, as `visible` makes them', RECORDED['infos.visible']],
-  ])('is not believed with receipts %s', async (_, lie) => {
+    ['of another time, and so of another fork', [{ ...infos()[0], blockTimeStamp: 1_795_229_328_000 }]],
+    ['of more transactions than the block has', [...infos(), ...infos()]],
+    ['that are not a list', {}],
+    ['that contain null', [null]],
+    ['with base58 addresses, as with `visible`', RECORDED['infos.visible']],
+  ])('yields no transfer with receipts %s', async (_, lie) => {
     const reading = readBlock(sourceOf(RECORDED['block'], lie), 'wallet', 37, {});
     if (lie === RECORDED['infos.visible']) expect(transfersOf(READING, await reading)).toEqual([]);
     else await expect(reading).rejects.toEqual(inconsistent);
   });
 
-  it('is not believed under another height, or with an id or a parent that is not of its height', () => {
+  it('is rejected at another height, or with an id or parent of another height', () => {
     expect(() => decodeHeader(RECORDED['block'], 38)).toThrow(inconsistent);
     const block = copy('block') as { blockID: string; block_header: { raw_data: Raw } };
     expect(() => decodeHeader({ ...block, blockID: `0000000000000026${block.blockID.slice(16)}` })).toThrow(
@@ -156,14 +156,14 @@ describe('a block of a real node', () => {
     ['version', undefined],
     ['witness_address', 'not hex'],
     ['accountStateRoot', 'a'.repeat(64)],
-  ])('is not believed with another %s in its header: the id says so', (field, lie) => {
+  ])('is rejected with another %s in its header, because the id covers it', (field, lie) => {
     const block = copy('block') as { block_header: { raw_data: Raw } };
     expect(decodeHeader(block)).toMatchObject({ height: 37 });
     block.block_header.raw_data[field] = lie;
     expect(() => decodeHeader(block)).toThrow(inconsistent);
   });
 
-  it('is not believed where it calls a failure what the receipt calls a success, nor the other way round', async () => {
+  it('is rejected if block and receipt differ on the outcome', async () => {
     const block = copy('block') as { transactions: { ret: Raw[] }[] };
     block.transactions[0]!.ret[0]!['contractRet'] = 'REVERT';
     const infos = structuredClone(RECORDED['infos']) as { receipt: Raw; log?: unknown; result?: string }[];
@@ -175,12 +175,12 @@ describe('a block of a real node', () => {
       [RECORDED['block'], infos],
     ])
       await expect(readBlock(sourceOf(ofBlock, ofInfos), 'wallet', 37, {})).rejects.toEqual(inconsistent);
-    // Where both say so it has failed, and moved nothing.
+    // If both report a failure, the transaction failed and moved nothing.
     const account = await readBlock(sourceOf(block, infos), 'wallet', 37, {});
     expect(transfersOf(READING, account)).toEqual([]);
   });
 
-  it('without transactions has none, and block 0 has not even a number', () => {
+  it('may have no transactions, and block 0 has no number', () => {
     const { transactions: _, ...empty } = copy('block');
     expect(decodeTransactions(empty)).toEqual([]);
     const {
@@ -193,26 +193,26 @@ describe('a block of a real node', () => {
   });
 });
 
-describe('receipts of a real node', () => {
-  it.each(['fail.balance.info', 'fail.feelimit.info'])('%s: a failure is one', (name) => {
+describe('recorded receipts', () => {
+  it.each(['decode a failed transaction: %s', 'fail.feelimit.info'])('%s: a failure is one', (name) => {
     const info = decodeInfo(RECORDED[name])!;
     expect([info.failed, hasRun(info), info.logs]).toEqual([true, false, []]);
     expect(info.feeSun).toBeGreaterThan(0n);
   });
 
-  it('of what only waits are none', () => {
+  it('are absent for a pending transaction', () => {
     expect(decodeInfo(RECORDED['pending.info'])).toBeUndefined();
-    // The transaction itself looks as if it had succeeded: it is no evidence.
+    // The transaction itself looks successful, so it is no evidence.
     expect(decodeTransaction(RECORDED['pending.byid'])).toMatchObject({ contractRet: 'SUCCESS' });
   });
 
-  it('with the event of a contract that is no token are no transfers', () => {
+  it('yield no transfer for the event of an unknown contract', () => {
     const info = decodeInfo(RECORDED['fake.info'])!;
     expect(hasRun(info)).toBe(true);
     expect(info.logs.map((log) => transferIn(log, TOKENS))).toEqual([undefined]);
   });
 
-  it('of transfers of TRX name no result, and the transaction names what it carries', () => {
+  it('of TRX transfers have no result; the transaction contains the amount', () => {
     const info = decodeInfo(RECORDED['trx.plain.info'])!;
     expect([info.contractResult, info.failed, hasRun(info)]).toEqual([undefined, false, false]);
     expect(decodeTransaction(RECORDED['trx.plain.tx'])).toMatchObject({
@@ -221,19 +221,19 @@ describe('receipts of a real node', () => {
     });
   });
 
-  it('state what arrived and all that was burnt', () => {
+  it('contain the delivered amount and the whole fee', () => {
     const info = decodeInfo(RECORDED['usdt.cold.info'])!;
     expect(info).toMatchObject({ feeSun: 3_281_100n, contractResult: 'SUCCESS', failed: false, height: 35 });
     expect(info.logs.map((log) => transferIn(log, TOKENS)?.amount)).toEqual([500_000_000n]);
   });
 });
 
-describe('logs', () => {
+describe('transferIn', () => {
   const word = (hex: string): string => hex.padStart(64, '0');
   const [from, to] = ['11'.repeat(20), '22'.repeat(20)];
   const log = { address: TOKEN_HEX, topics: [TRANSFER_TOPIC, word(from), word(to)], data: word('7') };
 
-  it('state a transfer, also with the prefix that early compilers kept', () => {
+  it('decodes a Transfer log, also with the address prefix of early compilers', () => {
     const transfer = {
       contract: TOKEN,
       fromHex: from,
@@ -250,17 +250,17 @@ describe('logs', () => {
     ['two topics', { topics: log.topics.slice(0, 2) }],
     ['no topics', { topics: undefined }],
     ['another event', { topics: ['ab'.repeat(32), word(from), word(to)] }],
-    ['a recipient that is no address', { topics: [TRANSFER_TOPIC, word(from), 'ff'.repeat(32)] }],
-    ['half an amount', { data: '07' }],
+    ['a recipient that is not an address', { topics: [TRANSFER_TOPIC, word(from), 'ff'.repeat(32)] }],
+    ['a truncated amount', { data: '07' }],
     ['no data', { data: undefined }],
-    ['data behind the amount', { data: word('7') + word('8') }],
-    ['nothing moved', { data: word('0') }],
+    ['data after the amount', { data: word('7') + word('8') }],
+    ['a zero amount', { data: word('0') }],
     ['another contract', { address: from }],
-  ])('with %s state none', (_, other) => {
+  ])('ignores a log with %s', (_, other) => {
     expect(transferIn({ ...log, ...other }, TOKENS)).toBeUndefined();
   });
 
-  it('that are none are the node’s fault', () => {
+  it('rejects malformed logs and receipts as a fault of the node', () => {
     for (const bad of [null, 7, [], { address: 7 }])
       expect(() => transferIn(bad, TOKENS)).toThrow(inconsistent);
     expect(() => decodeInfos([{ id: 'short' }])).toThrow(inconsistent);

@@ -6,21 +6,21 @@ import type { Reading } from './reading.ts';
 import type { Side, TronCall } from './tron-client.ts';
 import type { TronSource } from './tron-sources.ts';
 
-/** Both answers about a block, and what the first came to. */
+/** Deduplicated answers about one block, and the block decoded from the first ones. */
 interface BlockTwins {
   readonly block: AnswerTwin;
   readonly infos: AnswerTwin;
   told?: ReadBlock;
 }
 
-/** What the sources that are asked for the same blocks share: a block that both tell in the same bytes is one object. */
+/** Reads blocks for several sources. A block that they return in the same bytes is one object. */
 export interface Retelling {
   readBlock(source: TronSource, side: Side, height: number, options: ReadOptions): Promise<ReadBlock>;
 }
 
 /**
- * Of one source alone: there is nobody with whom to share anything, and what was decoded need not be kept; nor is there anybody
- * else who vouches for the transactions.
+ * For a single source: there are no answers to deduplicate, and no second source, so the transactions are proven by
+ * the header.
  */
 export function createPlainReading(reading: Reading): Retelling {
   return {

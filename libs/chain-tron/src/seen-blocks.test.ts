@@ -4,7 +4,7 @@ import { createSeenBlocks } from './seen-blocks.ts';
 import type { TronSource } from './tron-sources.ts';
 
 const [one, other] = [{ label: 'one' }, { label: 'other' }] as unknown as readonly [TronSource, TronSource];
-/** A block with so many transfers and transactions. */
+/** A block with `readings` transactions. */
 const block = (height: number, readings: number): ReadBlock =>
   ({
     header: { height, hash: `of ${height}` },
@@ -14,7 +14,7 @@ const block = (height: number, readings: number): ReadBlock =>
 const heightsIn = (blocks: readonly ReadBlock[] | undefined) => blocks?.map(({ header }) => header.height);
 const at = (height: number) => ({ from: height, to: height });
 
-it('what a source told is told once more, and of one source alone only that it told of it', () => {
+it('returns the blocks of a source again and, with a single source, only hashes', () => {
   for (const isReadAgain of [true, false]) {
     const seen = createSeenBlocks({ isReadAgain });
     seen.note(one, [block(1, 5), block(2, 5)]);
@@ -27,7 +27,7 @@ it('what a source told is told once more, and of one source alone only that it t
   }
 });
 
-it('of blocks so full that not all have room the first are kept, of all sources together, and later ones as these are over', () => {
+it('keeps the first blocks when full and frees those below the range asked for', () => {
   const seen = createSeenBlocks({ isReadAgain: true });
   for (let height = 1; height <= 20; height += 1) seen.note(one, [block(height, 10_000)]);
   expect(heightsIn(seen.toldBy(one, { from: 1, to: 5 }))).toEqual([1, 2, 3, 4, 5]);
@@ -35,7 +35,7 @@ it('of blocks so full that not all have room the first are kept, of all sources 
   expect(seen.has({ height: 20, hash: 'of 20' })).toBe(true);
   seen.note(other, [block(1, 10_000)]);
   expect(seen.toldBy(other, at(1))).toBeUndefined();
-  // The next that is asked for lies above two of them.
+  // The next range begins above two of the blocks, which frees their room.
   expect(heightsIn(seen.toldBy(one, { from: 3, to: 4 }))).toEqual([3, 4]);
   seen.note(one, [block(21, 10_000), block(22, 10_000), block(23, 10_000)]);
   expect([21, 22, 23].map((height) => seen.toldBy(one, at(height)) !== undefined)).toEqual([
@@ -45,7 +45,7 @@ it('of blocks so full that not all have room the first are kept, of all sources 
   ]);
 });
 
-it('a block that is told anew takes the place of the one that was told, and what lies above it or far below is forgotten', () => {
+it('replaces a block that is read again and forgets those above or far below it', () => {
   const seen = createSeenBlocks({ isReadAgain: true });
   seen.note(one, [block(1, 30_000), block(50, 20_000), block(51, 1)]);
   expect(seen.has({ height: 51, hash: 'of 51' })).toBe(true);

@@ -2,16 +2,18 @@ import type { ReadBlock } from './read-block.ts';
 import type { BlockRange } from './reading.ts';
 import type { TronSource } from './tron-sources.ts';
 
-/** What each source told of the newest blocks when they were read as seen, so that it need not be asked for them twice. */
+/** Blocks that each source returned in the seen pass, so that it need not return them again. */
 export interface SeenBlocks {
   note(source: TronSource, blocks: readonly ReadBlock[]): void;
-  /** All blocks of the range as the source told them; undefined where one is missing. What lies below the range is asked for no more. */
+  /**
+   * All blocks of the range as the source returned them; undefined if one is missing. Frees blocks below the range.
+   */
   toldBy(source: TronSource, range: BlockRange): readonly ReadBlock[] | undefined;
-  /** Whether some source has told of just this block. */
+  /** True if any source has returned this block. */
   has(block: NamedBlock): boolean;
-  /** The source has just named this block as its newest solid one. */
+  /** Notes the newest solid block that the source returned. */
   noteSolid(source: TronSource, block: NamedBlock): void;
-  /** Whether it was this one that it named last. */
+  /** True if this was the newest solid block that the source returned last. */
   isSolid(source: TronSource, block: NamedBlock): boolean;
 }
 
@@ -22,18 +24,18 @@ interface NamedBlock {
 
 interface Kept {
   readonly hash: string;
-  /** Undefined where there was no room for it. */
+  /** Undefined if there was no room for it. */
   readonly told: ReadBlock | undefined;
 }
 
-/** So many of each source: those that are not solid yet are some twenty. */
+/** Blocks per source; about twenty are not solid yet. */
 const KEPT_BLOCKS = 40;
-/** So many transfers and transactions of all sources together, some 500 bytes each: forty blocks of the main network. */
+/** Transfers and transactions of all sources together, about 500 bytes each: forty blocks of the main network. */
 const KEPT_READINGS = 50_000;
 
 /**
- * `isReadAgain`: whether what a source told is used once more. With one source alone nothing is, and hashes are all that is kept.
- * Where blocks are so full that not all have room, those that came first keep theirs: they are asked for first.
+ * `isReadAgain`: blocks are used again. With a single source they are not, and only hashes are kept. If there is not
+ * enough room, the first blocks are kept, because they are needed first.
  */
 export function createSeenBlocks({ isReadAgain }: { readonly isReadAgain: boolean }): SeenBlocks {
   const kept = new Map<TronSource, Map<number, Kept>>();
@@ -41,7 +43,7 @@ export function createSeenBlocks({ isReadAgain }: { readonly isReadAgain: boolea
   let isOverUpTo = -1;
 
   function forgetOld(newest: number, own: Map<number, Kept>): void {
-    // Heights above are of a branch that is gone, or of a head that was made up.
+    // Blocks above are from a branch that was replaced, or from an invented head.
     for (const height of own.keys())
       if (height > newest || height <= newest - KEPT_BLOCKS) own.delete(height);
     for (const blocks of kept.values())

@@ -5,9 +5,9 @@ import type { Turn, TurnDeps } from '@opentill/chain-sources/take-turn';
 import { takeTurn } from '@opentill/chain-sources/take-turn';
 
 /**
- * Makes the function by which one of many calls that are made together takes its turn: behind the others, however long that takes,
- * and with its full time from then on. Whoever takes a turn without standing in line goes first. Rejects where the
- * provider wants to be left alone for longer than a call may wait: that whoever asks has to know.
+ * Creates a queue for many calls that are made together. Each call waits for the ones before it and only then starts
+ * its own timeout. A call outside the queue goes first. Rejects if the provider requires a longer pause than a call
+ * may wait.
  */
 export function createLine(deps: TurnDeps): (turn: Turn) => Promise<void> {
   const line = createPlaces(1);
@@ -18,7 +18,7 @@ export function createLine(deps: TurnDeps): (turn: Turn) => Promise<void> {
     try {
       await untilDue(deps, signal);
       turn.deadline.atMs = Math.max(turn.deadline.atMs, performance.now() + deps.timeoutMs);
-      taken = takeTurn(deps, 1, turn); // at once: who comes next waits behind it
+      taken = takeTurn(deps, 1, turn); // without await: the next call queues behind it
     } finally {
       leave();
     }

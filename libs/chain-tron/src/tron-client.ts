@@ -13,87 +13,85 @@ import { parseRounding } from './parse-answer.ts';
 import { readTronAnswer } from './read-answer.ts';
 import { createLine } from './stand-in-line.ts';
 
-/** `wallet` shows the head and the pool, `walletsolidity` what is solid. */
+/** `wallet` serves the head and the pool, `walletsolidity` the solid state. */
 export type Side = 'wallet' | 'walletsolidity';
 
-/** One question to a node: `POST /<side>/<method>`. */
+/** One call to a node: `POST /<side>/<method>`. */
 export interface TronCall {
   readonly side: Side;
   readonly method: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Shared with the same question to another source. The value may then be SAME. */
+  /** Shared with the same call to another source. The value may then be SAME. */
   readonly twin?: AnswerTwin | undefined;
   /**
-   * Makes of the parsed answer what is kept of it, at once: little is of a block's, and what is dropped before the next answer comes
-   * costs the garbage collector nothing. Must not throw. Numbers above 2^53 are rounded; `exactly` gives the value with bigints for
-   * them, which takes longer.
+   * Converts the parsed answer at once to the small part that is kept, which saves garbage collection. Must not
+   * throw. Numbers above 2^53 are rounded; `exactly` parses again with bigints, which takes longer.
    */
   readonly decode?: (value: unknown, exactly?: () => unknown) => unknown;
-  /** Told how large the answer is, unpacked. */
+  /** Receives the size of the uncompressed answer. */
   readonly onBytes?: (bytes: number) => void;
   /**
-   * One of many that are asked together: it waits for its turn behind the others, however many they are, and lets all else pass. At a
-   * few requests a second the last of sixteen would otherwise wait longer than a call may, and all fail together, each time.
+   * One of many calls made together: it queues behind them and lets other calls pass. Otherwise, at a few requests a
+   * second, the last of sixteen would exceed its timeout, and all would fail together each time.
    */
   readonly inLine?: boolean;
 }
 
 /** One HTTP exchange with a node, for metrics and logs. */
 export interface TronExchange {
-  /** Host and port, never the path: keys of providers stand there. */
+  /** Host and port, never the path, which may contain a provider's key. */
   readonly endpoint: string;
-  /** The one method that was asked, with its side. */
   readonly methods: readonly [string];
   readonly outcome: 'OK' | ReaderErrorCode;
-  /** Without the time that the call waited for its turn. */
+  /** Excludes the wait for the rate limit. */
   readonly durationMs: number;
-  /** Bodies as they went over the wire. */
+  /** Body sizes on the wire. */
   readonly requestBytes: number;
   readonly answerBytes: number;
 }
 
 export interface TronClientConfig {
-  /** A user name in it is the provider's key, sent as `TRON-PRO-API-KEY`. */
+  /** A user name in the URL is the provider's key; it is sent as `TRON-PRO-API-KEY`. */
   readonly url: string;
-  /** Where `/walletsolidity` is served. @default url */
+  /** URL of `/walletsolidity`. @default url */
   readonly solidityUrl?: string | undefined;
-  /** Last four bytes of the id of block 0, which both URLs must have before their answers count. */
+  /** Last four bytes of the id of block 0. Both URLs must return it before their answers count. */
   readonly genesisId: string;
   /** From sending to the last byte. @default 5000 */
   readonly requestTimeoutMs?: number | undefined;
-  /** What the provider allows; absent: found out from its complaints. */
+  /** The provider's limit. Absent: learned from its rate-limit errors. */
   readonly requestsPerSecond?: number | undefined;
   readonly onExchange?: ((exchange: TronExchange) => void) | undefined;
 }
 
-/** A client for one node or provider of a TRON network. Opens nothing until the first call. */
+/** A client for one node or provider. Opens no connection before the first call. */
 export interface TronClient {
   /** Host and port. */
   readonly label: string;
   /**
-   * The parsed answer to one call, integers exact (parseAnswer). Throws a GatewayError with a ReaderErrorCode; does
-   * not retry. `retryAfterMs` in its context, where known: how long the provider asked to be left alone.
+   * The parsed answer, with exact integers (parseAnswer). Throws a GatewayError with a ReaderErrorCode; does not
+   * retry. `retryAfterMs` in its context is the pause that the provider requires, if known.
    */
   call(call: TronCall, options?: AskOptions): Promise<unknown>;
-  /** Milliseconds until the provider's limit lets a call through. */
+  /** Milliseconds until the rate limit permits a call. */
   waitMs(): number;
   /**
-   * Of so many calls that belong together, before the first: throws RPC_RATE_LIMITED where the provider has to be left alone for
-   * longer than a call may wait, and of hurried ones where they would take longer than one may.
+   * Checks the rate limit before `count` calls that belong together. Throws RPC_RATE_LIMITED if the provider requires
+   * a longer pause than a call may wait, or if hurried calls would take longer than that together.
    */
   beginMany(count: number, options: AskOptions): void;
 }
 
 const OK = 200;
 const REQUEST_TIMEOUT_MS = 5_000;
-/** A block of 2 MB has some 10 MB of JSON. */
+/** A block of 2 MB has about 10 MB of JSON. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 const IDENTIFIED_FOR_MS = 5 * 60 * 1_000;
 const GENESIS: Pick<TronCall, 'method' | 'body'> = {
   method: 'getblock',
   body: { id_or_num: '0', detail: false },
 };
-/** Faults behind which another node may have come to stand at the URL. */
+/** After these errors another node may serve the URL, so its chain is checked again. */
 const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
   'RPC_UNAVAILABLE',
   'RPC_FORBIDDEN',
@@ -102,7 +100,7 @@ const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
   'WRONG_CHAIN',
 ];
 
-/** See TronClient. Throws TypeError for what is no URL. */
+/** See TronClient. Throws TypeError for an invalid URL. */
 export function createTronClient(config: TronClientConfig): TronClient {
   const { onExchange, genesisId } = config;
   const timeoutMs = config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
@@ -143,7 +141,7 @@ export function createTronClient(config: TronClientConfig): TronClient {
       told('OK');
       return { value, newConnection: answer.newConnection };
     } catch (error) {
-      if (isNew) identifiedUntilMs[side] = -Infinity; // nobody asks it now, and later it is no new one
+      if (isNew) identifiedUntilMs[side] = -Infinity; // not identified now, and no longer new for the next call
       const shown = isReaderError(error, 'RPC_RATE_LIMITED') ? noteComplaint(limiter, error) : error;
       told(outcomeOf(shown));
       throw timed(shown, performance.now() - startedAt);
@@ -168,7 +166,7 @@ export function createTronClient(config: TronClientConfig): TronClient {
         if (performance.now() >= identifiedUntilMs[side]) await identify(side, turn);
         const answer = await exchange(call, turn);
         isNew = answer.newConnection;
-        // At the other end of a new connection may stand another node: it has to name its chain as well.
+        // A new connection may lead to another node, so its chain is checked.
         if (isNew) await identify(side, turn);
         return answer.value;
       } catch (error) {
@@ -210,7 +208,7 @@ interface OwnTurn extends Turn {
   readonly inLine: boolean;
 }
 
-/** A broken exchange with how long it took, whatever it had to wait for before: what is slow is not tried again at once. */
+/** Adds the duration of a broken exchange, without earlier waits: a slow one is not retried at once. */
 function timed(error: unknown, tookMs: number): unknown {
   if (!isReaderError(error, 'RPC_UNAVAILABLE')) return error;
   return readerError(error.code, error.message, { ...error.context, tookMs }, error.cause);
@@ -236,7 +234,7 @@ interface Exchanged {
   readonly newConnection: HttpAnswer['newConnection'];
 }
 
-/** The URL without its user name, and the key that this was as a header. */
+/** The URL without its user name; the user name becomes the API key header. */
 function placeOf(url: string): readonly [url: string, headers: Readonly<Record<string, string>>] {
   const place = new URL(url);
   const key = decodeURIComponent(place.username);

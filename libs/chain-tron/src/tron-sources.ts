@@ -12,13 +12,13 @@ import { createPlaces } from '@opentill/chain-sources/take-places';
 import type { Side, TronClient, TronExchange } from './tron-client.ts';
 import { createTronClient } from './tron-client.ts';
 
-/** One node or provider of the network. A call goes to it alone and is not repeated elsewhere. */
+/** One node or provider. A call goes only to it and is not repeated elsewhere. */
 export interface TronSource extends Source, Pick<TronClient, 'call' | 'beginMany'> {}
 
-/** Several of them behind one call. `run` hands `options` on to `source.call`. */
+/** All sources of a network. `run` passes its `options` on to `source.call`. */
 export type TronSources = Sources<TronSource>;
 
-/** What is needed of a network's configuration to ask its nodes. `genesisId` must be there. */
+/** Network configuration needed to reach its nodes; `genesisId` is required. */
 export type TronSourcesNetwork = Pick<
   NetworkConfig,
   | 'chain'
@@ -34,7 +34,7 @@ export interface TronSourcesDeps {
   /** @default 5000 */
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: TronExchange) => void;
-  /** A source became usable or stopped being it: an alarm. */
+  /** A source became usable or unusable; raises an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
   /** Monotonic milliseconds. @default performance.now */
   readonly nowMs?: () => number;
@@ -42,7 +42,10 @@ export interface TronSourcesDeps {
   readonly epochMs?: () => number;
 }
 
-/** The sources of a configured network. Opens nothing until the first call. Throws TypeError without a genesis id. */
+/**
+ * The sources of a configured network. Opens no connection before the first call. Throws TypeError without a genesis
+ * id.
+ */
 export function createTronSources(network: TronSourcesNetwork, deps: TronSourcesDeps): TronSources {
   const { chain, genesisId, solidityUrls } = network;
   if (genesisId === undefined) throw new TypeError(`the network ${chain} has no genesis id`);
@@ -70,7 +73,7 @@ export function createTronSources(network: TronSourcesNetwork, deps: TronSources
   });
 }
 
-/** The newest header that a source has, or that of a height or an id: by the cheapest question there is. */
+/** The newest header of a source, or the one of a height or id, by the cheapest call. */
 export async function readHeader(
   source: Pick<TronSource, 'call'>,
   options: AskOptions,
@@ -118,20 +121,19 @@ function createTronSource(
 }
 
 /**
- * Answers about whole blocks: 0.6 MB a block of the main network, and several times that when they are parsed. Catching up reads
- * many parts at once; of more than eight blocks in flight it gains nothing (tron.md section 3.3), and they would not fit into
- * a small container.
+ * Calls about whole blocks: 0.6 MB per block of the main network, and several times that when parsed. More than eight
+ * blocks in flight make catching up no faster (measured) and would not fit into a small container.
  */
 const WHOLE: ReadonlySet<string> = new Set(['getblockbynum', 'gettransactioninfobyblocknum']);
 const WHOLE_AT_ONCE = 16;
-/** Fuller blocks, up to the 10 MB of JSON that the chain allows, come fewer at once. */
+/** Larger answers, up to the 10 MB of JSON that the chain permits, take several slots. */
 const BYTES_PER_PLACE = 1024 * 1024;
-/** Before one has come. */
+/** Assumed size before the first answer. */
 const BYTES_AT_FIRST = 4 * BYTES_PER_PLACE;
-/** How fast a large answer is forgotten: half of it after some ten others. */
+/** Decay per answer: the influence of a large one halves after about ten. */
 const SHRINKING = 0.93;
 
-/** How large answers are of late: as the largest, which counts less and less. */
+/** Recent answer sizes per method: a decaying maximum. */
 function createSizes(): { bytesOf(method: string): number; note(method: string, bytes: number): void } {
   const known = new Map<string, number>();
   const bytesOf = (method: string): number => known.get(method) ?? BYTES_AT_FIRST;
@@ -142,8 +144,8 @@ function createSizes(): { bytesOf(method: string): number; note(method: string, 
 }
 
 /**
- * Makes a call once more whose connection broke or whose answer was none. Each block takes two calls, so that one of many
- * fails often: that must not have the source rest as if it were away.
+ * Retries once if the connection broke or the answer was invalid. Each block takes two calls, so one of many often
+ * fails, which must not exclude the source for a while.
  */
 async function insist<T>(work: () => Promise<T>, options: AskOptions | undefined): Promise<T> {
   try {

@@ -8,7 +8,7 @@ const honest = chainOf([...ROUND, ...ROUND, ...ROUND]);
 const inconsistent = { code: 'INCONSISTENT_ANSWER' };
 const KNOWN = 5;
 
-/** Walks from a known block to one behind it, which witnesses must confirm. */
+/** Walks from a known block to `to`, which witnesses must confirm. */
 async function prove(blocks: ChainBlocks, to = 8): Promise<number> {
   const source = sourceOf(blocks, to);
   const known = blockAt(honest, KNOWN);
@@ -21,14 +21,14 @@ async function prove(blocks: ChainBlocks, to = 8): Promise<number> {
   await confirmByWitnesses(source, trail, { last: blockAt(blocks, to), height: to }, {});
   return walked;
 }
-/** The honest chain up to the known block, and others behind it. */
+/** The honest chain up to the known block, then other blocks. */
 const forked = (behind: readonly Produced[]): ChainBlocks => chainOf([...ROUND, ...behind]);
 
-test('proves a stretch of blocks that its witnesses have built on', async () => {
+test('proves blocks that its witnesses have built on', async () => {
   expect(await prove(honest)).toBe(3);
 });
 
-test('does not prove blocks that name the witnesses and are signed by another key', async () => {
+test('rejects blocks that name the witnesses but have other signers', async () => {
   const forged = [...ROUND, ...ROUND].map((produced) => ({ ...produced, signer: attacker }));
   await expect(prove(forked(forged))).rejects.toMatchObject({
     ...inconsistent,
@@ -42,7 +42,7 @@ test('waits while too few witnesses have signed yet', async () => {
   await expect(prove(honest.slice(0, 10))).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
 });
 
-test('refuses blocks that are not linked, or not linked to the known block', async () => {
+test('rejects blocks that are not linked, or not linked to the known block', async () => {
   const other = chainOf([{ ...ROUND[1]! }, ...ROUND, ...ROUND, ...ROUND]);
   for (const place of [3, 6, 9]) {
     const broken = honest.with(place, other[place]!);
@@ -50,11 +50,11 @@ test('refuses blocks that are not linked, or not linked to the known block', asy
   }
   await expect(prove(other)).rejects.toMatchObject({
     ...inconsistent,
-    message: /in the place of a known one/,
+    message: /instead of the known one/,
   });
 });
 
-test('refuses a block whose header has the root of other transactions', async () => {
+test('rejects a block whose header has the root of other transactions', async () => {
   const header = { txTrieRoot: 'ab'.repeat(32) };
   const behind = [...ROUND, ...ROUND].map((one, place) => (place === 1 ? { ...one, header } : one));
   await expect(prove(forked(behind))).rejects.toMatchObject({ ...inconsistent, message: /txTrieRoot/ });

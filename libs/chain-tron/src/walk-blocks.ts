@@ -14,15 +14,15 @@ interface KnownBlock {
   readonly hash: BlockHash;
 }
 
-/** So many blocks are asked for at once, two requests each. */
+/** Blocks requested at once, with two requests each. */
 const AT_ONCE = 8;
-/** So many blocks behind one that is called solid must suffice to confirm it: several rounds of the 27 witnesses. */
+/** Blocks after a solid one that must suffice to confirm it: several rounds of the 27 witnesses. */
 const CONFIRMING_BLOCKS_MAX = 128;
 
 /**
- * The solid blocks of one source behind `after`, whole with their receipts, each the child of the one before and each proven by the
- * root in its header, up to `to`; without `to` for as long as there are any. BLOCK_NOT_FOUND where they end, INCONSISTENT_ANSWER
- * where they are not linked or not proven.
+ * Yields the solid blocks of one source after `after`, up to `to`, whole with their receipts. Each is the child of
+ * the one before and proven by the root in its header. Throws BLOCK_NOT_FOUND at the end of the chain,
+ * INCONSISTENT_ANSWER for blocks that are not linked or not proven.
  */
 export async function* walkSolidBlocks(
   source: Asked,
@@ -36,7 +36,9 @@ export async function* walkSolidBlocks(
   return undefined;
 }
 
-/** Starts a trail at a block that is known to be in the chain. Its id proves the headers before it, whichever source gives them. */
+/**
+ * Starts a trail at a block that is known to be in the chain. Its id proves the headers before it, from any source.
+ */
 export async function readTrail(
   source: Asked,
   known: KnownBlock,
@@ -61,13 +63,15 @@ export async function readWindow(
     last = header;
   }
   if (last.hash !== hash)
-    throw readerError('INCONSISTENT_ANSWER', 'another block is in the place of a known one', { height });
+    throw readerError('INCONSISTENT_ANSWER', 'the node has another block instead of the known one', {
+      height,
+    });
   return seals;
 }
 
 /**
- * Reads headers behind `last`, all blocks up to which the trail knows, until the witnesses have confirmed the block of this height.
- * INCONSISTENT_ANSWER where others have signed, BLOCK_NOT_FOUND where too few have signed yet.
+ * Reads headers after `last`, the last block of the trail, until the witnesses have confirmed the block at `height`.
+ * Throws INCONSISTENT_ANSWER if other keys have signed, BLOCK_NOT_FOUND if too few witnesses have signed yet.
  */
 export async function confirmByWitnesses(
   source: Asked,
@@ -87,7 +91,7 @@ export async function confirmByWitnesses(
     if (next?.value === undefined)
       throw readerError(
         trail.hasForeign() ? 'INCONSISTENT_ANSWER' : 'BLOCK_NOT_FOUND',
-        'too few of the known witnesses have signed a block and those after it',
+        'too few known witnesses have signed the block and those after it',
         { height, ...trail.count(height) },
       );
     trail.add(next.value.seal);
@@ -115,7 +119,7 @@ async function* walk<T extends { readonly header: TronHeader }>(
     const start = height + 1;
     const heights = Array.from({ length: Math.min(AT_ONCE, to - height) }, (_, place) => start + place);
     const reads = heights.map(read);
-    // One that is missing matters only when those before it were not enough.
+    // A missing block matters only if those before it were not enough.
     for (const block of await Promise.allSettled(reads)) {
       if (block.status === 'rejected') throw block.reason;
       const { header } = block.value;

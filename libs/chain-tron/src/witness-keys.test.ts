@@ -16,7 +16,7 @@ function open(store = createMemoryStore()) {
     epochMs: () => clock.nowMs,
     onNewKey: (key) => void alarms.push(key),
   });
-  /** One signer by each source. */
+  /** Shows one signer per source. */
   const show = async (signers: readonly string[], afterMs = 0) => {
     clock.nowMs += afterMs;
     await keys.note(
@@ -29,7 +29,7 @@ function open(store = createMemoryStore()) {
   return { store, alarms, keys, clock, show, sign };
 }
 
-test('counts another key of a witness after a day, with an alarm when it begins', async () => {
+test('counts a delegated key after a day and raises an alarm when the day begins', async () => {
   const { sign, alarms } = open();
   expect(await sign(WITNESS)).toEqual([WITNESS]);
   expect(await sign(KEY)).toEqual([WITNESS]);
@@ -41,7 +41,7 @@ test('counts another key of a witness after a day, with an alarm when it begins'
   expect(alarms).toHaveLength(2);
 });
 
-test('counts no key that sources showed once, however long ago', async () => {
+test('does not count a key that sources showed only once', async () => {
   const { sign, clock, keys } = open();
   await sign(KEY);
   clock.nowMs = 10 * DAY_MS;
@@ -51,7 +51,7 @@ test('counts no key that sources showed once, however long ago', async () => {
   expect(keys.pending()).toEqual([]);
 });
 
-test('starts the day anew when one source alone shows another signer', async () => {
+test('restarts the day when only one source shows another signer', async () => {
   for (const contradiction of [[KEY, WITNESS], [OTHER, KEY], [WITNESS]]) {
     const { show, sign } = open();
     await sign(KEY);
@@ -74,7 +74,7 @@ test('drops a key once the witness has signed with its own for a day again', asy
   expect(alarms).toHaveLength(1);
 });
 
-test('starts the day anew when the witness signs with a known key in between', async () => {
+test('restarts the day when the witness signs with a known key in between', async () => {
   const { sign, alarms } = open();
   await sign(KEY);
   await sign(WITNESS, DAY_MS / 2);
@@ -82,7 +82,7 @@ test('starts the day anew when the witness signs with a known key in between', a
   expect(alarms).toHaveLength(2);
 });
 
-test('keeps what it learned over a restart, and learns anew what it cannot read', async () => {
+test('keeps learned keys over a restart and discards an unreadable store', async () => {
   const before = open();
   await before.sign(KEY);
   const after = open(before.store);

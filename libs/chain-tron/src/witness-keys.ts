@@ -1,44 +1,43 @@
 import { addressOfHex } from './address-codec.ts';
 import type { IsKeyOf } from './witness-trail.ts';
 
-/*
- * A witness may let another key sign its blocks: its witness permission (java-tron's BlockCapsule.validateSignature). No block proves
- * which key that is, so it is learned from blocks. A key other than the witness's own counts once sources agree on it a second time, a
- * day or more after the first, and no source has shown another signer in between. Until then the witness counts as one that did not sign.
- */
+// A witness may let another key sign its blocks: its witness permission (java-tron BlockCapsule.validateSignature). No block
+// proves which key that is, so it is learned from blocks. A key other than the witness's own counts once sources agree on it
+// a second time, a day or more after the first, and no source has shown another signer in between. Until then the witness
+// counts as one that did not sign.
 
-/** Keeps a text beyond the life of the process. */
+/** Persistent storage of one text. */
 export interface WitnessKeyStore {
   /** Undefined before the first write. */
   read(): Promise<string | undefined>;
   write(text: string): Promise<void>;
 }
 
-/** A witness began to sign with a key that is not its own, and that does not count yet: an alarm. */
+/** A witness began to sign with a key that is not its own and does not count yet; raises an alarm. */
 export interface NewWitnessKey {
   readonly witness: string;
   /** Address of the key. */
   readonly signer: string;
   /** The key that counted until now, if it was not the witness's own. */
   readonly before: string | undefined;
-  /** When it counts at the earliest. */
+  /** Earliest time at which it counts. */
   readonly countsFrom: Date;
 }
 
 export interface WitnessKeys {
-  /** Reads what is stored. To be awaited before `isKeyOf`. */
+  /** Reads the store. Must be awaited before `isKeyOf`. */
   load(): Promise<void>;
   readonly isKeyOf: IsKeyOf;
   /**
-   * The key that now signs for each witness, as each source says. What `needed` of them and all that were asked say alike is noted;
-   * where one differs from a key that does not count yet, that key is forgotten.
+   * Notes the signing key of each witness, one map per source. A key is noted if at least `needed` sources answered
+   * and all of them agree. A source that shows another key than a pending one removes the pending one.
    */
   note(told: readonly ReadonlyMap<string, string>[], needed: number): Promise<void>;
   /** Keys that do not count yet. */
   pending(): readonly NewWitnessKey[];
 }
 
-/** So long a key must have signed before it counts: operators have the time to look into the alarm. */
+/** Time that a key must have signed before it counts, so that operators can look into the alarm. */
 const SEEN_FOR_MS = 24 * 60 * 60 * 1_000;
 
 interface Entry {
@@ -61,7 +60,7 @@ export function createWitnessKeys({
     return known;
   }
 
-  /** After the sources agreed on a signer. The same entry: unchanged. */
+  /** The entry after the sources agreed on a signer; the same object if unchanged. */
   function agreed(witnessHex: string, signerHex: string, entry: Entry): Entry {
     const { key, next } = entry;
     if (signerHex === (key ?? witnessHex)) return { key };
@@ -99,7 +98,7 @@ export function createWitnessKeys({
   };
 }
 
-/** What is known of witnesses that sign with other keys, or did. */
+/** Serialises the witnesses that sign with other keys, or did. */
 function textOf(entries: ReadonlyMap<string, Entry>): string {
   return JSON.stringify(
     Object.fromEntries([...entries].filter(([, { key, next }]) => key !== undefined || next !== undefined)),
@@ -122,7 +121,7 @@ function shown(addressHex: string): string {
   return addressOfHex(addressHex) ?? addressHex;
 }
 
-/** For as long as the process lives. */
+/** Keeps the text in memory. */
 export function createMemoryStore(): WitnessKeyStore {
   let text: string | undefined;
   return {
@@ -134,7 +133,7 @@ export function createMemoryStore(): WitnessKeyStore {
   };
 }
 
-/** A text of another form is forgotten: its keys are learned again. */
+/** Ignores a text of another form; its keys are learned again. */
 function parse(text: string | undefined): Map<string, Entry> {
   const entries = new Map<string, Entry>();
   for (const [witness, value] of Object.entries(objectOf(text))) {

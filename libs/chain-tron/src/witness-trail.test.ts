@@ -7,7 +7,7 @@ const [stranger] = [keyOf('stranger')];
 const isOwn: IsKeyOf = (witness, signer) => witness === signer;
 const some = (from: number, to: number): readonly Produced[] => witnesses.slice(from, to);
 
-/** The heights that are confirmed after each block behind the window. */
+/** The number of confirmed blocks after each block behind the window. */
 function confirmed(
   window: readonly Produced[],
   blocks: readonly Produced[],
@@ -22,7 +22,7 @@ function confirmed(
   });
 }
 
-test('needs as many witnesses as java-tron does for a solid block', () => {
+test('witnessesNeeded follows the rule of java-tron for solid blocks', () => {
   expect([1, 2, 3, 4, 5, 27, 28].map((active) => witnessesNeeded(active))).toEqual([1, 2, 3, 3, 4, 19, 20]);
 });
 
@@ -31,7 +31,7 @@ test('confirms a block when enough different known witnesses have signed from it
   expect(confirmed(some(0, 5), [...some(0, 3), ...some(0, 3)])).toEqual([0, 0, 0, 0, 0, 0]);
 });
 
-test('counts neither a witness of its own making nor a signature in the name of others', () => {
+test('counts neither an unknown witness nor a signature in the name of another', () => {
   const forged = some(0, 5).map(({ witness }) => ({ witness, signer: stranger! }));
   expect(confirmed(some(0, 5), forged)).toEqual([0, 0, 0, 0, 0]);
   expect(confirmed(some(0, 5), [...some(0, 3), ...some(5, 10)]).at(-1)).toBe(0);

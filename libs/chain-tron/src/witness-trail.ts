@@ -1,35 +1,39 @@
 import { signerHexOf, type BlockSeal } from './block-seal.ts';
 
-/** So many blocks say which witnesses are active: two rounds of the 27 of the main network. */
+/** Number of blocks whose producers are the active witnesses: two rounds of the 27 of the main network. */
 export const WINDOW_BLOCKS = 54;
 
-/** How many of the active witnesses must have signed a block or one after it: java-tron's rule for solid blocks (19 of 27). */
+/**
+ * Number of active witnesses that must have signed a block or a later one: java-tron's rule for solid blocks (19 of
+ * 27).
+ */
 export function witnessesNeeded(active: number): number {
   return active - Math.floor((3 * active) / 10);
 }
 
-/** Whether blocks of the witness may be signed by the key of this address. */
+/** True if blocks of the witness may be signed by the key of this address. */
 export type IsKeyOf = (witnessHex: string, signerHex: string) => boolean;
 
 /**
- * Follows the signatures of linked blocks behind a trusted one. A block is confirmed when enough of the witnesses that produced the
- * last confirmed blocks have signed it or a block after it. A signature covers all blocks before it, by their linked ids.
+ * Follows the signatures of linked blocks after a trusted one. A block is confirmed when enough of the witnesses that
+ * produced the last confirmed blocks have signed it or a later block. A signature covers all blocks before it, by
+ * their linked ids.
  */
 export interface WitnessTrail {
   /** The next block; the caller has checked that it is linked to the one before. */
   add(seal: BlockSeal): void;
   hasConfirmed(height: number): boolean;
-  /** The key that last signed for each active witness, as far as blocks were added. */
+  /** The key that last signed for each active witness in the added blocks. */
   signers(): ReadonlyMap<string, string>;
-  /** How many active witnesses signed `height` or later, and how many it takes. */
+  /** Number of active witnesses that signed `height` or later, and the number needed. */
   count(height: number): { readonly signed: number; readonly needed: number };
-  /** Whether a block was added that no active witness signed. */
+  /** True if a block was added that no active witness signed. */
   hasForeign(): boolean;
 }
 
 /**
- * `window`: the blocks up to the trusted one, which the ids link to it, so that their witnesses are known for certain.
- * Nothing is confirmed where it is empty.
+ * `window`: the blocks up to the trusted one, linked to it by their ids, so that their witnesses are certain. An
+ * empty window confirms no block.
  */
 export function createWitnessTrail(
   window: readonly BlockSeal[],
@@ -44,7 +48,7 @@ export function createWitnessTrail(
   const signers = new Map<string, string>();
 
   const signedAtOf = (witness: string): number => signedAt.get(witness) ?? -1;
-  /** What is confirmed says from then on which witnesses are active: the chain changes some of them every six hours. */
+  /** Confirmed blocks redefine the active witnesses: the chain changes some of them every six hours. */
   function confirmPending(): void {
     const heights = [...active].map(signedAtOf).toSorted((one, other) => one - other);
     const height = heights[active.size - witnessesNeeded(active.size)] ?? -1;

@@ -5,14 +5,14 @@ import { listenLocally, readBody } from '@opentill/testkit/local-http-server';
 import { createTronSources } from '../src/tron-sources.ts';
 import { networkOf } from './tron-harness.ts';
 
-/* How many whole blocks are asked for at once: what is under way has to fit into a small container. */
+// Limits whole blocks in flight by their size, so that they fit into a small container.
 
 const MEGABYTE = 1024 * 1024;
 let devnet: TronDevnet;
 let server: Server;
 let url: string;
 let bytes = 0;
-/** Questions for whole blocks that wait for their answer, while answers are held back. */
+/** Pending requests for whole blocks while the server holds back its answers. */
 let held: (() => void)[] = [];
 let isHolding = false;
 let enough = { count: 0, reached: (): void => undefined };
@@ -40,7 +40,7 @@ afterAll(async () => {
   await devnet.close();
 });
 
-/** Asks for one block too many of such a size, and gives how many were under way when so many were. */
+/** Requests one block more than `count` of the given size. Returns how many were in flight when `count` were. */
 async function underWayOf(count: number, bytesOfEach: number): Promise<number> {
   bytes = bytesOfEach;
   const [source] = createTronSources(networkOf(devnet, [], { rpcUrls: [url] }), {
@@ -48,12 +48,12 @@ async function underWayOf(count: number, bytesOfEach: number): Promise<number> {
   }).all();
   const ask = (): Promise<unknown> =>
     source!.call({ side: 'wallet', method: 'getblockbynum', body: { num: 1 } });
-  await ask(); // tells how large they are
+  await ask(); // the client learns the size from this answer
   isHolding = true;
   const reached = new Promise<void>((resolve) => (enough = { count, reached: resolve }));
   const asked = Array.from({ length: count + 1 }, ask);
   await reached;
-  // What is asked later, and answered, comes behind one more that were under way.
+  // Once a later request is answered, an additional whole block would have been requested, too.
   if (count < 16) await source!.call({ side: 'wallet', method: 'getnowblock' });
   const most = held.length;
   isHolding = false;
@@ -63,13 +63,13 @@ async function underWayOf(count: number, bytesOfEach: number): Promise<number> {
   return most;
 }
 
-test('sixteen answers at a time of small blocks: no less', async () => {
+test('requests sixteen small blocks at once', async () => {
   await expect(underWayOf(16, 0)).resolves.toBe(16);
 });
 
 test.each([
   [2, 7.5],
   [1, 12],
-])('%d at a time of blocks that take %d MB each', async (count, megabytes) => {
+])('requests %d blocks of %d MB at once', async (count, megabytes) => {
   await expect(underWayOf(count, megabytes * MEGABYTE)).resolves.toBe(count);
 });

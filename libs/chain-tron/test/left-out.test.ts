@@ -12,22 +12,22 @@ import { createTronSources } from '../src/tron-sources.ts';
 import { createMemoryStore, createWitnessKeys } from '../src/witness-keys.ts';
 import { networkOf, walletsOf } from './tron-harness.ts';
 
-/* A node that leaves a transaction out, and its receipt with it: receipts and transactions fit, and the header's root tells. */
+// A node that omits a transaction and its receipt. Receipts and transactions match, so only the header's root reveals it.
 
 const LAG = 3;
 const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
 const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER' });
 let devnet: TronDevnet;
 let liar: LyingTronProxy;
-/** Those of block `height`, in its order: of a token, of TRX, and one that failed. */
+/** The transactions of block `height`, in order: a token transfer, a TRX transfer, and a failed one. */
 let sent: readonly TxHash[];
 let height: number;
 let headId: BlockHash;
-/** The one that is left out. */
+/** The transaction that the proxy omits. */
 let hidden: string | undefined;
-/** Another one is told with a result that nobody knows. */
+/** The other transactions have a result of an unknown kind. */
 let isOdd = false;
-/** The one that is told otherwise beside the bytes that were signed. */
+/** A transaction whose decoded fields differ from its signed bytes. */
 let retold: { readonly txHash: string; readonly value: object } | undefined;
 interface ToldBlock {
   readonly transactions?: readonly {
@@ -113,7 +113,7 @@ const keys = createWitnessKeys({
 });
 const afterBlock = () => ({ height: height - 1, hash: headId });
 
-test('of one source alone nothing is verified that lacks a transaction of its header, whatever the transaction did', async () => {
+test('verifies no block from a single source that omits any of its transactions', async () => {
   const reader = createTronReader(networkWith([liar.url]), { requestTimeoutMs: 20_000 });
   const { transfers, transactions } = await reader.readVerified(height - 1, height, []);
   expect([transfers.length, transactions]).toEqual([1, 3]);
@@ -124,7 +124,7 @@ test('of one source alone nothing is verified that lacks a transaction of its he
   }
 });
 
-test('nor of one that is left of two', async () => {
+test('verifies no block from the last of two sources if it omits a transaction', async () => {
   let now = 0;
   const network = networkWith([liar.url, 'http://127.0.0.1:1']);
   const reader = createTronReader(network, { nowMs: () => now, requestTimeoutMs: 20_000 });
@@ -137,7 +137,7 @@ test('nor of one that is left of two', async () => {
   for (isOdd of [false, true]) await expect(read()).rejects.toEqual(inconsistent);
 });
 
-test('what one of two tells of a result that nobody knows holds nothing up', async () => {
+test('verifies a block although one of two sources returns an unknown result', async () => {
   hidden = '';
   isOdd = true;
   for (const urls of [
@@ -147,7 +147,7 @@ test('what one of two tells of a result that nobody knows holds nothing up', asy
     expect((await createTronReader(networkWith(urls)).readVerified(height, height, [])).transactions).toBe(3);
 });
 
-test('nobody is told that an attempt is in no block by a node that hides it', async () => {
+test('findInBlocks rejects a node that hides the transaction', async () => {
   const untilMs = devnet.control.summary().headTimeMs - (LAG + 2) * 3_000;
   const find = () =>
     findInBlocks(
@@ -161,7 +161,7 @@ test('nobody is told that an attempt is in no block by a node that hides it', as
   await expect(find()).rejects.toEqual(inconsistent);
 });
 
-test("keeps a wallet's whole history when two nodes hide a transaction", async () => {
+test('rejects a wallet history if two nodes hide the same transaction', async () => {
   const wallet = devnet.accounts[1]!.address as Address;
   for (const urls of [[liar.url], [liar.url, liar.url.replace('127.0.0.1', 'localhost')]]) {
     const history = createTronWalletHistoryReader(networkWith(urls));
@@ -174,7 +174,7 @@ test("keeps a wallet's whole history when two nodes hide a transaction", async (
   }
 });
 
-test('a node alone tells no other owner, receiver or amount than what was signed', async () => {
+test('verifies no decoded owner, receiver or amount that differs from the signed bytes', async () => {
   const reader = createTronReader(networkWith([liar.url]), { requestTimeoutMs: 20_000 });
   const other = `41${'3'.repeat(40)}`;
   for (const [place, value] of [
@@ -189,7 +189,7 @@ test('a node alone tells no other owner, receiver or amount than what was signed
   }
 });
 
-test('nor is a transaction of a wallet another’s by the word of one of two', async () => {
+test('rejects a wallet history if only one of two sources names another owner', async () => {
   const wallet = devnet.accounts[1]!.address as Address;
   const stranger = devnet.accounts[2]!.address as Address;
   retold = { txHash: sent[1]!, value: { owner_address: hexOf(stranger) } };

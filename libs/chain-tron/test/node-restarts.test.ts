@@ -7,7 +7,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { createTronReader } from '../src/reader.ts';
 import { networkOf } from './tron-harness.ts';
 
-/** Answers of a java-tron 4.8.0; see tools/devnets/test/tron/recorded-scenario.ts. */
+/** Recorded answers of java-tron 4.8.0; see tools/devnets/test/tron/recorded-scenario.ts. */
 const RECORDED = JSON.parse(
   readFileSync(
     `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,
@@ -20,7 +20,7 @@ const BLOCKS = 10;
 let devnet: TronDevnet;
 let server: Server;
 let url: string;
-/** The node was restarted, so that it knows its solid blocks only. */
+/** The node was restarted and knows only its solid blocks. */
 let hasForgotten = false;
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ afterAll(async () => {
 const asksHead = (path: string, body: string): boolean =>
   path.endsWith('/getnowblock') || (path.endsWith('/getblock') && !body.includes('id_or_num'));
 
-/** What java-tron answers of blocks above its head; undefined for everything else. */
+/** The answer of java-tron about blocks above its head; undefined for any other call. */
 async function answerFrom(path: string, body: string): Promise<unknown> {
   const method = path.split('/').at(-1);
   if (method !== 'getblockbynum' && method !== 'gettransactioninfobyblocknum') return undefined;
@@ -68,7 +68,7 @@ async function solidHeight(): Promise<number> {
   return block.block_header.raw_data.number;
 }
 
-test('java-tron that forgets unsolid blocks at a restart loses no block', async () => {
+test('loses no block when java-tron forgets unsolid blocks at a restart', async () => {
   const open = () => createTronReader(networkOf(devnet, [devnet.tokens.USDT], { rpcUrls: [url] }));
   const reader = open();
   const { height } = await reader.head();
@@ -78,7 +78,7 @@ test('java-tron that forgets unsolid blocks at a restart loses no block', async 
   const solid = await solidHeight();
   expect(await reader.head()).toMatchObject({ height: solid });
   expect(solid).toBe(height - SOLID_LAG);
-  // Without the memory of the blocks that it had seen.
+  // A new reader does not remember the seen blocks.
   await expect(open().readSeen(first, height)).rejects.toMatchObject({
     code: 'BLOCK_NOT_FOUND',
     retryable: true,
@@ -87,6 +87,6 @@ test('java-tron that forgets unsolid blocks at a restart loses no block', async 
   expect(read.headers).toEqual(before.headers.slice(0, solid - first + 1));
   // It receives the forgotten blocks from its peers.
   hasForgotten = false;
-  await waitUntil('it has them again', async () => (await reader.head()).height === height);
+  await waitUntil('the node has the blocks again', async () => (await reader.head()).height === height);
   expect((await reader.readSeen(first, height)).headers).toEqual(before.headers);
 });

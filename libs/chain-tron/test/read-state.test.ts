@@ -6,7 +6,7 @@ import { createLyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
 import { createTronStateReader } from '../src/read-state.ts';
 import { networkOf } from './tron-harness.ts';
 
-/* Balances of the solid state, on our node: between which blocks they stood, and what two nodes that differ come to. */
+// Balances of the solid state on the devnet: their block range, and two nodes that differ.
 
 const LAG = 3;
 const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
@@ -39,7 +39,7 @@ const holdings = () => [
 ];
 const agreed = (...values: readonly bigint[]) => values.map((value) => ({ kind: 'AGREED', value }));
 
-test('what came counts when its block is solid, not before; who never got anything has nothing', async () => {
+test('counts a payment once its block is solid and returns zero for an unused address', async () => {
   const reader = createTronStateReader(networkOf(devnet, [devnet.tokens.USDT]));
   expect((await reader.solidBalances(holdings())).balances).toEqual(agreed(0n, 0n));
   await devnet.control.fund(HOLDER, { trxSun: 5_000_000n, symbol: 'USDT', amountBaseUnits: 12n });
@@ -52,7 +52,7 @@ test('what came counts when its block is solid, not before; who never got anythi
   expect(from.hash).toBe(to.hash);
 });
 
-test('coin that is staked is still its owner’s, also while it is lent', async () => {
+test('counts staked coin for its owner, also while it is delegated', async () => {
   const reader = createTronStateReader(networkOf(devnet, [devnet.tokens.USDT]));
   await devnet.control.stake(HOLDER, 3_000_000n);
   expect((await reader.solidBalances(holdings())).balances).toEqual(agreed(5_000_000n, 12n));
@@ -61,15 +61,15 @@ test('coin that is staked is still its owner’s, also while it is lent', async 
     2_000_000,
     expect.arrayContaining([{ type: 'ENERGY', amount: 3_000_000 }]),
   ]);
-  // A reorganisation does not bring it back: nobody signed it.
+  // A reorganisation does not bring it back, because no transaction was signed.
   await devnet.control.reorganise(1);
   expect((await ask('getaccount', { address: HOLDER, visible: true })).balance).toBe(2_000_000);
 });
 
-test('blocks that come while it reads are named: the balances stood somewhere in between', async () => {
+test('returns the range of blocks that were mined during the reads', async () => {
   const before = devnet.control.summary().solid;
   const mined = Promise.withResolvers<void>();
-  // No balance is told before they have come.
+  // No balance is returned before the blocks are mined.
   const proxy = await createLyingTronProxy({
     upstreamUrl: devnet.url,
     seed: 1,
@@ -88,7 +88,7 @@ test('blocks that come while it reads are named: the balances stood somewhere in
   expect(from.height).toBeGreaterThanOrEqual(before);
 });
 
-test('two nodes that say different things are both quoted', async () => {
+test('returns both values when two nodes differ', async () => {
   const two = networkOf(devnet, [devnet.tokens.USDT], { rpcUrls: [devnet.url, other.url] });
   const { balances } = await createTronStateReader(two).solidBalances(holdings());
   expect(balances[1]).toEqual({
@@ -100,7 +100,7 @@ test('two nodes that say different things are both quoted', async () => {
   });
 });
 
-test('a contract that is none is told, not taken for an empty wallet', async () => {
+test('fails for a contract that does not exist instead of returning zero', async () => {
   const reader = createTronStateReader(networkOf(devnet, [devnet.tokens.USDT]));
   const nobody = [{ holder: HOLDER, contract: HOLDER as string as TokenContract }];
   await expect(reader.solidBalances(nobody)).rejects.toMatchObject({ code: expect.any(String) });

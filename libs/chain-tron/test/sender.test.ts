@@ -37,7 +37,7 @@ afterAll(async () => {
   await devnet.close();
 });
 
-/** Signs for the dev accounts. */
+/** Signs for the accounts of the devnet. */
 const backend = (): SignerBackend => ({
   addresses: devnet.accounts.map(({ address }) => address as Address),
   sign(address, digest) {
@@ -101,7 +101,7 @@ async function ask<T>(path: string, body: object): Promise<T> {
   return (await answer.json()) as T;
 }
 let uniqueMs = 1_795_000_000_000;
-/** Bounds of a transaction that may be taken now. */
+/** Validity of a transaction that can be executed now. */
 async function validity(change: Partial<Validity> = {}): Promise<Validity> {
   const solid = await ask<Header>('walletsolidity/getblock', { detail: false });
   uniqueMs += 1;
@@ -115,7 +115,7 @@ async function validity(change: Partial<Validity> = {}): Promise<Validity> {
 const infoOf = (txHash: string) => ask<Info>('wallet/gettransactioninfobyid', { value: txHash });
 
 describe('a payment', () => {
-  test('that is prepared, signed and sent lands, and burns no more than was said', async () => {
+  test('is executed and burns at most the prepared cost', async () => {
     for (const intent of [
       pay(),
       pay({ to: devnet.accounts[2]!.address as Address }),
@@ -131,12 +131,12 @@ describe('a payment', () => {
       const { fee = 0, receipt } = await infoOf(signed.txHash);
       if (intent.contract !== null) expect(receipt?.result).toBe('SUCCESS');
       expect(BigInt(fee)).toBeLessThanOrEqual(prepared.costBaseUnits);
-      // Nor much less: what is reserved of the wallet's coin is what may be needed.
+      // The cost is close to the fee, because it is reserved from the wallet's coin.
       expect(prepared.costBaseUnits - BigInt(fee)).toBeLessThan(400_000n);
     }
   });
 
-  test('is, to the byte, what TronWeb makes of the same', async () => {
+  test('has the same bytes as one made by TronWeb', async () => {
     const tronWeb = new TronWeb({ fullHost: devnet.url });
     const bounds = await validity();
     const { height, hash } = bounds.reference;
@@ -165,7 +165,7 @@ describe('a payment', () => {
     expect((await sender.sign(native, bounds, 0n)).txHash).toBe(trx.txID);
   });
 
-  test('that the chain would refuse is seen before it is signed', async () => {
+  test('has an obstacle before it is signed if the chain would reject it', async () => {
     const poor = pay({ from: nobody() });
     const toContract = pay({ contract: null, to: usdt as string as Address });
     const tooMuch = pay({ amountBaseUnits: baseUnits(10n ** 30n) });
@@ -180,7 +180,7 @@ describe('a payment', () => {
     expect(capped).toMatchObject({ kind: 'OBSTACLE', obstacle: 'FEES_ABOVE_CAP' });
   });
 
-  test('whose price is above the cap by the word of one node waits, whichever is asked first', async () => {
+  test('waits if one of two nodes is above the cap, and two of three decide', async () => {
     const dear = await changing((value) =>
       isList(value) || value['energy_used'] === undefined
         ? value
@@ -191,7 +191,7 @@ describe('a payment', () => {
       [devnet.url, dear],
     ])
       expect(await senderOf(urls).prepare([pay()])).toMatchObject([{ obstacle: 'FEES_ABOVE_CAP' }]);
-    // A third one is asked, wherever it stands: what two say counts, and at the price that these name.
+    // A third source is asked, in any order. Two that agree decide, and their price counts.
     const another = await changing((value) => value);
     const [honest] = await sender.prepare([pay()]);
     for (const urls of [
@@ -210,7 +210,7 @@ describe('a payment', () => {
     ]);
   });
 
-  test('that one node says can be made, and another not, waits, whichever is asked first; of three two decide', async () => {
+  test('waits if two nodes differ on whether it succeeds, and two of three decide', async () => {
     const eager = await saying({ energy_used: 10 });
     const tooMuch = [pay({ amountBaseUnits: baseUnits(10n ** 30n) })];
     for (const urls of [
@@ -226,7 +226,7 @@ describe('a payment', () => {
       [devnet.url, another, eager],
     ])
       expect(await senderOf(urls).prepare(tooMuch)).toMatchObject([{ obstacle: 'WOULD_FAIL' }]);
-    // Nor does one of three that refuses what two would make.
+    // One of three that rejects the payment does not block it.
     const refusing = await saying({ result: { message: 'aa' } });
     const [honest] = await sender.prepare([pay()]);
     for (const urls of [
@@ -237,7 +237,7 @@ describe('a payment', () => {
     expect(await senderOf([refusing, devnet.url]).prepare([pay()])).toMatchObject([{ obstacle: 'UNCLEAR' }]);
   });
 
-  test('gets no fee limit by the word of one of two nodes, before the other was away for long', async () => {
+  test('takes no fee limit from one of two nodes until the other was away for long', async () => {
     const eager = await saying({ energy_used: 10 });
     const [honest] = await sender.prepare([pay()]);
     for (const urls of [
@@ -275,7 +275,7 @@ describe('a payment', () => {
     expect(new Set(alone)).toEqual(new Set([new URL(devnet.url).host]));
   });
 
-  test('in use more than others costs what the contract’s factor says, with the margin on top', async () => {
+  test('costs the energy factor of the contract plus the margin', async () => {
     const intent = pay();
     const [plain] = await sender.prepare([intent]);
     const [careful] = await senderOf([devnet.url], { energyMarginPercent: 30 }).prepare([intent]);
@@ -290,8 +290,8 @@ describe('a payment', () => {
   });
 });
 
-describe('what nodes answer to what is sent', () => {
-  test('is told as what it says of the node', async () => {
+describe('the answer of a node to a broadcast', () => {
+  test('is mapped to an outcome', async () => {
     const { headTimeMs } = devnet.control.summary();
     const cases: [Partial<PaymentIntent>, Partial<Validity>, string][] = [
       [{}, { expiresMs: headTimeMs - 3_000 }, 'EXPIRED'],
@@ -315,7 +315,7 @@ describe('what nodes answer to what is sent', () => {
     }
   });
 
-  test('is no answer where the node loses it; the bytes may have arrived', async () => {
+  test('is UNKNOWN if the node loses it, and the bytes may have arrived', async () => {
     devnet.control.fault({ kind: 'lose-broadcast-answer' });
     const signed = await sender.sign(pay(), await validity(), 30_000_000n);
     expect(await sender.broadcast([signed])).toEqual(['UNKNOWN']);
@@ -326,7 +326,7 @@ describe('what nodes answer to what is sent', () => {
 });
 
 describe('balances', () => {
-  test('are what the wallet holds, with the block that they are not older than, and what its stake pays', async () => {
+  test('returns amounts, the head before the reads and the allowance of stake', async () => {
     const { amounts, block, allowanceBaseUnits } = await sender.balances(wallet, [null, usdt]);
     expect(amounts.get(null)).toBeGreaterThan(99_000_000n * 1_000_000n);
     expect(amounts.get(usdt)).toBeGreaterThan(999_000_000n * 1_000_000n);
@@ -337,7 +337,7 @@ describe('balances', () => {
     expect([...empty.amounts.values()]).toEqual([0n, 0n]);
   });
 
-  test('are the least that two nodes say, at the lower of their heads', async () => {
+  test('returns the lower amounts of two nodes at the lower of their heads', async () => {
     const truth = await sender.balances(wallet, [null, usdt]);
     const rich = await changing((value) => {
       if (isList(value)) return value;
@@ -383,7 +383,7 @@ describe('energy of own stake', () => {
     pay({ contract: null, to, amountBaseUnits: baseUnits(LENT), resource: 'LEND_ENERGY' });
   const takeBack = (to: Address): PaymentIntent => ({ ...lend(to), resource: 'TAKE_ENERGY_BACK' });
 
-  test('is lent to an address, pays for its transfer, and is taken back', async () => {
+  test('is delegated to an address, pays for its transfer, and is undelegated', async () => {
     const staker = devnet.accounts[5]!.address as Address;
     const of = (intent: PaymentIntent) => ({ ...intent, from: staker });
     await devnet.control.stake(staker, 15_000n * 1_000_000n);
@@ -398,29 +398,29 @@ describe('energy of own stake', () => {
     expect(gained).toBe((LENT * stakeYield.units) / stakeYield.stake);
     expect(await sender.energy!.lent(staker, to)).toBe(LENT);
     expect(await sender.energy!.lendable(staker)).toBe(5_000n * 1_000_000n);
-    // The transfer of the address that it was lent to burns nothing.
+    // The transfer of the receiving address burns no TRX.
     const swept = await send(pay({ from: to, to: devnet.accounts[2]!.address as Address }));
     expect(swept.fee).toBe(0);
     expect((await sender.balances(to, [null])).allowanceBaseUnits).toBeLessThan(gained * 100n);
     await send(of(takeBack(to)));
     expect(await sender.energy!.lent(staker, to)).toBe(0n);
     expect(await energyOf(to)).toBe(0n);
-    // What was used of it came back as used, and can't be lent before it has recovered.
+    // Used energy returns as used and cannot be delegated before it has recovered.
     const lendable = await sender.energy!.lendable(staker);
     expect(lendable).toBeLessThan(15_000n * 1_000_000n);
     expect(lendable).toBeGreaterThan(5_000n * 1_000_000n);
   });
 
-  test('that is not there, or may not be lent, is seen before it is signed', async () => {
+  test('has an obstacle if it is missing or cannot be delegated', async () => {
     const nobodyYet = nobody();
     const contract = usdt as string as Address;
     const other = devnet.accounts[7]!.address as Address;
     const answers = await sender.prepare([lend(nobodyYet), lend(contract), lend(other), takeBack(other)]);
     expect(answers.map((one) => (one.kind === 'READY' ? 'READY' : one.detail))).toEqual([
-      'nothing is lent to an address that is no account',
-      'nothing is lent to a contract',
-      'of the stake 0 sun can be lent, not 10000000000',
-      '0 sun are lent there, not 10000000000',
+      'energy cannot be delegated to an inactive address',
+      'energy cannot be delegated to a contract',
+      'only 0 sun of the stake can be delegated, not 10000000000',
+      'only 0 sun are delegated there, not 10000000000',
     ]);
     expect(await sender.energy!.means(nobodyYet)).toEqual({
       isActive: false,
@@ -430,7 +430,7 @@ describe('energy of own stake', () => {
     });
   });
 
-  test('is there when two sources say so, not one', async () => {
+  test('counts only if two sources report it', async () => {
     const staker = devnet.accounts[5]!.address as Address;
     const boaster = await changing((value) =>
       isList(value) || value['TotalEnergyLimit'] === undefined ? value : { ...value, EnergyLimit: 9_000_000 },
@@ -446,8 +446,8 @@ describe('energy of own stake', () => {
   });
 });
 
-describe('whether blocks hold a transaction', () => {
-  /** Sends one, and gives what is needed to look for it. */
+describe('findInBlocks', () => {
+  /** Signs a payment, and sends it if `mined`. */
   async function sendOne(mined: boolean): Promise<{ txHash: TxHash; bounds: Validity }> {
     const bounds = await validity({ expiresMs: devnet.control.summary().headTimeMs + 9_000 });
     const signed = await sender.sign(pay(), bounds, 30_000_000n);
@@ -457,9 +457,9 @@ describe('whether blocks hold a transaction', () => {
   const search = (by: ExpiringSender, { txHash, bounds }: { txHash: TxHash; bounds: Validity }) =>
     by.findInBlocks([txHash], { after: bounds.reference, untilMs: bounds.expiresMs });
 
-  test('is known when two solid blocks are past its end, and not before', async () => {
+  test('decides when two solid blocks are past the expiry, and not before', async () => {
     const [there, missing] = [await sendOne(true), await sendOne(false)];
-    // To the block of its very end, and one more; these are not solid yet.
+    // Up to the block at the expiry and one more, which are not solid yet.
     await devnet.control.mine(4);
     await expect(search(sender, there)).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
     await devnet.control.mine(2);
@@ -472,7 +472,7 @@ describe('whether blocks hold a transaction', () => {
     expect(end[1].parentHash).toBe(end[0].hash);
   });
 
-  test('nobody can say from a block that is not in the chain', async () => {
+  test('rejects a reference block that is not in the chain', async () => {
     const one = await sendOne(false);
     await devnet.control.mine(8);
     const { height } = one.bounds.reference;
@@ -485,7 +485,7 @@ describe('whether blocks hold a transaction', () => {
     });
   });
 
-  test('a node does not know that shows its block as an empty one', async () => {
+  test('rejects a node that returns the block as an empty one', async () => {
     const one = await sendOne(true);
     await devnet.control.mine(8);
     const liar = await createLyingTronProxy({ upstreamUrl: devnet.url, seed: 1, faults: { emptyBlock: 1 } });
@@ -496,7 +496,7 @@ describe('whether blocks hold a transaction', () => {
     await liar.close();
   });
 
-  test('one node that leaves it out does not decide, with its receipts or without', async () => {
+  test('rejects a single node that omits the transaction, with or without its receipt', async () => {
     const one = await sendOne(true);
     await devnet.control.mine(8);
     const liar = await leavingOut(one.txHash, { receipts: true });
@@ -508,14 +508,14 @@ describe('whether blocks hold a transaction', () => {
       code: 'INCONSISTENT_ANSWER',
     });
     await expect(search(senderOf([clumsy]), one)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
-    // Of two that are configured one alone is not believed, however long the other is away.
+    // If two are configured, a single one is never accepted, however long the other is away.
     const away = senderOf([devnet.url, 'http://127.0.0.1:1']);
     await expect(search(away, one)).rejects.toMatchObject({ retryable: true });
     expect([...(await search(senderOf([devnet.url]), one)).found]).toEqual([one.txHash]);
   });
 });
 
-test('a payment of ours that is not known any more is read from the chain, and others are none', async () => {
+test('readPayment reads a payment of this gateway and ignores other transactions', async () => {
   const intent = pay();
   const bounds = await validity();
   const signed = await sender.sign(intent, bounds, 30_000_000n);
@@ -530,8 +530,7 @@ test('a payment of ours that is not known any more is read from the chain, and o
   expect(await reader('ab'.repeat(32) as TxHash)).toBeUndefined();
 });
 
-/** The node without one transaction in its blocks, and its receipt. */
-test('learns every hour which keys sign blocks, and says which do not count yet', async () => {
+test('learns every hour which keys sign blocks and returns those that do not count', async () => {
   const clock = { nowMs: 0 };
   let asked = 0;
   /** The node with other keys in its signatures. */
@@ -562,6 +561,7 @@ test('learns every hour which keys sign blocks, and says which do not count yet'
   expect(await look(23 * 3_600_000)).toEqual({ keys: false, asks: true });
 });
 
+/** The node without this transaction in its blocks, and optionally without its receipt. */
 function leavingOut(txHash: string, { receipts }: { readonly receipts: boolean }): Promise<string> {
   return changing((value) => {
     if (isList(value))
@@ -577,7 +577,7 @@ function isList(value: Answer): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** The node with this in its answers to calls of contracts. */
+/** The node with changed answers to contract calls. */
 function saying(instead: object): Promise<string> {
   return changing((value) =>
     isList(value) || !('constant_result' in value)
@@ -586,7 +586,7 @@ function saying(instead: object): Promise<string> {
   );
 }
 
-/** The node with other answers. */
+/** The node with changed answers. */
 async function changing(change: (value: Answer) => unknown): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {

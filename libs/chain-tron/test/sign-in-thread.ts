@@ -8,12 +8,12 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import { pointFromScalar, signRecoverable } from 'tiny-secp256k1';
 
-/* Signs and reads a payment, and reports each socket that any module of this thread opened, and each request of `fetch`. */
+// Signs and reads a payment, and reports each socket that any module of this thread opens, and each request of `fetch`.
 
 const opened: string[] = [];
 for (const channel of ['net.client.socket', 'undici:request:create'])
   subscribe(channel, (_message, name) => void opened.push(String(name)));
-// Imported only now, so that what they load is watched as well.
+// Imported after the subscription, so that sockets opened on loading are reported.
 const { signPayment } = await import('../src/sender/sign-payment.ts');
 const { readSignedTransaction } = await import('../src/sender/read-signed-transaction.ts');
 const { tronAddressCodec } = await import('../src/address-codec.ts');
@@ -33,6 +33,6 @@ const hash = '0000000000010022e1b5775870853db9b1a22d122d28ea8b2351fcf69c1cebb0' 
 const validity = { expiresMs: 1_795_229_376_000, reference: { height: 65_570, hash }, uniqueMs: 1 };
 const { raw } = await signPayment({ backend, maxFeeLimitSun: 9n }, intent, validity, 9n);
 const { intent: read } = readSignedTransaction(raw);
-// The channels do report: this socket is the only one.
+// The subscription works if this socket is reported; it must be the only one.
 const socket = connect(1, '127.0.0.1').on('error', () => socket.destroy());
 parentPort!.postMessage({ intent, read, opened });

@@ -7,13 +7,13 @@ import type { Side } from '../src/tron-client.ts';
 import { createTronSources } from '../src/tron-sources.ts';
 import { networkOf } from './tron-harness.ts';
 
-/* Nodes as java-tron is by itself: `wallet` on one port, `walletsolidity` on another, and each of them nowhere else. */
+// Nodes with java-tron's default ports: `wallet` on one, `walletsolidity` on another.
 
 interface Port {
   readonly side: Side;
   readonly server: Server;
   readonly url: string;
-  /** The side of each question that came. */
+  /** The side of each received call. */
   readonly asked: string[];
 }
 
@@ -58,7 +58,7 @@ const network = () =>
     solidityUrls: nodes.map(({ walletsolidity }) => walletsolidity.url),
   });
 
-test('what is asked of the solid chain goes to the second address, of the same node', async () => {
+test('calls of the solid side go to the second URL of the same node', async () => {
   const sources = createTronSources(network(), { requestTimeoutMs: 60_000 }).all();
   expect(sources).toHaveLength(2);
   for (const [place, source] of sources.entries()) {
@@ -73,7 +73,7 @@ test('what is asked of the solid chain goes to the second address, of the same n
   for (const { side, asked } of ports()) expect(asked.filter((one) => one !== side)).toEqual([]);
 });
 
-test('such nodes are read to the end, and neither address is asked for what the other one has', async () => {
+test('reads from separate ports and calls each only for its own side', async () => {
   const reader = createTronReader(network(), { requestTimeoutMs: 60_000 });
   await reader.checkNetwork();
   const { solid } = devnet.control.summary();

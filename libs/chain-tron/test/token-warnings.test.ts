@@ -10,14 +10,14 @@ import { addressOfShortHex } from '../src/address-codec.ts';
 import { createTronReader } from '../src/reader.ts';
 import { networkOf } from './tron-harness.ts';
 
-/* What the contracts of tokens say of themselves: USDT's is our own node's, what it cannot say a node before it says. */
+// Warnings of token contracts. The devnet's USDT cannot report any, so a proxy changes the answers.
 
 const TRUE = '1'.padStart(64, '0');
 const NEW = 'ab'.repeat(20);
 let devnet: TronDevnet;
 let proxies: readonly LyingTronProxy[];
 let reader: ChainReader;
-/** By the first four bytes of the call. */
+/** Returned words per node, by function selector. */
 let words: readonly Readonly<Record<string, string>>[] = [];
 
 beforeAll(async () => {
@@ -49,11 +49,11 @@ afterAll(async () => {
 
 const DEPRECATED = { '0e136b19': TRUE, '26976e3f': NEW.padStart(64, '0') };
 
-test('a token that says nothing is not warned of, whether it could or not', async () => {
+test('returns no warning for a token that reports none', async () => {
   await expect(reader.tokenWarnings!()).resolves.toEqual([]);
 });
 
-test('a contract that was replaced is told, with the one that took its place', async () => {
+test('returns a replaced contract with its successor', async () => {
   words = [DEPRECATED, DEPRECATED];
   const by = addressOfShortHex(NEW);
   await expect(reader.tokenWarnings!()).resolves.toEqual([
@@ -62,7 +62,7 @@ test('a contract that was replaced is told, with the one that took its place', a
   ]);
 });
 
-test('a contract that is paused is told, one without a successor too', async () => {
+test('returns a paused contract, also with a replacement without a successor', async () => {
   const both = { '5c975abb': TRUE, '0e136b19': TRUE };
   words = [both, both];
   await expect(reader.tokenWarnings!()).resolves.toEqual(
@@ -73,7 +73,7 @@ test('a contract that is paused is told, one without a successor too', async () 
   );
 });
 
-test('what one source alone says is not told, nor another successor than the other one names', async () => {
+test('returns no warning that only one source reports, or with different successors', async () => {
   words = [DEPRECATED];
   await expect(reader.tokenWarnings!()).resolves.toEqual([]);
   words = [DEPRECATED, { ...DEPRECATED, '26976e3f': 'cd'.repeat(20).padStart(64, '0') }];

@@ -4,7 +4,7 @@ import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-t
 import { listenLocally, readBody } from '@opentill/testkit/local-http-server';
 import { createTronClient, type TronExchange } from '../src/tron-client.ts';
 
-/* What a provider gets to see: the key as its header and nowhere else, and few connections. */
+// Requests as a provider receives them: the API key only in its header, and few connections.
 
 const KEY = '5f0c-key of/a:provider';
 let devnet: TronDevnet;
@@ -12,7 +12,7 @@ let server: Server;
 let providerUrl: string;
 let requests: { readonly url: string; readonly headers: IncomingHttpHeaders; readonly connection: number }[];
 let isRefusing = false;
-/** Answers with this status, one request each, before others. */
+/** Status codes of the next requests. */
 let statuses: number[] = [];
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ beforeAll(async () => {
       return response.writeHead(answer.status).end(await answer.text());
     })();
   });
-  server.keepAliveTimeout = 0; // however long a test stands between two requests
+  server.keepAliveTimeout = 0; // no limit for the pause between two requests
   server.on('connection', (socket) => numbers.set(socket, (connections += 1)));
   providerUrl = await listenLocally(server);
 });
@@ -58,7 +58,7 @@ function clientOf(user: string) {
   return { client: createTronClient(config), exchanges };
 }
 
-test('the key goes with every request, as the header that TronGrid asks for, and into nothing that is told', async () => {
+test('sends the API key in the TronGrid header and exposes it nowhere else', async () => {
   const { client, exchanges } = clientOf(KEY);
   await client.call({ side: 'wallet', method: 'getnowblock' });
   await client.call({ side: 'walletsolidity', method: 'getnowblock' });
@@ -87,14 +87,14 @@ test('the key goes with every request, as the header that TronGrid asks for, and
   expect(told).not.toContain('5f0c');
 });
 
-test('without a key there is no header', async () => {
+test('sends no header without a key', async () => {
   const { client } = clientOf('');
   await client.call({ side: 'wallet', method: 'getnowblock' });
   expect(requests.length).toBeGreaterThan(0);
   expect(requests.some(({ headers }) => 'tron-pro-api-key' in headers)).toBe(false);
 });
 
-test('many questions at a time, again and again, go over sixteen connections at most, each asked for its chain twice at most', async () => {
+test('uses at most sixteen connections and asks each for its chain at most twice', async () => {
   const { client } = clientOf('');
   for (let round = 0; round < 5; round += 1)
     await Promise.all(
@@ -108,12 +108,12 @@ test('many questions at a time, again and again, go over sixteen connections at 
 });
 
 test.each([
-  ['the first question over it is refused', [429]],
-  ['it is too busy to name its chain', [200, 429]],
-])('a new connection has its chain asked for although %s', async (_, answers) => {
+  ['the first call over it is rate limited', [429]],
+  ['the call for its chain is rate limited', [200, 429]],
+])('checks the chain of a new connection again although %s', async (_, answers) => {
   const { client } = clientOf('');
   await client.call({ side: 'wallet', method: 'getnowblock' });
-  server.closeIdleConnections(); // the next question goes over a connection that may lead to another node
+  server.closeIdleConnections(); // the next call opens a connection that may lead to another node
   requests = [];
   statuses = answers;
   const ask = () => client.call({ side: 'wallet', method: 'getblockbynum', body: { num: 1 } });

@@ -14,14 +14,14 @@ import { createTronReader } from '../src/reader.ts';
 const FEE_LIMIT_SUN = 1_000_000_000;
 const SOLID_LAG_BLOCKS = 3;
 
-/** A node with no block but those that are asked for, and a reader on it. */
+/** A devnet that makes blocks only on request, with a reader. */
 export interface TronHarness extends ChainHarness {
   readonly devnet: TronDevnet;
   readonly network: TronNetwork;
   readonly wallets: readonly TronWeb[];
 }
 
-/** A network's entry for a devnet. */
+/** Network configuration for a devnet. */
 export function networkOf(
   devnet: Pick<TronDevnet, 'chainId' | 'url'>,
   tokens: readonly string[],
@@ -38,12 +38,12 @@ export function networkOf(
   };
 }
 
-/** TronWeb with the keys of the devnet's rich accounts. */
+/** TronWeb instances with the keys of the devnet's funded accounts. */
 export function walletsOf({ accounts, url }: Pick<TronDevnet, 'accounts' | 'url'>): readonly TronWeb[] {
   return accounts.map(({ privateKeyHex }) => new TronWeb({ fullHost: url, privateKey: privateKeyHex }));
 }
 
-/** The harness of the chain contract on our TRON node. `deps` go to its reader, `overrides` into the network. */
+/** Harness of the chain contract on the TRON devnet. `deps` go to its reader, `overrides` into the network. */
 export async function makeTronHarness(
   overrides: Partial<TronNetwork> = {},
   deps: TronReaderDeps = {},

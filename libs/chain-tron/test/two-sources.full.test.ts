@@ -20,13 +20,14 @@ afterAll(async () => {
   await devnet.close();
 });
 
-test('at a rate at which the blocks of one call take longer than a call may, they are read all the same', async () => {
+test('reads a range although the rate limit makes it longer than a call may take', async () => {
   const first = devnet.control.summary().head + 1;
   const last = first + BLOCKS - 1;
   for (let block = 0; block < BLOCKS; block += 1)
     await devnet.control.fund(HOLDER, { symbol: 'USDT', amountBaseUnits: 1n });
   await devnet.control.mine(LAG);
-  // Two calls a block at 3 a second, three of them at once: more than 4.3 s at each, where a call waits for four.
+  // Two calls a block at 3 a second, three of them at once: more than 4.3 s at each source, with a timeout of 4 s per
+  // call.
   const rpcUrls = proxies.map(({ url }) => ({ url, requestsPerSecond: 3 }));
   const network = networkOf(devnet, [devnet.tokens.USDT], { rpcUrls });
   const reader = createTronReader(network, { requestTimeoutMs: 4_000 });
@@ -34,7 +35,7 @@ test('at a rate at which the blocks of one call take longer than a call may, the
   expect(transfers.filter(({ to }) => to === HOLDER)).toHaveLength(BLOCKS);
   const seen = await reader.readSeen(first, last);
   expect(seen.headers).toHaveLength(BLOCKS);
-  // Nobody stands in line for what is asked besides.
+  // Other calls do not queue behind the blocks.
   const startedAt = performance.now();
   const [, { height }] = await Promise.all([reader.readVerified(first, last, []), reader.head()]);
   expect(height).toBe(devnet.control.summary().head);

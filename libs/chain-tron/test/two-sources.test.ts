@@ -10,7 +10,7 @@ import { createTronReader, type TronNetwork } from '../src/reader.ts';
 import type { TronExchange } from '../src/tron-client.ts';
 import { networkOf } from './tron-harness.ts';
 
-/* What two sources are asked, how often, and at which pace. */
+// Number and pace of the requests to two sources.
 
 const LAG = 3;
 const BLOCKS = 8;
@@ -18,7 +18,7 @@ const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
 let devnet: TronDevnet;
 let proxies: readonly LyingTronProxy[];
 let first: number;
-/** What a source says instead, by its place. */
+/** Wrong answers by index of the source. */
 type Lie = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
 let lies: Partial<Record<number, Lie>> = {};
 
@@ -46,7 +46,7 @@ afterAll(async () => {
   await devnet.close();
 });
 
-/** A reader of the first two, unless told otherwise. */
+/** A reader of the first two sources by default. */
 function readerOf(
   overrides: Partial<TronNetwork> = {},
   {
@@ -67,7 +67,7 @@ function readerOf(
 }
 const last = (): number => first + BLOCKS - 1;
 
-test('of what both have told whole nobody is asked once more', async () => {
+test('confirms transfers without a request if both sources returned the block', async () => {
   const { reader, exchanges } = readerOf();
   const { headers, transfers } = await reader.readVerified(first, last(), []);
   const ours = transfers.filter(({ to }) => to === HOLDER);
@@ -75,7 +75,7 @@ test('of what both have told whole nobody is asked once more', async () => {
   exchanges.length = 0;
   const { confirmed, refuted } = await reader.confirmTransfers(ours, { headers });
   expect([confirmed.length, refuted.length, exchanges.length]).toEqual([BLOCKS, 0, 0]);
-  // The same that the receipts say, asked for one by one.
+  // Requested one by one, the receipts confirm the same.
   await expect(reader.confirmTransfers(ours)).resolves.toMatchObject({
     confirmed: confirmed.map(({ txHash, position, feeBaseUnits, amountBaseUnits }) => ({
       txHash,
@@ -87,20 +87,20 @@ test('of what both have told whole nobody is asked once more', async () => {
   expect(exchanges.length).toBeGreaterThan(2 * BLOCKS);
 });
 
-test('what one has told whole is shown without a question more, by as much as its receipts say', async () => {
+test('confirms for display without a request if one source returned the block', async () => {
   const { reader, exchanges } = readerOf();
   const { headers, transfers } = await reader.readSeen(first, last());
   const ours = transfers.filter(({ to }) => to === HOLDER);
   exchanges.length = 0;
   const shown = await reader.confirmTransfers(ours, { headers, byOneSource: true });
   expect([shown.confirmed.length, shown.refuted.length, exchanges.length]).toEqual([BLOCKS, 0, 0]);
-  // Of blocks that are not said to be still those that were read receipts are asked for, and say the same.
+  // Without headers that confirm the blocks, the receipts are requested, with the same result.
   const asked = await reader.confirmTransfers(ours, { byOneSource: true });
   expect(exchanges.length).toBeGreaterThan(BLOCKS);
   expect(asked.confirmed).toMatchObject(shown.confirmed);
 });
 
-test('where they tell of other fees, and of what one has told, receipts are asked for', async () => {
+test('requests receipts if the fees differ or only one source returned the block', async () => {
   lies[1] = async ({ method }, honest) =>
     method === 'gettransactioninfobyblocknum'
       ? ((await honest()) as readonly object[]).map((info) => ({ ...info, fee: 1 }))
@@ -120,7 +120,7 @@ const WHOLE = ['getblockbynum', 'gettransactioninfobyblocknum'];
 const ofWholeBlocks = (exchanges: readonly TronExchange[]) =>
   exchanges.filter(({ methods: [method] }) => WHOLE.includes(method.split('/')[1]!));
 
-test('what a source told when blocks were seen it is asked for once more only where the other one differs', async () => {
+test('requests seen blocks again from a source only if the other one differs', async () => {
   const { reader, exchanges } = readerOf();
   const seen = await reader.readSeen(first, last());
   exchanges.length = 0;
@@ -129,14 +129,14 @@ test('what a source told when blocks were seen it is asked for once more only wh
   const asked = ofWholeBlocks(exchanges);
   expect([asked.length, new Set(asked.map(({ endpoint }) => endpoint)).size]).toEqual([2 * BLOCKS, 1]);
   expect(asked.every(({ methods: [method] }) => method.startsWith('walletsolidity/'))).toBe(true);
-  // Whoever told it before has to name the last of the blocks now, and the chain.
+  // The source that returned the blocks before only confirms the last of them, and its chain.
   const ofTheOther = exchanges.filter(({ endpoint }) => endpoint !== asked[0]!.endpoint);
   expect(ofTheOther.map(({ methods: [method] }) => method)).toContain('walletsolidity/getblock');
   expect(ofTheOther.length).toBeLessThanOrEqual(3);
   exchanges.length = 0;
   const { confirmed } = await reader.confirmTransfers(verified.transfers, { headers: verified.headers });
   expect([confirmed.length, exchanges.length]).toEqual([verified.transfers.length, 0]);
-  // Its own word of before stands for nobody else: whoever tells otherwise has both asked.
+  // The remembered answer counts only if the other source agrees; otherwise both are asked.
   lies[1] = async ({ method, body }, honest) =>
     method === 'gettransactioninfobyblocknum' && body['num'] === first
       ? ((await honest()) as readonly object[]).map((info) => ({ ...info, log: [] }))
@@ -159,7 +159,7 @@ test('asks one of two sources again when both read the blocks before', async () 
   expect([asked.length, new Set(asked.map(({ endpoint }) => endpoint)).size]).toEqual([2 * BLOCKS, 1]);
 });
 
-test('a source does not speak for blocks that have left its chain since it told of them', async () => {
+test('does not use remembered blocks that have left the chain of their source', async () => {
   const { reader } = readerOf();
   await devnet.control.fund(HOLDER, { symbol: 'USDT', amountBaseUnits: 1n });
   const { head } = devnet.control.summary();
@@ -168,7 +168,7 @@ test('a source does not speak for blocks that have left its chain since it told 
   const [seen] = (await reader.readSeen(head, head)).headers;
   await devnet.control.reorganise(1, { drop: true });
   await devnet.control.mine(LAG + 1);
-  // The other one stays with the block that is gone, and calls it solid.
+  // The other source keeps the removed block and returns it as solid.
   lies[1] = ({ method, body }) =>
     Promise.resolve(body['num'] === head ? structuredClone(ofBefore.get(method)) : undefined);
   await expect(reader.readVerified(head, head, [])).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
@@ -185,7 +185,7 @@ async function answerOf(method: string, num: number): Promise<unknown> {
   return response.json();
 }
 
-test('blocks that were seen are not verified while the other source is away', async () => {
+test('does not verify seen blocks while the other source is away', async () => {
   const { reader } = readerOf();
   await reader.readSeen(first, last());
   lies[1] = () => Promise.resolve({ Error: 'class java.lang.NullPointerException : null' });
@@ -195,18 +195,18 @@ test('blocks that were seen are not verified while the other source is away', as
 const away = (): Promise<unknown> =>
   Promise.resolve({ Error: 'class java.lang.NullPointerException : null' });
 
-test('a source that fails at once holds a round no longer than its blocks and a few more', async () => {
+test('limits the requests to a source that always fails at once', async () => {
   const { reader, exchanges, hosts } = readerOf();
   lies[1] = away;
   await expect(reader.readVerified(first, last(), [])).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
   const asked = exchanges.filter(({ endpoint }) => endpoint === hosts[1]).length;
-  // Two calls a block, each made twice, and four more blocks, all of it three times.
+  // Two calls per block, each made twice, and four more blocks; all of it three times.
   expect(asked).toBeLessThanOrEqual(3 * (4 * BLOCKS + 4 * 4) + 2);
 });
 
-test('who differs from what another one told before, and cannot tell now, is replaced by a third', async () => {
+test('replaces a source that contradicts its remembered answer and fails now', async () => {
   const { reader, exchanges, hosts } = readerOf({ rpcUrls: proxies.map(({ url }) => url) });
-  // The first hides what it was paid when the blocks are seen, and breaks when it is asked about that.
+  // The first source hides its transfers in the seen pass and fails when it is asked again.
   lies[0] = async ({ method }, honest) =>
     method === 'gettransactioninfobyblocknum'
       ? ((await honest()) as readonly object[]).map((info) => ({ ...info, log: [] }))
@@ -224,11 +224,11 @@ test('who differs from what another one told before, and cannot tell now, is rep
   });
 });
 
-test('who answers from memory has the blocks, so nobody stands alone as soon as it breaks', async () => {
+test('counts a source that answers from memory as having the blocks', async () => {
   let now = 0;
   const end = first + 1;
   const { reader, exchanges, hosts } = readerOf({ aloneAfterSeconds: 60 }, { nowMs: () => now });
-  // The first lacks blocks below its head; the second is slower, so that the first is asked first.
+  // The first lacks blocks below its head. The second is slower, so the first is asked first.
   lies[0] = ({ method }) => Promise.resolve(WHOLE.includes(method) ? {} : undefined);
   const slow: Lie = () => new Promise((resolve) => setTimeout(resolve, 700, undefined));
   lies[1] = slow;
@@ -242,12 +242,12 @@ test('who answers from memory has the blocks, so nobody stands alone as soon as 
     expect(new Set(ofWholeBlocks(exchanges).map(({ endpoint }) => endpoint))).toEqual(new Set([hosts[1]]));
     now += 20_000;
   }
-  // 70 s after it lacked blocks, 20 after it was last known to have them.
+  // 70 s after it lacked blocks, 20 s after it was last known to have them.
   lies[0] = away;
   await expect(reader.readVerified(first, end, [])).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
 });
 
-test('what is solid costs one call of each source, where heads and blocks are known', async () => {
+test('needs one call per source for the solid height if heads and blocks are known', async () => {
   const { reader, exchanges } = readerOf();
   const unknown = await reader.finalizedHeight();
   expect(exchanges.length).toBeGreaterThanOrEqual(6);

@@ -6,16 +6,16 @@ const HEIGHT_DIGITS = 16;
 const HEX = /^(?:[0-9a-f]{2})*$/;
 
 /**
- * The id of the block with this header, by the JSON of its `raw_data`: its digest, the first 8 bytes replaced by the height. Throws
- * INCONSISTENT_ANSWER for fields that are none.
+ * Computes a block id from the JSON of the header's `raw_data`: its digest, with the first 8 bytes replaced by the
+ * height. Throws INCONSISTENT_ANSWER for malformed fields.
  */
 export function blockIdOf(header: Raw, height: number): string {
   return heightDigits(height) + headerDigestOf(header).slice(HEIGHT_DIGITS);
 }
 
 /**
- * SHA-256, in hex, of the message that the producer of a block signs (java-tron's core/Tron.proto, BlockHeader.raw), by the JSON of
- * its `raw_data`. Throws INCONSISTENT_ANSWER for fields that are none. TronWeb has no block headers.
+ * SHA-256, in hex, of the message that a block producer signs (java-tron core/Tron.proto, BlockHeader.raw), from the
+ * JSON of its `raw_data`. Throws INCONSISTENT_ANSWER for malformed fields. TronWeb cannot encode block headers.
  */
 export function headerDigestOf(header: Raw): string {
   const number = (field: string): bigint => BigInt(countIn(header[field], field));
@@ -38,7 +38,7 @@ export function headerDigestOf(header: Raw): string {
   return hash('sha256', message, 'hex');
 }
 
-/** How ids begin that are of this height. */
+/** The first 8 bytes of a block id, as hex. */
 export function heightDigits(height: number): string {
   return height.toString(16).padStart(HEIGHT_DIGITS, '0');
 }

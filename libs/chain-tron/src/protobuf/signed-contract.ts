@@ -1,17 +1,19 @@
-/** What the bytes that were signed say of a transaction, as far as anything hangs on it here. */
+/** The fields of a signed transaction that the gateway uses. */
 export interface SignedContract {
   /** `Transaction.Contract.ContractType`. */
   readonly type: number;
-  /** 42 digits that begin with 41; undefined where it is none. */
+  /** 42 digits that begin with 41; undefined if it is not an address. */
   readonly ownerHex: string | undefined;
-  /** False for a kind of contract that has no owner, or came after java-tron 4.8. */
+  /** False for a contract type without an owner, or newer than java-tron 4.8. */
   readonly hasOwner: boolean;
-  /** Of a TransferContract alone. */
+  /** Only for a TransferContract. */
   readonly trx: { readonly toHex: string | undefined; readonly sun: bigint } | undefined;
 }
 
 export const TRANSFER_CONTRACT = 1;
-/** Of core/contract/*.proto: the owner is the first field of each, but for these, and for one that has none. */
+/**
+ * The owner is field 1 of each contract message (core/contract/*.proto), except for these, and for one without owner.
+ */
 const OWNER_SECOND: ReadonlySet<number> = new Set([2, 10, 19]); // TransferAsset, AccountUpdate, SetAccountId
 const SHIELDED_TRANSFER = 51;
 const LAST_KNOWN = 59; // CancelAllUnfreezeV2Contract
@@ -25,9 +27,9 @@ export const [VARINT, BYTES] = [0, 2] as const;
 const [FIXED64, GROUP, GROUP_END, FIXED32] = [1, 3, 4, 5];
 
 /**
- * Reads `raw_data` as java-tron does: of a field that stands more than once the last counts, and what nobody knows is passed over.
- * Undefined for what is no transaction of one contract: no node takes that from a sender. TronWeb takes 9.6 µs for
- * each transaction of a block, this function 0.4.
+ * Reads `raw_data` as java-tron does: the last value of a repeated field counts, and unknown fields are skipped.
+ * Undefined unless it has exactly one contract; nodes reject any other transaction. TronWeb takes 9.6 µs for each
+ * transaction of a block, this function 0.4.
  */
 export function readSignedContract(rawBytes: Buffer): SignedContract | undefined {
   const [contract, ...others] = fieldsOf(rawBytes, RAW_CONTRACT, BYTES) ?? [];
@@ -56,8 +58,8 @@ function hexIn(field: Buffer | undefined): string | undefined {
 }
 
 /**
- * All values of one field, in order; what stands under its number in another form is none, nor is what a group holds, which nobody
- * knows. Undefined for what is no message.
+ * All values of one field, in order. Ignores values with another wire type and values within groups. Undefined for a
+ * malformed message.
  */
 export function fieldsOf(message: Buffer, wanted: number, form: typeof BYTES): readonly Buffer[] | undefined;
 export function fieldsOf(message: Buffer, wanted: number, form: typeof VARINT): readonly bigint[] | undefined;
@@ -93,7 +95,7 @@ export function fieldsOf(
   return groups.length === 0 ? found : undefined;
 }
 
-/** A key or a length. One that takes more bytes than it needs, or has more than 32 bits, is read by the lowest 32, as java-tron does. */
+/** A key or a length. Of an overlong or larger varint, the lowest 32 bits count, as in java-tron. */
 function varint32At(
   message: Buffer,
   at: number,

@@ -1,7 +1,7 @@
 import { listIn, malformed, objectIn, type Raw } from '../node-value.ts';
 import { bytesField, concat, tag, varint } from './wire.ts';
 
-/** A transaction as a block holds it: the bytes that are signed, whose SHA-256 is its id, and those of the whole. */
+/** A transaction in a block: the signed bytes, whose SHA-256 is its id, and all bytes. */
 export interface WholeTransaction {
   readonly rawBytes: Buffer;
   readonly bytes: Buffer;
@@ -10,7 +10,7 @@ export interface WholeTransaction {
 const HEX = /^(?:[0-9a-f]{2})*$/;
 const UNKNOWN_FIELD = /^[1-9]\d{0,8}$/;
 const FIXED = /^0x(?:[0-9a-f]{8}|[0-9a-f]{16})$/;
-/** How java-tron writes the value of an enum that it has no name for. */
+/** Name that java-tron writes for an unknown enum value. */
 const UNNAMED = /^UNKNOWN_ENUM_VALUE_\w+_(-?\d+)$/;
 const [VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32] = [0, 1, 2, 3, 4, 5];
 const [RAW_DATA, SIGNATURE, RET] = [1, 2, 5];
@@ -37,7 +37,7 @@ const CONTRACT_RESULTS = [
   'TRANSFER_FAILED',
   'INVALID_CODE',
 ];
-/** `Transaction.Result` in the order of its numbers. */
+/** `Transaction.Result`, ascending by field number. */
 const RESULT: Fields = {
   fee: [1, 'int64'],
   ret: [2, CODES],
@@ -55,7 +55,6 @@ const RESULT: Fields = {
   withdraw_expire_amount: [27, 'int64'],
   cancel_unfreezeV2_amount: [28, 'amounts'],
 };
-/** `MarketOrderDetail`. */
 const DETAIL: Fields = {
   makerOrderId: [1, 'bytes'],
   takerOrderId: [2, 'bytes'],
@@ -66,24 +65,24 @@ const DETAIL: Fields = {
 const USUAL_RESULTS: ReadonlyMap<unknown, Uint8Array> = new Map(
   CONTRACT_RESULTS.map((name) => [name, bytesField(RET, encodeFields({ contractRet: name }, RESULT))]),
 );
-/** A tag, and the most that a length takes: no answer is longer. */
+/** A tag and the longest length that an answer can have. */
 const FIELD_START_BYTES = 6;
 
-/** What a field holds that cannot be told by the JSON. */
+/** The JSON has a field that cannot be encoded. */
 class Unwritable extends Error {}
 
 /**
- * The bytes of a transaction by its JSON (java-tron's core/Tron.proto, Transaction; http/JsonFormat). What nobody knows, a sender
- * may put there all the same: nodes keep it, hash it, and show it under its number. A block's producer adds the result to what the
- * sender wrote as one. Undefined where the JSON has a field of a result that can't be written by it: one that came after java-tron 4.8.
- * Throws INCONSISTENT_ANSWER for what is malformed. TronWeb writes neither results nor unknown fields.
+ * Encodes a transaction from its JSON (java-tron core/Tron.proto, Transaction; http/JsonFormat). A sender may add
+ * unknown fields: nodes keep and hash them, and show them under their numbers. The block producer adds its result to
+ * a result that the sender wrote. Undefined if a result has a field that is newer than java-tron 4.8. Throws
+ * INCONSISTENT_ANSWER for malformed values. TronWeb encodes neither results nor unknown fields.
  */
 export function encodeWhole(transaction: Raw): WholeTransaction | undefined {
   const raw = hexIn(transaction['raw_data_hex'], 'raw_data_hex');
   const signatures = listIn(transaction['signature'], 'signature').map((one) => hexIn(one, 'signature'));
   const rest = encodeRest(transaction);
   if (rest === undefined) return undefined;
-  // Into one buffer: of a full block all are written, one after the other.
+  // One buffer per transaction, because all transactions of a full block are encoded.
   let size = FIELD_START_BYTES + raw.length / 2 + rest.length;
   for (const signature of signatures) size += FIELD_START_BYTES + signature.length / 2;
   const bytes = Buffer.allocUnsafe(size);
@@ -96,7 +95,7 @@ export function encodeWhole(transaction: Raw): WholeTransaction | undefined {
   return { rawBytes, bytes: bytes.subarray(0, at + rest.length) };
 }
 
-/** Behind the signatures: results, and what nobody knows. */
+/** The fields after the signatures: results, and unknown fields. */
 function encodeRest(transaction: Raw): Uint8Array | undefined {
   const results = listIn(transaction['ret'], 'ret');
   const usual = usualRest(transaction, results);
@@ -110,7 +109,10 @@ function encodeRest(transaction: Raw): Uint8Array | undefined {
   }
 }
 
-/** Of nearly all: one result that names nothing but what came of it. Keys that are numbers come first. */
+/**
+ * Fast path for nearly all transactions: one result with only `contractRet`. Numeric keys, the unknown fields, come
+ * first.
+ */
 function usualRest(transaction: Raw, results: readonly unknown[]): Uint8Array | undefined {
   const [first] = Object.keys(transaction);
   const [only] = results;
@@ -128,7 +130,7 @@ function writeStart(bytes: Buffer, at: number, number: number, hex: string): num
 }
 
 function writeHex(bytes: Buffer, at: number, hex: string, what: string): number {
-  const length = bytes.write(hex, at, 'hex'); // up to what is none
+  const length = bytes.write(hex, at, 'hex'); // stops at the first invalid digit
   return length === hex.length / 2 ? at + length : malformed(what, hex);
 }
 
@@ -136,7 +138,7 @@ function hexIn(value: unknown, what: string): string {
   return typeof value === 'string' && value.length % 2 === 0 ? value : malformed(what, value);
 }
 
-/** Fields that are known, ascending, then the others: what is at its default is absent in JSON and in bytes. */
+/** Known fields ascending, then unknown ones. Default values are absent in JSON and in bytes. */
 function encodeFields(message: Raw, fields: Fields): Uint8Array {
   for (const name of Object.keys(message))
     if (fields[name] === undefined && !UNKNOWN_FIELD.test(name)) throw new Unwritable(name);
@@ -165,12 +167,14 @@ function encodeField(number: number, kind: Kind, value: unknown, name: string): 
   }
 }
 
-/** An entry of a map from text to int64: unlike any other message it has both, also what is at its default. */
+/** An entry of a map from text to int64. Unlike in other messages, both fields are always encoded. */
 function encodeAmount({ key = '', value = 0 }: Raw): Uint8Array {
   return concat([encodeField(1, 'text', key, 'key'), encodeField(2, 'int64', value, 'value')]);
 }
 
-/** What stands under numbers: of one number varints first, then the fixed ones, then bytes, then groups (UnknownFieldSet). */
+/**
+ * Unknown fields by number, each with varints first, then fixed-length values, bytes and groups (UnknownFieldSet).
+ */
 function encodeUnknown(message: Raw): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const name of Object.keys(message)) {
@@ -194,7 +198,7 @@ function bytesIn(value: unknown, what: string): Uint8Array {
   return Buffer.from(value, 'hex');
 }
 
-/** Exact: what JavaScript would round is refused, so that it is read once more. */
+/** Exact: rejects a number that JavaScript would have rounded, so that the answer is parsed again exactly. */
 function integerIn(value: unknown, what: string): bigint {
   if (typeof value === 'bigint') return value;
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : malformed(what, value);

@@ -1,16 +1,17 @@
-/* Writes the wire format of Protocol Buffers (protobuf.dev/programming-guides/encoding) where blocks are proven. */
+// Encodes the Protocol Buffers wire format (protobuf.dev/programming-guides/encoding) for the proof of blocks.
 
 const VARINT = 0;
 const BYTES = 2;
 const INT64_END = 1n << 63n;
 
-/** A number of 0 to 2^63-1; nothing for 0, which proto3 leaves out. Throws RangeError. */
+/** Encodes 0 to 2^63-1; empty for 0, which proto3 omits. Throws RangeError. */
 export function varintField(number: number, value: bigint): Uint8Array {
-  if (value < 0n || value >= INT64_END) throw new RangeError(`field ${number} is no int64: ${value}`);
+  if (value < 0n || value >= INT64_END)
+    throw new RangeError(`field ${number} is not a valid int64: ${value}`);
   return value === 0n ? new Uint8Array(0) : concat([tag(number, VARINT), varint(value)]);
 }
 
-/** Bytes or an inner message, also empty ones. */
+/** Encodes bytes or an embedded message, also empty ones. */
 export function bytesField(number: number, value: Uint8Array): Uint8Array {
   return concat([tag(number, BYTES), varint(BigInt(value.length)), value]);
 }
@@ -19,12 +20,12 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
   return Uint8Array.from(Buffer.concat(parts));
 }
 
-/** What stands before a field: its number, and how it is written. */
+/** Field number and wire type. */
 export function tag(number: number, kind: number): Uint8Array {
   return varint(BigInt(number) * 8n + BigInt(kind));
 }
 
-/** A number of 64 bits, one below 0 as its two's complement. */
+/** Encodes 64 bits; a negative number as two's complement. */
 export function varint(value: bigint): Uint8Array {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, value);

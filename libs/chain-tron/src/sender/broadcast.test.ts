@@ -10,7 +10,7 @@ const SIGNED = Array.from({ length: 30 }, (_, place) => ({
 }));
 
 type Answer = (signal: AbortSignal) => Promise<unknown>;
-/** Notices nothing, not even that nobody waits any more. */
+/** Never answers and ignores its abort signal. */
 const deaf: Answer = () => new Promise(() => undefined);
 const taking: Answer = () => Promise.resolve({ result: true });
 const sourcesOf = (...answers: readonly Answer[]) => {
@@ -21,7 +21,7 @@ const sourcesOf = (...answers: readonly Answer[]) => {
   return { witnesses: () => witnesses } as unknown as TronSources;
 };
 const DEADLINE_MS = 60;
-/** What it would take if it did not know of the one above. */
+/** Duration without a deadline. */
 const DEFAULT_DEADLINE_MS = 20_000;
 
 async function send(
@@ -35,7 +35,7 @@ async function send(
   return { outcomes: new Set(outcomes), tookMs: performance.now() - startedAt, said };
 }
 
-test('ends by its deadline, however many there are to send and whatever a source does', async () => {
+test('ends by its deadline however many transactions there are', async () => {
   let asked = 0;
   const counting: Answer = (signal) => {
     asked += 1;
@@ -43,19 +43,19 @@ test('ends by its deadline, however many there are to send and whatever a source
   };
   const { outcomes, tookMs } = await send(sourcesOf(counting));
   expect([...outcomes]).toEqual(['UNKNOWN']);
-  // Had each a time of its own, it would have come to all of them.
+  // With a deadline per transaction, all of them would have been sent.
   expect(asked).toBeLessThan(SIGNED.length);
   expect(tookMs).toBeLessThan(DEFAULT_DEADLINE_MS);
 });
 
-test('one source that does not answer keeps nothing from another one, and takes nothing from what it said', async () => {
+test('a source that does not answer delays no other source', async () => {
   const { outcomes, tookMs, said } = await send(sourcesOf(deaf, taking));
   expect([...outcomes]).toEqual(['ACCEPTED']);
   expect(said).toHaveLength(SIGNED.length);
   expect(tookMs).toBeLessThan(DEFAULT_DEADLINE_MS);
 });
 
-test('ends at once when it is told to', async () => {
+test('ends at once when it is aborted', async () => {
   const { outcomes } = await send(sourcesOf(deaf), { signal: AbortSignal.abort() });
   expect([...outcomes]).toEqual(['UNKNOWN']);
 });

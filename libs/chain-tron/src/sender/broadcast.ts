@@ -11,10 +11,10 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { sendOutcomeOf } from './send-outcome.ts';
 
-/** Under way at each source. */
+/** Parallel requests per source. */
 const AT_ONCE = 8;
 
-/** See ExpiringSender.broadcast: the signed bytes as they are, so that no node writes them anew. */
+/** See ExpiringSender.broadcast. Sends the signed bytes unchanged, so that no node encodes them again. */
 export function broadcast(
   sources: TronSources,
   signed: readonly SentExpiring[],
@@ -25,7 +25,7 @@ export function broadcast(
   return sendToAll({ sources, send: sendTo, atOnce: AT_ONCE, onAnswer, deadlineMs }, signed, options);
 }
 
-/** Sends to one source. Never throws: what it does not answer is UNKNOWN. */
+/** Sends to one source. Never throws: without an answer the outcome is UNKNOWN. */
 async function sendTo(
   source: TronSource,
   { txHash, raw }: SentExpiring,

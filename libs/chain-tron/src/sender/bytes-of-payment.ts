@@ -2,11 +2,11 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { encodeRaw, encodeSigned } from './transaction.ts';
 import { encodePayment } from './encode-payment.ts';
 
-/** What a node adds to the bytes of a transaction when it counts them (the room of its result). */
+/** Bytes that a node adds for the result when it counts bandwidth. */
 const RESULT_BYTES = 64;
 const SIGNATURE_BYTES = 65;
 
-/** How many bytes of bandwidth the transaction takes. */
+/** Bandwidth of the transaction, in bytes. */
 export function bytesOf(intent: PaymentIntent, feeLimit: bigint): bigint {
   const now = Date.UTC(2100, 0);
   const raw = encodeRaw({

@@ -8,21 +8,21 @@ import type { Side } from '../tron-client.ts';
 import type { TronSource } from '../tron-sources.ts';
 import { messageIn } from './send-outcome.ts';
 
-/** What a contract would do on the newest state. */
+/** Result of a contract call on the newest state. */
 export interface ConstantAnswer {
-  /** With the penalty of contracts that are used much. */
+  /** Includes the energy penalty of frequently used contracts. */
   readonly energyUsed: number;
   /** 32 bytes of hex each. */
   readonly words: readonly string[];
-  /** As they came; undefined where the node tells none. */
+  /** Undecoded; undefined if the node returns none. */
   readonly logs: readonly unknown[] | undefined;
-  /** Why it would not come to its end, in the node's words; undefined: it would. */
+  /** The node's reason why the call would fail; undefined if it would succeed. */
   readonly failure: string | undefined;
 }
 
 /**
- * Calls a contract without sending anything. `result.result` is true also of what reverts (tron.md section 4.5): the word is
- * beside it, or in `transaction.ret`.
+ * Simulates a contract call. `result.result` is true even if the call reverts (java-tron,
+ * Wallet.triggerConstantContract); the failure is in `result.message` or `transaction.ret`.
  */
 export async function callConstant(
   source: Pick<TronSource, 'call'>,
@@ -69,5 +69,5 @@ function failureIn(answer: Readonly<Record<string, unknown>>): string | undefine
   const said = ret === undefined ? undefined : objectIn(ret, 'ret')['ret'];
   return said === undefined || said === 'SUCESS' || said === 'SUCCESS'
     ? undefined
-    : boundedText(`the call: ${shownValue(said)}`);
+    : boundedText(`the call returned ${shownValue(said)}`);
 }

@@ -24,34 +24,34 @@ import { readPayment } from './read-payment.ts';
 import { readWorkPrice } from './read-prices.ts';
 import { differenceOfStored, signPayment } from './sign-payment.ts';
 
-/** What a sender needs, and tells of its work for metrics, logs and alarms. */
+/** Dependencies of a sender, and callbacks for metrics, logs and alarms. */
 export interface TronSenderDeps extends TronSourcesDeps {
   readonly backend: SignerBackend;
-  /** What each source said to each transaction that was sent to it; `lied` is an alarm. */
+  /** The answer of each source to each broadcast; `lied` raises an alarm. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
-  /** One source of several was believed alone: an alarm. */
+  /** One of several sources was accepted on its own; raises an alarm. */
   readonly onAlone?: (source: { readonly label: string }) => void;
-  /** The check of the network found fault with a source. */
+  /** The start-up check found a defect of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
-  /** Where the keys of witnesses are kept. @default for as long as the sender lives */
+  /** Stores the witness keys. @default in memory */
   readonly witnessKeyStore?: WitnessKeyStore;
-  /** A witness signs with a key that was not known: an alarm. */
+  /** A witness signs with a new key; raises an alarm. */
   readonly onWitnessKey?: (key: NewWitnessKey) => void;
 }
 
 const ignore = (): void => undefined;
-/** 54 headers of each source. */
+/** Each time reads 54 headers of each source. */
 const LEARN_EVERY_MS = 60 * 60 * 1_000;
 /** After a failure. */
 const LEARN_AGAIN_MS = 5 * 60 * 1_000;
 
 /**
- * Signs and sends payments of a TRON network by the HTTP API of its nodes. Throws TypeError for a network without `payouts` or
- * without genesis id, or with a token contract that is no address.
+ * Signs and sends payments of a TRON network by the HTTP API of its nodes. Throws TypeError for a network without
+ * `payouts` or genesis id, or with an invalid token contract.
  */
 export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): ExpiringSender {
   const terms = tronPayoutTermsOf(network);
-  if (terms === undefined) throw new TypeError(`the network ${network.chain} has no terms of payouts`);
+  if (terms === undefined) throw new TypeError(`the network ${network.chain} has no payouts section`);
   const { backend, onSendAnswer = ignore, onAlone = ignore, onFinding = ignore } = deps;
   const { maxFeeLimitSun, energyMarginPercent, expirationMs } = terms;
   const sources = createTronSources(network, deps);
@@ -62,7 +62,7 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
   });
   const nowMs = deps.nowMs ?? (() => performance.now());
   let learnAtMs = Number.NEGATIVE_INFINITY;
-  /** Where the keys outlive the process. */
+  /** Only with a store that outlives the process. */
   const learn = async (options: ReadOptions): Promise<void> => {
     if (deps.witnessKeyStore === undefined || nowMs() < learnAtMs) return;
     learnAtMs = nowMs() + LEARN_AGAIN_MS;
@@ -72,7 +72,7 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
   const tokens = network.tokens.flatMap(({ contract, decimals }) => {
     if (contract === null) return [];
     const address = tronAddressCodec.parse(contract);
-    if (address === undefined) throw new TypeError(`not the address of a token contract: ${contract}`);
+    if (address === undefined) throw new TypeError(`not a token contract address: ${contract}`);
     return [{ contract: address as string as TokenContract, hex: hexOf(address), decimals }];
   });
   return {
@@ -80,7 +80,7 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
     validForMs: expirationMs,
     async checkNetwork(options = {}) {
       await checkNetwork(sources, { tokens, onFinding }, options);
-      // A replica that drives no wallet learns them here. A failure is ignored: newBlockKeys tries again.
+      // A replica that drives no wallet learns the keys here. A failure is ignored: newBlockKeys tries again.
       await learn(options).catch(ignore);
     },
     blockKeys: {

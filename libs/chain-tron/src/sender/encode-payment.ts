@@ -10,12 +10,14 @@ const WORD_DIGITS = 64;
 const INT64_END = 1n << 63n;
 const UINT256_END = 1n << 256n;
 
-/** False for amounts that TronWeb would round, because it takes sun as a number. The smallest is above 9 billion TRX. */
+/**
+ * False for amounts that TronWeb would round, because it takes sun as a number. The smallest is above 9 billion TRX.
+ */
 export function isExactAsNumber(sun: bigint): boolean {
   return BigInt(Number(sun)) === sun;
 }
 
-/** The call data of a token's transfer, as hex without 0x. */
+/** Call data of a token transfer, as hex without 0x. */
 export function encodeTransferCall({
   to,
   amountBaseUnits,
@@ -24,18 +26,21 @@ export function encodeTransferCall({
   return TRANSFER_SELECTOR + words.map((word) => word.padStart(WORD_DIGITS, '0')).join('');
 }
 
-/** The contract that makes the payment. Throws INTENT_INVALID for what may not be paid, or cannot be. */
+/** The contract that makes the payment. Throws INTENT_INVALID for an invalid amount or address. */
 export function encodePayment(intent: PaymentIntent): PayingContract {
   const { from, to, contract, amountBaseUnits, resource } = intent;
   const end = contract === null ? INT64_END : UINT256_END;
   const isExact = contract !== null || isExactAsNumber(amountBaseUnits);
   if (amountBaseUnits <= 0n || amountBaseUnits >= end || !isExact)
-    throw senderError('INTENT_INVALID', 'not an amount that may be paid', { amount: `${amountBaseUnits}` });
+    throw senderError('INTENT_INVALID', 'the amount is out of range', { amount: `${amountBaseUnits}` });
   for (const address of [from, to, contract])
     if (address !== null && tronAddressCodec.parse(address) !== address)
-      throw senderError('INTENT_INVALID', 'not an address that may be paid', { to, contract });
+      throw senderError('INTENT_INVALID', 'invalid address', { to, contract });
   if (resource !== undefined && contract !== null)
-    throw senderError('INTENT_INVALID', 'energy is lent by stake, not by a token', { resource, contract });
+    throw senderError('INTENT_INVALID', 'energy is delegated from stake, not from a token', {
+      resource,
+      contract,
+    });
   const owner_address = hexOf(from);
   if (contract !== null)
     return {

@@ -20,7 +20,7 @@ const delegating = Array.from({ length: 5 }, (_, place): Produced => {
 });
 const blocks = chainOf([...delegating, ...delegating, ...delegating]);
 
-/** What a search asks of these nodes. */
+/** A search of these chains, one per node. */
 function searching(chains: readonly ChainBlocks[]) {
   const all = chains.map((chain, place): Partial<TronSource> => {
     const { call } = sourceOf(chain, SOLID);
@@ -53,7 +53,7 @@ function searching(chains: readonly ChainBlocks[]) {
 }
 const unproven = { code: 'INCONSISTENT_ANSWER', context: { signed: 0 } };
 
-test('finds the end of a stretch whose witnesses delegate their keys once these were seen for a day', async () => {
+test('accepts delegated witness keys after two sources have shown them for a day', async () => {
   const { clock, alarms, search } = searching([blocks, blocks]);
   await expect(search()).rejects.toMatchObject(unproven);
   expect(alarms).toHaveLength(5);
@@ -62,7 +62,7 @@ test('finds the end of a stretch whose witnesses delegate their keys once these 
   expect(await search()).toMatchObject({ found: new Set(), end: [{ height: 8 }, { height: 9 }] });
 });
 
-test('finds it at once where the keys were learned twice, a day apart', async () => {
+test('accepts delegated keys at once if they were learned a day before', async () => {
   const { clock, learn, search } = searching([blocks, blocks]);
   await learn();
   clock.nowMs = DAY_MS;
@@ -72,7 +72,7 @@ test('finds it at once where the keys were learned twice, a day apart', async ()
 
 const other = chainOf([...delegating, ...delegating, ...delegating].map((one) => ({ witness: one.witness })));
 
-test('proves nothing by keys that two sources show and a third one does not', async () => {
+test('does not accept keys that two sources show and a third one does not', async () => {
   const { clock, learn, search } = searching([blocks, blocks, other]);
   await expect(search()).rejects.toMatchObject(unproven);
   await learn();
@@ -82,7 +82,7 @@ test('proves nothing by keys that two sources show and a third one does not', as
   await expect(search()).rejects.toMatchObject(unproven);
 });
 
-test('learns no key of a witness that one of two sources shows', async () => {
+test('does not learn a witness key that only one of two sources shows', async () => {
   const { clock, alarms, learn, search } = searching([blocks, other]);
   await learn();
   await expect(search()).rejects.toMatchObject(unproven);

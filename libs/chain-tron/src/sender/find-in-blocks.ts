@@ -16,23 +16,24 @@ export interface BlockSearching {
 }
 
 export interface Stretch {
-  /** Known to be in the chain; not searched itself. The witnesses of the blocks up to it are those whose signatures count. */
+  /** Known to be in the chain; not searched itself. The signatures of the witnesses of the blocks up to it count. */
   readonly after: Validity['reference'];
   readonly untilMs: number;
 }
 
-/** What one source says of the stretch. */
+/** The result of one source. */
 interface Search {
   readonly found: ReadonlySet<TxHash>;
   readonly end: readonly [TronHeader, TronHeader];
 }
 
-/** A day of blocks: no transaction can be valid for longer. */
+/** A day of blocks: the longest lifetime of a transaction. */
 const BLOCKS_MAX = 30_000;
 
 /**
- * See ExpiringSender.findInBlocks. Blocks are read whole with all their receipts, on the solid side, and proven by their headers;
- * enough of the witnesses that are active at `after` must have signed behind the last one. Another source has to say the same.
+ * See ExpiringSender.findInBlocks. Reads blocks whole with all receipts, from the solid side, and proves them by
+ * their headers. Behind the last one, enough of the witnesses that are active at `after` must have signed. A second
+ * source must return the same.
  */
 export async function findInBlocks(
   { sources, keys, onAlone }: BlockSearching,
@@ -74,7 +75,7 @@ function mustBeSame(first: Answered, second: Answered | undefined): void {
     other.found.size === found.size &&
     [...found].every((txHash) => other.found.has(txHash));
   if (isSame) return;
-  throw readerError('INCONSISTENT_ANSWER', 'two sources tell other blocks, or other transactions in them', {
+  throw readerError('INCONSISTENT_ANSWER', 'two sources return different blocks or transactions', {
     sources: [first.source.label, second.source.label],
     height: end[1].height,
   });
@@ -103,7 +104,7 @@ async function search(
     }
     past = header.timeMs >= untilMs ? header : undefined;
   }
-  throw readerError('INCONSISTENT_ANSWER', 'no end of the blocks before a time that must have come', {
+  throw readerError('INCONSISTENT_ANSWER', 'no two blocks at or after the expiry were found', {
     after: after.height,
     untilMs,
   });

@@ -17,23 +17,23 @@ const fails = not('WOULD_FAIL');
 const dear = not('FEES_ABOVE_CAP');
 
 test.each<readonly [string, readonly PreparedExpiring[], object]>([
-  ['the only one that counts says so', [ready(5n)], ready(5n)],
-  ['two say so, at the most of both', [ready(10n), ready(64_285n)], ready(64_285n)],
-  ['two of three say so', [ready(7n), dear, ready(5n)], ready(7n)],
-  ['two of three say so, against a failure', [fails, ready(5n), ready(5n)], ready(5n)],
-])('a payment can be made where %s', (_, verdicts, settled) => {
+  ['the only source accepts it', [ready(5n)], ready(5n)],
+  ['two sources accept it, at the higher fee limit', [ready(10n), ready(64_285n)], ready(64_285n)],
+  ['two of three accept it and one is above the cap', [ready(7n), dear, ready(5n)], ready(7n)],
+  ['two of three accept it and one rejects it', [fails, ready(5n), ready(5n)], ready(5n)],
+])('a payment is READY if %s', (_, verdicts, settled) => {
   expect(settlePayment(verdicts)).toEqual(settled);
 });
 
 test.each<readonly [string, readonly PreparedExpiring[], string]>([
-  ['one of two says that it fails', [ready(5n), fails], 'UNCLEAR'],
-  ['one of two says that it fails, and is asked first', [fails, ready(5n)], 'UNCLEAR'],
-  ['two of three say that it fails', [fails, ready(5n), fails], 'WOULD_FAIL'],
-  ['the only one says that it fails', [fails], 'WOULD_FAIL'],
-  ['one of two does not know', [ready(5n), not('UNCLEAR')], 'UNCLEAR'],
-  ['it is too dear by one of two', [ready(5n), dear], 'FEES_ABOVE_CAP'],
-  ['it is too dear by one, and fails by another', [fails, dear], 'FEES_ABOVE_CAP'],
-  ['nobody says', [], 'UNCLEAR'],
-])('it waits where %s', (_, verdicts, obstacle) => {
+  ['the second of two sources rejects it', [ready(5n), fails], 'UNCLEAR'],
+  ['the first of two sources rejects it', [fails, ready(5n)], 'UNCLEAR'],
+  ['two of three sources reject it', [fails, ready(5n), fails], 'WOULD_FAIL'],
+  ['the only source rejects it', [fails], 'WOULD_FAIL'],
+  ['one of two sources does not know', [ready(5n), not('UNCLEAR')], 'UNCLEAR'],
+  ['one of two sources is above the cap', [ready(5n), dear], 'FEES_ABOVE_CAP'],
+  ['one source is above the cap and one rejects it', [fails, dear], 'FEES_ABOVE_CAP'],
+  ['no source answers', [], 'UNCLEAR'],
+])('a payment has an obstacle if %s', (_, verdicts, obstacle) => {
   expect(settlePayment(verdicts)).toMatchObject({ kind: 'OBSTACLE', obstacle });
 });

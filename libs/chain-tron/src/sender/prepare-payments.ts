@@ -18,19 +18,19 @@ import { readLendable, readLent } from './read-energy.ts';
 import { readPrices, type ChainPrices } from './read-prices.ts';
 
 export interface PaymentBounds {
-  /** In sun: no payment may burn more for the work of its contract. */
+  /** In sun: the maximum that the contract call of a payment may burn. */
   readonly maxFeeLimitSun: bigint;
-  /** What is added to the energy that a trial takes. */
+  /** Added to the energy of the simulation. */
   readonly energyMarginPercent: number;
 }
 
-/** DelegateResourceActuator of java-tron takes no less than 1 TRX. */
+/** Minimum of java-tron's DelegateResourceActuator: 1 TRX. */
 const LENT_MIN_SUN = 1_000_000n;
 
 /**
- * See ExpiringSender.prepare. Two sources are asked, and of several configured two have to say that a payment can be made, at the
- * highest fee limit of both: a node that names too little would have all of it burnt for nothing, and one that knows of no failure
- * the fee of that. While they differ a third one is asked, or it waits. `onAlone`: see whoCounts.
+ * See ExpiringSender.prepare. Asks two sources. Of several configured ones, two must accept a payment, and the higher
+ * fee limit counts: with one that is too low the chain burns all of it without paying, and a payment that fails costs
+ * its fee too. If the two differ, a third one decides, or the payment waits. `onAlone`: see whoCounts.
  */
 export async function preparePayments(
   sources: TronSources,
@@ -39,7 +39,8 @@ export async function preparePayments(
   onAlone: (source: TronSource) => void,
   options: ReadOptions,
 ): Promise<readonly PreparedExpiring[]> {
-  if (intents.length > PREPARE_MAX) throw new RangeError(`${intents.length} payments at once are too many`);
+  if (intents.length > PREPARE_MAX)
+    throw new RangeError(`${intents.length} payments exceed the limit per call`);
   if (intents.length === 0) return [];
   type Verdicts = readonly PreparedExpiring[];
   const ofEach = (said: readonly Verdicts[]): readonly Verdicts[] =>
@@ -56,15 +57,18 @@ export async function preparePayments(
 
 const ENOUGH = 2;
 
-/** One says that it can be paid, and one that it can't. */
+/** One source accepts the payment, one rejects it, and a third could decide. */
 function isOpen(verdicts: readonly PreparedExpiring[]): boolean {
   const ready = verdicts.filter(({ kind }) => kind === 'READY').length;
   return ready > 0 && ready < ENOUGH && verdicts.length - ready < ENOUGH;
 }
 
 /**
- * What comes of the verdicts that count: that it can be paid, at the most that is named, if two say so, or the only one; else that it
- * costs more than the cap, if anybody says so; else why not, where two say that it can't, or nobody that it can. Pure.
+ * Combines the verdicts of the sources that count:
+ *
+ * - READY at the highest fee limit, if two sources accept the payment, or the only one does;
+ * - otherwise above the cap, if any source says so;
+ * - otherwise the obstacle of two sources, or of the only one, or UNCLEAR.
  */
 export function settlePayment(verdicts: readonly PreparedExpiring[]): PreparedExpiring {
   const ready = verdicts.flatMap((verdict) => (verdict.kind === 'READY' ? [verdict] : []));
@@ -73,9 +77,9 @@ export function settlePayment(verdicts: readonly PreparedExpiring[]): PreparedEx
   if (ready.length === 0 || (denial !== undefined && ready.length < ENOUGH)) {
     const tooDear = against.find((one) => one.obstacle === 'FEES_ABOVE_CAP');
     if (tooDear !== undefined) return tooDear;
-    if (denial === undefined) return obstacle('UNCLEAR', 'no node says');
+    if (denial === undefined) return obstacle('UNCLEAR', 'no source answered');
     if (ready.length === 0 || against.length >= ENOUGH) return denial;
-    return obstacle('UNCLEAR', boundedText(`one of two nodes says: ${denial.detail}`));
+    return obstacle('UNCLEAR', boundedText(`one of two sources rejects it: ${denial.detail}`));
   }
   const highest = (amounts: readonly bigint[]): bigint => amounts.reduce((a, b) => (a > b ? a : b), 0n);
   return {
@@ -89,7 +93,7 @@ export function settlePayment(verdicts: readonly PreparedExpiring[]): PreparedEx
   };
 }
 
-/** Tries all payments at one source. */
+/** Simulates all payments at one source. */
 async function judge(
   source: TronSource,
   bounds: PaymentBounds,
@@ -106,7 +110,7 @@ async function judge(
   return intents.map((intent) => verdicts.get(intent) ?? obstacle('UNCLEAR', 'not tried'));
 }
 
-/** The first TRX to an address makes it an account, which costs more than the transfer. */
+/** The first TRX to an address activates it as an account, which costs more than the transfer. */
 async function judgeNative(
   source: TronSource,
   intent: PaymentIntent,
@@ -114,7 +118,8 @@ async function judgeNative(
   options: ReadOptions,
 ): Promise<PreparedExpiring> {
   const receiver = await readAccount(source, intent.to, options);
-  if (receiver?.['type'] === 'Contract') return obstacle('WOULD_FAIL', 'a contract takes no TRX this way');
+  if (receiver?.['type'] === 'Contract')
+    return obstacle('WOULD_FAIL', 'TRX cannot be transferred to a contract');
   if (!isExactAsNumber(intent.amountBaseUnits))
     return obstacle('WOULD_FAIL', 'the amount would be rounded in the transaction');
   const activation = receiver === undefined ? prices.activationSun : 0n;
@@ -127,7 +132,7 @@ async function judgeNative(
   };
 }
 
-/** What an actuator of the chain would check. It costs its bytes alone. */
+/** Repeats the checks of the chain's actuator. The transaction costs only its bandwidth. */
 async function judgeLending(
   source: TronSource,
   intent: PaymentIntent,
@@ -136,18 +141,22 @@ async function judgeLending(
 ): Promise<PreparedExpiring> {
   const { from, to, amountBaseUnits, resource } = intent;
   if (resource === 'LEND_ENERGY') {
-    if (amountBaseUnits < LENT_MIN_SUN) return obstacle('WOULD_FAIL', 'less than 1 TRX is not lent');
+    if (amountBaseUnits < LENT_MIN_SUN) return obstacle('WOULD_FAIL', 'less than 1 TRX cannot be delegated');
     const receiver = await readAccount(source, to, options);
     if (receiver === undefined)
-      return obstacle('WOULD_FAIL', 'nothing is lent to an address that is no account');
-    if (receiver['type'] === 'Contract') return obstacle('WOULD_FAIL', 'nothing is lent to a contract');
+      return obstacle('WOULD_FAIL', 'energy cannot be delegated to an inactive address');
+    if (receiver['type'] === 'Contract')
+      return obstacle('WOULD_FAIL', 'energy cannot be delegated to a contract');
     const lendable = await readLendable(source, from, options);
     if (lendable < amountBaseUnits)
-      return obstacle('WOULD_FAIL', `of the stake ${lendable} sun can be lent, not ${amountBaseUnits}`);
+      return obstacle(
+        'WOULD_FAIL',
+        `only ${lendable} sun of the stake can be delegated, not ${amountBaseUnits}`,
+      );
   } else {
     const lent = await readLent(source, from, to, options);
     if (lent < amountBaseUnits)
-      return obstacle('WOULD_FAIL', `${lent} sun are lent there, not ${amountBaseUnits}`);
+      return obstacle('WOULD_FAIL', `only ${lent} sun are delegated there, not ${amountBaseUnits}`);
   }
   const bytes = bytesOf(intent, 0n);
   return {
@@ -170,12 +179,13 @@ async function judgeToken(
   const call = { from, contract, data: encodeTransferCall(intent) };
   const { energyUsed, logs, failure } = await callConstant(source, call, options);
   if (failure !== undefined) return obstacle('WOULD_FAIL', failure);
-  // The answer says nothing: Tether's contract answers false when it has paid. Where logs are told, they do.
+  // The return value is no evidence: Tether's contract returns false after a successful transfer. The logs decide, if
+  // the node returns any.
   if (logs !== undefined && !logs.some((log) => isOf(intent, log)))
-    return obstacle('WOULD_FAIL', 'the token would move nothing');
+    return obstacle('WOULD_FAIL', 'the token contract would move no tokens');
   const energy = (BigInt(energyUsed) * BigInt(100 + energyMarginPercent) + 99n) / 100n;
   const feeLimit = energy * prices.energySun;
-  if (feeLimit === 0n) return obstacle('UNCLEAR', 'the node names no energy');
+  if (feeLimit === 0n) return obstacle('UNCLEAR', 'the node reports no energy');
   if (feeLimit > maxFeeLimitSun) {
     const detail = `it may burn ${feeLimit} sun (${energy} energy), the cap is ${maxFeeLimitSun} sun`;
     return obstacle('FEES_ABOVE_CAP', detail);

@@ -17,9 +17,11 @@ import { readPrices } from './read-prices.ts';
 /** balanceOf(address) */
 const BALANCE_SELECTOR = '70a08231';
 const WORD = /^[0-9a-f]{64}$/;
-/** Bytes of a transaction are paid for all by the stake, or none: the last of a stake may be too few for one. */
+/** Bandwidth from stake pays for all bytes of a transaction or none, so a small rest may be useless. */
 const BYTES_LEFT_OVER = 400;
-/** As many as any transaction takes that is signed here: of the day's free bytes so many are worth one, and fewer are worth nothing. */
+/**
+ * Upper bound of any transaction that is signed here, in bytes. The daily free bandwidth counts in multiples of it.
+ */
 export const BYTES_OF_ONE = 350;
 
 interface Balances {
@@ -29,9 +31,9 @@ interface Balances {
 }
 
 /**
- * See ExpiringSender.balances. The head is asked for first: what is read after it is not older, unless the nodes behind one URL
- * differ. Of several sources the least counts that two say, with the lower of their heads: one that tells of riches would have
- * payments signed that the chain makes fail, for a fee. `onAlone`: see whoCounts.
+ * See ExpiringSender.balances. The head is read first, so the balances are not older, unless nodes behind one URL
+ * differ. Of several sources, two must answer; the lower balances and the lower head count. With an overstated
+ * balance the gateway would sign payments that fail and cost a fee. `onAlone`: see whoCounts.
  */
 export async function readBalances(
   sources: TronSources,
@@ -61,7 +63,6 @@ function poorer(one: Balances, other: Balances): Balances {
   };
 }
 
-/** The lesser of two. */
 export function least(one: bigint, other: bigint): bigint {
   return one < other ? one : other;
 }
@@ -79,13 +80,13 @@ async function readFrom(
   return { block, amounts, allowanceBaseUnits: await readAllowance(source, wallet, options) };
 }
 
-/** An account that nobody ever sent TRX to has none. */
+/** Zero for an address that is not active. */
 async function readSun(source: TronSource, wallet: Address, options: ReadOptions): Promise<bigint> {
   const account = await readAccount(source, wallet, options);
   return account === undefined ? 0n : sunIn(account['balance'], 'balance');
 }
 
-/** Undefined for an address that is no account yet. */
+/** Undefined for an address that is not active. */
 export async function readAccount(
   source: Pick<TronSource, 'call'>,
   address: Address,
@@ -111,7 +112,7 @@ async function readToken(
   return word !== undefined && WORD.test(word) ? BigInt(`0x${word}`) : malformed('balanceOf', word);
 }
 
-/** What stake, own or lent to it, and the free bytes of the day pay of the wallet's fees now. */
+/** Part of the wallet's fees that stake, delegated energy and free daily bandwidth pay, in sun. */
 async function readAllowance(source: TronSource, wallet: Address, options: ReadOptions): Promise<bigint> {
   const body = { address: hexOf(wallet) };
   const [raw, prices] = await Promise.all([

@@ -50,7 +50,7 @@ async function readMarket(source: TronSource, wallet: Address, options: ReadOpti
     },
     stakeYield: {
       units: sunIn(totals['TotalEnergyLimit'], 'TotalEnergyLimit'),
-      // Told in whole TRX.
+      // Returned in whole TRX.
       stake: sunIn(totals['TotalEnergyWeight'], 'TotalEnergyWeight') * SUN_PER_TRX,
     },
   };
@@ -64,7 +64,7 @@ async function readMeans(source: TronSource, address: Address, options: ReadOpti
   if (account === undefined) return { isActive: false, coinBaseUnits: 0n, workUnits: 0n, freeBytes: 0n };
   const left = (limit: string, used: string): number =>
     Math.max(0, countIn(resources[limit], limit) - countIn(resources[used], used));
-  // A transaction's bytes are paid for all by one of them, or all in coin.
+  // One of the two pays for all bytes of a transaction, or coin does.
   const freeBytes = Math.max(left('NetLimit', 'NetUsed'), left('freeNetLimit', 'freeNetUsed'));
   return {
     isActive: true,
@@ -74,7 +74,7 @@ async function readMeans(source: TronSource, address: Address, options: ReadOpti
   };
 }
 
-/** Sun of own stake whose energy can be lent now: none of it that stands behind energy in use. */
+/** Sun of own stake whose energy can be delegated now. Stake behind used energy cannot. */
 export async function readLendable(
   source: Pick<TronSource, 'call'>,
   wallet: Address,
@@ -85,7 +85,7 @@ export async function readLendable(
   return sunIn(objectIn(raw, 'what can be lent')['max_size'], 'max_size');
 }
 
-/** Sun of `from`'s stake whose energy `to` has now. */
+/** Sun of `from`'s stake whose energy is delegated to `to`. */
 export async function readLent(
   source: Pick<TronSource, 'call'>,
   from: Address,
@@ -101,7 +101,7 @@ export async function readLent(
   }, 0n);
 }
 
-/** Empty for an address that is no account yet. */
+/** Empty for an address that is not active. */
 async function readResources(source: TronSource, address: Address, options: ReadOptions): Promise<Raw> {
   const call = { side: 'wallet', method: 'getaccountresource', body: { address: hexOf(address) } } as const;
   const raw = await source.call(call, options);
@@ -117,7 +117,7 @@ function dearer(one: EnergyMarket, other: EnergyMarket): EnergyMarket {
       activation: most(one.prices.activation, other.prices.activation),
       freeBytesOfNew: least(one.prices.freeBytesOfNew, other.prices.freeBytesOfNew),
     },
-    // Whichever gives less work for a stake.
+    // The yield with less energy per stake.
     stakeYield: a.units * b.stake <= b.units * a.stake ? a : b,
   };
 }

@@ -11,8 +11,8 @@ import { readTransactionBytes } from './read-transaction-bytes.ts';
 import { decodeRaw, type RawTransaction } from './transaction.ts';
 
 /**
- * See ExpiringSender.readPayment. The bytes vouch for what was signed, since their hash is the transaction's name; what became of
- * it two sources have to say.
+ * See ExpiringSender.readPayment. One source is enough for the bytes, because the id is their hash. The outcome needs
+ * two sources.
  */
 export async function readPayment(
   sources: TronSources,
@@ -31,7 +31,9 @@ export async function readPayment(
     neverAlone: true,
   });
   if (disputed.length > 0)
-    throw readerError('INCONSISTENT_ANSWER', 'two sources say other things of the transaction', { txHash });
+    throw readerError('INCONSISTENT_ANSWER', 'two sources differ on the outcome of the transaction', {
+      txHash,
+    });
   const [fate] = fates;
   if (fate === undefined || fate.blockHeight > height) return undefined;
   return {
@@ -39,7 +41,7 @@ export async function readPayment(
     validity: {
       expiresMs: raw.expirationMs,
       uniqueMs: raw.timestampMs,
-      // The block that it refers to is named by a few bytes alone; below this one it is looked for by nobody.
+      // The transaction names its reference block only by a few bytes. The search for it never goes below this block.
       reference: { height: fate.blockHeight, hash: fate.blockHash },
     },
     feeLimitBaseUnits: BigInt(raw.feeLimit),
@@ -52,7 +54,10 @@ interface ReadBytes {
   readonly intent: PaymentIntent;
 }
 
-/** Undefined when the source knows no such transaction in a solid block, or when it is no payment of the kind we make. */
+/**
+ * Undefined if the source does not know the transaction in a solid block, or it is not a payment of this gateway's
+ * kind.
+ */
 async function readBytes(
   source: TronSource,
   txHash: TxHash,

@@ -2,15 +2,15 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { listIn, malformed, objectIn, sunIn } from '../node-value.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 
-/** What the chain asks for its work now, in sun. Representatives change it at any maintenance: never written down here. */
+/** Current prices of the chain, in sun. Representatives change them at any maintenance, so none is hard-coded. */
 export interface ChainPrices {
-  /** Of one energy. */
+  /** Per unit of energy. */
   readonly energySun: bigint;
-  /** Of one byte. */
+  /** Per byte of bandwidth. */
   readonly byteSun: bigint;
-  /** What the first TRX to an address costs whoever sends it, besides. */
+  /** Additional cost of the first TRX to an address, paid by the sender. */
   readonly activationSun: bigint;
-  /** Bytes that each account has for nothing, every day. */
+  /** Free bandwidth of each account per day, in bytes. */
   readonly freeBytes: bigint;
 }
 
@@ -39,7 +39,7 @@ export async function readPrices(
   };
 }
 
-/** The price of energy by up to two sources: the higher one. One that fails holds up nothing. Throws when none answers. */
+/** The higher energy price of up to two sources. A failing source is ignored; throws if none answers. */
 export async function readWorkPrice(sources: TronSources, options: ReadOptions): Promise<bigint> {
   const asked = sources.witnesses().slice(0, 2);
   const answers = await Promise.allSettled(asked.map((source) => readPrices(source, options)));

@@ -8,22 +8,22 @@ import { addressOfHex, addressOfShortHex, tronAddressCodec } from '../address-co
 import { TRANSFER_SELECTOR } from './encode-payment.ts';
 import { decodeSigned, type PayingContract, type RawTransaction } from './transaction.ts';
 
-/** A signed payment, read from its bytes alone. */
+/** A signed payment, read from its bytes only. */
 export interface ReadPayment {
   readonly txHash: TxHash;
-  /** Whose key signed it; not who it says pays. */
+  /** Owner of the signing key; may differ from `intent.from`. */
   readonly signer: Address;
   readonly intent: PaymentIntent;
   readonly raw: RawTransaction;
 }
 
 const SIGNATURE_BYTES = 65;
-/** v of the signature: 27 or 28, as TronWeb and java-tron write it; nodes also take 0 and 1. */
+/** v of the signature: 27 or 28, as TronWeb and java-tron write it; nodes also accept 0 and 1. */
 export const V_OFFSET = 27;
 const CALL_DIGITS = TRANSFER_SELECTOR.length + 2 * 64;
 const ZEROS_BEFORE_ADDRESS = '0'.repeat(24);
 
-/** Throws RangeError for bytes that are not one payment of a wallet, signed by one key. */
+/** Throws RangeError unless the bytes are one payment, signed by one key. */
 export function readSignedTransaction(bytes: Uint8Array): ReadPayment {
   const { raw, rawBytes, signature } = decodeSigned(bytes);
   return {
@@ -34,7 +34,7 @@ export function readSignedTransaction(bytes: Uint8Array): ReadPayment {
   };
 }
 
-/** What a contract pays to whom, or lends. Throws RangeError for what does neither as it is done here. */
+/** The payment or delegation of a contract. Throws RangeError for any other contract. */
 export function intentOf({ type, value }: PayingContract): PaymentIntent {
   const from = addressIn(value.owner_address);
   if (type === 'TransferContract')
@@ -53,12 +53,12 @@ export function intentOf({ type, value }: PayingContract): PaymentIntent {
       resource: type === 'DelegateResourceContract' ? 'LEND_ENERGY' : 'TAKE_ENERGY_BACK',
     };
   const { data } = value;
-  // The selector and two words, and not a byte more.
+  // Exactly the selector and two words.
   if (data.length !== CALL_DIGITS || !data.startsWith(TRANSFER_SELECTOR + ZEROS_BEFORE_ADDRESS))
     throw new RangeError('not a call of transfer(address,uint256)');
   const addressStart = TRANSFER_SELECTOR.length + ZEROS_BEFORE_ADDRESS.length;
   const to = addressOfShortHex(data.slice(addressStart, addressStart + 40));
-  if (to === undefined) throw new RangeError('the receiver is no address');
+  if (to === undefined) throw new RangeError('invalid receiver address');
   return {
     from,
     contract: addressIn(value.contract_address) as string as TokenContract,
@@ -69,16 +69,19 @@ export function intentOf({ type, value }: PayingContract): PaymentIntent {
 
 function addressIn(hex: string): Address {
   const address = addressOfHex(hex);
-  if (address === undefined) throw new RangeError('not the 21 bytes of an address');
+  if (address === undefined) throw new RangeError('an address does not have 21 bytes');
   return address;
 }
 
-/** TronWeb's `ecRecover` rejects the higher of the two valid s, which is outside the hash. It also takes 1.4 ms instead of 0.3. */
+/**
+ * Recovers the signer. TronWeb's `ecRecover` rejects the higher of the two valid s, which is outside the hash, and
+ * takes 1.4 ms instead of 0.3.
+ */
 function signerOf(digest: Uint8Array, signature: Uint8Array): Address {
   const v = signature[SIGNATURE_BYTES - 1];
   if (signature.length !== SIGNATURE_BYTES || (v !== V_OFFSET && v !== V_OFFSET + 1))
-    throw new RangeError('not a signature as it is written here');
+    throw new RangeError('the signature has another form than this gateway writes');
   const key = recover(digest, signature.subarray(0, -1), (v - V_OFFSET) as RecoveryIdType, true);
-  if (key === null) throw new RangeError('a signature of no key');
+  if (key === null) throw new RangeError('the signature recovers to no key');
   return tronAddressCodec.fromPublicKey(key);
 }

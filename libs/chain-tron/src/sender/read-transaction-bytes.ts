@@ -4,7 +4,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { isNothing, listIn, malformed, objectIn } from '../node-value.ts';
 import type { TronSource } from '../tron-sources.ts';
 
-/** A transaction as a block holds it. Its hash is that of `rawBytes`; what stands beside them proves itself, or nothing. */
+/** A transaction in a block. Its hash is that of `rawBytes`; nothing proves the signatures but themselves. */
 export interface TransactionBytes {
   readonly rawBytes: Uint8Array;
   readonly signatures: readonly Uint8Array[];
@@ -12,7 +12,7 @@ export interface TransactionBytes {
 
 const HEX = /^(?:[0-9a-f]{2})+$/;
 
-/** Undefined when the source knows no such transaction in a solid block. */
+/** Undefined if the source does not know the transaction in a solid block. */
 export async function readTransactionBytes(
   source: Pick<TronSource, 'call'>,
   txHash: TxHash,

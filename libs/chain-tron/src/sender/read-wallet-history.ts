@@ -19,22 +19,22 @@ import { readSignedTransaction, V_OFFSET, type ReadPayment } from './read-signed
 import { readTransactionBytes, type TransactionBytes } from './read-transaction-bytes.ts';
 import { encodeSigned } from './transaction.ts';
 
-/** A transaction of an own address in a solid block. */
+/** A transaction from an own address in a solid block. */
 export interface SentTransaction {
   readonly owner: Address;
   readonly txHash: TxHash;
   readonly blockHeight: number;
   readonly blockHash: BlockHash;
   readonly blockTimeMs: number;
-  /** With its signature, where it has one; else without any. */
+  /** Includes the signature, if there is exactly one. */
   readonly raw: Uint8Array;
-  /** What it pays, by bytes that its owner's own key signed; undefined for whatever else it is. */
+  /** The payment, if the owner's own key signed one; undefined for any other transaction. */
   readonly payment: ReadPayment | undefined;
 }
 
-/** Blocks behind one that is known, up to a height. */
+/** Blocks above a known one, up to a height. */
 export interface HistoryRange {
-  /** `hash` undefined: whichever solid block is there. */
+  /** Without `hash`, any solid block at that height. */
   readonly after: { readonly height: number; readonly hash: BlockHash | undefined };
   readonly to: number;
 }
@@ -43,29 +43,29 @@ export interface WalletHistory {
   readonly sent: readonly SentTransaction[];
   /** The last block. */
   readonly last: { readonly height: number; readonly hash: BlockHash };
-  /** Milliseconds since 1970 of the chain's time: the last block and the one before it are not earlier. */
+  /** Chain time in milliseconds since 1970; neither the last block nor the one before it is earlier. */
   readonly overMs: number;
 }
 
-/** Which of these are own addresses. Asked once for a range, of all that sent something there. */
+/** Selects the own addresses. Called once per range with all senders. */
 export type OursAmong = (owners: readonly Address[]) => Promise<ReadonlySet<Address>>;
 
 export interface TronWalletHistoryReader {
   /**
-   * Everything of which an own address is the owner, whatever it did and whether it succeeded, in every block of the range. Of two
-   * sources that tell the same; of several configured one alone is never believed, and the only one as far as headers prove it. Throws a GatewayError with a
-   * ReaderErrorCode, BLOCK_NOT_FOUND while the range is not solid; RangeError for an empty range.
+   * All transactions that own addresses sent in the range, of any type and outcome. Two sources must agree, if
+   * several are configured; a single configured source is proven by the headers. Throws a GatewayError with a
+   * ReaderErrorCode, BLOCK_NOT_FOUND if the range is not solid yet, and RangeError for an empty range.
    */
   read(oursAmong: OursAmong, range: HistoryRange, options?: ReadOptions): Promise<WalletHistory>;
 }
 
 type Found = Omit<SentTransaction, 'raw' | 'payment'>;
-/** By one source; all that anybody sent. */
+/** The answer of one source, with the transactions of all senders. */
 interface Testimony extends Omit<WalletHistory, 'sent'> {
   readonly found: readonly Found[];
 }
 
-/** Reads what own addresses sent. Throws TypeError for a network without genesis id. Opens nothing until the first call. */
+/** Throws TypeError for a network without a genesis id. Opens no connection before the first call. */
 export function createTronWalletHistoryReader(
   network: TronSourcesNetwork,
   deps: TronSourcesDeps = {},
@@ -73,9 +73,9 @@ export function createTronWalletHistoryReader(
   const sources = createTronSources(network, deps);
   return {
     async read(oursAmong, range, options = {}) {
-      if (range.to <= range.after.height) throw new RangeError(`no blocks: ${JSON.stringify(range)}`);
+      if (range.to <= range.after.height) throw new RangeError(`empty block range: ${JSON.stringify(range)}`);
       const ask = (source: TronSource, own: ReadOptions): Promise<Testimony> => testify(source, range, own);
-      // With one source alone there is no alarm: it is the only one that is configured.
+      // `neverAlone`: a single source is accepted only if no other is configured, so there is no alarm.
       const question = { ask, height: range.to, onAlone: () => undefined, neverAlone: true };
       const [first, second] = await askTwoSources(sources, question, options);
       const told = second === undefined ? [first] : [first, second];
@@ -87,7 +87,7 @@ export function createTronWalletHistoryReader(
       }));
       const { found, last, overMs } = own ?? first.answer;
       if (own !== undefined && other !== undefined && second !== undefined && !isSame(own, other))
-        throw readerError('INCONSISTENT_ANSWER', 'two sources tell other transactions of a wallet', {
+        throw readerError('INCONSISTENT_ANSWER', 'two sources return different transactions of a wallet', {
           sources: [first.source.label, second.source.label],
           height: last.height,
         });
@@ -108,7 +108,7 @@ async function testify(
 ): Promise<Testimony> {
   const start = await readHeader(source, options, after.height, 'walletsolidity');
   if (after.hash !== undefined && start.hash !== after.hash)
-    throw readerError('INCONSISTENT_ANSWER', 'another block is where the range begins', {
+    throw readerError('INCONSISTENT_ANSWER', 'the range begins at another block than the known one', {
       height: after.height,
     });
   const found: Found[] = [];
@@ -165,17 +165,17 @@ function paymentIn(
   const raw = encodeSigned(rawBytes, asWeWrite(signature));
   try {
     const payment = readSignedTransaction(raw);
-    // What lends energy pays nobody.
+    // A delegation of energy is not a payment.
     const isPayment = payment.signer === owner && payment.intent.resource === undefined;
     return { raw, payment: isPayment ? payment : undefined };
   } catch {
-    return { raw, payment: undefined }; // a contract of another kind, or no signature of a single key
+    return { raw, payment: undefined }; // another contract type, or not the signature of a single key
   }
 }
 
 /**
- * The hash does not cover the signature: whoever passed it on may have written the recovery bit as 0 or 1, or bytes behind it,
- * which nodes don't look at.
+ * Normalises a signature to this gateway's form. The hash does not cover it: anyone who relayed the transaction may
+ * have written the recovery bit as 0 or 1, or added bytes that nodes ignore.
  */
 function asWeWrite(signature: Uint8Array): Uint8Array {
   const written = Uint8Array.from(signature.subarray(0, SIGNATURE_BYTES));

@@ -3,7 +3,7 @@ import { sendOutcomeOf } from './send-outcome.ts';
 
 const TX = 'ab'.repeat(32);
 
-/** As java-tron 4.8.0 answered them, but for the ids. */
+/** Recorded answers of java-tron 4.8.0, with other ids. */
 test.each([
   ['ACCEPTED', { result: true, txid: TX }],
   ['KNOWN', { code: 'DUP_TRANSACTION_ERROR', txid: TX, message: 'Dup transaction.' }],
@@ -31,7 +31,7 @@ test.each([
     { code: 'CONTRACT_EXE_ERROR', txid: TX, message: 'contract execute error : insufficient balance' },
   ],
   ['NO_FUNDS', { code: 'BANDWITH_ERROR', txid: TX, message: 'Account resource insufficient error.' }],
-  // The same in hex, as with visible: false.
+  // The same message in hex, as with visible: false.
   ['NO_FUNDS', { code: 'BANDWITH_ERROR', txid: TX, message: Buffer.from('insufficient').toString('hex') }],
   [
     'NO_FUNDS',
@@ -56,11 +56,11 @@ test.each([
   ['UNKNOWN', { code: 'BLOCK_UNSOLIDIFIED', txid: TX }],
   ['UNKNOWN', { code: 'OTHER_ERROR', txid: TX }],
   ['UNKNOWN', { result: false }],
-] as const)('%s by %j', (outcome, answer) => {
+] as const)('maps an answer to %s: %j', (outcome, answer) => {
   expect(sendOutcomeOf(answer, TX).outcome).toBe(outcome);
 });
 
-test('a node that names another transaction has taken nothing', () => {
+test('treats an answer that names another transaction as UNKNOWN', () => {
   expect(sendOutcomeOf({ result: true, txid: 'cd'.repeat(32) }, TX)).toMatchObject({
     outcome: 'UNKNOWN',
     lied: true,

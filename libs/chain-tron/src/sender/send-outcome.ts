@@ -4,8 +4,8 @@ import type { SaidToSending } from '@opentill/chain-sources/send-to-all';
 import { objectIn } from '../node-value.ts';
 
 /**
- * `code` of broadcasthex (java-tron's `return.response_code`), as far as it says more than UNKNOWN. A duplicate is as good as
- * taken, also one that the node only saw (`rpc.trxCacheEnable`).
+ * Outcome by `code` of broadcasthex (java-tron `return.response_code`); any other code is UNKNOWN. A duplicate counts
+ * as accepted, even if the node has only seen it (`rpc.trxCacheEnable`).
  */
 const BY_CODE: Readonly<Record<string, ExpiringSendOutcome>> = {
   DUP_TRANSACTION_ERROR: 'KNOWN',
@@ -17,12 +17,15 @@ const BY_CODE: Readonly<Record<string, ExpiringSendOutcome>> = {
   CONTRACT_VALIDATE_ERROR: 'REFUSED',
   CONTRACT_EXE_ERROR: 'REFUSED',
 };
-/** Contracts are refused for many reasons, told by words alone. The wordings stand in the test of this file. */
+/** Contract errors differ only by their text. The test of this file has the known texts. */
 const LACKS_FUNDS =
   /balance is not sufficient|insufficient balance|account \[?T\w{33}\]? does not exist|account resource insufficient/i;
 const HEX = /^(?:[0-9a-f]{2})+$/;
 
-/** What an answer to broadcasthex means. SERVER_BUSY, NO_CONNECTION and the like speak of the node alone. */
+/**
+ * Maps an answer of broadcasthex. Codes such as SERVER_BUSY and NO_CONNECTION concern only the node, so they are
+ * UNKNOWN.
+ */
 export function sendOutcomeOf(raw: unknown, txHash: string): SaidToSending {
   const answer = objectIn(raw, 'answer to a transaction');
   const { code, txid, result } = answer;
@@ -35,7 +38,7 @@ export function sendOutcomeOf(raw: unknown, txHash: string): SaidToSending {
   return { outcome: BY_CODE[code] ?? 'UNKNOWN', said };
 }
 
-/** `message` of an answer: text, or the same in hex. */
+/** `message` of an answer: plain text, or hex of it. */
 export function messageIn({ message }: Readonly<Record<string, unknown>>): string {
   if (typeof message !== 'string') return '';
   return HEX.test(message) ? Buffer.from(message, 'hex').toString('utf8') : message;

@@ -16,7 +16,7 @@ const WALLET = addressOf(KEY);
 const to = addressOfShortHex('0eef60e8d8d92d7ff26594cc9453fd98d319055d')!;
 const USDT = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t' as TokenContract;
 
-/** Signs with `key` whatever it is asked for in the name of the wallet. */
+/** Signs with `key` for the wallet's address, whichever key the wallet has. */
 const backendOf = (
   key: Uint8Array,
   change: (signature: Uint8Array) => Uint8Array = (s) => s,
@@ -39,8 +39,8 @@ const validity = {
   uniqueMs: 1_795_229_316_123,
 };
 
-describe('a payment', () => {
-  test('is signed, with bytes that say just what was asked for', async () => {
+describe('signPayment', () => {
+  test('signs bytes that match the request and are reproducible', async () => {
     for (const [intent, feeLimit] of [
       [token, 30_000_000n],
       [native, 0n],
@@ -51,12 +51,12 @@ describe('a payment', () => {
       expect(raw.refBlockHash).toBe('e1b5775870853db9');
       expect(signed).toMatchObject({ validity, feeLimitBaseUnits: feeLimit });
       expect(differenceOfStored(signed, { intent, validity, feeLimitBaseUnits: feeLimit })).toBeUndefined();
-      // Asked again it is the same transaction, to the byte.
+      // Signing again gives the same bytes.
       expect(await signPayment(deps, intent, validity, feeLimit)).toEqual(signed);
     }
   });
 
-  test('of energy is lent without a lock, or taken back, and is held against what was asked for like any other', async () => {
+  test('signs a delegation and an undelegation of energy', async () => {
     const lend = { ...native, resource: 'LEND_ENERGY' as const };
     const back = { ...native, resource: 'TAKE_ENERGY_BACK' as const };
     for (const [intent, type] of [
@@ -81,13 +81,13 @@ describe('a payment', () => {
     });
   });
 
-  test('equal to another one but for its unique time is another transaction', async () => {
+  test('signs another transaction when only the unique time differs', async () => {
     const one = await signPayment(deps, token, validity, 1n);
     const other = await signPayment(deps, token, { ...validity, uniqueMs: validity.uniqueMs + 1 }, 1n);
     expect(other.txHash).not.toBe(one.txHash);
   });
 
-  test('stored otherwise than it was signed is found out, field by field', async () => {
+  test('differenceOfStored names the field that differs', async () => {
     const signed = await signPayment(deps, token, validity, 30_000_000n);
     const claim = { intent: token, validity, feeLimitBaseUnits: 30_000_000n };
     const { reference } = validity;
@@ -116,7 +116,7 @@ describe('a payment', () => {
     expect(differenceOfStored({ ...signed, raw: signed.raw.subarray(1) }, claim)).toBe('encoding');
   });
 
-  test('with call data behind its arguments, or another selector, is none', async () => {
+  test('differenceOfStored rejects extra call data and another selector', async () => {
     const signed = await signPayment(deps, token, validity, 30_000_000n);
     const { raw } = decodeSigned(signed.raw);
     const { contract } = raw;
@@ -137,7 +137,7 @@ describe('a payment', () => {
     }
   });
 
-  test('by another key, or with a signature that is none, is thrown away', async () => {
+  test('rejects a signature of another key and a malformed one', async () => {
     const otherwise = { code: 'SIGNED_OTHERWISE' };
     for (const backend of [
       backendOf(OTHER_KEY),
@@ -149,7 +149,7 @@ describe('a payment', () => {
       await expect(signPayment({ ...deps, backend }, token, validity, 1n)).rejects.toMatchObject(otherwise);
   });
 
-  test('that may not be is not signed', async () => {
+  test('rejects invalid amounts, addresses, fee limits, validity and wallets', async () => {
     const invalid = { code: 'INTENT_INVALID' };
     const zero = addressOfShortHex('0'.repeat(40))!;
     for (const intent of [
@@ -160,7 +160,7 @@ describe('a payment', () => {
       { ...token, amountBaseUnits: baseUnits(2n ** 256n) },
     ])
       await expect(signPayment(deps, intent, validity, 1n)).rejects.toMatchObject(invalid);
-    // TronWeb would write the first as the next even number.
+    // TronWeb would round the first to the next even number.
     for (const sun of [2n ** 53n + 1n, 2n ** 63n])
       await expect(
         signPayment(deps, { ...native, amountBaseUnits: baseUnits(sun) }, validity, 0n),

@@ -10,7 +10,7 @@ import { encodeRaw, encodeSigned, type RawTransaction } from './transaction.ts';
 
 export interface SigningDeps {
   readonly backend: SignerBackend;
-  /** In sun: no transaction may burn more for the work of contracts. */
+  /** In sun: the maximum that a transaction may burn for contract execution. */
   readonly maxFeeLimitSun: bigint;
 }
 
@@ -18,8 +18,8 @@ const SIGNATURE_BYTES = 65;
 const BLOCK_ID = /^[0-9a-f]{64}$/;
 
 /**
- * See ExpiringSender.sign. The backend signs and not TronWeb, which makes a text of the private key that cannot be overwritten. It also
- * takes 320 µs instead of 92.
+ * See ExpiringSender.sign. The backend signs, not TronWeb: TronWeb makes a string of the private key, which cannot be
+ * overwritten, and takes 320 µs instead of 92.
  */
 export async function signPayment(
   { backend, maxFeeLimitSun }: SigningDeps,
@@ -36,7 +36,7 @@ export async function signPayment(
       ? feeLimitBaseUnits === 0n
       : feeLimitBaseUnits > 0n && feeLimitBaseUnits <= maxFeeLimitSun;
   if (!isFeeInBounds)
-    throw senderError('INTENT_INVALID', 'the fee limit is out of its bounds', {
+    throw senderError('INTENT_INVALID', 'the fee limit is out of bounds', {
       feeLimit: `${feeLimitBaseUnits}`,
     });
   const rawBytes = encodeRaw({
@@ -84,7 +84,7 @@ function isReference(raw: RawTransaction, reference: Validity['reference']): boo
   return raw.refBlockBytes === refBlockBytes && raw.refBlockHash === refBlockHash;
 }
 
-/** How a transaction names the block it refers to (tron.md section 4.1). */
+/** How a transaction names its reference block (TRON docs: "Transactions", ref_block_bytes and ref_block_hash). */
 function referenceFields({
   height,
   hash: blockId,
@@ -104,10 +104,10 @@ function requireSane({ expiresMs, reference, uniqueMs }: Validity): void {
     BLOCK_ID.test(hash) &&
     Number.parseInt(hash.slice(0, 16), 16) === height;
   if (!isSane)
-    throw senderError('INTENT_INVALID', 'not bounds of a transaction', { expiresMs, uniqueMs, height, hash });
+    throw senderError('INTENT_INVALID', 'the validity is invalid', { expiresMs, uniqueMs, height, hash });
 }
 
-/** r, s and v from r, s and the recovery bit. */
+/** Converts the recovery bit to v (27 or 28). */
 function writeSignature(signature: Uint8Array, from: Address): Uint8Array {
   const [parity] = signature.subarray(SIGNATURE_BYTES - 1);
   if (signature.length !== SIGNATURE_BYTES || (parity !== 0 && parity !== 1))
@@ -118,6 +118,6 @@ function writeSignature(signature: Uint8Array, from: Address): Uint8Array {
 }
 
 function signedOtherwise(field: string, wallet: Address): Error {
-  const why = 'what was signed is not what was asked for; it is thrown away';
+  const why = 'the signed transaction differs from the request; it was discarded';
   return senderError('SIGNED_OTHERWISE', why, { field, wallet });
 }

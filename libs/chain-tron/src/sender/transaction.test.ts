@@ -14,7 +14,7 @@ import {
 
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'hex'));
 
-/** As a java-tron 4.8.0 gave them: raw_data_hex, txID, and raw_data by its JSON. */
+/** Recorded from java-tron 4.8.0: raw_data_hex, txID, and raw_data from its JSON. */
 const RECORDED = [
   {
     rawHex:
@@ -99,18 +99,18 @@ const RECORDED = [
     },
   },
 ] as const satisfies readonly { rawHex: string; txId: string; raw: RawTransaction }[];
-/** The same node's, of a transfer with a memo. */
+/** A transfer with a memo, from the same node. */
 const MEMO =
   '0a02003422081a1471e2ecbced8640f0e18ce09f34520568656c6c6f5a68080112640a2d747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e73666572436f6e747261637412330a15410eef60e8d8d92d7ff26594cc9453fd98d319055d121541437b7a07cb8aff68bf82161a9718aad6b8dbcb1618c096b10270908d89e09f34';
 
-describe('transactions', () => {
-  test.each(RECORDED)('are written and read as a real node does: $txId', ({ rawHex, txId, raw }) => {
+describe('transaction codec', () => {
+  test.each(RECORDED)('encodes and decodes like a real node: $txId', ({ rawHex, txId, raw }) => {
     expect(Buffer.from(encodeRaw(raw)).toString('hex')).toBe(rawHex);
     expect(decodeRaw(hex(rawHex))).toEqual(raw);
     expect(hash('sha256', hex(rawHex), 'hex')).toBe(txId);
   });
 
-  test('of any fields are written as the devnet does, and read as they were written', () => {
+  test('encodes any fields like the devnet and decodes its own bytes', () => {
     const digits = (bytes: number) =>
       fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((some) => Buffer.from(some).toString('hex'));
     const address = digits(20).map((some) => `41${some}`);
@@ -156,7 +156,7 @@ describe('transactions', () => {
     );
   });
 
-  test('with anything more than a payment are no transactions of ours', () => {
+  test('rejects a transaction that contains more than a payment', () => {
     const [transfer, trigger] = RECORDED.map(({ rawHex }) => hex(rawHex)) as [Uint8Array, Uint8Array];
     const contract = transfer.subarray(22, 22 + 0x67);
     const { rawHex } = RECORDED[2];
@@ -166,7 +166,7 @@ describe('transactions', () => {
         .replace('12360a15', `12${(0x36 + by).toString(16)}0a15`);
     const receiver = '22154103ebaf34dbed9203dbce786de77a4ba43380bab8';
     const { rawHex: triggerHex } = RECORDED[1];
-    /** With so much more in the contract that is called. */
+    /** Appends fields to the called contract. */
     const withCall = (more: string) =>
       triggerHex
         .replace(
@@ -177,9 +177,9 @@ describe('transactions', () => {
         .replace('70a0e785e09f34', `${more}70a0e785e09f34`);
     const others: readonly [string, Uint8Array][] = [
       ['a memo', hex(MEMO)],
-      ['a lock of what is lent', hex(isLonger(2).replace(receiver, `${receiver}2801`))],
-      ['bandwidth, whose code is 0 and so left out', hex(isLonger(-2).replace('100118', '18'))],
-      ['coin that goes with a call', hex(withCall('2801'))],
+      ['a lock of the delegation', hex(isLonger(2).replace(receiver, `${receiver}2801`))],
+      ['bandwidth instead of energy (code 0, omitted)', hex(isLonger(-2).replace('100118', '18'))],
+      ['coin sent with a call', hex(withCall('2801'))],
       [
         'a permission',
         concat([
@@ -192,11 +192,11 @@ describe('transactions', () => {
       ],
       ['scripts', concat([transfer, bytesField(12, hex('01'))])],
       ['a second contract', concat([transfer, bytesField(11, contract)])],
-      ['a field twice', concat([trigger, varintField(18, 1n)])],
+      ['a repeated field', concat([trigger, varintField(18, 1n)])],
       ['fields in another order', concat([varintField(14, 5n), transfer])],
-      ['a number with zeros before it', concat([transfer.subarray(0, -1), hex('b400')])],
+      ['an overlong varint', concat([transfer.subarray(0, -1), hex('b400')])],
       ['a number that would be rounded', concat([transfer, varintField(18, 2n ** 53n + 1n)])],
-      ['a number below 0', concat([transfer, hex(`9001${'ff'.repeat(9)}01`)])],
+      ['a negative number', concat([transfer, hex(`9001${'ff'.repeat(9)}01`)])],
     ];
     for (const [what, bytes] of others)
       expect({ what, read: tryRead(bytes) }).toEqual({ what, read: undefined });
@@ -209,7 +209,7 @@ describe('transactions', () => {
       expect(() => decodeSigned(bytes)).toThrow(RangeError);
   });
 
-  test('with any one byte changed or cut off are other transactions, or none', () => {
+  test('does not decode changed or truncated bytes to the same transaction', () => {
     for (const { rawHex, raw } of RECORDED)
       for (let place = 0; place < rawHex.length / 2; place += 1) {
         const changed = hex(rawHex);
@@ -219,7 +219,7 @@ describe('transactions', () => {
       }
   });
 
-  test('of numbers that are no int64 are not written', () => {
+  test('rejects numbers that are not valid int64 values', () => {
     const { raw } = RECORDED[0];
     const { contract } = raw;
     for (const number of [-1, 1.5, 2 ** 63, Number.NaN]) {
@@ -230,7 +230,7 @@ describe('transactions', () => {
   });
 });
 
-/** The bytes by the devnet's own codec. */
+/** Encodes with the devnet's own codec. */
 function devnetHexOf({ contract: { type, value }, ...raw }: RawTransaction): string {
   const transaction = transactionFromJson(
     {

@@ -2,14 +2,12 @@ import { deserializeTransaction, txJsonToPb } from 'tronweb/utils';
 import { BYTES, fieldsOf, readSignedContract } from '../protobuf/signed-contract.ts';
 import { bytesField, concat } from '../protobuf/wire.ts';
 
-/*
- * TronWeb writes and reads the transactions that the gateway signs. Each has exactly one contract, of one of four kinds.
- * Only the payout signer and the restore commands load this file: it adds 0.2 s and 12 MB to the signer.
- * The functions of `tronweb/utils` never call a node. The class TronWeb may, so this file does not use it.
- *
- * Addresses are 42 hex digits that begin with 41. Amounts are numbers, as TronWeb takes them: encode-payment.ts rejects those that
- * would be rounded.
- */
+// TronWeb encodes and decodes the transactions that the gateway signs. Each has exactly one contract, of one of four types.
+// Only the payout signer and the restore commands load this file: it adds 0.2 s and 12 MB to the signer. The functions of
+// `tronweb/utils` never call a node. The class TronWeb may, so this file does not use it.
+//
+// Addresses are 42 hex digits that begin with 41. Amounts are numbers, as TronWeb takes them; encode-payment.ts rejects those
+// that would be rounded.
 
 export interface TransferContract {
   readonly type: 'TransferContract';
@@ -21,7 +19,7 @@ export interface TransferContract {
   };
 }
 
-/** A call of a contract that carries no coin and no TRC-10 token. */
+/** A contract call without TRX and without a TRC-10 token. */
 export interface TriggerSmartContract {
   readonly type: 'TriggerSmartContract';
   readonly value: {
@@ -32,13 +30,13 @@ export interface TriggerSmartContract {
   };
 }
 
-/** Lends the energy of so much own stake to another address, without a lock; or takes it back. */
+/** Delegates energy of own stake to another address, without a lock; or takes it back. */
 export interface LendingContract {
   readonly type: 'DelegateResourceContract' | 'UnDelegateResourceContract';
   readonly value: {
     readonly owner_address: string;
     readonly receiver_address: string;
-    /** Of stake, in sun. */
+    /** Stake in sun. */
     readonly balance: number;
     readonly resource: 'ENERGY';
   };
@@ -55,7 +53,7 @@ export interface RawTransaction {
   readonly expirationMs: number;
   readonly contract: PayingContract;
   readonly timestampMs: number;
-  /** In sun; 0: none. */
+  /** In sun; 0 means none. */
   readonly feeLimit: number;
 }
 
@@ -76,12 +74,12 @@ const CONTRACT_TYPES: ReadonlyMap<number, PayingContract['type']> = new Map([
   [58, 'UnDelegateResourceContract'],
 ]);
 
-/** Throws RangeError for a number that is not a whole one from 0 to below 2^63. */
+/** Throws RangeError unless each number is an integer from 0 to below 2^63. */
 export function encodeRaw(raw: RawTransaction): Uint8Array {
   const { contract, expirationMs, timestampMs, feeLimit } = raw;
   for (const number of [amountIn(contract), expirationMs, timestampMs, feeLimit])
     if (!Number.isInteger(number) || number < 0 || number >= INT64_END)
-      throw new RangeError(`not an amount or a time: ${number}`);
+      throw new RangeError(`an amount or time is not an integer from 0 to below 2^63: ${number}`);
   const { type, value } = contract;
   const message = txJsonToPb({
     raw_data: {
@@ -96,11 +94,14 @@ export function encodeRaw(raw: RawTransaction): Uint8Array {
   return message.getRawData().serializeBinary();
 }
 
-/** Throws RangeError for bytes that `encodeRaw` does not write: another contract, a memo, a permission, an extra field. */
+/**
+ * Throws RangeError for bytes that `encodeRaw` does not write: another contract type, a memo, a permission, an extra
+ * field.
+ */
 export function decodeRaw(bytes: Uint8Array): RawTransaction {
   const number = readSignedContract(Buffer.from(bytes))?.type;
   const type = number === undefined ? undefined : CONTRACT_TYPES.get(number);
-  if (type === undefined) throw new RangeError(`a contract of kind ${number} pays nobody`);
+  if (type === undefined) throw new RangeError(`contract type ${number} is not a payment`);
   const told = deserialize(type, bytes);
   const raw = {
     refBlockBytes: told.ref_block_bytes.toLowerCase(),
@@ -110,23 +111,26 @@ export function decodeRaw(bytes: Uint8Array): RawTransaction {
     timestampMs: told.timestamp,
     feeLimit: told.fee_limit,
   };
-  // TronWeb skips unknown fields, and rounds numbers: both show when the transaction is written again.
-  if (!Buffer.from(encodeRaw(raw)).equals(bytes)) throw new RangeError('written otherwise than here');
+  // TronWeb skips unknown fields and rounds numbers. Encoding the transaction again reveals both.
+  if (!Buffer.from(encodeRaw(raw)).equals(bytes)) throw new RangeError('not the encoding of this gateway');
   return raw;
 }
 
-/** Keeps `rawBytes` as they are. TronWeb would encode them again, and another wallet may have encoded them differently. */
+/**
+ * Keeps `rawBytes` unchanged. TronWeb would encode them again, and another wallet may have encoded them differently.
+ */
 export function encodeSigned(rawBytes: Uint8Array, signature: Uint8Array): Uint8Array {
   return concat([bytesField(1, rawBytes), bytesField(2, signature)]);
 }
 
-/** Throws RangeError for what `encodeSigned` does not write just so. */
+/** Throws RangeError unless `encodeSigned` made the bytes. */
 export function decodeSigned(bytes: Uint8Array): SignedTransaction {
   const message = Buffer.from(bytes);
   const [rawBytes] = fieldsOf(message, 1, BYTES) ?? [];
   const [signature] = fieldsOf(message, 2, BYTES) ?? [];
   if (rawBytes === undefined || signature === undefined) throw new RangeError('not a signed transaction');
-  if (!message.equals(encodeSigned(rawBytes, signature))) throw new RangeError('written otherwise than here');
+  if (!message.equals(encodeSigned(rawBytes, signature)))
+    throw new RangeError('not the encoding of this gateway');
   return { raw: decodeRaw(rawBytes), rawBytes, signature };
 }
 
@@ -142,7 +146,7 @@ interface ToldTransaction {
   readonly fee_limit: number;
   readonly contract: readonly [{ readonly parameter: { readonly value: ToldValue } }];
 }
-/** The fields of all four kinds. Hex is in capitals. */
+/** The fields of all four types. Hex digits are upper-case. */
 interface ToldValue {
   readonly owner_address: string;
   readonly to_address: string;
@@ -161,7 +165,7 @@ function deserialize(type: string, bytes: Uint8Array): ToldTransaction {
   }
 }
 
-/** Takes only the fields of a payment, so that `decodeRaw` notices any other. */
+/** Takes only the fields of a payment, so that `decodeRaw` rejects any other field. */
 function contractOf(type: PayingContract['type'], told: ToldValue): PayingContract {
   const owner_address = told.owner_address.toLowerCase();
   switch (type) {
