@@ -93,12 +93,12 @@ export function createCheckpointTail(deps: CheckpointTailDeps): CheckpointTail {
       let waitMs = RECONNECT_MS;
       while (!signal.aborted) {
         let came = false;
-        const told = (checkpoint: SuiCheckpoint): void => {
+        const deliver = (checkpoint: SuiCheckpoint): void => {
           came = true;
           take(checkpoint);
           onCheckpoint(checkpoint);
         };
-        const error = await follow(deps, told, signal).catch((failure: unknown) => failure);
+        const error = await follow(deps, deliver, signal).catch((failure: unknown) => failure);
         if (signal.aborted) return;
         kept.clear();
         deps.onFault(error);

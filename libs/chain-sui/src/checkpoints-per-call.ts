@@ -11,21 +11,21 @@ export interface CheckpointsPerCall {
 
 /** Bounds memory: checkpoints of both sources wait for comparison, of a dozen calls at once. */
 const TRANSACTIONS_PER_CALL = 2_000;
-const CHECKPOINTS_LEAST = 4;
+const CHECKPOINTS_MIN = 4;
 /** Assumed transactions per checkpoint before any was read. */
-const SUPPOSED = 100;
+const ASSUMED_TRANSACTIONS = 100;
 /** Weights of the moving average: it rises at once with busy checkpoints and falls slowly with quiet ones. */
 const [RISE, FALL] = [1 / 4, 1 / 64];
 
 export function createCheckpointsPerCall(): CheckpointsPerCall {
-  let usual = SUPPOSED;
+  let average = ASSUMED_TRANSACTIONS;
   return {
     now() {
-      const fitting = Math.floor(TRANSACTIONS_PER_CALL / Math.max(1, usual));
-      return Math.min(CHECKPOINTS_PER_CALL, Math.max(CHECKPOINTS_LEAST, fitting));
+      const fitting = Math.floor(TRANSACTIONS_PER_CALL / Math.max(1, average));
+      return Math.min(CHECKPOINTS_PER_CALL, Math.max(CHECKPOINTS_MIN, fitting));
     },
     note(transactions) {
-      usual += (transactions - usual) * (transactions > usual ? RISE : FALL);
+      average += (transactions - average) * (transactions > average ? RISE : FALL);
     },
   };
 }

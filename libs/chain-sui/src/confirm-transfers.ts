@@ -58,17 +58,17 @@ async function readEvidences(
       if (checkpoint !== undefined) evidence.set(height, checkpoint);
     }
     for (const candidate of candidates)
-      mustBeThere(evidence.get(candidate.blockHeight), candidate, times.get(candidate.blockHash));
+      requireInCheckpoint(evidence.get(candidate.blockHeight), candidate, times.get(candidate.blockHash));
     return evidence;
   };
   if (byOneSource) return [await sources.run((source, own) => ask(source, own), { ...options, hedge: true })];
   const question = { ask, height: Math.max(...heights), onAlone: reading.onAlone };
-  const said = await askTwoSources(sources, question, options);
-  return said.flatMap((one) => (one === undefined ? [] : [one.answer]));
+  const answers = await askTwoSources(sources, question, options);
+  return answers.flatMap((one) => (one === undefined ? [] : [one.answer]));
 }
 
 /** Throws if the checkpoint is not the candidate's or lacks its transaction, so that another source is asked. */
-function mustBeThere(
+function requireInCheckpoint(
   checkpoint: SuiCheckpoint | undefined,
   candidate: CandidateTransfer,
   timeSeconds: number | undefined,
@@ -79,7 +79,11 @@ function mustBeThere(
     (timeSeconds === undefined || timeSeconds === header.timeSeconds) &&
     checkpoint?.transactions.some(({ txHash }) => txHash === candidate.txHash) === true;
   if (!isThere)
-    throw readerError('INCONSISTENT_ANSWER', 'the transaction is not in the checkpoint', shown(candidate));
+    throw readerError(
+      'INCONSISTENT_ANSWER',
+      'the transaction is not in the checkpoint',
+      contextOf(candidate),
+    );
 }
 
 /** The transfer on which all sources agree; undefined if none shows it. Throws if they differ. */
@@ -95,7 +99,7 @@ function agreedOn(
   const isSame = (other: Transfer | undefined): boolean =>
     other?.position === first?.position && other?.feeBaseUnits === first?.feeBaseUnits;
   if (others.every(isSame)) return first;
-  throw readerError('INCONSISTENT_ANSWER', 'two sources differ on a transfer', shown(candidate));
+  throw readerError('INCONSISTENT_ANSWER', 'two sources differ on a transfer', contextOf(candidate));
 }
 
 function foundIn(
@@ -116,6 +120,6 @@ function foundIn(
   return found === undefined || proof === undefined ? undefined : provenTransfer(reading.chain, found, proof);
 }
 
-function shown({ txHash, blockHash, blockHeight }: CandidateTransfer): Readonly<Record<string, unknown>> {
+function contextOf({ txHash, blockHash, blockHeight }: CandidateTransfer): Readonly<Record<string, unknown>> {
   return { txHash, blockHash, height: blockHeight };
 }

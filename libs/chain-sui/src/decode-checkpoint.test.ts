@@ -156,7 +156,7 @@ describe('transfers of a checkpoint', () => {
 
   it('lists transactions without balance changes that succeeded or cost gas', () => {
     const muteOf = (...how: Parameters<typeof executed>) =>
-      decodeCheckpoint(checkpoint([executed(...how)]), coins).mute;
+      decodeCheckpoint(checkpoint([executed(...how)]), coins).withoutChanges;
     expect(muteOf([])).toEqual([{ txHash: DIGEST, isFree: false }]);
     expect(muteOf([], { gas: 0n })).toEqual([{ txHash: DIGEST, isFree: true }]);
     expect(muteOf([], { success: false })).toEqual([{ txHash: DIGEST, isFree: false }]);

@@ -6,7 +6,7 @@ import { addressOfNode } from './address-codec.ts';
 import { coinTypeOfNode } from './coin-type.ts';
 import { proveCheckpoint, type CheckpointProof } from './proving/prove-checkpoint.ts';
 import type { SuiHeader } from './sui-header.ts';
-import type { ToldChange, ToldCheckpoint, ToldTransaction } from './told-checkpoint.ts';
+import type { RawBalanceChange, RawCheckpoint, RawTransaction } from './told-checkpoint.ts';
 
 /** Net change of one address's balance of one coin by a transaction. */
 export interface BalanceChange {
@@ -28,7 +28,7 @@ export interface SuiTransaction {
 }
 
 /** A transaction for which the node shows no balance change. */
-export interface MuteTransaction {
+export interface TransactionWithoutChanges {
   readonly txHash: TxHash;
   /** Zero gas cost, so only a payment must have changed a balance. */
   readonly isFree: boolean;
@@ -42,9 +42,9 @@ export interface SuiCheckpoint {
   /** Number of transactions, including the chain's own. */
   readonly count: number;
   /** Transactions whose balance changes the node may have omitted; see requireBalanceChanges. */
-  readonly mute: readonly MuteTransaction[];
+  readonly withoutChanges: readonly TransactionWithoutChanges[];
   /** A transaction with a balance change of any coin; the last one. */
-  readonly telling: TxHash | undefined;
+  readonly withChanges: TxHash | undefined;
   readonly transactions: readonly (SuiTransaction & {
     /** Index in the checkpoint. */
     readonly place: number;
@@ -99,7 +99,7 @@ export function isDigest(text: string): boolean {
  * is given and the height differs.
  */
 export function decodeHeader(
-  checkpoint: Omit<ToldCheckpoint, 'transactions' | 'contents'> | undefined,
+  checkpoint: Omit<RawCheckpoint, 'transactions' | 'contents'> | undefined,
   wanted?: number,
 ): SuiHeader {
   const { sequenceNumber, digest, summary } = checkpoint ?? {};
@@ -139,7 +139,7 @@ export function plainHeader({ height, hash, parentHash, timeSeconds, epoch }: Su
  * INCONSISTENT_ANSWER. It does not detect omitted balance changes; requireBalanceChanges does.
  */
 export function decodeCheckpoint(
-  raw: ToldCheckpoint | undefined,
+  raw: RawCheckpoint | undefined,
   coins: ReadonlySet<string> | undefined,
   wanted?: number,
 ): SuiCheckpoint {
@@ -147,32 +147,32 @@ export function decodeCheckpoint(
   return checkpointOf(header, raw ?? {}, raw?.transactions ?? [], coins);
 }
 
-/** See decodeCheckpoint. @param told contains the bytes that prove the checkpoint, if the node returned them */
+/** See decodeCheckpoint. @param raw contains the bytes that prove the checkpoint, if the node returned them */
 export function checkpointOf(
   header: SuiHeader,
-  told: Pick<ToldCheckpoint, 'summary' | 'contents'>,
-  executed: readonly ToldTransaction[],
+  raw: Pick<RawCheckpoint, 'summary' | 'contents'>,
+  executed: readonly RawTransaction[],
   coins: ReadonlySet<string> | undefined,
 ): SuiCheckpoint {
   const transactions: SuiCheckpoint['transactions'][number][] = [];
-  const mute: MuteTransaction[] = [];
-  let telling: TxHash | undefined;
+  const withoutChanges: TransactionWithoutChanges[] = [];
+  let withChanges: TxHash | undefined;
   for (const [place, one] of executed.entries()) {
     if (one.transaction?.sender === SYSTEM_SENDER) continue;
     const transaction = decodeTransaction(one, coins, header.height);
     transactions.push({ ...transaction, place });
-    if (isMute(one, transaction))
-      mute.push({ txHash: transaction.txHash, isFree: transaction.gasMist === 0n });
-    if (one.balanceChanges.length > 0) telling = transaction.txHash;
+    if (hasNoChanges(one, transaction))
+      withoutChanges.push({ txHash: transaction.txHash, isFree: transaction.gasMist === 0n });
+    if (one.balanceChanges.length > 0) withChanges = transaction.txHash;
   }
   const digests = executed.map(({ digest }) => digest);
-  const proof = proveCheckpoint(header, told, digests);
-  return { header, proof, count: executed.length, mute, telling, transactions };
+  const proof = proveCheckpoint(header, raw, digests);
+  return { header, proof, count: executed.length, withoutChanges, withChanges, transactions };
 }
 
 /** True if the node shows no balance change for a transaction that succeeded or cost gas, and so normally has one. */
-export function isMute(
-  { balanceChanges }: ToldTransaction,
+export function hasNoChanges(
+  { balanceChanges }: RawTransaction,
   { succeeded, gasMist }: Pick<SuiTransaction, 'succeeded' | 'gasMist'>,
 ): boolean {
   return balanceChanges.length === 0 && (succeeded || gasMist !== 0n);
@@ -183,7 +183,7 @@ export function isMute(
  * without an error; see hasNoChanges.
  */
 export function decodeTransaction(
-  { digest, transaction, effects, balanceChanges }: ToldTransaction,
+  { digest, transaction, effects, balanceChanges }: RawTransaction,
   coins?: ReadonlySet<string>,
   height?: number,
 ): SuiTransaction {
@@ -219,7 +219,7 @@ export function decodeTransaction(
 }
 
 function decodeChanges(
-  raw: readonly ToldChange[],
+  raw: readonly RawBalanceChange[],
   {
     coins,
     parties,
@@ -227,17 +227,18 @@ function decodeChanges(
   context: Readonly<Record<string, unknown>>,
 ): readonly BalanceChange[] {
   const changes: BalanceChange[] = [];
-  for (const { address, coinType: told = '', amount } of raw) {
+  for (const { address, coinType: rawCoinType = '', amount } of raw) {
     // Nodes use the canonical form, so configured coins are usually found without parsing.
-    const named = coins?.has(told) === true ? told : coinTypeOfNode(told);
-    if (named === undefined) throw unfit('a balance change has no valid coin type', { ...context, told });
+    const named = coins?.has(rawCoinType) === true ? rawCoinType : coinTypeOfNode(rawCoinType);
+    if (named === undefined)
+      throw unfit('a balance change has no valid coin type', { ...context, rawCoinType });
     const coinType = coins === undefined ? named : sameOf(coins, named);
     if (coinType === undefined) continue;
-    const whose = sameOf(parties, address ?? '') ?? addressOfNode(address ?? '');
-    if (whose === undefined || amount === undefined || !AMOUNT.test(amount))
+    const owner = sameOf(parties, address ?? '') ?? addressOfNode(address ?? '');
+    if (owner === undefined || amount === undefined || !AMOUNT.test(amount))
       throw unfit('a balance change has no valid address or amount', context);
     changes.push({
-      address: sameOf(parties, whose) ?? whose,
+      address: sameOf(parties, owner) ?? owner,
       coinType: coinType as TokenContract,
       amount: BigInt(amount),
     });

@@ -11,31 +11,31 @@ import {
   decodeHeader,
 } from './decode-checkpoint.ts';
 import { lacksBalanceChanges } from './lacks-balance-changes.ts';
-import { mustNotBeMute } from './must-not-be-mute.ts';
+import { requireBalanceChanges } from './must-not-be-mute.ts';
 import { checkpointBytesIn, readCheckpointBytes } from './read-checkpoint-bytes.ts';
 import { readTransactions } from './read-transactions.ts';
 import type { BlockRange, Reading } from './reading.ts';
 import type { SuiSource } from './sui-sources.ts';
-import type { Way, WaysOfReading } from './ways-of-reading.ts';
+import type { FetchMethod, FetchMethods } from './ways-of-reading.ts';
 
-const WAYS: readonly Way[] = ['list', 'get', 'contents'];
-const WAY_KEPT_MS = 60_000;
+const METHODS: readonly FetchMethod[] = ['list', 'get', 'contents'];
+const METHOD_KEPT_MS = 60_000;
 /** Parallel requests where checkpoints are requested one by one. */
 const AT_ONCE = 8;
 /** A missing checkpoint this far below the newest one was pruned; nodes behind one URL are closer together. */
-const LONG_THERE = 100;
+const PRUNED_BELOW_HEAD = 100;
 
-export function createWaysOfReading(nowMs: () => number): WaysOfReading {
-  const known = new Map<SuiSource, { readonly way: Way; readonly untilMs: number }>();
+export function createFetchMethods(nowMs: () => number): FetchMethods {
+  const known = new Map<SuiSource, { readonly method: FetchMethod; readonly untilMs: number }>();
   return {
     of(source) {
       const found = known.get(source);
-      return found === undefined || found.untilMs <= nowMs() ? 'list' : found.way;
+      return found === undefined || found.untilMs <= nowMs() ? 'list' : found.method;
     },
-    refused(source, way) {
-      const next = WAYS[WAYS.indexOf(way) + 1];
+    markUnsupported(source, method) {
+      const next = METHODS[METHODS.indexOf(method) + 1];
       if (next === undefined) known.delete(source);
-      else known.set(source, { way: next, untilMs: nowMs() + WAY_KEPT_MS });
+      else known.set(source, { method: next, untilMs: nowMs() + METHOD_KEPT_MS });
       return next !== undefined;
     },
   };
@@ -49,18 +49,18 @@ export async function fetchCheckpoints(
   options: ReadOptions,
 ): Promise<readonly SuiCheckpoint[]> {
   for (;;) {
-    const known = reading.ways.of(source);
-    const way = known === 'list' && range.from === range.to ? 'get' : known;
+    const known = reading.fetchMethods.of(source);
+    const method = known === 'list' && range.from === range.to ? 'get' : known;
     try {
-      const checkpoints = await FETCHING[way](reading, source, range, options);
-      await mustNotBeMute(source, checkpoints, reading.told, options, (height) =>
-        lookBack(reading, source, way, height, options),
+      const checkpoints = await FETCHING[method](reading, source, range, options);
+      await requireBalanceChanges(source, checkpoints, reading.shownChanges, options, (height) =>
+        lookBack(reading, source, method, height, options),
       );
       return checkpoints;
     } catch (error) {
       if (isReaderError(error, 'BLOCK_NOT_FOUND'))
         throw await whyNotFound(reading, source, range, error, options);
-      if (!isNotOffered(error) || !reading.ways.refused(source, way)) throw error;
+      if (!isNotOffered(error) || !reading.fetchMethods.markUnsupported(source, method)) throw error;
     }
   }
 }
@@ -72,12 +72,12 @@ type Fetch = (
   options: ReadOptions,
 ) => Promise<readonly SuiCheckpoint[]>;
 
-const FETCHING: Readonly<Record<Way, Fetch>> = {
+const FETCHING: Readonly<Record<FetchMethod, Fetch>> = {
   list: fetchList,
   get: (reading, source, range, options) =>
-    ofEach(range, options, (height, own) => fetchOne(reading, source, height, own)),
+    mapHeights(range, options, (height, own) => fetchOne(reading, source, height, own)),
   contents: (reading, source, range, options) =>
-    ofEach(range, options, (height, own) => fetchByContents(reading, source, height, own)),
+    mapHeights(range, options, (height, own) => fetchByContents(reading, source, height, own)),
 };
 
 function isNotOffered(error: unknown): boolean {
@@ -85,7 +85,7 @@ function isNotOffered(error: unknown): boolean {
 }
 
 async function fetchList(
-  { coins, readTold }: Reading,
+  { coins, decodeOnce }: Reading,
   source: SuiSource,
   { from, to }: BlockRange,
   options: ReadOptions,
@@ -111,7 +111,7 @@ async function fetchList(
           if (bytes === undefined) return;
           const height = from + found.length;
           found.push(
-            readTold(height, bytes, (own) => decodeCheckpoint(readCheckpointBytes(own), coins, height)),
+            decodeOnce(height, bytes, (own) => decodeCheckpoint(readCheckpointBytes(own), coins, height)),
           );
         } catch (error) {
           fault = error instanceof Error ? error : new TypeError('not an error', { cause: error });
@@ -169,17 +169,17 @@ async function fetchByContents(
 async function lookBack(
   reading: Reading,
   source: SuiSource,
-  way: Way,
+  method: FetchMethod,
   height: number,
   options: ReadOptions,
 ): Promise<readonly SuiCheckpoint[]> {
   const before = reading.lookedBack.get(source);
   const end = before?.height === height ? before.downTo : height;
-  const downTo = Math.max(0, end - (way === 'list' ? reading.perCall.now() : AT_ONCE));
+  const downTo = Math.max(0, end - (method === 'list' ? reading.perCall.now() : AT_ONCE));
   reading.lookedBack.delete(source);
   if (end === 0) return [];
   try {
-    const older = await FETCHING[way](reading, source, { from: downTo, to: end - 1 }, options);
+    const older = await FETCHING[method](reading, source, { from: downTo, to: end - 1 }, options);
     reading.lookedBack.set(source, { height, downTo });
     return older;
   } catch (error) {
@@ -202,7 +202,7 @@ async function whyNotFound(
   options: ReadOptions,
 ): Promise<unknown> {
   const newest = reading.tailOf(source).newest()?.header.height;
-  if (newest !== undefined && from > newest - LONG_THERE) return error;
+  if (newest !== undefined && from > newest - PRUNED_BELOW_HEAD) return error;
   const { response } = await source.ask(({ ledger }, call) => ledger.getServiceInfo({}, call), options);
   const lowest = Number(response.lowestAvailableCheckpoint ?? 0n);
   if (lowest <= from) return error;
@@ -215,7 +215,7 @@ async function whyNotFound(
 }
 
 /** Calls `work` for each height of a range, AT_ONCE in parallel. Returns the results in order. */
-async function ofEach<T>(
+async function mapHeights<T>(
   { from, to }: BlockRange,
   options: ReadOptions,
   work: (height: number, options: ReadOptions) => Promise<T>,

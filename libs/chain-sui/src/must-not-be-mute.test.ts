@@ -2,7 +2,7 @@ import { GrpcTypes } from '@mysten/sui/grpc';
 import { expect, test } from 'vitest';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { SuiCheckpoint } from './decode-checkpoint.ts';
-import { movesOfOneOwner, mustNotBeMute, type ToldChanges } from './must-not-be-mute.ts';
+import { movesOfOneOwner, requireBalanceChanges, type ShownChanges } from './must-not-be-mute.ts';
 import type { SuiSource } from './sui-sources.ts';
 
 const COIN = `0x${'2'.padStart(64, '0')}::coin::Coin<0xab::usdc::USDC>`;
@@ -37,15 +37,15 @@ test('does not assume one owner when the node returns no effects', () => {
   expect(movesOfOneOwner(GrpcTypes.TransactionEffects.create({}))).toBe(false);
 });
 
-const [NOTHING, TELLING] = ['nothing', 'telling'] as TxHash[];
+const [EMPTY, WITH_CHANGES] = ['empty', 'withChanges'] as TxHash[];
 
 /** A node that answers for each digest with the given fields and otherwise without balance changes. */
-function aSource(told: Readonly<Record<string, Partial<GrpcTypes.ExecutedTransaction>>>): SuiSource {
+function aSource(shown: Readonly<Record<string, Partial<GrpcTypes.ExecutedTransaction>>>): SuiSource {
   const batchGetTransactions = ({ digests }: { readonly digests: readonly string[] }) =>
     Promise.resolve({
       response: {
         transactions: digests.map((digest) => {
-          const transaction = { digest, balanceChanges: [], ...told[digest] };
+          const transaction = { digest, balanceChanges: [], ...shown[digest] };
           return { result: { oneofKind: 'transaction', transaction } };
         }),
       },
@@ -56,107 +56,114 @@ function aSource(told: Readonly<Record<string, Partial<GrpcTypes.ExecutedTransac
 }
 const checkpoint = (
   height: number,
-  mute: readonly (TxHash | undefined)[],
-  telling?: TxHash,
+  withoutChanges: readonly (TxHash | undefined)[],
+  withChanges?: TxHash,
   isFree = true,
 ): SuiCheckpoint =>
   ({
     header: { height },
-    mute: mute.map((txHash) => ({ txHash, isFree })),
-    telling,
+    withoutChanges: withoutChanges.map((txHash) => ({ txHash, isFree })),
+    withChanges,
   }) as unknown as SuiCheckpoint;
-const toldBy = (source: SuiSource, height = 1): ToldChanges =>
-  new WeakMap([[source, [{ height, txHash: TELLING! }]]]);
+const shownBy = (source: SuiSource, height = 1): ShownChanges =>
+  new WeakMap([[source, [{ height, txHash: WITH_CHANGES! }]]]);
 const changes = [{ address: '0xa', coinType: '0x2::sui::SUI', amount: '1' }];
 /** Zero gas cost, and an empty coin given to another address. */
 const emptyCoin = { effects: effects([object(COIN, A, B)]) };
 const lacks = { code: 'INCONSISTENT_ANSWER', context: { lacksBalanceChanges: true } };
 
 test('accepts an empty coin given away from a node that shows changes elsewhere', async () => {
-  const source = aSource({ nothing: emptyCoin, telling: { balanceChanges: changes } });
+  const source = aSource({ empty: emptyCoin, withChanges: { balanceChanges: changes } });
   // Changes in the same checkpoint; in one read before; in an older one of the same reading; in one found by looking
   // back.
-  await mustNotBeMute(source, [checkpoint(1, [NOTHING], TELLING)], new WeakMap(), {});
-  const told: ToldChanges = new WeakMap();
-  await mustNotBeMute(source, [checkpoint(1, [], TELLING)], told, {});
-  await mustNotBeMute(source, [checkpoint(2, [NOTHING])], told, {});
-  await mustNotBeMute(source, [checkpoint(2, [NOTHING]), checkpoint(1, [], TELLING)], new WeakMap(), {});
-  const found: ToldChanges = new WeakMap();
-  const lookBack = (height: number) => Promise.resolve([checkpoint(height - 2, [], TELLING)]);
-  await mustNotBeMute(source, [checkpoint(4, [NOTHING])], found, {}, lookBack);
-  await mustNotBeMute(source, [checkpoint(5, [NOTHING])], found, {});
+  await requireBalanceChanges(source, [checkpoint(1, [EMPTY], WITH_CHANGES)], new WeakMap(), {});
+  const shown: ShownChanges = new WeakMap();
+  await requireBalanceChanges(source, [checkpoint(1, [], WITH_CHANGES)], shown, {});
+  await requireBalanceChanges(source, [checkpoint(2, [EMPTY])], shown, {});
+  await requireBalanceChanges(
+    source,
+    [checkpoint(2, [EMPTY]), checkpoint(1, [], WITH_CHANGES)],
+    new WeakMap(),
+    {},
+  );
+  const found: ShownChanges = new WeakMap();
+  const lookBack = (height: number) => Promise.resolve([checkpoint(height - 2, [], WITH_CHANGES)]);
+  await requireBalanceChanges(source, [checkpoint(4, [EMPTY])], found, {}, lookBack);
+  await requireBalanceChanges(source, [checkpoint(5, [EMPTY])], found, {});
 });
 
 test('accepts gas paid exactly from a shared object if the node shows other changes', async () => {
   for (const own of [emptyCoin, { effects: effects([object(COIN)]) }]) {
-    const source = aSource({ nothing: own, telling: { balanceChanges: changes } });
-    await mustNotBeMute(source, [checkpoint(2, [NOTHING], TELLING, false)], new WeakMap(), {});
-    await mustNotBeMute(source, [checkpoint(2, [NOTHING], undefined, false)], toldBy(source), {});
+    const source = aSource({ empty: own, withChanges: { balanceChanges: changes } });
+    await requireBalanceChanges(source, [checkpoint(2, [EMPTY], WITH_CHANGES, false)], new WeakMap(), {});
+    await requireBalanceChanges(source, [checkpoint(2, [EMPTY], undefined, false)], shownBy(source), {});
     // Its effects look the same as those of a node that omits balance changes.
-    const without = aSource({ nothing: own });
+    const without = aSource({ empty: own });
     await expect(
-      mustNotBeMute(without, [checkpoint(2, [NOTHING], undefined, false)], toldBy(without), {}),
+      requireBalanceChanges(without, [checkpoint(2, [EMPTY], undefined, false)], shownBy(without), {}),
     ).rejects.toMatchObject(lacks);
   }
 });
 
 test('rejects a node that shows changes only in newer checkpoints', async () => {
-  const source = aSource({ nothing: emptyCoin, telling: { balanceChanges: changes } });
-  const reading = [checkpoint(1, [NOTHING], undefined, false), checkpoint(2, [], TELLING)];
-  await expect(mustNotBeMute(source, reading, new WeakMap(), {})).rejects.toMatchObject(lacks);
+  const source = aSource({ empty: emptyCoin, withChanges: { balanceChanges: changes } });
+  const reading = [checkpoint(1, [EMPTY], undefined, false), checkpoint(2, [], WITH_CHANGES)];
+  await expect(requireBalanceChanges(source, reading, new WeakMap(), {})).rejects.toMatchObject(lacks);
   const noneBefore = () => Promise.resolve([checkpoint(0, [])]);
-  await expect(mustNotBeMute(source, reading, new WeakMap(), {}, noneBefore)).rejects.toMatchObject(lacks);
-});
-
-test('checks more transactions without changes than fit into one call', async () => {
-  const gifts = Array.from({ length: 450 }, (_, place) => `gift ${place}` as TxHash);
-  const told = Object.fromEntries(gifts.map((gift) => [gift, emptyCoin]));
-  const source = aSource({ ...told, telling: { balanceChanges: changes } });
-  await mustNotBeMute(source, [checkpoint(2, gifts)], toldBy(source), {});
-  // The last one is checked like the first.
-  const hiding = aSource({
-    ...told,
-    [gifts.at(-1)!]: { ...emptyCoin, balanceChanges: changes },
-    telling: { balanceChanges: changes },
-  });
-  await expect(mustNotBeMute(hiding, [checkpoint(2, gifts)], toldBy(hiding), {})).rejects.toMatchObject(
+  await expect(requireBalanceChanges(source, reading, new WeakMap(), {}, noneBefore)).rejects.toMatchObject(
     lacks,
   );
 });
 
+test('checks more transactions without changes than fit into one call', async () => {
+  const gifts = Array.from({ length: 450 }, (_, place) => `gift ${place}` as TxHash);
+  const shown = Object.fromEntries(gifts.map((gift) => [gift, emptyCoin]));
+  const source = aSource({ ...shown, withChanges: { balanceChanges: changes } });
+  await requireBalanceChanges(source, [checkpoint(2, gifts)], shownBy(source), {});
+  // The last one is checked like the first.
+  const hiding = aSource({
+    ...shown,
+    [gifts.at(-1)!]: { ...emptyCoin, balanceChanges: changes },
+    withChanges: { balanceChanges: changes },
+  });
+  await expect(
+    requireBalanceChanges(hiding, [checkpoint(2, gifts)], shownBy(hiding), {}),
+  ).rejects.toMatchObject(lacks);
+});
+
 test('rejects a node without any changes, also behind a URL that has shown some', async () => {
-  const without = aSource({ nothing: emptyCoin });
-  const reading = [checkpoint(2, [NOTHING])];
-  await expect(mustNotBeMute(without, reading, new WeakMap(), {})).rejects.toMatchObject(lacks);
-  await expect(mustNotBeMute(without, reading, toldBy(without), {})).rejects.toMatchObject(lacks);
+  const without = aSource({ empty: emptyCoin });
+  const reading = [checkpoint(2, [EMPTY])];
+  await expect(requireBalanceChanges(without, reading, new WeakMap(), {})).rejects.toMatchObject(lacks);
+  await expect(requireBalanceChanges(without, reading, shownBy(without), {})).rejects.toMatchObject(lacks);
 });
 
 test('does not accept a change in a newer checkpoint as proof of an index', async () => {
-  const source = aSource({ nothing: emptyCoin, telling: { balanceChanges: changes } });
+  const source = aSource({ empty: emptyCoin, withChanges: { balanceChanges: changes } });
   await expect(
-    mustNotBeMute(source, [checkpoint(2, [NOTHING])], toldBy(source, 3), {}),
+    requireBalanceChanges(source, [checkpoint(2, [EMPTY])], shownBy(source, 3), {}),
   ).rejects.toMatchObject(lacks);
 });
 
 test('remembers a change for catching up while the head is read', async () => {
   const source = aSource({
-    nothing: emptyCoin,
-    telling: { balanceChanges: changes },
+    empty: emptyCoin,
+    withChanges: { balanceChanges: changes },
     ...Object.fromEntries([101, 102, 103].map((height) => [`at ${height}`, { balanceChanges: changes }])),
   });
-  const told: ToldChanges = new WeakMap();
+  const shown: ShownChanges = new WeakMap();
   const atHead = (height: number) => checkpoint(height, [], `at ${height}` as TxHash);
-  await mustNotBeMute(source, [atHead(101)], told, {});
-  await mustNotBeMute(source, [checkpoint(5, [], TELLING)], told, {});
-  for (const height of [102, 103]) await mustNotBeMute(source, [atHead(height)], told, {});
-  await mustNotBeMute(source, [checkpoint(6, [NOTHING])], told, {});
-  expect(told.get(source)?.map(({ height }) => height)).toEqual([5, 103]);
+  await requireBalanceChanges(source, [atHead(101)], shown, {});
+  await requireBalanceChanges(source, [checkpoint(5, [], WITH_CHANGES)], shown, {});
+  for (const height of [102, 103]) await requireBalanceChanges(source, [atHead(height)], shown, {});
+  await requireBalanceChanges(source, [checkpoint(6, [EMPTY])], shown, {});
+  expect(shown.get(source)?.map(({ height }) => height)).toEqual([5, 103]);
 });
 
 test('rejects a checkpoint that omits changes which the node shows by digest', async () => {
-  const told = { ...emptyCoin, balanceChanges: changes };
-  const source = aSource({ nothing: told, telling: { balanceChanges: changes } });
-  await expect(mustNotBeMute(source, [checkpoint(2, [NOTHING])], toldBy(source), {})).rejects.toMatchObject(
-    lacks,
-  );
+  const shown = { ...emptyCoin, balanceChanges: changes };
+  const source = aSource({ empty: shown, withChanges: { balanceChanges: changes } });
+  await expect(
+    requireBalanceChanges(source, [checkpoint(2, [EMPTY])], shownBy(source), {}),
+  ).rejects.toMatchObject(lacks);
 });

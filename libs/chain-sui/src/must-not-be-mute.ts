@@ -2,7 +2,7 @@ import type { GrpcTypes } from '@mysten/sui/grpc';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import type { MuteTransaction, SuiCheckpoint } from './decode-checkpoint.ts';
+import type { TransactionWithoutChanges, SuiCheckpoint } from './decode-checkpoint.ts';
 import { readTransactions, TRANSACTIONS_PER_CALL } from './read-transactions.ts';
 import type { SuiSource } from './sui-sources.ts';
 
@@ -11,7 +11,7 @@ const OWNERS_MASK = ['digest', 'effects.status', 'effects.changed_objects', 'bal
 const COIN = /^0x0*2::coin::Coin</;
 
 /** A transaction for which a source has shown balance changes, and the height of its checkpoint. */
-export interface ToldChange {
+export interface ShownChange {
   readonly height: number;
   readonly txHash: TxHash;
 }
@@ -20,7 +20,7 @@ export interface ToldChange {
  * Per source, ascending by height: the last shown change of each stretch that is being read. The head is read while
  * older checkpoints are caught up with.
  */
-export type ToldChanges = WeakMap<SuiSource, readonly ToldChange[]>;
+export type ShownChanges = WeakMap<SuiSource, readonly ShownChange[]>;
 
 /** Stretches read at the same time: the head, catching up, reading again, and spare ones. */
 const STRETCHES_MAX = 8;
@@ -44,31 +44,33 @@ export type LookBack = (height: number) => Promise<readonly SuiCheckpoint[]>;
  * A node that omits the changes of single transactions is not detected here; the second source shows the difference.
  *
  * @param checkpoints in any order
- * @param told remembers the changes that these checkpoints show
+ * @param shownChanges remembers the changes that these checkpoints show
  */
-export async function mustNotBeMute(
+export async function requireBalanceChanges(
   source: SuiSource,
   checkpoints: readonly SuiCheckpoint[],
-  told: ToldChanges,
+  shownChanges: ShownChanges,
   options: ReadOptions,
   lookBack?: LookBack,
 ): Promise<void> {
-  const before = told.get(source) ?? [];
+  const before = shownChanges.get(source) ?? [];
   const shown = checkpoints.flatMap(changeShownBy).toSorted((a, b) => a.height - b.height);
   const newest = shown.at(-1);
-  if (newest !== undefined) told.set(source, withNewest(before, newest));
+  if (newest !== undefined) shownChanges.set(source, withNewest(before, newest));
   // A checkpoint that shows the changes of one transaction comes from a node that has the index for it.
-  const silent = checkpoints.filter(({ telling, mute }) => telling === undefined && mute.length > 0);
-  const mute = silent.flatMap((checkpoint) => checkpoint.mute);
-  if (mute.length === 0) return;
-  const lowest = Math.min(...silent.map(({ header }) => header.height));
-  const isOlder = ({ height }: ToldChange): boolean => height < lowest;
+  const unproven = checkpoints.filter(
+    ({ withChanges, withoutChanges }) => withChanges === undefined && withoutChanges.length > 0,
+  );
+  const withoutChanges = unproven.flatMap((checkpoint) => checkpoint.withoutChanges);
+  if (withoutChanges.length === 0) return;
+  const lowest = Math.min(...unproven.map(({ header }) => header.height));
+  const isOlder = ({ height }: ShownChange): boolean => height < lowest;
   const known = shown.findLast(isOlder) ?? before.findLast(({ height }) => height <= lowest);
-  const left = await withoutProof(source, mute, known?.txHash, options);
+  const left = await withoutProof(source, withoutChanges, known?.txHash, options);
   if (left.length === 0) return;
   const found = (await lookBack?.(lowest))?.flatMap(changeShownBy).at(-1);
   if (found !== undefined) {
-    told.set(source, withNewest(told.get(source) ?? [], found));
+    shownChanges.set(source, withNewest(shownChanges.get(source) ?? [], found));
     if ((await withoutProof(source, left, found.txHash, options)).length === 0) return;
   }
   throw readerError('INCONSISTENT_ANSWER', 'the node leaves out balance changes', {
@@ -77,12 +79,12 @@ export async function mustNotBeMute(
   });
 }
 
-function changeShownBy({ header: { height }, telling: txHash }: SuiCheckpoint): readonly ToldChange[] {
+function changeShownBy({ header: { height }, withChanges: txHash }: SuiCheckpoint): readonly ShownChange[] {
   return txHash === undefined ? [] : [{ height, txHash }];
 }
 
 /** Replaces the change before it, which belongs to the same stretch. */
-function withNewest(before: readonly ToldChange[], newest: ToldChange): readonly ToldChange[] {
+function withNewest(before: readonly ShownChange[], newest: ShownChange): readonly ShownChange[] {
   const lower = before.filter(({ height }) => height <= newest.height).slice(0, -1);
   const higher = before.filter(({ height }) => height > newest.height);
   return [...lower, newest, ...higher].slice(-STRETCHES_MAX);
@@ -94,14 +96,14 @@ function withNewest(before: readonly ToldChange[], newest: ToldChange): readonly
  */
 async function withoutProof(
   source: SuiSource,
-  mute: readonly MuteTransaction[],
+  withoutChanges: readonly TransactionWithoutChanges[],
   known: TxHash | undefined,
   options: ReadOptions,
-): Promise<readonly MuteTransaction[]> {
-  const left: MuteTransaction[] = [];
+): Promise<readonly TransactionWithoutChanges[]> {
+  const left: TransactionWithoutChanges[] = [];
   const atOnce = TRANSACTIONS_PER_CALL - (known === undefined ? 0 : 1);
-  for (let at = 0; at < mute.length; at += atOnce) {
-    const some = mute.slice(at, at + atOnce);
+  for (let at = 0; at < withoutChanges.length; at += atOnce) {
+    const some = withoutChanges.slice(at, at + atOnce);
     const asked = [...some.map(({ txHash }) => txHash), ...(known === undefined ? [] : [known])];
     const executed = await readTransactions(source, asked, options, OWNERS_MASK);
     const hasIndex = known !== undefined && showsChanges(executed.at(-1));

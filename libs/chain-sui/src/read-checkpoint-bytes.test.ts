@@ -4,7 +4,7 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import fc from 'fast-check';
 import { decodeCheckpoint } from './decode-checkpoint.ts';
 import { checkpointBytesIn, readCheckpointBytes } from './read-checkpoint-bytes.ts';
-import type { ToldCheckpoint } from './told-checkpoint.ts';
+import type { RawCheckpoint } from './told-checkpoint.ts';
 
 // Compares the hand-written reader with the SDK's reader on arbitrary checkpoints, valid and malformed.
 
@@ -17,10 +17,10 @@ const DIGESTS = [
 const ADDRESSES = ['a', 'b', 'c', 'd', 'e', '0'].map((digit) => `0x${digit.repeat(64)}`);
 
 /** Checkpoints of a correct node, or of one with missing and malformed fields. */
-function checkpointsOf(isWell: boolean) {
-  const or = <T>(good: fc.Arbitrary<T>, bad: fc.Arbitrary<T>) => (isWell ? good : fc.oneof(good, bad));
+function checkpointsOf(isCorrect: boolean) {
+  const or = <T>(good: fc.Arbitrary<T>, bad: fc.Arbitrary<T>) => (isCorrect ? good : fc.oneof(good, bad));
   const given = <T>(value: fc.Arbitrary<T>) =>
-    isWell ? value : fc.option(value, { nil: undefined, freq: 12 });
+    isCorrect ? value : fc.option(value, { nil: undefined, freq: 12 });
   const digest = or(fc.constantFrom(...DIGESTS), fc.constant('none'));
   const address = or(fc.constantFrom(...ADDRESSES), fc.constantFrom(`0x${'A'.repeat(64)}`, '0x2', ''));
   const uint64 = or(fc.bigInt(0n, 2n ** 50n), fc.bigInt(0n, 2n ** 64n - 1n));
@@ -55,7 +55,7 @@ function checkpointsOf(isWell: boolean) {
       }),
     ),
     checkpoint: given(uint64),
-    balanceChanges: isWell
+    balanceChanges: isCorrect
       ? fc.uniqueArray(change, { minLength: 1, maxLength: 4, selector: (one) => one.address ?? '' })
       : fc.array(change, { maxLength: 4 }),
     transactionIndex: given(uint64),
@@ -66,7 +66,7 @@ function checkpointsOf(isWell: boolean) {
   });
   const bcs = fc.record({ name: fc.constant('Name'), value: given(fc.uint8Array({ maxLength: 5 })) });
   // Bytes that contradict the other fields would make all of these checkpoints invalid.
-  const proof = isWell ? {} : { bcs: given(bcs) };
+  const proof = isCorrect ? {} : { bcs: given(bcs) };
   return fc.record({
     sequenceNumber: given(or(fc.constant(7n), uint64)),
     digest: given(digest),
@@ -85,8 +85,8 @@ function checkpointsOf(isWell: boolean) {
     transactions: fc.array(transaction, { maxLength: 4 }),
   });
 }
-const [well, whatever] = [checkpointsOf(true), checkpointsOf(false)];
-const checkpoint = fc.oneof(well, whatever);
+const [correct, arbitrary] = [checkpointsOf(true), checkpointsOf(false)];
+const checkpoint = fc.oneof(correct, arbitrary);
 
 /** Removes unset fields, which the message does not contain. */
 function withoutUnset(value: unknown): unknown {
@@ -99,16 +99,16 @@ function withoutUnset(value: unknown): unknown {
       .map(([name, one]) => [name, withoutUnset(one)]),
   );
 }
-const messageOf = (told: unknown): Uint8Array =>
+const messageOf = (fields: unknown): Uint8Array =>
   GrpcTypes.ListCheckpointsResponse.toBinary(
     GrpcTypes.ListCheckpointsResponse.create({
-      checkpoint: withoutUnset(told) as GrpcTypes.Checkpoint,
+      checkpoint: withoutUnset(fields) as GrpcTypes.Checkpoint,
       watermark: { cursor: new Uint8Array(16), checkpoint: 5n },
     }),
   );
 
 /** The decoded checkpoint, or the reason why it is rejected. */
-function outcomeOf(read: () => ToldCheckpoint | undefined, coins: ReadonlySet<string> | undefined): unknown {
+function outcomeOf(read: () => RawCheckpoint | undefined, coins: ReadonlySet<string> | undefined): unknown {
   try {
     return decodeCheckpoint(read(), coins, 7);
   } catch (error) {
@@ -121,8 +121,8 @@ describe('readCheckpointBytes', () => {
   test('decodes or rejects a checkpoint exactly like the SDK reader', () => {
     const seen = { read: 0, refused: 0 };
     fc.assert(
-      fc.property(checkpoint, fc.boolean(), (told, areAllCoins) => {
-        const message = messageOf(told);
+      fc.property(checkpoint, fc.boolean(), (fields, areAllCoins) => {
+        const message = messageOf(fields);
         const coins = areAllCoins ? undefined : new Set([USDC]);
         const bySdk = outcomeOf(
           () => GrpcTypes.ListCheckpointsResponse.fromBinary(message).checkpoint,
@@ -140,8 +140,8 @@ describe('readCheckpointBytes', () => {
 
   test('reads each field like the SDK reader', () => {
     fc.assert(
-      fc.property(checkpoint, (told) => {
-        const message = messageOf(told);
+      fc.property(checkpoint, (fields) => {
+        const message = messageOf(fields);
         const bySdk = GrpcTypes.ListCheckpointsResponse.fromBinary(message).checkpoint;
         const byHand = withoutUnset(readCheckpointBytes(checkpointBytesIn(message)!));
         expect(bySdk).toMatchObject(byHand as object);
@@ -175,8 +175,8 @@ describe('readCheckpointBytes', () => {
         fc.nat(),
         fc.integer({ min: 0, max: 255 }),
         fc.nat(),
-        (told, place, byte, length) => {
-          const message = messageOf(told);
+        (fields, place, byte, length) => {
+          const message = messageOf(fields);
           const changed = Uint8Array.from(message);
           changed[place % message.length] = byte;
           read(changed);

@@ -1,12 +1,12 @@
 import type { BinaryReader } from '@protobuf-ts/runtime';
 import { endOfInner, lengthTag, numberTag, readFields, readMessage } from './message-reader.ts';
 import type {
-  ToldBytes,
-  ToldChange,
-  ToldCheckpoint,
-  ToldGas,
-  ToldTime,
-  ToldTransaction,
+  RawBytes,
+  RawBalanceChange,
+  RawCheckpoint,
+  RawGas,
+  RawTime,
+  RawTransaction,
 } from './told-checkpoint.ts';
 
 // Reads only the needed fields of a checkpoint from its bytes. Catching up reads a hundred thousand transactions a
@@ -35,16 +35,16 @@ const CHECKPOINT = {
 } as const;
 
 /** Reads a sui.rpc.v2.Checkpoint. Throws INCONSISTENT_ANSWER if the bytes are malformed. */
-export function readCheckpointBytes(bytes: Uint8Array): ToldCheckpoint {
+export function readCheckpointBytes(bytes: Uint8Array): RawCheckpoint {
   return readMessage(bytes, readCheckpoint);
 }
 
-function readCheckpoint(reader: BinaryReader, end: number): ToldCheckpoint {
+function readCheckpoint(reader: BinaryReader, end: number): RawCheckpoint {
   let sequenceNumber: bigint | undefined;
   let digest: string | undefined;
-  let summary: ToldCheckpoint['summary'];
-  let contents: ToldCheckpoint['contents'];
-  const transactions: ToldTransaction[] = [];
+  let summary: RawCheckpoint['summary'];
+  let contents: RawCheckpoint['contents'];
+  const transactions: RawTransaction[] = [];
   readFields(reader, end, (tag) => {
     if (tag === CHECKPOINT.transactions) transactions.push(readTransaction(reader, endOfInner(reader)));
     else if (tag === CHECKPOINT.sequenceNumber) sequenceNumber = reader.uint64().toBigInt();
@@ -60,8 +60,8 @@ function readCheckpoint(reader: BinaryReader, end: number): ToldCheckpoint {
 /** Field numbers that the summary and the contents share: the BCS message, and its bytes. */
 const BCS = { field: lengthTag(1), value: lengthTag(2) } as const;
 
-function readBcs(reader: BinaryReader, end: number): ToldBytes | undefined {
-  let bcs: ToldBytes | undefined;
+function readBcs(reader: BinaryReader, end: number): RawBytes | undefined {
+  let bcs: RawBytes | undefined;
   readFields(reader, end, (tag) => {
     if (tag !== BCS.field) return false;
     bcs = { value: readBytes(reader, endOfInner(reader)) };
@@ -87,12 +87,12 @@ const SUMMARY = {
   timestamp: lengthTag(9),
 } as const;
 
-function readSummary(reader: BinaryReader, end: number): ToldCheckpoint['summary'] {
+function readSummary(reader: BinaryReader, end: number): RawCheckpoint['summary'] {
   let epoch: bigint | undefined;
   let totalNetworkTransactions: bigint | undefined;
   let previousDigest: string | undefined;
-  let timestamp: ToldTime | undefined;
-  let bcs: ToldBytes | undefined;
+  let timestamp: RawTime | undefined;
+  let bcs: RawBytes | undefined;
   readFields(reader, end, (tag) => {
     if (tag === SUMMARY.epoch) epoch = reader.uint64().toBigInt();
     else if (tag === SUMMARY.totalNetworkTransactions) totalNetworkTransactions = reader.uint64().toBigInt();
@@ -107,7 +107,7 @@ function readSummary(reader: BinaryReader, end: number): ToldCheckpoint['summary
 
 const TIME = { seconds: numberTag(1), nanos: numberTag(2) } as const;
 
-function readTime(reader: BinaryReader, end: number): ToldTime {
+function readTime(reader: BinaryReader, end: number): RawTime {
   let seconds = 0n;
   let nanos = 0;
   readFields(reader, end, (tag) => {
@@ -126,11 +126,11 @@ const EXECUTED = {
   balanceChanges: lengthTag(8),
 } as const;
 
-function readTransaction(reader: BinaryReader, end: number): ToldTransaction {
+function readTransaction(reader: BinaryReader, end: number): RawTransaction {
   let digest: string | undefined;
-  let transaction: ToldTransaction['transaction'];
-  let effects: ToldTransaction['effects'];
-  const balanceChanges: ToldChange[] = [];
+  let transaction: RawTransaction['transaction'];
+  let effects: RawTransaction['effects'];
+  const balanceChanges: RawBalanceChange[] = [];
   readFields(reader, end, (tag) => {
     if (tag === EXECUTED.balanceChanges) balanceChanges.push(readChange(reader, endOfInner(reader)));
     else if (tag === EXECUTED.digest) digest = reader.string();
@@ -145,7 +145,7 @@ function readTransaction(reader: BinaryReader, end: number): ToldTransaction {
 const TRANSACTION = { sender: lengthTag(5), gasPayment: lengthTag(6) } as const;
 const GAS_PAYMENT = { owner: lengthTag(2) } as const;
 
-function readSender(reader: BinaryReader, end: number): ToldTransaction['transaction'] {
+function readSender(reader: BinaryReader, end: number): RawTransaction['transaction'] {
   let sender: string | undefined;
   let gasPayment: { readonly owner?: string | undefined } | undefined;
   readFields(reader, end, (tag) => {
@@ -170,9 +170,9 @@ function readOwner(reader: BinaryReader, end: number): string | undefined {
 const EFFECTS = { status: lengthTag(4), gasUsed: lengthTag(6) } as const;
 const STATUS = { success: numberTag(1) } as const;
 
-function readEffects(reader: BinaryReader, end: number): ToldTransaction['effects'] {
+function readEffects(reader: BinaryReader, end: number): RawTransaction['effects'] {
   let status: { readonly success?: boolean | undefined } | undefined;
-  let gasUsed: ToldGas | undefined;
+  let gasUsed: RawGas | undefined;
   readFields(reader, end, (tag) => {
     if (tag === EFFECTS.status) status = { success: readSuccess(reader, endOfInner(reader)) };
     else if (tag === EFFECTS.gasUsed) gasUsed = readGas(reader, endOfInner(reader));
@@ -198,7 +198,7 @@ const GAS = {
   storageRebate: numberTag(3),
 } as const;
 
-function readGas(reader: BinaryReader, end: number): ToldGas {
+function readGas(reader: BinaryReader, end: number): RawGas {
   let computationCost: bigint | undefined;
   let storageCost: bigint | undefined;
   let storageRebate: bigint | undefined;
@@ -214,7 +214,7 @@ function readGas(reader: BinaryReader, end: number): ToldGas {
 
 const CHANGE = { address: lengthTag(1), coinType: lengthTag(2), amount: lengthTag(3) } as const;
 
-function readChange(reader: BinaryReader, end: number): ToldChange {
+function readChange(reader: BinaryReader, end: number): RawBalanceChange {
   let address: string | undefined;
   let coinType: string | undefined;
   let amount: string | undefined;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { GrpcTypes } from '@mysten/sui/grpc';
 import type { CheckpointTail } from './checkpoint-tail.ts';
 import { createCheckpointsPerCall } from './checkpoints-per-call.ts';
-import { createWaysOfReading } from './fetch-checkpoints.ts';
+import { createFetchMethods } from './fetch-checkpoints.ts';
 import { readCheckpoints } from './read-checkpoints.ts';
 import { isSame } from './read-verified.ts';
 import type { Reading } from './reading.ts';
@@ -45,22 +45,22 @@ function aReading(): Reading {
   return {
     coins: new Set(),
     tailOf: () => tail as unknown as CheckpointTail,
-    ways: createWaysOfReading(() => 0),
+    fetchMethods: createFetchMethods(() => 0),
     perCall: createCheckpointsPerCall(),
     totals: new WeakMap(),
-    told: new WeakMap(),
+    shownChanges: new WeakMap(),
     lookedBack: new WeakMap(),
   } as unknown as Reading;
 }
 
 it('compares transaction totals only within one source', async () => {
   const reading = aReading();
-  const [honest, liar] = [aSource('honest', 100), aSource('liar', 107)];
+  const [honest, byzantine] = [aSource('honest', 100), aSource('byzantine', 107)];
   const read = async (source: SuiSource, height: number) =>
     (await readCheckpoints(reading, source, { from: height, to: height }, {}))[0];
-  const [ours, theirs] = [await read(honest, 5), await read(liar, 5)];
+  const [ours, theirs] = [await read(honest, 5), await read(byzantine, 5)];
   await expect(read(honest, 6)).resolves.toMatchObject({ header: { height: 6 } });
-  await expect(read(liar, 6)).resolves.toMatchObject({ header: { height: 6 } });
+  await expect(read(byzantine, 6)).resolves.toMatchObject({ header: { height: 6 } });
   // The difference appears when both sources are compared.
   expect(isSame(ours, theirs)).toBe(false);
   expect(isSame(ours, await read(aSource('other', 100), 5))).toBe(true);

@@ -5,7 +5,7 @@ import type { SuiCheckpoint } from './decode-checkpoint.ts';
 import type { SuiHeader } from './sui-header.ts';
 import { fetchCheckpoints } from './fetch-checkpoints.ts';
 import { lacksBalanceChanges } from './lacks-balance-changes.ts';
-import { mustNotBeMute } from './must-not-be-mute.ts';
+import { requireBalanceChanges } from './must-not-be-mute.ts';
 import { readHeader } from './read-header.ts';
 import type { BlockRange, Reading } from './reading.ts';
 import type { SuiSource } from './sui-sources.ts';
@@ -42,8 +42,8 @@ export async function readCheckpoints(
     height = from + checkpoints.length;
   }
   try {
-    mustBeLinked(checkpoints.map(({ header }) => header));
-    await mustBeWhole(reading, source, checkpoints, options);
+    requireLinked(checkpoints.map(({ header }) => header));
+    await requireComplete(reading, source, checkpoints, options);
   } catch (error) {
     // Drop the subscription's checkpoints. The next try asks only the node and shows which of the two was wrong.
     if (came.size > 0) tail.clear();
@@ -54,7 +54,7 @@ export async function readCheckpoints(
 
 /** Checkpoints of the range that the subscription has delivered; none if they omit balance changes. */
 async function takeFromTail(
-  { tailOf, told }: Pick<Reading, 'tailOf' | 'told'>,
+  { tailOf, shownChanges }: Pick<Reading, 'tailOf' | 'shownChanges'>,
   source: SuiSource,
   { from, to }: BlockRange,
   options: ReadOptions,
@@ -67,7 +67,7 @@ async function takeFromTail(
     if (checkpoint !== undefined) came.set(height, checkpoint);
   }
   try {
-    await mustNotBeMute(source, [...came.values()], told, options);
+    await requireBalanceChanges(source, [...came.values()], shownChanges, options);
     return came;
   } catch (error) {
     if (!lacksBalanceChanges(error)) throw error;
@@ -77,7 +77,7 @@ async function takeFromTail(
 }
 
 /** Throws INCONSISTENT_ANSWER unless each is the parent of the next, and neither time nor epoch decreases. */
-export function mustBeLinked(headers: readonly SuiHeader[]): void {
+export function requireLinked(headers: readonly SuiHeader[]): void {
   for (const [place, header] of headers.entries()) {
     const parent = headers[place - 1];
     if (parent === undefined) continue;
@@ -95,7 +95,7 @@ const TOTALS_KEPT = 1_024;
  * Each checkpoint contains the chain's total number of transactions. It must grow by the number of transactions in
  * the checkpoint. Throws INCONSISTENT_ANSWER if transactions are missing.
  */
-async function mustBeWhole(
+async function requireComplete(
   { totals: ofAll, perCall }: Reading,
   source: SuiSource,
   checkpoints: readonly SuiCheckpoint[],

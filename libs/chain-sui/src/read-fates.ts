@@ -6,7 +6,7 @@ import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sou
 import { coinTypeOf } from './coin-type.ts';
 import type { SuiTransaction } from './decode-checkpoint.ts';
 import type { SuiHeader } from './sui-header.ts';
-import { decodeTransaction, isDigest, isMute } from './decode-checkpoint.ts';
+import { decodeTransaction, isDigest, hasNoChanges } from './decode-checkpoint.ts';
 import { readHeader } from './read-header.ts';
 import { readTransactions } from './read-transactions.ts';
 import type { Reading } from './reading.ts';
@@ -63,14 +63,14 @@ function answerTo(
   answered: Parameters<typeof decodeTransaction>[0],
   header: SuiHeader | undefined,
 ): FateAnswer {
-  const told = soundly(() => decodeTransaction(answered));
-  if (told === undefined || told.txHash !== own.txHash || header === undefined) return 'unsound';
+  const decoded = tryDecode(() => decodeTransaction(answered));
+  if (decoded === undefined || decoded.txHash !== own.txHash || header === undefined) return 'unsound';
   // An own transaction always pays, so missing balance changes mean a node without the index.
-  if (isMute(answered, told)) return 'unsound';
-  return told.sender === own.from ? fateOf(own, told, header) : 'foreign';
+  if (hasNoChanges(answered, decoded)) return 'unsound';
+  return decoded.sender === own.from ? fateOf(own, decoded, header) : 'foreign';
 }
 
-function soundly(decode: () => SuiTransaction): SuiTransaction | undefined {
+function tryDecode(decode: () => SuiTransaction): SuiTransaction | undefined {
   try {
     return decode();
   } catch (error) {
@@ -79,14 +79,14 @@ function soundly(decode: () => SuiTransaction): SuiTransaction | undefined {
   }
 }
 
-function fateOf(own: OwnTransaction, told: SuiTransaction, header: SuiHeader): TransactionFate {
-  const { succeeded, gasMist } = told;
+function fateOf(own: OwnTransaction, decoded: SuiTransaction, header: SuiHeader): TransactionFate {
+  const { succeeded, gasMist } = decoded;
   return {
     txHash: own.txHash,
     blockHeight: header.height,
     blockHash: header.hash,
     succeeded,
-    deliveredBaseUnits: succeeded ? deliveredBy(own, told) : 0n,
+    deliveredBaseUnits: succeeded ? deliveredBy(own, decoded) : 0n,
     feeBaseUnits: gasMist,
   };
 }

@@ -39,8 +39,8 @@ export function createSuiStateReader(network: SuiSourcesNetwork, deps: SuiSource
     async balances(holdings, options = {}) {
       const ask = (source: SuiSource, own: ReadOptions): Promise<readonly bigint[]> =>
         readBalances(source, holdings, own);
-      const said = await askTwoSources(sources, { ...question, ask }, options);
-      return holdings.map((_, place) => agreeOnNumber(said, place));
+      const answers = await askTwoSources(sources, { ...question, ask }, options);
+      return holdings.map((_, place) => agreeOnNumber(answers, place));
     },
     async newestBalances(holdings, options = {}) {
       const heights: number[] = [];
@@ -51,11 +51,11 @@ export function createSuiStateReader(network: SuiSourcesNetwork, deps: SuiSource
         heights.push(before.height, after.height);
         return balances;
       };
-      const said = await askTwoSources(sources, { ...question, ask }, options);
+      const answers = await askTwoSources(sources, { ...question, ask }, options);
       return {
         fromHeight: Math.min(...heights),
         toHeight: Math.max(...heights),
-        balances: holdings.map((_, place) => agreeOnNumber(said, place)),
+        balances: holdings.map((_, place) => agreeOnNumber(answers, place)),
       };
     },
   };

@@ -8,11 +8,11 @@ import type { BalanceChange, SuiCheckpoint, SuiTransaction } from './decode-chec
 import { plainHeader } from './decode-checkpoint.ts';
 import { isDiscarded } from './fetch-checkpoints.ts';
 import { lacksBalanceChanges } from './lacks-balance-changes.ts';
-import { mustBeLinked, readCheckpoints } from './read-checkpoints.ts';
+import { requireLinked, readCheckpoints } from './read-checkpoints.ts';
 import type { BlockRange, Reading, SourceComparison } from './reading.ts';
 import type { SuiSource, SuiSources } from './sui-sources.ts';
 
-type Testimony = readonly SuiCheckpoint[];
+type SourceCheckpoints = readonly SuiCheckpoint[];
 
 /**
  * Reads checkpoints for the verified pass from two sources, which must return the same checkpoints with the same
@@ -25,7 +25,7 @@ export async function readVerifiedCheckpoints(
   range: BlockRange,
   options: ReadOptions,
 ): Promise<RangeRead> {
-  const ask = async (source: SuiSource, own: ReadOptions): Promise<Testimony> => {
+  const ask = async (source: SuiSource, own: ReadOptions): Promise<SourceCheckpoints> => {
     try {
       return await askAgain(() => readCheckpoints(reading, source, range, own), own);
     } catch (error) {
@@ -66,10 +66,10 @@ const ASKED_AGAIN = 3;
 async function agreedCheckpoints(
   reading: Reading,
   sources: SuiSources,
-  first: Said<SuiSource, Testimony>,
-  second: Said<SuiSource, Testimony>,
+  first: Said<SuiSource, SourceCheckpoints>,
+  second: Said<SuiSource, SourceCheckpoints>,
   options: ReadOptions,
-): Promise<Testimony> {
+): Promise<SourceCheckpoints> {
   sources.noteCompleteness(second.source, true);
   const labels = [first.source.label, second.source.label] as const;
   const agreed: SuiCheckpoint[] = [];
@@ -91,7 +91,7 @@ async function agreedCheckpoints(
     agreed.push(ours.proof === undefined ? theirs : ours);
   }
   reading.onCompared({ outcome: 'AGREED', sources: labels, height: agreed.at(-1)?.header.height ?? 0 });
-  mustBeLinked(agreed.map(({ header }) => header));
+  requireLinked(agreed.map(({ header }) => header));
   return agreed;
 }
 

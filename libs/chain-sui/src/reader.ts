@@ -17,7 +17,7 @@ import { parseCoinType, SUI_COIN_TYPE } from './coin-type.ts';
 import { confirmTransfers } from './confirm-transfers.ts';
 import type { SuiHeader } from './sui-header.ts';
 import { plainHeader } from './decode-checkpoint.ts';
-import { createWaysOfReading } from './fetch-checkpoints.ts';
+import { createFetchMethods } from './fetch-checkpoints.ts';
 import { createCommitteeReader } from './proving/read-committees.ts';
 import { readCheckpoints } from './read-checkpoints.ts';
 import { readHeader } from './read-header.ts';
@@ -27,7 +27,7 @@ import { readVerifiedCheckpoints } from './read-verified.ts';
 import type { BlockRange, Reading, SourceComparison } from './reading.ts';
 import type { SuiSource, SuiSources, SuiSourcesDeps, SuiSourcesNetwork } from './sui-sources.ts';
 import { createSuiSources } from './sui-sources.ts';
-import { createToldAlike } from './told-alike.ts';
+import { createDecodeOnce } from './told-alike.ts';
 
 /** Network configuration of a reader; `genesisId` is required. */
 export type SuiNetwork = SuiSourcesNetwork & Pick<NetworkConfig, 'finality' | 'tokens'>;
@@ -145,11 +145,11 @@ function readingOf(
   return {
     chain: network.chain,
     coins: own.coins,
-    ways: createWaysOfReading(own.nowMs),
+    fetchMethods: createFetchMethods(own.nowMs),
     perCall: createCheckpointsPerCall(),
-    readTold: sources.all().length > 1 ? createToldAlike().of : (_height, bytes, read) => read(bytes),
+    decodeOnce: sources.all().length > 1 ? createDecodeOnce().of : (_height, bytes, read) => read(bytes),
     totals: new WeakMap(),
-    told: new WeakMap(),
+    shownChanges: new WeakMap(),
     lookedBack: new WeakMap(),
     proofs: new WeakMap(),
     tailOf(source) {

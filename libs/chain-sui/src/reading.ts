@@ -4,10 +4,10 @@ import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { CheckpointsPerCall } from './checkpoints-per-call.ts';
 import type { CheckpointTail } from './checkpoint-tail.ts';
 import type { BalanceChange, SuiTransaction } from './decode-checkpoint.ts';
-import type { ToldChanges } from './must-not-be-mute.ts';
-import type { WaysOfReading } from './ways-of-reading.ts';
+import type { ShownChanges } from './must-not-be-mute.ts';
+import type { FetchMethods } from './ways-of-reading.ts';
 import type { SuiSource } from './sui-sources.ts';
-import type { ToldAlike } from './told-alike.ts';
+import type { DecodeOnce } from './told-alike.ts';
 
 /** Checkpoint heights, both included. */
 export interface BlockRange {
@@ -21,14 +21,14 @@ export interface Reading {
   /** The configured coin types, canonical; includes SUI if the native coin is configured. */
   readonly coins: ReadonlySet<string>;
   readonly tailOf: (source: SuiSource) => CheckpointTail;
-  readonly ways: WaysOfReading;
+  readonly fetchMethods: FetchMethods;
   readonly perCall: CheckpointsPerCall;
   /** Decodes the bytes of a checkpoint, once if two sources return the same bytes. */
-  readonly readTold: ToldAlike['of'];
-  /** Total transactions of the chain after recent checkpoints, per source; see mustBeWhole. */
+  readonly decodeOnce: DecodeOnce['of'];
+  /** Total transactions of the chain after recent checkpoints, per source; see requireComplete. */
   readonly totals: WeakMap<SuiSource, Map<BlockHash, number>>;
   /** Balance changes that each source has shown; see requireBalanceChanges. */
-  readonly told: ToldChanges;
+  readonly shownChanges: ShownChanges;
   /** Per source, the lowest checkpoint searched below `height`; see lookBack. */
   readonly lookedBack: WeakMap<SuiSource, { readonly height: number; readonly downTo: number }>;
   /** Evidence for transfers that this reader has returned. */

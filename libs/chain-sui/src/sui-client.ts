@@ -173,7 +173,7 @@ async function exchangeOnce<T>(
   const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(turn.deadline.atMs - startedAt)));
   const abort = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   const { fetch: post, traffic } = asking.openPost({ bytesMax: ANSWER_BYTES_MAX });
-  const tell = (outcome: SuiExchange['outcome']): void => {
+  const report = (outcome: SuiExchange['outcome']): void => {
     const { method, requestBytes, answerBytes } = traffic;
     const durationMs = performance.now() - startedAt;
     onExchange?.({ endpoint, methods: [method], outcome, durationMs, requestBytes, answerBytes });
@@ -182,12 +182,12 @@ async function exchangeOnce<T>(
     const value = await question(services, { abort, fetch: post });
     checkChain(asking, traffic.chainId);
     limiter.answered();
-    tell('OK');
+    report('OK');
     return { value, traffic };
   } catch (error) {
     const known = translateGrpcError(error, { endpoint, signal, timedOut: timeout.aborted, traffic });
     if (known === undefined) throw error;
-    tell(known.code);
+    report(known.code);
     throw isReaderError(known, 'RPC_RATE_LIMITED') ? noteComplaint(limiter, known) : known;
   }
 }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { SuiCheckpoint } from './decode-checkpoint.ts';
-import { createToldAlike } from './told-alike.ts';
+import { createDecodeOnce } from './told-alike.ts';
 
 /** Decodes bytes as text and records each decoding. */
 function reader(bytesMax?: number) {
-  const alike = createToldAlike(bytesMax);
+  const once = createDecodeOnce(bytesMax);
   const read: string[] = [];
   const of = (height: number, text: string): unknown =>
-    alike.of(height, Buffer.from(text), (bytes) => {
+    once.of(height, Buffer.from(text), (bytes) => {
       read.push(bytes.toString());
       return { text: bytes.toString() } as unknown as SuiCheckpoint;
     });
@@ -32,12 +32,12 @@ test('decodes different bytes and other heights separately', () => {
 });
 
 test('does not keep bytes that cannot be decoded', () => {
-  const alike = createToldAlike();
+  const once = createDecodeOnce();
   const fail = (): never => {
     throw new RangeError('unreadable');
   };
   for (let times = 0; times < 2; times += 1)
-    expect(() => alike.of(1, Buffer.from('bad'), fail)).toThrow('unreadable');
+    expect(() => once.of(1, Buffer.from('bad'), fail)).toThrow('unreadable');
 });
 
 test('keeps the newest bytes within its limit', () => {

@@ -4,7 +4,7 @@ import type { SuiCheckpoint } from './decode-checkpoint.ts';
  * Keeps decoded checkpoints of one source until another source returns the same bytes, which are then not decoded
  * again. The result is the same as decoding each source's own bytes.
  */
-export interface ToldAlike {
+export interface DecodeOnce {
   /** Decodes the bytes with `read`, or returns the checkpoint decoded from the same bytes. */
   of(height: number, bytes: Buffer, read: (bytes: Buffer) => SuiCheckpoint): SuiCheckpoint;
 }
@@ -17,7 +17,7 @@ interface Kept {
 /** Sources that are far apart do not share results; each answer is then decoded. */
 const BYTES_MAX = 8 * 1024 * 1024;
 
-export function createToldAlike(bytesMax = BYTES_MAX): ToldAlike {
+export function createDecodeOnce(bytesMax = BYTES_MAX): DecodeOnce {
   const kept = new Map<number, Kept>();
   let total = 0;
   const forget = (height: number, { bytes }: Kept): void => {

@@ -1,7 +1,7 @@
 // Decoded but unchecked fields of a checkpoint, as a node returns them; decode-checkpoint.ts checks them. The SDK's
 // messages have these types too.
 
-export interface ToldCheckpoint {
+export interface RawCheckpoint {
   readonly sequenceNumber?: bigint | undefined;
   readonly digest?: string | undefined;
   readonly summary?:
@@ -9,25 +9,25 @@ export interface ToldCheckpoint {
         readonly epoch?: bigint | undefined;
         readonly totalNetworkTransactions?: bigint | undefined;
         readonly previousDigest?: string | undefined;
-        readonly timestamp?: ToldTime | undefined;
-        readonly bcs?: ToldBytes | undefined;
+        readonly timestamp?: RawTime | undefined;
+        readonly bcs?: RawBytes | undefined;
       }
     | undefined;
-  readonly contents?: { readonly bcs?: ToldBytes | undefined } | undefined;
-  readonly transactions: readonly ToldTransaction[];
+  readonly contents?: { readonly bcs?: RawBytes | undefined } | undefined;
+  readonly transactions: readonly RawTransaction[];
 }
 
 /** The bytes that are hashed and signed, BCS. */
-export interface ToldBytes {
+export interface RawBytes {
   readonly value?: Uint8Array | undefined;
 }
 
-export interface ToldTime {
+export interface RawTime {
   readonly seconds: bigint;
   readonly nanos: number;
 }
 
-export interface ToldTransaction {
+export interface RawTransaction {
   readonly digest?: string | undefined;
   readonly transaction?:
     | {
@@ -38,20 +38,20 @@ export interface ToldTransaction {
   readonly effects?:
     | {
         readonly status?: { readonly success?: boolean | undefined } | undefined;
-        readonly gasUsed?: ToldGas | undefined;
+        readonly gasUsed?: RawGas | undefined;
       }
     | undefined;
-  readonly balanceChanges: readonly ToldChange[];
+  readonly balanceChanges: readonly RawBalanceChange[];
 }
 
 /** In MIST. */
-export interface ToldGas {
+export interface RawGas {
   readonly computationCost?: bigint | undefined;
   readonly storageCost?: bigint | undefined;
   readonly storageRebate?: bigint | undefined;
 }
 
-export interface ToldChange {
+export interface RawBalanceChange {
   readonly address?: string | undefined;
   readonly coinType?: string | undefined;
   /** Signed decimal. */

@@ -1,7 +1,7 @@
 import type { SuiSource } from './sui-sources.ts';
 
 /** Method of requesting checkpoints; the best that a source offers is used. */
-export type Way =
+export type FetchMethod =
   /** Up to 100 per call. */
   | 'list'
   /** One by one, for older nodes without lists. */
@@ -10,8 +10,8 @@ export type Way =
   | 'contents';
 
 /** The method that each source supports, remembered for a minute: nodes get upgraded. */
-export interface WaysOfReading {
-  of(source: SuiSource): Way;
+export interface FetchMethods {
+  of(source: SuiSource): FetchMethod;
   /** Notes that the source does not support `way`. True if there is another one to try. */
-  refused(source: SuiSource, way: Way): boolean;
+  markUnsupported(source: SuiSource, method: FetchMethod): boolean;
 }

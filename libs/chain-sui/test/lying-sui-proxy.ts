@@ -3,13 +3,13 @@ import { bcs } from '@mysten/sui/bcs';
 import { GrpcTypes } from '@mysten/sui/grpc';
 import { listenLocally } from '@opentill/testkit/local-http-server';
 
-export interface LyingSuiProxy {
+export interface ByzantineSuiProxy {
   readonly url: string;
   close(): Promise<unknown>;
 }
 
 /** Wrong prices that the proxy reports. */
-export interface PriceLie {
+export interface ReportedPrices {
   readonly priceMist: bigint;
   /** Reported cost of every simulated transaction, whatever its gas price. */
   readonly costMist: bigint;
@@ -19,10 +19,10 @@ export interface PriceLie {
  * Proxies the node at `target`, reports these prices, and simulates each transaction at a price that the node
  * accepts.
  */
-export async function startLyingSuiProxy(
+export async function startByzantineSuiProxy(
   target: string,
-  { priceMist, costMist }: PriceLie,
-): Promise<LyingSuiProxy> {
+  { priceMist, costMist }: ReportedPrices,
+): Promise<ByzantineSuiProxy> {
   const server = createServer((request, response) => {
     void (async () => {
       const parts: Buffer[] = [];
@@ -40,14 +40,14 @@ export async function startLyingSuiProxy(
       const path = request.url ?? '';
       if (path.endsWith('/GetEpoch'))
         response.end(
-          retell(await ask(asked), GrpcTypes.GetEpochResponse, ({ epoch }) => {
+          changeMessage(await ask(asked), GrpcTypes.GetEpochResponse, ({ epoch }) => {
             if (epoch !== undefined) epoch.referenceGasPrice = priceMist;
           }),
         );
       else if (path.endsWith('/SimulateTransaction')) {
-        const honest = retell(asked, GrpcTypes.SimulateTransactionRequest, takeAtOwnPrice);
+        const honest = changeMessage(asked, GrpcTypes.SimulateTransactionRequest, useValidPrice);
         response.end(
-          retell(await ask(honest), GrpcTypes.SimulateTransactionResponse, ({ transaction }) => {
+          changeMessage(await ask(honest), GrpcTypes.SimulateTransactionResponse, ({ transaction }) => {
             const gasUsed = transaction?.effects?.gasUsed;
             if (gasUsed !== undefined) Object.assign(gasUsed, { computationCost: costMist, storageCost: 0n });
           }),
@@ -63,12 +63,12 @@ export async function startLyingSuiProxy(
   return { url, close };
 }
 
-const TAKEN_PRICE = '1000';
+const VALID_PRICE = '1000';
 
-function takeAtOwnPrice({ transaction }: GrpcTypes.SimulateTransactionRequest): void {
+function useValidPrice({ transaction }: GrpcTypes.SimulateTransactionRequest): void {
   const data = bcs.TransactionData.parse(transaction!.bcs!.value!);
   const { gasData } = data.V1!;
-  if (gasData.price !== '0') gasData.price = TAKEN_PRICE;
+  if (gasData.price !== '0') gasData.price = VALID_PRICE;
   transaction!.bcs!.value = bcs.TransactionData.serialize(data).toBytes();
 }
 
@@ -78,7 +78,11 @@ interface MessageType<T> {
 }
 
 /** Changes the message in the first frame of a body, after its flag and length. An error answer has no such frame. */
-function retell<T>(body: Buffer, type: MessageType<T>, change: (message: T) => void): Buffer<ArrayBuffer> {
+function changeMessage<T>(
+  body: Buffer,
+  type: MessageType<T>,
+  change: (message: T) => void,
+): Buffer<ArrayBuffer> {
   if (body[0] !== 0) return Buffer.from(body);
   const end = 5 + body.readUInt32BE(1);
   const message = type.fromBinary(body.subarray(5, end));

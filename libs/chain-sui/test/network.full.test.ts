@@ -119,7 +119,7 @@ describe('a reader with two nodes', () => {
     const to = newAddress();
     await chain.submit([{ kind: 'transfer', token: 0, to, amount: 5n }]);
     const height = await chain.mine();
-    const lies = [
+    const faults = [
       { kind: 'hide-payments', address: to },
       {
         kind: 'invent-payment',
@@ -130,8 +130,8 @@ describe('a reader with two nodes', () => {
       },
       { kind: 'fork', fromCheckpoint: height },
     ] as const;
-    for (const lie of lies) {
-      other.fault(lie);
+    for (const fault of faults) {
+      other.fault(fault);
       await expect(reader.readVerified(height, height, [])).rejects.toMatchObject({
         code: 'INCONSISTENT_ANSWER',
         retryable: true,

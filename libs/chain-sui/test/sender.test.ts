@@ -17,7 +17,7 @@ import { baseUnits } from '@opentill/domain/money';
 import { listenLocally } from '@opentill/testkit/local-http-server';
 import { GrpcWebFetchTransport, SuiGrpcClient } from '@mysten/sui/grpc';
 import { toBase58 } from '@mysten/sui/utils';
-import { startLyingSuiProxy, type LyingSuiProxy } from './lying-sui-proxy.ts';
+import { startByzantineSuiProxy, type ByzantineSuiProxy } from './lying-sui-proxy.ts';
 import { pointFromScalar, signRecoverable } from 'tiny-secp256k1';
 
 const SUI_TYPE = `0x${'2'.padStart(64, '0')}::sui::SUI`;
@@ -136,11 +136,11 @@ function senderOf(
   return createSuiSender(network, { backend, requestTimeoutMs: 20_000, ...deps });
 }
 
-const nobody = (): Address => `0x${randomBytes(32).toString('hex')}` as Address;
+const randomAddress = (): Address => `0x${randomBytes(32).toString('hex')}` as Address;
 const pay = (change: Partial<PaymentIntent> = {}): PaymentIntent => ({
   from: wallet,
   contract: usdc,
-  to: nobody(),
+  to: randomAddress(),
   amountBaseUnits: baseUnits(5_000_000n),
   ...change,
 });
@@ -215,8 +215,8 @@ describe('a payment from a hot wallet', () => {
     const claim = { intent, validity: bounds, feeLimitBaseUnits };
     expect(sender.differenceOf(payment, claim)).toBeUndefined();
     for (const [field, wrong] of [
-      ['signer', { intent: { ...intent, from: nobody() } }],
-      ['to', { intent: { ...intent, to: nobody() } }],
+      ['signer', { intent: { ...intent, from: randomAddress() } }],
+      ['to', { intent: { ...intent, to: randomAddress() } }],
       ['contract', { intent: { ...intent, contract: usdt } }],
       ['amountBaseUnits', { intent: { ...intent, amountBaseUnits: baseUnits(5_000_001n) } }],
       ['feeLimit', { feeLimitBaseUnits: feeLimitBaseUnits + 1n }],
@@ -242,7 +242,7 @@ describe('a payment from a hot wallet', () => {
     const { feeLimitBaseUnits, funding } = prepared;
     const bounds = await validity();
     const refusals: [PaymentIntent, Validity, bigint, string][] = [
-      [pay({ from: nobody() }), bounds, feeLimitBaseUnits, 'WALLET_UNKNOWN'],
+      [pay({ from: randomAddress() }), bounds, feeLimitBaseUnits, 'WALLET_UNKNOWN'],
       [pay({ amountBaseUnits: baseUnits(0n) }), bounds, feeLimitBaseUnits, 'INTENT_INVALID'],
       [pay({ amountBaseUnits: baseUnits(1n << 64n) }), bounds, feeLimitBaseUnits, 'INTENT_INVALID'],
       [pay({ to: `0x${'2'.padStart(64, '0')}` as Address }), bounds, feeLimitBaseUnits, 'INTENT_INVALID'],
@@ -282,28 +282,31 @@ describe('a payment from a hot wallet', () => {
 });
 
 describe('one of two nodes that reports wrong prices', () => {
-  const lies: readonly (readonly [string, bigint, bigint])[] = [
+  const wrongPrices: readonly (readonly [string, bigint, bigint])[] = [
     ['a low gas price and a high cost', 1n, 32_000_000n],
     ['a high gas price and a low cost', 4_000n, 1n],
   ];
-  let liar: LyingSuiProxy;
-  afterEach(() => liar.close());
-  test.each(lies)('does not cause a payment that the chain rejects: %s', async (_, priceMist, costMist) => {
-    liar = await startLyingSuiProxy(other.url, { priceMist, costMist });
-    const deposit = newAddress();
-    await give(deposit, { symbol: 'USDT', amountBaseUnits: 10_000_000n });
-    for (const urls of [
-      [devnet.url, liar.url],
-      [liar.url, devnet.url],
-    ])
-      for (const intent of [pay(), pay({ from: deposit, contract: usdt })]) {
-        const payment = await signed(intent, senderOf(urls));
-        expect(payment.feeLimitBaseUnits).toBeLessThanOrEqual(50_000_000n);
-        expect(await sender.broadcast([payment])).toEqual(['ACCEPTED']);
-        devnet.control.checkpoint();
-        expect((await readTransaction(payment.txHash)).status.success).toBe(true);
-      }
-  });
+  let byzantine: ByzantineSuiProxy;
+  afterEach(() => byzantine.close());
+  test.each(wrongPrices)(
+    'does not cause a payment that the chain rejects: %s',
+    async (_, priceMist, costMist) => {
+      byzantine = await startByzantineSuiProxy(other.url, { priceMist, costMist });
+      const deposit = newAddress();
+      await give(deposit, { symbol: 'USDT', amountBaseUnits: 10_000_000n });
+      for (const urls of [
+        [devnet.url, byzantine.url],
+        [byzantine.url, devnet.url],
+      ])
+        for (const intent of [pay(), pay({ from: deposit, contract: usdt })]) {
+          const payment = await signed(intent, senderOf(urls));
+          expect(payment.feeLimitBaseUnits).toBeLessThanOrEqual(50_000_000n);
+          expect(await sender.broadcast([payment])).toEqual(['ACCEPTED']);
+          devnet.control.checkpoint();
+          expect((await readTransaction(payment.txHash)).status.success).toBe(true);
+        }
+    },
+  );
 });
 
 describe('a payment that may also land in the next epoch', () => {
@@ -345,14 +348,14 @@ describe('the answer of a node to a submission', () => {
   test('is mapped to an outcome', async () => {
     const payment = await signed(pay());
     const limited = senderOf([devnet.url]); // a client of its own: it remembers the rate limit
-    const said = async (status: string): Promise<unknown> => {
+    const outcomeFor = async (status: string): Promise<unknown> => {
       devnet.control.fault({ kind: 'status', method: 'ExecuteTransaction', code: status, times: 1 } as never);
       return (await limited.broadcast([payment]))[0];
     };
-    expect(await said('INVALID_ARGUMENT')).toBe('REFUSED');
-    expect(await said('FAILED_PRECONDITION')).toBe('REFUSED');
+    expect(await outcomeFor('INVALID_ARGUMENT')).toBe('REFUSED');
+    expect(await outcomeFor('FAILED_PRECONDITION')).toBe('REFUSED');
     for (const status of ['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'INTERNAL', 'NOT_FOUND', 'DEADLINE_EXCEEDED'])
-      expect([status, await said(status)]).toEqual([status, 'UNKNOWN']);
+      expect([status, await outcomeFor(status)]).toEqual([status, 'UNKNOWN']);
     const { epochs } = payment.validity;
     const late = await signed(
       pay(),
@@ -362,8 +365,8 @@ describe('the answer of a node to a submission', () => {
     expect(await sender.broadcast([late])).toEqual(['EXPIRED']);
     const poor = newAddress();
     await give(poor, { symbol: 'USDC', amountBaseUnits: 5_000_000n });
-    const alone = senderOf([devnet.url], {}, { backend: { ...backend, addresses: [poor] } });
-    expect(await alone.broadcast([await signed(pay({ from: poor }), alone)])).toEqual(['NO_FUNDS']);
+    const poorSender = senderOf([devnet.url], {}, { backend: { ...backend, addresses: [poor] } });
+    expect(await poorSender.broadcast([await signed(pay({ from: poor }), poorSender)])).toEqual(['NO_FUNDS']);
   });
 
   test('is UNKNOWN if it is lost, and sending the bytes again pays once', async () => {
@@ -603,10 +606,10 @@ describe('few coins of a hot wallet', () => {
     const { poor } = await gather({ mist: 3n * SUI }, null);
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDT', amountBaseUnits: 10_000_000n });
-    const told: string[] = [];
+    const reasons: string[] = [];
     const deps = {
       backend: { ...backend, addresses: [poor, wallet] },
-      onNotGathered: ({ reason }: { readonly reason: string }) => void told.push(reason),
+      onNotGathered: ({ reason }: { readonly reason: string }) => void reasons.push(reason),
     };
     const sweep = pay({ from: deposit, contract: usdt });
     const outcome = async () => {
@@ -627,7 +630,7 @@ describe('few coins of a hot wallet', () => {
     for (const method of ['GetBalance', 'SimulateTransaction'])
       other.fault({ kind: 'status', method, code: 'UNAVAILABLE' });
     expect(await outcome()).toEqual({ isGathered: false, isSwept: false });
-    expect(told).toEqual(['only one of several nodes reports the coins']);
+    expect(reasons).toEqual(['only one of several nodes reports the coins']);
     other.clearFaults();
     isArchive();
     expect(await outcome()).toEqual({ isGathered: true, isSwept: true });
@@ -635,7 +638,7 @@ describe('few coins of a hot wallet', () => {
     devnet.control.checkpoint(3);
     other.fault({ kind: 'lag', checkpoints: 2 });
     expect(await outcome()).toEqual({ isGathered: true, isSwept: true });
-    expect(told).toHaveLength(1);
+    expect(reasons).toHaveLength(1);
   });
 });
 

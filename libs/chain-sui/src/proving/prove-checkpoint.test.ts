@@ -29,25 +29,25 @@ const header = {
   timeMs: Number(read.timestampMs),
   totalTransactions: Number(read.totalTransactions),
 } as SuiHeader;
-const told = { summary: { bcs: { value: summary } }, contents: { bcs: { value: contents } } };
+const raw = { summary: { bcs: { value: summary } }, contents: { bcs: { value: contents } } };
 const refusal = { code: 'INCONSISTENT_ANSWER' };
 const changed = (bytes: Uint8Array, place: number): Uint8Array =>
   bytes.map((byte, at) => (at === place ? byte ^ 1 : byte));
 
 describe('proveCheckpoint with a recorded checkpoint', () => {
   test('proves a checkpoint by its own bytes', () => {
-    expect(proveCheckpoint(header, told, txHashes)).toEqual({ endsEpoch: false });
+    expect(proveCheckpoint(header, raw, txHashes)).toEqual({ endsEpoch: false });
   });
 
   test('rejects a checkpoint with a missing or replaced transaction', () => {
     for (const some of [txHashes.slice(1), txHashes.slice(0, -1), txHashes.with(1, txHashes[0]!)])
-      expect(() => proveCheckpoint(header, told, some)).toThrow(expect.objectContaining(refusal));
+      expect(() => proveCheckpoint(header, raw, some)).toThrow(expect.objectContaining(refusal));
   });
 
   test('rejects contents that lack a transaction', () => {
     // The first transaction, a prologue, has no signature. Without it the remaining bytes are well-formed.
     const shorter = Uint8Array.from([0, txHashes.length - 1, ...contents.subarray(2 + 66)]);
-    const lacking = { ...told, contents: { bcs: { value: shorter } } };
+    const lacking = { ...raw, contents: { bcs: { value: shorter } } };
     expect(readContentsBytes(shorter)).toHaveLength(txHashes.length - 1);
     expect(() => proveCheckpoint(header, lacking, txHashes.slice(1))).toThrow(
       expect.objectContaining({ message: expect.stringContaining('another digest') }),
@@ -65,17 +65,17 @@ describe('proveCheckpoint with a recorded checkpoint', () => {
       { totalTransactions: header.totalTransactions - 1 },
     ];
     for (const one of wrong)
-      expect(() => proveCheckpoint({ ...header, ...one } as SuiHeader, told, txHashes)).toThrow(
+      expect(() => proveCheckpoint({ ...header, ...one } as SuiHeader, raw, txHashes)).toThrow(
         expect.objectContaining(refusal),
       );
   });
 
   test('proves nothing when bytes are missing or have an unknown form', () => {
     expect(proveCheckpoint(header, { summary: {} }, txHashes)).toBeUndefined();
-    expect(proveCheckpoint(header, { ...told, contents: undefined }, txHashes)).toBeUndefined();
+    expect(proveCheckpoint(header, { ...raw, contents: undefined }, txHashes)).toBeUndefined();
     const unread = Uint8Array.of(1, 2, 3);
     const ofUnread = { ...header, hash: summaryDigestOf(unread) } as SuiHeader;
-    expect(proveCheckpoint(ofUnread, { ...told, summary: { bcs: { value: unread } } }, [])).toBeUndefined();
+    expect(proveCheckpoint(ofUnread, { ...raw, summary: { bcs: { value: unread } } }, [])).toBeUndefined();
     expect(readContentsBytes(changed(contents, 0).fill(9, 0, 1))).toBeUndefined();
   });
 });

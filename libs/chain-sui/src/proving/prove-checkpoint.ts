@@ -2,7 +2,7 @@ import { fromBase58, toBase58 } from '@mysten/sui/utils';
 import { readerError } from '@opentill/chain/reader-error';
 import { createBLAKE2b } from 'hash-wasm';
 import type { SuiHeader } from '../sui-header.ts';
-import type { ToldCheckpoint } from '../told-checkpoint.ts';
+import type { RawCheckpoint } from '../told-checkpoint.ts';
 import { readContentsBytes, readSummaryBytes } from './summary-bytes.ts';
 
 /** The contents of a checkpoint were checked against its digest. */
@@ -33,7 +33,7 @@ export function summaryDigestOf(bytes: Uint8Array): string {
  */
 export function proveCheckpoint(
   header: SuiHeader,
-  { summary, contents }: Pick<ToldCheckpoint, 'summary' | 'contents'>,
+  { summary, contents }: Pick<RawCheckpoint, 'summary' | 'contents'>,
   txHashes: readonly (string | undefined)[],
 ): CheckpointProof | undefined {
   const summaryBytes = summary?.bcs?.value ?? new Uint8Array();
@@ -44,7 +44,7 @@ export function proveCheckpoint(
   if (summaryDigestOf(summaryBytes) !== hash) throw unfit('a checkpoint has another digest than its summary');
   const signed = readSummaryBytes(summaryBytes);
   if (signed === undefined) return undefined;
-  const isToldAsSigned =
+  const matchesSigned =
     signed.sequenceNumber === BigInt(height) &&
     signed.epoch === BigInt(header.epoch) &&
     signed.totalTransactions === BigInt(header.totalTransactions) &&
@@ -52,7 +52,7 @@ export function proveCheckpoint(
     (signed.previousDigest === undefined
       ? height === 0
       : toBase58(signed.previousDigest) === header.parentHash);
-  if (!isToldAsSigned) throw unfit('the header of a checkpoint differs from its signed summary');
+  if (!matchesSigned) throw unfit('the header of a checkpoint differs from its signed summary');
   if (!signed.contentDigest.equals(digestOf(CONTENTS_SALT, contentsBytes)))
     throw unfit('the contents of a checkpoint have another digest than its summary names');
   const digests = readContentsBytes(contentsBytes);

@@ -7,8 +7,8 @@ import type { SuiSource, SuiSources } from '../sui-sources.ts';
 const WITHOUT_STATE = new WeakSet<SuiSource>();
 
 /** Answers of up to two sources, and the number that is required. */
-export interface StateWitnessed<T> {
-  readonly said: readonly T[];
+export interface StateAnswers<T> {
+  readonly answers: readonly T[];
   readonly needed: 1 | 2;
 }
 
@@ -21,8 +21,8 @@ export async function askStateWitnesses<T>(
   sources: Pick<SuiSources, 'all' | 'witnesses' | 'noteFault'>,
   ask: (source: SuiSource) => Promise<T>,
   options: ReadOptions,
-): Promise<StateWitnessed<T>> {
-  const said = await askWitnesses(
+): Promise<StateAnswers<T>> {
+  const answers = await askWitnesses(
     sources,
     async (source: SuiSource) => {
       try {
@@ -37,5 +37,5 @@ export async function askStateWitnesses<T>(
     options,
   );
   const able = sources.all().filter((source) => !WITHOUT_STATE.has(source));
-  return { said, needed: able.length > 1 ? 2 : 1 };
+  return { answers, needed: able.length > 1 ? 2 : 1 };
 }

@@ -27,7 +27,7 @@ export interface SuiSenderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
   /** The answer of each source to each broadcast; `lied` raises an alarm. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
   /** Coins of a hot wallet were not gathered. */
-  readonly onNotGathered?: (told: NotGathered) => void;
+  readonly onNotGathered?: (event: NotGathered) => void;
   /** One of several sources was accepted on its own; raises an alarm. */
   readonly onAlone?: (source: { readonly label: string }) => void;
   /** The start-up check found a defect of a source. */
@@ -79,7 +79,13 @@ export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): Ex
     differenceOf: (stored, claim) => differenceOfStored({ chainId, sponsor: 'ANY' }, stored, claim),
     broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),
     findInBlocks: (txHashes, stretch, options = {}) =>
-      findInCheckpoints(sources, txHashes, stretch, { onAlone, mayBeAlone: isTestNetwork(chain) }, options),
+      findInCheckpoints(
+        sources,
+        txHashes,
+        stretch,
+        { onAlone, acceptsSingleSource: isTestNetwork(chain) },
+        options,
+      ),
     readPayment: (txHash, block, options = {}) => readPayment(sources, reader, txHash, block, options),
     sources: () => sources.health(),
   };

@@ -17,10 +17,10 @@ export interface Stretch {
 }
 
 /** Policy for a single source. */
-export interface Alone {
+export interface SingleSourcePolicy {
   readonly onAlone: (source: { readonly label: string }) => void;
   /** Accept the only configured source; for test networks. */
-  readonly mayBeAlone: boolean;
+  readonly acceptsSingleSource: boolean;
 }
 
 /**
@@ -44,12 +44,12 @@ export async function findInCheckpoints(
   sources: SuiSources,
   txHashes: readonly TxHash[],
   stretch: Stretch,
-  { onAlone, mayBeAlone }: Alone,
+  { onAlone, acceptsSingleSource }: SingleSourcePolicy,
   options: ReadOptions,
 ): Promise<BlocksSearched> {
   const { untilEpoch } = stretch;
   if (untilEpoch === undefined) throw new TypeError('a SUI transaction needs untilEpoch');
-  if (!mayBeAlone && sources.all().length < 2)
+  if (!acceptsSingleSource && sources.all().length < 2)
     throw readerError(
       'RPC_UNAVAILABLE',
       'a single source cannot prove a transaction dead on a main network. Configure another source.',

@@ -18,7 +18,7 @@ const COIN = {
 };
 
 /** The answers of a node about a wallet with one token coin. */
-interface Said {
+interface NodeReport {
   readonly coin?: Partial<Record<keyof typeof COIN, unknown>>;
   readonly suiInFunds?: bigint;
   readonly gasPriceMist?: bigint;
@@ -26,8 +26,8 @@ interface Said {
 }
 
 /** A node with these answers. Collects simulated transactions in `tried`. */
-function aSource(label: string, said: Said, tried: Uint8Array[]): SuiSource {
-  const { coin = {}, suiInFunds = 40_000_000n, gasPriceMist = 500n, height = 9 } = said;
+function aSource(label: string, reported: NodeReport, tried: Uint8Array[]): SuiSource {
+  const { coin = {}, suiInFunds = 40_000_000n, gasPriceMist = 500n, height = 9 } = reported;
   const checkpoint = {
     sequenceNumber: BigInt(height),
     digest: DIGEST,
@@ -59,7 +59,7 @@ function aSource(label: string, said: Said, tried: Uint8Array[]): SuiSource {
 }
 
 /** Gas data of the gathering transactions that are simulated when two nodes give these answers. */
-async function triedAfter(one: Said, other: Said) {
+async function triedAfter(one: NodeReport, other: NodeReport) {
   const tried: Uint8Array[] = [];
   const all = [aSource('one', one, tried), aSource('other', other, tried)];
   const sources = {
@@ -92,7 +92,7 @@ test('gathers agreed coins with the lower funds and the higher gas price', async
   expect(await triedAfter(dearer, poorer)).toMatchObject([{ price: '700', budget: '30000000' }]);
 });
 
-test.each<readonly [string, Said]>([
+test.each<readonly [string, NodeReport]>([
   ['another version', { coin: { version: 8n } }],
   ['another digest', { coin: { digest: `5${DIGEST.slice(1)}` } }],
   ['a higher balance', { coin: { balance: 6n } }],
@@ -102,7 +102,7 @@ test.each<readonly [string, Said]>([
   ['no SUI for the fee', { suiInFunds: 0n }],
   ['a gas price above the cap', { gasPriceMist: 1_001n }],
   ['an older head', { height: 8 }],
-])('does not gather a coin while one of two nodes reports %s', async (_, said) => {
-  expect(await triedAfter({}, said)).toEqual([]);
-  expect(await triedAfter(said, {})).toEqual([]);
+])('does not gather a coin while one of two nodes reports %s', async (_, reported) => {
+  expect(await triedAfter({}, reported)).toEqual([]);
+  expect(await triedAfter(reported, {})).toEqual([]);
 });

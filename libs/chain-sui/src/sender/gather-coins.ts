@@ -39,7 +39,7 @@ interface Draft {
 type DraftFor = (budgetMist: bigint) => Draft;
 
 export interface GatheringDeps extends SigningDeps {
-  readonly onNotGathered: (told: NotGathered) => void;
+  readonly onNotGathered: (event: NotGathered) => void;
 }
 
 /** Reason why coins of a wallet were not gathered. */
@@ -79,13 +79,13 @@ async function tryGathering(
   options: ReadOptions,
 ): Promise<Gathering | string> {
   const { height } = validity.reference;
-  const { said, needed } = await askStateWitnesses(
+  const { answers, needed } = await askStateWitnesses(
     sources,
     (source) => readFound(source, { wallet, contract, height }, options),
     options,
   );
-  const [found, other] = said;
-  if (found === undefined || said.length < needed) return 'only one of several nodes reports the coins';
+  const [found, other] = answers;
+  if (found === undefined || answers.length < needed) return 'only one of several nodes reports the coins';
   if (other !== undefined && !isSame(found.coins, other.coins)) return 'two nodes report different coins';
   if (found.coins.length === 0) return 'the nodes report no coins';
   const inFunds = other !== undefined && other.inFunds < found.inFunds ? other.inFunds : found.inFunds;

@@ -49,7 +49,7 @@ test('requires two sources to agree on coins and on the payer of the gas', () =>
   expect(settleVerdicts([ready(sweep)], 1)).toMatchObject({ kind: 'READY' });
   // One of several sources is not enough for holdings and payer.
   expect(settleVerdicts([ready(sweep)])).toEqual(UNCLEAR);
-  for (const lie of [
+  for (const wrong of [
     { gas: 'GASLESS', gasPriceMist: 0n },
     { coins: [coin('a')] },
     { coins: [coin('a'), coin('c')] },
@@ -59,8 +59,8 @@ test('requires two sources to agree on coins and on the payer of the gas', () =>
     { withdrawnBaseUnits: 1n },
     { hasRest: true },
   ] as const) {
-    expect(settleVerdicts([ready(sweep), ready({ ...sweep, ...lie }, 9n)])).toEqual(UNCLEAR);
-    expect(settleVerdicts([ready({ ...sweep, ...lie }, 1n), ready(sweep)])).toEqual(UNCLEAR);
+    expect(settleVerdicts([ready(sweep), ready({ ...sweep, ...wrong }, 9n)])).toEqual(UNCLEAR);
+    expect(settleVerdicts([ready({ ...sweep, ...wrong }, 1n), ready(sweep)])).toEqual(UNCLEAR);
   }
   expect(settleVerdicts([ready(sweep), no('WOULD_FAIL')])).toEqual(UNCLEAR);
 });

@@ -6,7 +6,7 @@ import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
 import { boundedText } from '@opentill/chain-sources/node-text';
 import { coinTypeOf } from '../coin-type.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
-import { askStateWitnesses, type StateWitnessed } from './ask-state-witnesses.ts';
+import { askStateWitnesses, type StateAnswers } from './ask-state-witnesses.ts';
 import { chooseSources } from './choose-sources.ts';
 import { asFunding, suiFundingIn, type GasMode, type SuiFunding } from './funding.ts';
 import { programOf } from './payment-program.ts';
@@ -55,9 +55,9 @@ export async function preparePayments(
   const epochs: Epochs = new Map();
   await askWitnesses(sources, (source) => epochOf(epochs, source, options), options);
   const settle = async (some: readonly PaymentIntent[], by: PaymentBounds) => {
-    const { said, needed } = await askAtOnePrice(sources, epochs, by, some, options);
+    const { answers, needed } = await askAtOnePrice(sources, epochs, by, some, options);
     return some.map((_, place) => {
-      const verdicts = said.flatMap((all) => all.slice(place, place + 1));
+      const verdicts = answers.flatMap((all) => all.slice(place, place + 1));
       return { verdict: settleVerdicts(verdicts, needed), isFreeForSome: verdicts.some(isFree) };
     });
   };
@@ -83,12 +83,12 @@ async function askAtOnePrice(
   bounds: PaymentBounds,
   intents: readonly PaymentIntent[],
   options: ReadOptions,
-): Promise<StateWitnessed<readonly PreparedExpiring[]>> {
+): Promise<StateAnswers<readonly PreparedExpiring[]>> {
   for (;;) {
     const gasPriceMist = highestPrice(epochs);
     const ask = async (source: SuiSource): Promise<readonly PreparedExpiring[]> => {
       const epoch = { ...(await epochOf(epochs, source, options)), gasPriceMist };
-      return judge(source, bounds, epoch, intents, options);
+      return simulateAll(source, bounds, epoch, intents, options);
     };
     const witnessed = await askStateWitnesses(sources, ask, options);
     if (highestPrice(epochs) === gasPriceMist) return witnessed;
@@ -119,13 +119,13 @@ function isFree(verdict: PreparedExpiring): boolean {
  * @param needed READY verdicts required unless the wallet pays from its own balance
  */
 export function settleVerdicts(verdicts: readonly PreparedExpiring[], needed: number): PreparedExpiring {
-  const tooDear = verdicts.find((one) => one.kind === 'OBSTACLE' && one.obstacle === 'FEES_ABOVE_CAP');
-  if (tooDear !== undefined) return tooDear;
+  const aboveCap = verdicts.find((one) => one.kind === 'OBSTACLE' && one.obstacle === 'FEES_ABOVE_CAP');
+  if (aboveCap !== undefined) return aboveCap;
   const ready = verdicts.flatMap((verdict) => (verdict.kind === 'READY' ? [verdict] : []));
   const [dearest, ...others] = ready.toSorted((a, b) => (a.costBaseUnits < b.costBaseUnits ? 1 : -1));
   if (dearest === undefined) return verdicts[0] ?? obstacle('UNCLEAR', 'no source answered');
-  const way = wayOf(dearest);
-  if (others.some((other) => wayOf(other) !== way))
+  const key = fundingKey(dearest);
+  if (others.some((other) => fundingKey(other) !== key))
     return obstacle('UNCLEAR', 'two sources choose different funds');
   if (suiFundingIn(dearest.funding)?.gas === 'OWN') return dearest;
   const denial = verdicts.find((verdict) => verdict.kind === 'OBSTACLE');
@@ -134,14 +134,14 @@ export function settleVerdicts(verdicts: readonly PreparedExpiring[], needed: nu
 }
 
 /** Funds and gas price of a payment, as comparable text. */
-function wayOf({ funding }: Extract<PreparedExpiring, { kind: 'READY' }>): string {
+function fundingKey({ funding }: Extract<PreparedExpiring, { kind: 'READY' }>): string {
   const { gas, gasPriceMist, form, withdrawnBaseUnits, coins, hasRest } = suiFundingIn(funding) ?? {};
   const named = coins?.map(({ id, version, digest, startVersion }) => [id, version, digest, startVersion]);
   return JSON.stringify([gas, `${gasPriceMist}`, form, `${withdrawnBaseUnits}`, named, hasRest]);
 }
 
 /** Simulates all payments at one source. */
-async function judge(
+async function simulateAll(
   source: SuiSource,
   bounds: PaymentBounds,
   epoch: EpochState,
@@ -152,13 +152,13 @@ async function judge(
   for (let from = 0; from < intents.length; from += AT_ONCE) {
     const part = intents.slice(from, from + AT_ONCE);
     verdicts.push(
-      ...(await Promise.all(part.map((intent) => judgeOne(source, bounds, epoch, intent, options)))),
+      ...(await Promise.all(part.map((intent) => simulateOne(source, bounds, epoch, intent, options)))),
     );
   }
   return verdicts;
 }
 
-async function judgeOne(
+async function simulateOne(
   source: SuiSource,
   bounds: PaymentBounds,
   epoch: EpochState,
@@ -168,7 +168,7 @@ async function judgeOne(
   const { maxGasPriceMist } = bounds;
   const sponsor = bounds.sponsorOf(intent.from);
   if (sponsor === undefined) {
-    if (epoch.gasPriceMist > maxGasPriceMist) return tooDear(epoch, bounds);
+    if (epoch.gasPriceMist > maxGasPriceMist) return aboveCap(epoch, bounds);
     const form = {
       form: 'COIN',
       withdrawnBaseUnits: intent.amountBaseUnits,
@@ -185,7 +185,7 @@ async function judgeOne(
     const verdict = await attempt(source, bounds, epoch, free, options);
     if (verdict.kind === 'READY') return verdict;
   }
-  if (epoch.gasPriceMist > maxGasPriceMist) return tooDear(epoch, bounds);
+  if (epoch.gasPriceMist > maxGasPriceMist) return aboveCap(epoch, bounds);
   return attempt(source, bounds, epoch, { intent, gas: 'SPONSORED', payer: sponsor, form }, options);
 }
 
@@ -233,7 +233,7 @@ async function attempt(
   return { kind: 'READY', feeLimitBaseUnits: budget, costBaseUnits: budget, funding };
 }
 
-function tooDear({ gasPriceMist }: EpochState, { maxGasPriceMist }: PaymentBounds): PreparedExpiring {
+function aboveCap({ gasPriceMist }: EpochState, { maxGasPriceMist }: PaymentBounds): PreparedExpiring {
   return obstacle('FEES_ABOVE_CAP', `the gas price is ${gasPriceMist} MIST, the cap is ${maxGasPriceMist}`);
 }
 

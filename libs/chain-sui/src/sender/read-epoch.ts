@@ -94,8 +94,8 @@ export function windowFrom(
 /** See ExpiringSender.workPrice. The higher price of two sources. */
 export async function readGasPrice(sources: SuiSources, options: ReadOptions): Promise<bigint> {
   const asked = sources.witnesses().slice(0, 2);
-  const said = await Promise.allSettled(asked.map((source) => readEpoch(source, options)));
-  const prices = said.flatMap((one) => (one.status === 'fulfilled' ? [one.value.gasPriceMist] : []));
+  const results = await Promise.allSettled(asked.map((source) => readEpoch(source, options)));
+  const prices = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value.gasPriceMist] : []));
   if (prices.length === 0)
     return (await sources.run((source, own) => readEpoch(source, own), options)).gasPriceMist;
   return prices.reduce((a, b) => (a > b ? a : b));

@@ -12,7 +12,7 @@ export function readGathering(
   transaction: Uint8Array,
   wallet: Address,
 ): { readonly contract: TokenContract | null } | undefined {
-  const data = soundly(transaction);
+  const data = tryDecode(transaction);
   if (
     data?.kind.$kind !== 'ProgrammableTransaction' ||
     data.sender !== wallet ||
@@ -36,7 +36,7 @@ export function readGathering(
   return { contract: contractOf(coinType as TokenContract) };
 }
 
-function soundly(transaction: Uint8Array): TransactionData | undefined {
+function tryDecode(transaction: Uint8Array): TransactionData | undefined {
   try {
     return decodeTransactionBytes(transaction);
   } catch (error) {

@@ -14,10 +14,10 @@ export async function readMostAtOnce(
   contract: TokenContract | null,
   options: ReadOptions,
 ): Promise<bigint> {
-  const said = await askWitnesses(
+  const amounts = await askWitnesses(
     sources,
     async (source) => mostAtOnce(await readHeld(source, owner, coinTypeOf(contract), options)),
     options,
   );
-  return said.reduce((least, one) => (one < least ? one : least));
+  return amounts.reduce((least, one) => (one < least ? one : least));
 }

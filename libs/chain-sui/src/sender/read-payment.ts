@@ -85,7 +85,7 @@ async function readBytes(
   const bytes = transaction?.bcs?.value;
   // Executed, but in no checkpoint yet.
   if (timestamp === undefined) return undefined;
-  const read = bytes === undefined ? undefined : soundly(bytes);
+  const read = bytes === undefined ? undefined : tryDecode(bytes);
   if (bytes === undefined || (read !== undefined && read.txHash !== digest))
     throw readerError('INCONSISTENT_ANSWER', 'the node returned bytes of another transaction', {
       source: source.label,
@@ -100,7 +100,7 @@ async function readBytes(
   return { read, timeMs: Number(timestamp.seconds) * 1_000 + Math.floor(timestamp.nanos / 1e6), received };
 }
 
-function soundly(bytes: Uint8Array): ReadPayment | undefined {
+function tryDecode(bytes: Uint8Array): ReadPayment | undefined {
   try {
     return readPaymentBytes(bytes);
   } catch (error) {

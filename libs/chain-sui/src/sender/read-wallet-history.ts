@@ -40,9 +40,9 @@ export function createSuiWalletHistoryReader(network: SuiSourcesNetwork): SuiWal
         const missing = txHashes.filter((txHash) => !found.has(txHash));
         if (missing.length === 0) break;
         try {
-          const told = await readTransactions(source, missing, options, BYTES_PATHS);
+          const transactions = await readTransactions(source, missing, options, BYTES_PATHS);
           for (const [place, txHash] of missing.entries()) {
-            const bytes = told[place]?.transaction?.bcs?.value;
+            const bytes = transactions[place]?.transaction?.bcs?.value;
             if (bytes !== undefined && digestOf(bytes) === txHash) found.set(txHash, bytes);
           }
         } catch (error) {

@@ -58,7 +58,7 @@ export async function signPayment(
   const { epochs } = validity;
   if (found === undefined || epochs === undefined)
     throw senderError('INTENT_INVALID', 'the payment has no funding or no epochs', { wallet: from });
-  requireSane(deps, validity, feeLimitBaseUnits, found);
+  requireValid(deps, validity, feeLimitBaseUnits, found);
   // The balance of a whole coin is known only from a node. So whole coins are paid only from deposit addresses.
   if (found.coins.length > 0 && backend.addresses.includes(from))
     throw senderError('INTENT_INVALID', 'a hot wallet must pay from its address balance', { wallet: from });
@@ -162,7 +162,7 @@ function requirePayable({ from, to, contract, amountBaseUnits, resource }: Payme
  * GASLESS requires zero fee and price; otherwise both must be within the limits. The epochs must be one, or two in a
  * row.
  */
-function requireSane(
+function requireValid(
   { maxGasBudgetMist, maxGasPriceMist }: SigningDeps,
   { uniqueMs, expiresMs, epochs }: Validity,
   feeLimitBaseUnits: bigint,

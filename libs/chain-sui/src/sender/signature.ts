@@ -34,12 +34,12 @@ export function readSignature(serialised: Uint8Array, hash: Uint8Array): Address
   const key = serialised.subarray(1 + SIGNATURE_BYTES);
   if (serialised[0] !== FLAG || key.length !== KEY_BYTES)
     throw new RangeError('the signature has an unsupported scheme');
-  if (!isRight(sha256(hash), key, signature)) throw new RangeError('wrong signature');
+  if (!isValidSignature(sha256(hash), key, signature)) throw new RangeError('wrong signature');
   return suiAddressCodec.fromPublicKey(key);
 }
 
 /** Strict: the chain accepts only the low-s form. */
-function isRight(digest: Uint8Array, key: Uint8Array, signature: Uint8Array): boolean {
+function isValidSignature(digest: Uint8Array, key: Uint8Array, signature: Uint8Array): boolean {
   try {
     return verify(digest, key, signature, true);
   } catch {
