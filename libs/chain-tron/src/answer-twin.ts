@@ -5,7 +5,7 @@ export const SAME = Symbol('the same bytes');
  * Deduplicates the answers of several sources to one question: equal bytes are parsed once. The parsed value takes
  * many times the memory of the bytes, so it can be released earlier.
  */
-export interface AnswerTwin {
+export interface AnswerDeduplicator {
   /**
    * The value of the first answer if the bytes are equal, or SAME once that is released. Otherwise the result of
    * `read`.
@@ -15,10 +15,10 @@ export interface AnswerTwin {
   isFirst(value: unknown): boolean;
   release(): void;
   /** Parses the first answer again. */
-  again(): unknown;
+  parseAgain(): unknown;
 }
 
-export function createAnswerTwin(): AnswerTwin {
+export function createAnswerDeduplicator(): AnswerDeduplicator {
   let first:
     { readonly body: Buffer; readonly read: () => unknown; readonly value: WeakRef<object> } | undefined;
   let kept: object | undefined;
@@ -36,6 +36,6 @@ export function createAnswerTwin(): AnswerTwin {
     release() {
       kept = undefined;
     },
-    again: () => first?.read(),
+    parseAgain: () => first?.read(),
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
-import { askPatiently, createPatience } from './ask-patiently.ts';
+import { retryRead, createRetryBudget } from './ask-patiently.ts';
 
 /** Fails with these codes one after the other, then succeeds; `tries` counts the calls. */
 function failing(codes: readonly ReaderErrorCode[], context: Readonly<Record<string, unknown>> = {}) {
@@ -9,7 +9,7 @@ function failing(codes: readonly ReaderErrorCode[], context: Readonly<Record<str
   const work = (): Promise<string> => {
     const code = codes[asked.tries];
     asked.tries += 1;
-    return code === undefined ? Promise.resolve('told') : Promise.reject(readerError(code, 'x', context));
+    return code === undefined ? Promise.resolve('answer') : Promise.reject(readerError(code, 'x', context));
   };
   return { asked, work };
 }
@@ -18,13 +18,13 @@ const always = (code: ReaderErrorCode) => failing(Array.from({ length: 99 }, () 
 test('retries a transient error up to five times and a missing block three times', async () => {
   const passing: readonly ReaderErrorCode[] = ['BLOCK_NOT_FOUND', 'RPC_UNAVAILABLE', 'INCONSISTENT_ANSWER'];
   const { work } = failing([...passing, 'INCONSISTENT_ANSWER']);
-  await expect(askPatiently(work, createPatience(), {})).resolves.toBe('told');
+  await expect(retryRead(work, createRetryBudget(), {})).resolves.toBe('answer');
   for (const [code, tries] of [
     ['INCONSISTENT_ANSWER', 5],
     ['BLOCK_NOT_FOUND', 3],
   ] as const) {
     const { asked, work: failingAlways } = always(code);
-    await expect(askPatiently(failingAlways, createPatience(), {})).rejects.toMatchObject({ code });
+    await expect(retryRead(failingAlways, createRetryBudget(), {})).rejects.toMatchObject({ code });
     expect(asked.tries).toBe(tries);
   }
 });
@@ -36,8 +36,8 @@ test('limits the retries of all blocks of a round together', async () => {
     ['INCONSISTENT_ANSWER', 8],
   ] as const) {
     const { asked, work } = always(code);
-    const patience = createPatience();
-    const reads = Array.from({ length: 8 }, () => askPatiently(work, patience, {}));
+    const budget = createRetryBudget();
+    const reads = Array.from({ length: 8 }, () => retryRead(work, budget, {}));
     expect((await Promise.allSettled(reads)).every(({ status }) => status === 'rejected')).toBe(true);
     expect(asked.tries).toBe(reads.length + again);
   }
@@ -52,7 +52,7 @@ test('does not retry after a rate limit, a slow failure or an abort', async () =
     [failing(['INCONSISTENT_ANSWER']), { signal: stopping.signal }],
   ] as const;
   for (const [{ asked, work }, options] of cases) {
-    await expect(askPatiently(work, createPatience(), options)).rejects.toBeInstanceOf(Error);
+    await expect(retryRead(work, createRetryBudget(), options)).rejects.toBeInstanceOf(Error);
     expect(asked.tries).toBe(1);
   }
 });

@@ -5,24 +5,24 @@ const TRIES = 5;
 /** Lower, because mostly the node does not have the block yet. */
 const TRIES_FOR_MISSING = 3;
 /** An exchange that takes longer before it fails is not a transient fault. */
-const PATIENCE_MS = 1_000;
+const QUICK_FAILURE_MS_MAX = 1_000;
 /**
  * Retries that all blocks of a round share: eight for missing or inconsistent answers, or four for broken exchanges.
  */
-const SPARE = 8;
-const SPARE_FOR_BROKEN = 2;
+const SHARED_RETRIES = 8;
+const RETRIES_TAKEN_BY_BROKEN = 2;
 
 /**
  * Retry budget of blocks that are read together. With retries per block, a source that always fails at once would
  * block the round for minutes at a low rate limit, and no other source would be asked.
  */
-export interface Patience {
+export interface RetryBudget {
   /** Takes `tries` from the budget; false if fewer are left. */
   take(tries: number): boolean;
 }
 
-export function createPatience(): Patience {
-  let left = SPARE;
+export function createRetryBudget(): RetryBudget {
+  let left = SHARED_RETRIES;
   return {
     take(tries) {
       if (tries > left) return false;
@@ -33,10 +33,10 @@ export function createPatience(): Patience {
 }
 
 /** True if an exchange failed soon after it was sent. The wait for the rate limit does not count. */
-export function isBrokenQuickly(error: unknown): boolean {
+export function failedQuickly(error: unknown): boolean {
   if (!isReaderError(error, 'RPC_UNAVAILABLE')) return false;
   const tookMs = error.context['tookMs'];
-  return typeof tookMs !== 'number' || tookMs <= PATIENCE_MS;
+  return typeof tookMs !== 'number' || tookMs <= QUICK_FAILURE_MS_MAX;
 }
 
 /**
@@ -44,9 +44,9 @@ export function isBrokenQuickly(error: unknown): boolean {
  * of many requests one often fails. Without a retry, everything read before would be lost, which at a low rate limit
  * could repeat without end. Never retries after a rate-limit error, nor beyond the shared budget.
  */
-export async function askPatiently<T>(
+export async function retryRead<T>(
   work: () => Promise<T>,
-  patience: Patience,
+  budget: RetryBudget,
   { signal }: ReadOptions,
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
@@ -54,11 +54,11 @@ export async function askPatiently<T>(
       return await work();
     } catch (error) {
       const isMissing = isReaderError(error, 'BLOCK_NOT_FOUND');
-      const isBroken = isBrokenQuickly(error);
+      const isBroken = failedQuickly(error);
       const isPassing = isMissing || isBroken || isReaderError(error, 'INCONSISTENT_ANSWER');
       const isLast = tries >= (isMissing ? TRIES_FOR_MISSING : TRIES);
       if (isLast || !isPassing || signal?.aborted === true) throw error;
-      if (!patience.take(isBroken ? SPARE_FOR_BROKEN : 1)) throw error;
+      if (!budget.take(isBroken ? RETRIES_TAKEN_BY_BROKEN : 1)) throw error;
     }
   }
 }

@@ -53,7 +53,7 @@ export async function checkNetwork(
 
 async function probeMethods(source: TronSource, check: NetworkCheck, options: ReadOptions): Promise<void> {
   const { height } = await readHeader(source, options);
-  const unlessMissing = async (kind: SourceLack, call: TronCall): Promise<void> => {
+  const probe = async (kind: SourceLack, call: TronCall): Promise<void> => {
     try {
       await source.call(call, options);
     } catch (error) {
@@ -62,8 +62,8 @@ async function probeMethods(source: TronSource, check: NetworkCheck, options: Re
     }
   };
   const body = { num: height };
-  await unlessMissing('RECEIPTS_MISSING', { side: 'wallet', method: 'gettransactioninfobyblocknum', body });
-  await unlessMissing('SOLID_MISSING', {
+  await probe('RECEIPTS_MISSING', { side: 'wallet', method: 'gettransactioninfobyblocknum', body });
+  await probe('SOLID_MISSING', {
     side: 'walletsolidity',
     method: 'getblock',
     body: { detail: false },

@@ -1,8 +1,8 @@
 import type { CandidateTransfer } from '@opentill/chain/transfer';
-import type { OwnedTransaction, ReadBlock, ToldTransfer } from './read-block.ts';
+import type { OwnedTransaction, ReadBlock, TransferWithReceipt } from './read-block.ts';
 
 /** True if both sources return the same block with different contents. */
-export function areOtherContents(ours: ReadBlock | undefined, theirs: ReadBlock | undefined): boolean {
+export function haveDifferentContents(ours: ReadBlock | undefined, theirs: ReadBlock | undefined): boolean {
   if (ours === theirs || ours === undefined || theirs === undefined) return false;
   if (ours.header.hash !== theirs.header.hash) return false;
   return (
@@ -31,7 +31,10 @@ function sameTransfers(ours: readonly CandidateTransfer[], theirs: readonly Cand
 }
 
 /** Compares the hex form if both have it: encoding hundreds of addresses as base58 takes time. */
-function hasSameSender(a: CandidateTransfer | ToldTransfer, b: CandidateTransfer | ToldTransfer): boolean {
+function hasSameSender(
+  a: CandidateTransfer | TransferWithReceipt,
+  b: CandidateTransfer | TransferWithReceipt,
+): boolean {
   return 'fromHex' in a && 'fromHex' in b ? a.fromHex === b.fromHex : a.from === b.from;
 }
 

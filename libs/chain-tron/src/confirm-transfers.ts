@@ -8,7 +8,7 @@ import type { TronHeader, TronTransaction } from './decode-block.ts';
 import { decodeTransaction } from './decode-block.ts';
 import type { TronInfo } from './decode-info.ts';
 import { decodeInfo, hasRun, isBetween, transferIn } from './decode-info.ts';
-import { hasCarried, logPlaceOf, readBlock, transfersOf, type ToldTransfer } from './read-block.ts';
+import { hasCarried, logPlaceOf, readBlock, transfersOf, type TransferWithReceipt } from './read-block.ts';
 import { sameTransfer } from './compare-blocks.ts';
 import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
@@ -21,7 +21,7 @@ interface Evidence {
   readonly transaction: TronTransaction | undefined;
 }
 type Evidences = ReadonlyMap<TxHash, Evidence>;
-interface Witness {
+interface SourceEvidence {
   readonly source: TronSource;
   readonly evidences: Evidences;
 }
@@ -41,15 +41,16 @@ export async function confirmTransfers(
   candidates: readonly CandidateTransfer[],
   options: ConfirmOptions,
 ): Promise<ConfirmedTransfers> {
-  const told = toldBefore(reading, candidates, options);
-  const asked = candidates.filter((candidate) => !told.has(candidate));
-  const witnesses = asked.length === 0 ? [] : await hearWitnesses(reading, sources, asked, options);
+  const proven = alreadyProven(reading, candidates, options);
+  const asked = candidates.filter((candidate) => !proven.has(candidate));
+  const sourceEvidences = asked.length === 0 ? [] : await readFromSources(reading, sources, asked, options);
   const confirmed: Transfer[] = [];
   const refuted: CandidateTransfer[] = [];
   for (const candidate of candidates) {
-    const transfer = told.get(candidate) ?? agreedOn(reading, witnesses, candidate);
+    const transfer = proven.get(candidate) ?? agreedOn(reading, sourceEvidences, candidate);
     if (transfer === undefined) {
-      for (const { source } of witnesses) await mustBeRefuted(reading, source, candidate, options);
+      for (const { source } of sourceEvidences)
+        await requireRefutedByBlock(reading, source, candidate, options);
       refuted.push(candidate);
     } else confirmed.push(transfer);
   }
@@ -57,25 +58,25 @@ export async function confirmTransfers(
 }
 
 /** Candidates already proven: read together with these headers, by as many sources as required. */
-function toldBefore(
+function alreadyProven(
   { chain }: Reading,
   candidates: readonly CandidateTransfer[],
   { headers = [], byOneSource = false }: ConfirmOptions,
 ): ReadonlyMap<CandidateTransfer, Transfer> {
   const blocks = new Set(headers.map(({ hash }) => hash));
-  const told = new Map<CandidateTransfer, Transfer>();
+  const proven = new Map<CandidateTransfer, Transfer>();
   for (const candidate of candidates) {
-    if (!isTold(candidate) || !blocks.has(candidate.blockHash)) continue;
-    if (!byOneSource && !candidate.telling.isByTwo) continue;
-    const { feeSun, telling: _, fromHex: __, ...transfer } = candidate;
+    if (!hasReceipt(candidate) || !blocks.has(candidate.blockHash)) continue;
+    if (!byOneSource && !candidate.agreement.isByTwo) continue;
+    const { feeSun, agreement: _, fromHex: __, ...transfer } = candidate;
     const position = positionOf(candidate) as TransferPosition;
-    told.set(candidate, { ...transfer, chain, position, feeBaseUnits: baseUnits(feeSun) });
+    proven.set(candidate, { ...transfer, chain, position, feeBaseUnits: baseUnits(feeSun) });
   }
-  return told;
+  return proven;
 }
 
-function isTold(candidate: CandidateTransfer | ToldTransfer): candidate is ToldTransfer {
-  return 'telling' in candidate;
+function hasReceipt(candidate: CandidateTransfer | TransferWithReceipt): candidate is TransferWithReceipt {
+  return 'agreement' in candidate;
 }
 
 function positionOf({ indexInBlock }: CandidateTransfer): string {
@@ -83,12 +84,12 @@ function positionOf({ indexInBlock }: CandidateTransfer): string {
   return place === undefined ? 'value' : `log:${place}`;
 }
 
-async function hearWitnesses(
+async function readFromSources(
   reading: Reading,
   sources: TronSources,
   candidates: readonly CandidateTransfer[],
   { byOneSource = false, ...options }: ConfirmOptions,
-): Promise<readonly Witness[]> {
+): Promise<readonly SourceEvidence[]> {
   const ask = (source: TronSource, own: ReadOptions): Promise<Evidences> =>
     readEvidences(source, candidates, own);
   if (byOneSource)
@@ -97,17 +98,17 @@ async function hearWitnesses(
       hedge: true,
     });
   const height = Math.max(...candidates.map(({ blockHeight }) => blockHeight));
-  const said = await askTwoSources(sources, { ask, height, onAlone: reading.onAlone }, options);
-  return said.flatMap((one) => (one === undefined ? [] : [{ source: one.source, evidences: one.answer }]));
+  const answers = await askTwoSources(sources, { ask, height, onAlone: reading.onAlone }, options);
+  return answers.flatMap((one) => (one === undefined ? [] : [{ source: one.source, evidences: one.answer }]));
 }
 
 /** The transfer on which all sources agree; undefined if none shows it. Throws if they differ. */
 function agreedOn(
   reading: Reading,
-  witnesses: readonly Witness[],
+  sourceEvidences: readonly SourceEvidence[],
   candidate: CandidateTransfer,
 ): Transfer | undefined {
-  const [first, ...others] = witnesses.map(({ evidences }) => {
+  const [first, ...others] = sourceEvidences.map(({ evidences }) => {
     const evidence = evidences.get(candidate.txHash);
     return evidence && provenBy(reading, evidence, candidate);
   });
@@ -115,8 +116,8 @@ function agreedOn(
     other?.position === first?.position && other?.feeBaseUnits === first?.feeBaseUnits;
   if (others.every(isSame)) return first;
   throw readerError('INCONSISTENT_ANSWER', 'the receipts of two sources differ on a transfer', {
-    ...shown(candidate),
-    sources: witnesses.map(({ source }) => source.label),
+    ...contextOf(candidate),
+    sources: sourceEvidences.map(({ source }) => source.label),
   });
 }
 
@@ -132,11 +133,11 @@ async function readEvidences(
   const natives = new Set(candidates.flatMap(({ contract, txHash }) => (contract === null ? [txHash] : [])));
   const hashes = [...new Set(candidates.map(({ txHash }) => txHash))];
   const heights = [...new Set(candidates.map(({ blockHeight }) => blockHeight))];
-  const infos = await inTurns(hashes, (txHash) => readInfo(source, txHash, options));
-  const transactions = await inTurns([...natives], (txHash) => readTransaction(source, txHash, options));
-  const headers = await inTurns(heights, (height) => readHeader(source, options, height));
+  const infos = await inBatches(hashes, (txHash) => readInfo(source, txHash, options));
+  const transactions = await inBatches([...natives], (txHash) => readTransaction(source, txHash, options));
+  const headers = await inBatches(heights, (height) => readHeader(source, options, height));
   for (const candidate of candidates)
-    mustBeInItsBlock(infos.get(candidate.txHash), headers.get(candidate.blockHeight), candidate);
+    requireInBlock(infos.get(candidate.txHash), headers.get(candidate.blockHeight), candidate);
   const evidences = new Map<TxHash, Evidence>();
   for (const [txHash, info] of infos)
     if (info !== undefined) evidences.set(txHash, { info, transaction: transactions.get(txHash) });
@@ -172,20 +173,20 @@ export async function readTransaction(
 }
 
 /** A receipt has the height and time of its block but not its id, so the header at that height is compared. */
-function mustBeInItsBlock(
+function requireInBlock(
   info: TronInfo | undefined,
   header: TronHeader | undefined,
   candidate: CandidateTransfer,
 ): void {
   if (info === undefined)
-    throw readerError('BLOCK_NOT_FOUND', 'the transaction is in no block', shown(candidate));
+    throw readerError('BLOCK_NOT_FOUND', 'the transaction is in no block', contextOf(candidate));
   const isThere =
     info.height === candidate.blockHeight &&
     header?.hash === candidate.blockHash &&
     info.blockTimeMs === header.timeMs;
   if (!isThere)
     throw readerError('INCONSISTENT_ANSWER', 'the transaction is in another block now', {
-      ...shown(candidate),
+      ...contextOf(candidate),
       now: info.height,
     });
 }
@@ -217,7 +218,7 @@ function provenBy(
 }
 
 /** The receipt contradicts the candidate. Throws unless the receipts of the whole block contradict it too. */
-async function mustBeRefuted(
+async function requireRefutedByBlock(
   reading: Reading,
   source: TronSource,
   candidate: CandidateTransfer,
@@ -225,21 +226,21 @@ async function mustBeRefuted(
 ): Promise<void> {
   const account = await readBlock(source, 'wallet', candidate.blockHeight, options);
   if (account.header.hash !== candidate.blockHash)
-    throw readerError('INCONSISTENT_ANSWER', 'another block is at this height now', shown(candidate));
+    throw readerError('INCONSISTENT_ANSWER', 'another block is at this height now', contextOf(candidate));
   if (transfersOf(reading, account).some((transfer) => sameTransfer(transfer, candidate)))
     throw readerError(
       'INCONSISTENT_ANSWER',
       'the receipts of the block and the receipt differ',
-      shown(candidate),
+      contextOf(candidate),
     );
 }
 
-function shown({ txHash, blockHash, blockHeight }: CandidateTransfer): Readonly<Record<string, unknown>> {
+function contextOf({ txHash, blockHash, blockHeight }: CandidateTransfer): Readonly<Record<string, unknown>> {
   return { txHash, blockHash, height: blockHeight };
 }
 
 /** Calls `work` for each key, eight in parallel. Returns the results by key. */
-export async function inTurns<K, T>(
+export async function inBatches<K, T>(
   keys: readonly K[],
   work: (key: K) => Promise<T>,
 ): Promise<ReadonlyMap<K, T>> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { mustBeProven, rootOf } from './prove-transactions.ts';
+import { requireProven, rootOf } from './prove-transactions.ts';
 import { decodeTransactions } from './decode-block.ts';
 import { readSignedContract } from './protobuf/signed-contract.ts';
 import { encodeWhole } from './protobuf/whole-transaction.ts';
@@ -22,14 +22,14 @@ interface RawBlock {
   block_header: { raw_data: Raw };
 }
 const block = (): RawBlock => structuredClone(RECORDED['block']) as RawBlock;
-const prove = (told: unknown): void => mustBeProven(told, decodeTransactions(told));
+const prove = (answer: unknown): void => requireProven(answer, decodeTransactions(answer));
 const valueOf = (transaction: Raw): Raw =>
   (transaction['raw_data'] as { contract: [{ parameter: { value: Raw } }] }).contract[0].parameter.value;
 const sha = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
 describe('requireProven with a recorded block', () => {
   it('accepts the transactions of the root in the header, and an empty block', () => {
-    for (const told of [block(), RECORDED['now']]) expect(() => prove(told)).not.toThrow();
+    for (const answer of [block(), RECORDED['now']]) expect(() => prove(answer)).not.toThrow();
   });
 
   it.each<[string, (transactions: Raw[]) => Raw[]]>([
@@ -51,46 +51,46 @@ describe('requireProven with a recorded block', () => {
       ([one]) => [{ ...one, ret: [{ contractRet: 'SUCCESS', odd: 1 }] }],
     ],
     ['has an unknown result name', ([one]) => [{ ...one, ret: [{ contractRet: 'ODD' }] }]],
-  ])('rejects a block whose transaction %s', (_, lie) => {
-    const told = block();
-    told.transactions = lie(told.transactions);
-    expect(() => prove(told)).toThrow(inconsistent);
+  ])('rejects a block whose transaction %s', (_, change) => {
+    const answer = block();
+    answer.transactions = change(answer.transactions);
+    expect(() => prove(answer)).toThrow(inconsistent);
   });
 
   it.each([
     ['another owner', { owner_address: `41${'1'.repeat(40)}` }],
     ['no owner', { owner_address: undefined }],
     ['an invalid owner', { owner_address: 'hidden' }],
-  ])('rejects a transaction returned with %s', (_, lie) => {
-    const told = block();
-    Object.assign(valueOf(told.transactions[0]!), lie);
-    expect(() => prove(told)).toThrow(inconsistent);
+  ])('rejects a transaction returned with %s', (_, change) => {
+    const answer = block();
+    Object.assign(valueOf(answer.transactions[0]!), change);
+    expect(() => prove(answer)).toThrow(inconsistent);
   });
 
   it('rejects a transaction returned with another contract type', () => {
-    const told = block();
-    const [contract] = (told.transactions[0]!['raw_data'] as { contract: Raw[] }).contract;
-    Object.assign(valueOf(told.transactions[0]!), { to_address: `41${'1'.repeat(40)}`, amount: 5 });
+    const answer = block();
+    const [contract] = (answer.transactions[0]!['raw_data'] as { contract: Raw[] }).contract;
+    Object.assign(valueOf(answer.transactions[0]!), { to_address: `41${'1'.repeat(40)}`, amount: 5 });
     contract!['type'] = 'TransferContract';
-    expect(() => prove(told)).toThrow(inconsistent);
+    expect(() => prove(answer)).toThrow(inconsistent);
   });
 
   it('rejects a result of an unknown kind only where a single source must be proven', async () => {
-    const told = block();
+    const answer = block();
     const source = {
       call: ({ method, decode }: TronCall) =>
-        Promise.resolve(decode?.(method === 'getblockbynum' ? told : RECORDED['infos'])),
+        Promise.resolve(decode?.(method === 'getblockbynum' ? answer : RECORDED['infos'])),
     };
-    const read = (isToBeProven: boolean) => readBlock(source, 'wallet', 37, { isToBeProven });
+    const read = (withProof: boolean) => readBlock(source, 'wallet', 37, { withProof });
     expect((await read(true)).entries).toHaveLength(1);
-    told.transactions[0]!['ret'] = [{ contractRet: 'SUCCESS', odd: 1 }];
+    answer.transactions[0]!['ret'] = [{ contractRet: 'SUCCESS', odd: 1 }];
     expect((await read(false)).entries).toHaveLength(1);
     await expect(read(true)).rejects.toEqual(inconsistent);
   });
 
   it('accepts unknown fields and results that a sender may have written', () => {
-    const told = block();
-    const [one] = told.transactions as [Raw];
+    const answer = block();
+    const [one] = answer.transactions as [Raw];
     // A group in raw_data, and results that no block producer writes.
     one['raw_data_hex'] = `${String(one['raw_data_hex'])}4b08054c`;
     one['txID'] = sha(Buffer.from(one['raw_data_hex'] as string, 'hex')).toString('hex');
@@ -98,9 +98,9 @@ describe('requireProven with a recorded block', () => {
       { contractRet: 'SUCCESS', cancel_unfreezeV2_amount: [{ key: 'ENERGY', value: 1 }] },
       { 9: [1] },
     ];
-    expect(() => prove(told)).toThrow(inconsistent);
-    told.block_header.raw_data['txTrieRoot'] = sha(encodeWhole(one)!.bytes).toString('hex');
-    expect(() => prove(told)).not.toThrow();
+    expect(() => prove(answer)).toThrow(inconsistent);
+    answer.block_header.raw_data['txTrieRoot'] = sha(encodeWhole(one)!.bytes).toString('hex');
+    expect(() => prove(answer)).not.toThrow();
   });
 });
 
@@ -197,11 +197,11 @@ describe('readSignedContract', () => {
       typeof one[1] === 'object' && one[1] !== null && 'raw_data_hex' in one[1],
   );
 
-  it.each(transactions)('reads %s of a real node like the node', (_, told) => {
-    const { type, parameter } = told.raw_data.contract[0] as { type: string; parameter: { value: Raw } };
+  it.each(transactions)('reads %s of a real node like the node', (_, answer) => {
+    const { type, parameter } = answer.raw_data.contract[0] as { type: string; parameter: { value: Raw } };
     const { owner_address: ownerHex, to_address: toHex, amount } = parameter.value;
     const trx = type === 'TransferContract' ? { toHex, sun: BigInt(amount as number) } : undefined;
-    expect(readSignedContract(Buffer.from(told.raw_data_hex, 'hex'))).toMatchObject({
+    expect(readSignedContract(Buffer.from(answer.raw_data_hex, 'hex'))).toMatchObject({
       hasOwner: true,
       ownerHex,
       ...(trx && { type: 1, trx }),

@@ -15,7 +15,7 @@ const HASH_BYTES = 32;
  * Also throws if a result has a field of an unknown kind (see encodeWhole). Otherwise a node could avoid the proof by
  * inventing one.
  */
-export function mustBeProven(raw: unknown, told: readonly TronTransaction[]): void {
+export function requireProven(raw: unknown, decoded: readonly TronTransaction[]): void {
   const block = objectIn(raw, 'block');
   const transactions = listIn(block['transactions'], 'transactions');
   const leaves = Buffer.alloc(transactions.length * HASH_BYTES);
@@ -25,8 +25,8 @@ export function mustBeProven(raw: unknown, told: readonly TronTransaction[]): vo
     if (hash('sha256', whole.rawBytes, 'hex') !== transaction['txID'])
       return malformed('txID', transaction['txID']);
     const signed = readSignedContract(whole.rawBytes);
-    const its = told[place];
-    if (signed === undefined || its === undefined || !isToldAsSigned(its, signed))
+    const its = decoded[place];
+    if (signed === undefined || its === undefined || !matchesSigned(its, signed))
       return malformed('raw_data', its?.txHash);
     leaves.write(hash('sha256', whole.bytes, 'hex'), place * HASH_BYTES, 'hex');
   }
@@ -44,7 +44,7 @@ function unprovable({ txID }: Raw): never {
 }
 
 /** A node returns the decoded fields separately from the signed bytes, so they are compared. */
-function isToldAsSigned(
+function matchesSigned(
   { type, ownerHex, trx }: TronTransaction,
   { type: number, hasOwner, ownerHex: signer, trx: moved }: SignedContract,
 ): boolean {

@@ -33,8 +33,8 @@ export function readTronAnswer(
 ): unknown {
   const code = codeOfHttpStatus(answer.status);
   const value = parse(answer.body, parseBody);
-  const said = errorSaidBy(value) ?? (code === undefined ? undefined : answer.body.toString('utf8', 0, 300));
-  if (said !== undefined) throw refusal(answer, said, code, context);
+  const reason = errorIn(value) ?? (code === undefined ? undefined : answer.body.toString('utf8', 0, 300));
+  if (reason !== undefined) throw refusal(answer, reason, code, context);
   if (value === undefined) {
     const why = `the answer is not complete JSON (${answer.body.length} bytes)`;
     throw readerError('RPC_UNAVAILABLE', why, { ...context, status: answer.status });
@@ -44,16 +44,16 @@ export function readTronAnswer(
 
 function refusal(
   { status, retryAfterMs }: HttpAnswer,
-  said: string,
+  reason: string,
   ofStatus: ReaderErrorCode | undefined,
   context: Readonly<Record<string, unknown>>,
 ): ReaderError {
-  const worded = BY_WORDING.find(([wording]) => wording.test(said))?.[1];
+  const worded = BY_WORDING.find(([wording]) => wording.test(reason))?.[1];
   const isGone = status === 404 || status === 405;
   const code = status === 429 ? 'RPC_RATE_LIMITED' : (worded ?? (isGone ? 'RPC_METHOD_MISSING' : ofStatus));
-  const suspended = SUSPENDED.exec(said)?.[1];
+  const suspended = SUSPENDED.exec(reason)?.[1];
   const waitMs = retryAfterMs ?? (suspended === undefined ? undefined : Number(suspended) * 1_000);
-  return readerError(code ?? 'RPC_UNAVAILABLE', `the node returned an error: ${boundedText(said)}`, {
+  return readerError(code ?? 'RPC_UNAVAILABLE', `the node returned an error: ${boundedText(reason)}`, {
     ...context,
     status,
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
@@ -69,7 +69,7 @@ function parse(body: Buffer, parseBody: typeof parseAnswer): unknown {
 }
 
 /** `Error` of java-tron; `error` of a provider's gateway, or `message` with `success: false`. */
-function errorSaidBy(value: unknown): string | undefined {
+function errorIn(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const { Error: ofNode, error, message, success } = value as Record<string, unknown>;
   if (ofNode !== undefined) return typeof ofNode === 'string' ? ofNode : shownValue(ofNode);

@@ -10,7 +10,7 @@ import type { TronInfo } from './decode-info.ts';
 import { decodeInfos, hasRun, transferIn } from './decode-info.ts';
 import { sealOf, type BlockSeal } from './block-seal.ts';
 import { malformed } from './node-value.ts';
-import { mustBeProven } from './prove-transactions.ts';
+import { requireProven } from './prove-transactions.ts';
 import type { Reading } from './reading.ts';
 import type { Side, TronCall } from './tron-client.ts';
 import type { TronSource } from './tron-sources.ts';
@@ -24,13 +24,13 @@ export interface BlockAccount {
 }
 
 /** A transfer of a block that was read with all receipts, with facts from its receipt. */
-export interface ToldTransfer extends CandidateTransfer {
+export interface TransferWithReceipt extends CandidateTransfer {
   /** Compared instead of `from`, which is converted to base58 only when it is read. */
   readonly fromHex: string;
   /** Total TRX burnt for the transaction. */
   readonly feeSun: bigint;
   /** Shared by all transfers of one reading of a block. `isByTwo`: two sources returned all of them with the same fees. */
-  readonly telling: { isByTwo: boolean };
+  readonly agreement: { isByTwo: boolean };
 }
 
 /**
@@ -55,7 +55,7 @@ export interface BlockOptions extends ReadOptions {
    * The transactions must match the root in the header (see requireProven), so that none is missing. Required where a
    * single source returns the block, and where the block proves that a transaction did not land.
    */
-  readonly isToBeProven?: boolean | undefined;
+  readonly withProof?: boolean | undefined;
 }
 
 /**
@@ -68,12 +68,12 @@ export async function readBlock(
   source: Pick<TronSource, 'call'>,
   side: Side,
   height: number,
-  { isToBeProven = false, ...options }: BlockOptions,
+  { withProof = false, ...options }: BlockOptions,
 ): Promise<BlockAccount> {
-  const { ofBlock, ofInfos } = blockCalls(side, height, isToBeProven);
+  const { ofBlock, ofInfos } = blockCalls(side, height, withProof);
   const [block, infos] = await Promise.all([
-    source.call(ofBlock, options) as Promise<Decoded<ToldBlock>>,
-    ofInfos === undefined ? NO_INFOS : (source.call(ofInfos, options) as Promise<Decoded<ToldInfos>>),
+    source.call(ofBlock, options) as Promise<Decoded<RawBlock>>,
+    ofInfos === undefined ? NO_INFOS : (source.call(ofInfos, options) as Promise<Decoded<RawInfos>>),
   ]);
   return joinAccount(block, infos);
 }
@@ -82,23 +82,23 @@ export async function readBlock(
 export type Decoded<T> = { readonly value: T } | { readonly error: unknown };
 
 /** A decoded block without receipts. */
-export interface ToldBlock {
+export interface RawBlock {
   readonly header: TronHeader;
   readonly transactions: readonly TronTransaction[];
   /** The header says that the block has no transactions. */
   readonly isEmpty: boolean;
   readonly seal?: BlockSeal | undefined;
 }
-export type ToldInfos = readonly TronInfo[];
+export type RawInfos = readonly TronInfo[];
 
 /** Nodes keep no receipts of block 0 and return an empty object. */
-export const NO_INFOS: Decoded<ToldInfos> = { value: [] };
+export const NO_INFOS: Decoded<RawInfos> = { value: [] };
 
 /** The calls for a block and for its receipts. Their values are a Decoded RawBlock and Decoded RawInfos. */
 export function blockCalls(
   side: Side,
   height: number,
-  isToBeProven = false,
+  withProof = false,
 ): { readonly ofBlock: TronCall; readonly ofInfos: TronCall | undefined } {
   const callOf = (method: string, decode: (raw: unknown) => unknown): TronCall => ({
     side,
@@ -111,7 +111,7 @@ export function blockCalls(
     },
   });
   return {
-    ofBlock: callOf('getblockbynum', (raw) => decodeBlock(raw, height, isToBeProven)),
+    ofBlock: callOf('getblockbynum', (raw) => decodeBlock(raw, height, withProof)),
     ofInfos: height === 0 ? undefined : callOf('gettransactioninfobyblocknum', decodeInfos),
   };
 }
@@ -124,18 +124,18 @@ function decoded<T>(decode: () => T): Decoded<T> {
   }
 }
 
-function decodeBlock(raw: unknown, height: number, isToBeProven: boolean): ToldBlock {
+function decodeBlock(raw: unknown, height: number, withProof: boolean): RawBlock {
   const header = decodeHeader(raw, height);
   if (height === 0) return { header, transactions: [], isEmpty: true };
   const transactions = decodeTransactions(raw);
-  const told = { header, transactions, isEmpty: hasEmptyRoot(raw) };
-  if (!isToBeProven) return told;
-  mustBeProven(raw, transactions);
-  return { ...told, seal: sealOf(raw, height) };
+  const plain = { header, transactions, isEmpty: hasEmptyRoot(raw) };
+  if (!withProof) return plain;
+  requireProven(raw, transactions);
+  return { ...plain, seal: sealOf(raw, height) };
 }
 
 /** Joins a block and its receipts, with the checks of readBlock. */
-export function joinAccount(ofBlock: Decoded<ToldBlock>, ofInfos: Decoded<ToldInfos>): BlockAccount {
+export function joinAccount(ofBlock: Decoded<RawBlock>, ofInfos: Decoded<RawInfos>): BlockAccount {
   const { header, transactions, isEmpty, seal } = valueOf(ofBlock);
   if (transactions.length === 0 && !isEmpty)
     throw inconsistent(header, 'it has no transactions, but its header has a root of some');
@@ -148,7 +148,7 @@ export function joinAccount(ofBlock: Decoded<ToldBlock>, ofInfos: Decoded<ToldIn
       throw inconsistent(header, 'a receipt is of another transaction');
     if (info.height !== header.height || info.blockTimeMs !== header.timeMs)
       throw inconsistent(header, 'the receipts are of another block');
-    mustBeSaidAlike(header, transaction, info);
+    requireSameOutcome(header, transaction, info);
     return { transaction, info };
   });
   return { header, entries, seal };
@@ -162,7 +162,7 @@ function valueOf<T>(one: Decoded<T>): T {
 /** The facts of a block that the scanner uses. */
 export interface ReadBlock {
   readonly header: TronHeader;
-  readonly transfers: readonly ToldTransfer[];
+  readonly transfers: readonly TransferWithReceipt[];
   /** Owners of transactions, except those that the node returns in an unknown form; they are of no wallet. */
   readonly owned: readonly OwnedTransaction[];
 }
@@ -197,12 +197,15 @@ export function actsIn(blocks: readonly ReadBlock[], wallets: ReadonlySet<Addres
 }
 
 /** The transfers of a block, ascending: logs of configured tokens in successful transactions, and TRX. */
-export function transfersOf(reading: Reading, { header, entries }: BlockAccount): readonly ToldTransfer[] {
-  const ofTokens: ToldTransfer[] = [];
-  const ofTrx: ToldTransfer[] = [];
-  const telling = { isByTwo: false };
+export function transfersOf(
+  reading: Reading,
+  { header, entries }: BlockAccount,
+): readonly TransferWithReceipt[] {
+  const ofTokens: TransferWithReceipt[] = [];
+  const ofTrx: TransferWithReceipt[] = [];
+  const agreement = { isByTwo: false };
   for (const [place, { transaction, info }] of entries.entries()) {
-    const told = { header, transaction, info, telling };
+    const plain = { header, transaction, info, agreement };
     if (hasRun(info)) {
       for (const [logPlace, log] of info.logs.entries()) {
         const found = transferIn(log, reading.tokens);
@@ -210,7 +213,9 @@ export function transfersOf(reading: Reading, { header, entries }: BlockAccount)
         if (found === undefined || to === undefined) continue;
         const { contract, amount, fromHex } = found;
         const indexInBlock = indexOfLog(place, logPlace);
-        ofTokens.push(toldTransfer(told, { indexInBlock, contract, fromHex: `41${fromHex}`, to, amount }));
+        ofTokens.push(
+          transferWithReceipt(plain, { indexInBlock, contract, fromHex: `41${fromHex}`, to, amount }),
+        );
       }
     }
     const { trx, ownerHex } = transaction;
@@ -218,26 +223,28 @@ export function transfersOf(reading: Reading, { header, entries }: BlockAccount)
       const fromHex = ownerHex ?? malformed('owner_address', ownerHex);
       const to = addressOfHex(trx.toHex) ?? malformed('to_address', trx.toHex);
       const indexInBlock = NATIVE_INDEX_BASE + place;
-      ofTrx.push(toldTransfer(told, { indexInBlock, contract: null, fromHex, to, amount: trx.sun }));
+      ofTrx.push(transferWithReceipt(plain, { indexInBlock, contract: null, fromHex, to, amount: trx.sun }));
     }
   }
   return [...ofTokens, ...ofTrx];
 }
 
-function toldTransfer(
+function transferWithReceipt(
   {
     header,
     transaction: { txHash },
     info: { feeSun },
-    telling,
+    agreement,
   }: {
     readonly header: TronHeader;
     readonly transaction: TronTransaction;
     readonly info: TronInfo;
-    readonly telling: ToldTransfer['telling'];
+    readonly agreement: TransferWithReceipt['agreement'];
   },
-  moved: Pick<ToldTransfer, 'indexInBlock' | 'contract' | 'fromHex' | 'to'> & { readonly amount: bigint },
-): ToldTransfer {
+  moved: Pick<TransferWithReceipt, 'indexInBlock' | 'contract' | 'fromHex' | 'to'> & {
+    readonly amount: bigint;
+  },
+): TransferWithReceipt {
   const { hash: blockHash, height: blockHeight } = header;
   const { indexInBlock, contract, fromHex, to, amount } = moved;
   return {
@@ -253,7 +260,7 @@ function toldTransfer(
     to,
     amountBaseUnits: baseUnits(amount),
     feeSun,
-    telling,
+    agreement,
   };
 }
 
@@ -266,7 +273,7 @@ export function hasCarried({ contractRet }: TronTransaction, { failed }: TronInf
  * Block and receipt both contain the outcome of a contract call, and they are equal in every valid block (java-tron,
  * TransactionTrace.check). Throws if they differ, because one of them is invented.
  */
-function mustBeSaidAlike(
+function requireSameOutcome(
   header: TronHeader,
   { contractRet, txHash }: TronTransaction,
   { contractResult }: TronInfo,

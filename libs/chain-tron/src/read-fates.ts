@@ -5,7 +5,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sources/ask-fates';
 import type { Address } from '@opentill/chain/address-codec';
 import { addressOfHex, shortHexOf } from './address-codec.ts';
-import { inTurns, readInfo, readTransaction } from './confirm-transfers.ts';
+import { inBatches, readInfo, readTransaction } from './confirm-transfers.ts';
 import type { TronHeader } from './decode-block.ts';
 import type { TronInfo } from './decode-info.ts';
 import { hasRun, isBetween, transferIn } from './decode-info.ts';
@@ -36,27 +36,27 @@ async function readAccount(
   const { height } = await sources.readHead(source, options);
   if (atHeight !== undefined && height < atHeight)
     throw readerError('BLOCK_NOT_FOUND', 'the node is behind the block', { height: atHeight, head: height });
-  const infos = await inTurns(
+  const infos = await inBatches(
     own.map(({ txHash }) => txHash),
-    (txHash) => soundInfo(source, txHash, options),
+    (txHash) => readSoundInfo(source, txHash, options),
   );
   const heights = new Set(
     [...infos.values()].flatMap((info) => (typeof info === 'object' ? [info.height] : [])),
   );
-  const headers = await inTurns([...heights], (at) => readHeader(source, options, at));
-  const told = own.map((transaction) => {
+  const headers = await inBatches([...heights], (at) => readHeader(source, options, at));
+  const answers = own.map((transaction) => {
     const info = infos.get(transaction.txHash) ?? 'none';
     return typeof info === 'string' ? info : fateOf(transaction, info, headers.get(info.height));
   });
-  const unproven = own.filter((transaction, place) => needsOwner(transaction, told[place]));
-  const owners = await inTurns(
+  const unproven = own.filter((transaction, place) => needsOwner(transaction, answers[place]));
+  const owners = await inBatches(
     unproven.map(({ txHash }) => txHash),
-    (txHash) => soundOwner(source, txHash, options),
+    (txHash) => readSoundOwner(source, txHash, options),
   );
   return new Map(
     own.map((transaction, place): [TxHash, FateAnswer] => {
       const { txHash, from } = transaction;
-      const answer = told[place] ?? 'none';
+      const answer = answers[place] ?? 'none';
       if (!needsOwner(transaction, answer)) return [txHash, answer];
       const owner = owners.get(txHash);
       return [txHash, owner === from ? answer : owner === undefined ? 'unsound' : 'foreign'];
@@ -72,7 +72,7 @@ function needsOwner({ contract }: OwnTransaction, answer: FateAnswer | undefined
   return typeof answer === 'object' && (contract === null || answer.deliveredBaseUnits === 0n);
 }
 
-async function soundOwner(
+async function readSoundOwner(
   source: TronSource,
   txHash: TxHash,
   options: ReadOptions,
@@ -85,7 +85,7 @@ async function soundOwner(
   }
 }
 
-async function soundInfo(
+async function readSoundInfo(
   source: TronSource,
   txHash: TxHash,
   options: ReadOptions,

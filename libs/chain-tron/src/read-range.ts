@@ -45,7 +45,7 @@ export async function readRange(
 }
 
 /** Calls `work` for all heights of a range in parallel. Returns the results in order, or throws the first error. */
-export function ofEach<T>(
+export function mapHeights<T>(
   { from, to }: BlockRange,
   work: (height: number, options: ReadOptions) => Promise<T>,
   { signal }: ReadOptions,
@@ -62,7 +62,7 @@ export function ofEach<T>(
 }
 
 /** Throws INCONSISTENT_ANSWER unless each block is the parent of the next and its time does not decrease. */
-export function mustBeLinked(headers: readonly TronHeader[]): void {
+export function requireLinked(headers: readonly TronHeader[]): void {
   for (const [place, header] of headers.entries()) {
     const parent = headers[place - 1];
     if (parent === undefined) continue;

@@ -33,7 +33,7 @@ export interface TronStateReader {
   solidBalances(holdings: readonly Holding[], options?: ReadOptions): Promise<SolidBalances>;
 }
 
-interface Testimony {
+interface SourceBalances {
   readonly from: BlockHeader;
   readonly to: BlockHeader;
   readonly balances: readonly bigint[];
@@ -56,7 +56,7 @@ export function createTronStateReader(
       const [first, second] = await askTwoSources(
         sources,
         {
-          ask: (source, own) => testify(source, holdings, own),
+          ask: (source, own) => readSource(source, holdings, own),
           height: undefined,
           onAlone: () => undefined, // the scanner's reader raises the alarm
         },
@@ -64,21 +64,21 @@ export function createTronStateReader(
       );
       const all = second === undefined ? [first.answer] : [first.answer, second.answer];
       const numbersOf = ({ source, answer }: typeof first) => ({ source, answer: answer.balances });
-      const said = [numbersOf(first), second === undefined ? undefined : numbersOf(second)] as const;
+      const answers = [numbersOf(first), second === undefined ? undefined : numbersOf(second)] as const;
       return {
         from: all.map(({ from }) => from).reduce((a, b) => (b.height < a.height ? b : a)),
         to: all.map(({ to }) => to).reduce((a, b) => (b.height > a.height ? b : a)),
-        balances: holdings.map((_, place) => agreeOnNumber(said, place)),
+        balances: holdings.map((_, place) => agreeOnNumber(answers, place)),
       };
     },
   };
 }
 
-async function testify(
+async function readSource(
   source: TronSource,
   holdings: readonly Holding[],
   options: ReadOptions,
-): Promise<Testimony> {
+): Promise<SourceBalances> {
   const solid = async (): Promise<BlockHeader> =>
     plainHeader(await readHeader(source, options, undefined, 'walletsolidity'));
   const from = await solid();

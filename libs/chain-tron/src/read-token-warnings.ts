@@ -19,7 +19,7 @@ const WORD = /^[0-9a-f]{64}$/;
 const ADDRESS_WORD = /^0{24}([0-9a-f]{40})$/;
 const TRUE_WORD = '1'.padStart(64, '0');
 /** `triggerconstantcontract` requires a caller. */
-const NOBODY = addressOfShortHex('0'.repeat(40)) as Address;
+const CALLER = addressOfShortHex('0'.repeat(40)) as Address;
 
 /** Warnings of the configured token contracts on which two sources agree; see ChainReader.tokenWarnings. */
 export async function readTokenWarnings(
@@ -32,8 +32,8 @@ export async function readTokenWarnings(
     for (const contract of tokens.values()) warnings.push(...(await warningsOf(source, contract, own)));
     return warnings;
   };
-  const said = await askTwoSources(sources, { ask, height: undefined, onAlone }, options);
-  const [first, second] = said.map((one) => one?.answer);
+  const answers = await askTwoSources(sources, { ask, height: undefined, onAlone }, options);
+  const [first, second] = answers.map((one) => one?.answer);
   return (first ?? []).filter((one) => second === undefined || second.some((other) => isSame(one, other)));
 }
 
@@ -43,7 +43,7 @@ async function warningsOf(
   options: ReadOptions,
 ): Promise<readonly TokenWarning[]> {
   const ask = async (data: string): Promise<string | undefined> => {
-    const { words, failure } = await callConstant(source, { from: NOBODY, contract, data }, options);
+    const { words, failure } = await callConstant(source, { from: CALLER, contract, data }, options);
     return failure === undefined && WORD.test(words[0] ?? '') ? words[0] : undefined;
   };
   const warnings: TokenWarning[] = [];

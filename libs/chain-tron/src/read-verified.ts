@@ -3,20 +3,20 @@ import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { askAgain } from '@opentill/chain-sources/ask-again';
 import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
-import { askPatiently, createPatience } from './ask-patiently.ts';
-import { areOtherContents } from './compare-blocks.ts';
+import { retryRead, createRetryBudget } from './ask-patiently.ts';
+import { haveDifferentContents } from './compare-blocks.ts';
 import { plainHeader } from './decode-block.ts';
 import { actsIn, readBlock, type BlockAccount, type ReadBlock } from './read-block.ts';
-import { mustBeLinked, ofEach } from './read-range.ts';
+import { requireLinked, mapHeights } from './read-range.ts';
 import type { BlockRange, Reading, SourceComparison } from './reading.ts';
-import { createPlainReading, createRetelling, type Retelling } from './retell-blocks.ts';
+import { createProvingReader, createDeduplicatingReader, type BlockReader } from './retell-blocks.ts';
 import type { SeenBlocks } from './seen-blocks.ts';
 import type { Side } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
 /** The answer of one source about a few blocks. */
-interface Testimony {
+interface SourceBlocks {
   readonly blocks: readonly ReadBlock[];
   /** The source returned all of them from its solid side. */
   readonly isSolid: boolean;
@@ -45,10 +45,11 @@ export async function readVerifiedBlocks(
 ): Promise<RangeRead> {
   const ask = askingFor({ reading, sources, seen }, range);
   const question = { height: range.to, onAlone: reading.onAlone };
-  let said = await askTwoSources(sources, { ...question, ask: ask.orRemembered }, options);
+  let answers = await askTwoSources(sources, { ...question, ask: ask.orRemembered }, options);
   // A question of its own, so that a source that fails now is replaced by another one.
-  if (restsOnMemory(said)) said = await askTwoSources(sources, { ...question, ask: ask.anew }, options);
-  const [first, second] = said;
+  if (dependsOnMemory(answers))
+    answers = await askTwoSources(sources, { ...question, ask: ask.anew }, options);
+  const [first, second] = answers;
   sources.noteCompleteness(first.source, true);
   if (!first.answer.isSolid && second?.answer.isSolid !== true)
     throw readerError('BLOCK_NOT_FOUND', 'the block is not solid', { height: range.to });
@@ -68,12 +69,12 @@ export async function readVerifiedBlocks(
 async function blocksOfOne(
   reading: Reading,
   sources: TronSources,
-  { source, answer }: Said<TronSource, Testimony>,
+  { source, answer }: Said<TronSource, SourceBlocks>,
   range: BlockRange,
   options: ReadOptions,
 ): Promise<readonly ReadBlock[]> {
   if (sources.all().length === 1) return answer.blocks; // already read with proofs
-  const { blocks } = await testify(createPlainReading(reading), source, range, options);
+  const { blocks } = await readSource(createProvingReader(reading), source, range, options);
   if (blocks.every(({ header: { hash } }, place) => hash === answer.blocks[place]?.header.hash))
     return blocks;
   throw readerError('INCONSISTENT_ANSWER', 'the chain changed while the range was read', {
@@ -83,9 +84,9 @@ async function blocksOfOne(
 
 interface Asking {
   /** A single source may answer from memory, the same one each time: the first that read all of the range before. */
-  readonly orRemembered: (source: TronSource, options: ReadOptions) => Promise<Testimony>;
+  readonly orRemembered: (source: TronSource, options: ReadOptions) => Promise<SourceBlocks>;
   /** Each source is asked at most once. */
-  readonly anew: (source: TronSource, options: ReadOptions) => Promise<Testimony>;
+  readonly anew: (source: TronSource, options: ReadOptions) => Promise<SourceBlocks>;
 }
 
 function askingFor(
@@ -96,29 +97,30 @@ function askingFor(
   }: { readonly reading: Reading; readonly sources: TronSources; readonly seen: SeenBlocks },
   range: BlockRange,
 ): Asking {
-  const retold = sources.all().length > 1 ? createRetelling(reading) : createPlainReading(reading);
-  const told = new Map<TronSource, Testimony>();
+  const blockReader =
+    sources.all().length > 1 ? createDeduplicatingReader(reading) : createProvingReader(reading);
+  const answered = new Map<TronSource, SourceBlocks>();
   let remembering: TronSource | undefined;
   const anew: Asking['anew'] = async (source, options) => {
-    const testimony = told.get(source) ?? (await testify(retold, source, range, options));
-    told.set(source, testimony);
+    const testimony = answered.get(source) ?? (await readSource(blockReader, source, range, options));
+    answered.set(source, testimony);
     return testimony;
   };
   return {
     anew,
     async orRemembered(source, options) {
       if (sources.all().length > 1 && seen.toldBy(source, range) !== undefined) remembering ??= source;
-      const blocks = remembering === source ? await rememberedOf(seen, source, range, options) : undefined;
+      const blocks = remembering === source ? await readRemembered(seen, source, range, options) : undefined;
       return blocks === undefined ? anew(source, options) : { blocks, isSolid: true, isRemembered: true };
     },
   };
 }
 
-type Answers = readonly [Said<TronSource, Testimony>, Said<TronSource, Testimony> | undefined];
+type Answers = readonly [Said<TronSource, SourceBlocks>, Said<TronSource, SourceBlocks> | undefined];
 
 /** True if the answers need memory: a remembered one counts only if a second source returns the same now. */
-function restsOnMemory([first, second]: Answers): boolean {
-  if (second !== undefined && areAlike(first.answer, second.answer)) return false;
+function dependsOnMemory([first, second]: Answers): boolean {
+  if (second !== undefined && haveSameBlocks(first.answer, second.answer)) return false;
   return first.answer.isRemembered || second?.answer.isRemembered === true;
 }
 
@@ -126,13 +128,13 @@ function restsOnMemory([first, second]: Answers): boolean {
  * The blocks that the source returned in the seen pass, if it now returns the last one as solid; the others are
  * linked to it. Undefined if the block has left the source's chain.
  */
-async function rememberedOf(
+async function readRemembered(
   seen: SeenBlocks,
   source: TronSource,
   range: BlockRange,
   options: ReadOptions,
 ): Promise<readonly ReadBlock[] | undefined> {
-  const blocks = seen.toldBy(source, range);
+  const blocks = seen.blocksOf(source, range);
   const last = blocks?.at(-1)?.header;
   if (blocks === undefined || last === undefined || !areLinked(blocks)) return undefined;
   if (seen.isSolid(source, last)) return blocks;
@@ -151,20 +153,20 @@ function areLinked(blocks: readonly ReadBlock[]): boolean {
   );
 }
 
-async function testify(
-  retelling: Retelling,
+async function readSource(
+  blockReader: BlockReader,
   source: TronSource,
   range: BlockRange,
   options: ReadOptions,
-): Promise<Testimony> {
-  const read = async (side: Side): Promise<Testimony> => {
-    const patience = createPatience();
-    const blocks = await ofEach(
+): Promise<SourceBlocks> {
+  const read = async (side: Side): Promise<SourceBlocks> => {
+    const budget = createRetryBudget();
+    const blocks = await mapHeights(
       range,
-      (height, own) => askPatiently(() => retelling.readBlock(source, side, height, own), patience, own),
+      (height, own) => retryRead(() => blockReader.readBlock(source, side, height, own), budget, own),
       options,
     );
-    mustBeLinked(blocks.map(({ header }) => header));
+    requireLinked(blocks.map(({ header }) => header));
     return { blocks, isSolid: side === 'walletsolidity', isRemembered: false };
   };
   try {
@@ -185,11 +187,11 @@ export async function readBlocks(
   range: BlockRange,
   options: ReadOptions,
 ): Promise<readonly BlockAccount[]> {
-  const patience = createPatience();
+  const budget = createRetryBudget();
   const read = (height: number, own: ReadOptions): Promise<BlockAccount> =>
-    askPatiently(() => readBlock(source, side, height, own), patience, own);
-  const accounts = await ofEach(range, read, options);
-  mustBeLinked(accounts.map(({ header }) => header));
+    retryRead(() => readBlock(source, side, height, own), budget, own);
+  const accounts = await mapHeights(range, read, options);
+  requireLinked(accounts.map(({ header }) => header));
   return accounts;
 }
 
@@ -201,8 +203,8 @@ export async function readBlocks(
 async function agreedBlocks(
   reading: Reading,
   sources: TronSources,
-  first: Said<TronSource, Testimony>,
-  second: Said<TronSource, Testimony>,
+  first: Said<TronSource, SourceBlocks>,
+  second: Said<TronSource, SourceBlocks>,
   options: ReadOptions,
 ): Promise<readonly ReadBlock[]> {
   sources.noteCompleteness(second.source, true);
@@ -211,31 +213,31 @@ async function agreedBlocks(
   for (const [place, own] of first.answer.blocks.entries()) {
     const { height } = own.header;
     let [ours, theirs]: readonly (ReadBlock | undefined)[] = [own, second.answer.blocks[place]];
-    for (let times = 0; times < ASKED_AGAIN && areOtherContents(ours, theirs); times += 1)
+    for (let times = 0; times < ASKED_AGAIN && haveDifferentContents(ours, theirs); times += 1)
       [ours, theirs] = await Promise.all(
         [first, second].map(async ({ source }) => {
           const range = { from: height, to: height };
-          const anew = createRetelling(reading);
-          return (await askAgain(() => testify(anew, source, range, options), options)).blocks[0];
+          const anew = createDeduplicatingReader(reading);
+          return (await askAgain(() => readSource(anew, source, range, options), options)).blocks[0];
         }),
       );
     if (ours === undefined || theirs?.header.hash !== ours.header.hash)
       throw differing(reading, 'FORKED', labels, height);
-    if (areOtherContents(ours, theirs)) throw differing(reading, 'CONTENTS_DIFFER', labels, height);
+    if (haveDifferentContents(ours, theirs)) throw differing(reading, 'CONTENTS_DIFFER', labels, height);
     noteAgreement(ours, theirs);
     agreed.push(ours);
   }
   reading.onCompared({ outcome: 'AGREED', sources: labels, height: agreed.at(-1)?.header.height ?? 0 });
-  mustBeLinked(agreed.map(({ header }) => header));
+  requireLinked(agreed.map(({ header }) => header));
   return agreed;
 }
 
 const ASKED_AGAIN = 3;
 
-function areAlike({ blocks: ours }: Testimony, { blocks: theirs }: Testimony): boolean {
+function haveSameBlocks({ blocks: ours }: SourceBlocks, { blocks: theirs }: SourceBlocks): boolean {
   return ours.every((own, place) => {
     const other = theirs[place];
-    return other?.header.hash === own.header.hash && !areOtherContents(own, other);
+    return other?.header.hash === own.header.hash && !haveDifferentContents(own, other);
   });
 }
 
@@ -243,7 +245,7 @@ function areAlike({ blocks: ours }: Testimony, { blocks: theirs }: Testimony): b
 function noteAgreement({ transfers: ours }: ReadBlock, { transfers: theirs }: ReadBlock): void {
   const [first] = ours;
   if (first === undefined) return;
-  first.telling.isByTwo = ours.every(({ feeSun }, place) => theirs[place]?.feeSun === feeSun);
+  first.agreement.isByTwo = ours.every(({ feeSun }, place) => theirs[place]?.feeSun === feeSun);
 }
 
 function differing(

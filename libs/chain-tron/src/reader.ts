@@ -15,7 +15,7 @@ import { confirmTransfers } from './confirm-transfers.ts';
 import { plainHeader } from './decode-block.ts';
 import { readBlockOf } from './read-block.ts';
 import { readFates } from './read-fates.ts';
-import { BLOCKS_PER_CALL, mustBeLinked, ofEach, readRange } from './read-range.ts';
+import { BLOCKS_PER_CALL, requireLinked, mapHeights, readRange } from './read-range.ts';
 import { readTokenWarnings } from './read-token-warnings.ts';
 import { readBlocks, readVerifiedBlocks } from './read-verified.ts';
 import type { BlockRange, Reading, SourceComparison } from './reading.ts';
@@ -145,8 +145,8 @@ function readFromOne(
 }
 
 async function readHeaders(source: TronSource, range: BlockRange, options: ReadOptions): Promise<RangeRead> {
-  const headers = await ofEach(range, (height, own) => readHeader(source, own, height), options);
-  mustBeLinked(headers);
+  const headers = await mapHeights(range, (height, own) => readHeader(source, own, height), options);
+  requireLinked(headers);
   return { headers: headers.map(plainHeader), transfers: [] };
 }
 

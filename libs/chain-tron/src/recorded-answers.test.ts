@@ -56,7 +56,7 @@ describe('a recorded block', () => {
         to: addressOfHex('41437b7a07cb8aff68bf82161a9718aad6b8dbcb16'),
         amountBaseUnits: 1n,
         feeSun: 2_936_100n,
-        telling: { isByTwo: false },
+        agreement: { isByTwo: false },
       },
     ]);
   });
@@ -130,9 +130,9 @@ describe('a recorded block', () => {
     ['that are not a list', {}],
     ['that contain null', [null]],
     ['with base58 addresses, as with `visible`', RECORDED['infos.visible']],
-  ])('yields no transfer with receipts %s', async (_, lie) => {
-    const reading = readBlock(sourceOf(RECORDED['block'], lie), 'wallet', 37, {});
-    if (lie === RECORDED['infos.visible']) expect(transfersOf(READING, await reading)).toEqual([]);
+  ])('yields no transfer with receipts %s', async (_, wrong) => {
+    const reading = readBlock(sourceOf(RECORDED['block'], wrong), 'wallet', 37, {});
+    if (wrong === RECORDED['infos.visible']) expect(transfersOf(READING, await reading)).toEqual([]);
     else await expect(reading).rejects.toEqual(inconsistent);
   });
 
@@ -156,10 +156,10 @@ describe('a recorded block', () => {
     ['version', undefined],
     ['witness_address', 'not hex'],
     ['accountStateRoot', 'a'.repeat(64)],
-  ])('is rejected with another %s in its header, because the id covers it', (field, lie) => {
+  ])('is rejected with another %s in its header, because the id covers it', (field, wrong) => {
     const block = copy('block') as { block_header: { raw_data: Raw } };
     expect(decodeHeader(block)).toMatchObject({ height: 37 });
-    block.block_header.raw_data[field] = lie;
+    block.block_header.raw_data[field] = wrong;
     expect(() => decodeHeader(block)).toThrow(inconsistent);
   });
 

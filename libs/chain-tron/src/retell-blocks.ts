@@ -1,20 +1,20 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { createAnswerTwin, SAME, type AnswerTwin } from './answer-twin.ts';
-import type { Decoded, ReadBlock, ToldBlock, ToldInfos } from './read-block.ts';
+import { createAnswerDeduplicator, SAME, type AnswerDeduplicator } from './answer-twin.ts';
+import type { Decoded, ReadBlock, RawBlock, RawInfos } from './read-block.ts';
 import { blockCalls, joinAccount, NO_INFOS, readBlock, readBlockOf } from './read-block.ts';
 import type { Reading } from './reading.ts';
 import type { Side, TronCall } from './tron-client.ts';
 import type { TronSource } from './tron-sources.ts';
 
 /** Deduplicated answers about one block, and the block decoded from the first ones. */
-interface BlockTwins {
-  readonly block: AnswerTwin;
-  readonly infos: AnswerTwin;
-  told?: ReadBlock;
+interface SharedBlock {
+  readonly block: AnswerDeduplicator;
+  readonly infos: AnswerDeduplicator;
+  result?: ReadBlock;
 }
 
 /** Reads blocks for several sources. A block that they return in the same bytes is one object. */
-export interface Retelling {
+export interface BlockReader {
   readBlock(source: TronSource, side: Side, height: number, options: ReadOptions): Promise<ReadBlock>;
 }
 
@@ -22,40 +22,40 @@ export interface Retelling {
  * For a single source: there are no answers to deduplicate, and no second source, so the transactions are proven by
  * the header.
  */
-export function createPlainReading(reading: Reading): Retelling {
+export function createProvingReader(reading: Reading): BlockReader {
   return {
     readBlock: async (source, side, height, options) =>
-      readBlockOf(reading, await readBlock(source, side, height, { ...options, isToBeProven: true })),
+      readBlockOf(reading, await readBlock(source, side, height, { ...options, withProof: true })),
   };
 }
 
-export function createRetelling(reading: Reading): Retelling {
-  const heights = new Map<number, BlockTwins>();
+export function createDeduplicatingReader(reading: Reading): BlockReader {
+  const heights = new Map<number, SharedBlock>();
   return {
     async readBlock(source, side, height, options) {
-      const twins: BlockTwins = heights.get(height) ?? {
-        block: createAnswerTwin(),
-        infos: createAnswerTwin(),
+      const shared: SharedBlock = heights.get(height) ?? {
+        block: createAnswerDeduplicator(),
+        infos: createAnswerDeduplicator(),
       };
-      heights.set(height, twins);
+      heights.set(height, shared);
       const { ofBlock, ofInfos } = blockCalls(side, height);
-      const ask = (call: TronCall, twin: AnswerTwin): Promise<unknown> =>
-        source.call({ ...call, twin }, options);
+      const ask = (call: TronCall, dedup: AnswerDeduplicator): Promise<unknown> =>
+        source.call({ ...call, dedup }, options);
       const [block, infos] = await Promise.all([
-        ask(ofBlock, twins.block),
-        ofInfos === undefined ? NO_INFOS : ask(ofInfos, twins.infos),
+        ask(ofBlock, shared.block),
+        ofInfos === undefined ? NO_INFOS : ask(ofInfos, shared.infos),
       ]);
-      const areFirst = twins.block.isFirst(block) && (infos === NO_INFOS || twins.infos.isFirst(infos));
-      if (areFirst && twins.told !== undefined) return twins.told;
+      const areFirst = shared.block.isFirst(block) && (infos === NO_INFOS || shared.infos.isFirst(infos));
+      if (areFirst && shared.result !== undefined) return shared.result;
       const account = joinAccount(
-        (block === SAME ? twins.block.again() : block) as Decoded<ToldBlock>,
-        (infos === SAME ? twins.infos.again() : infos) as Decoded<ToldInfos>,
+        (block === SAME ? shared.block.parseAgain() : block) as Decoded<RawBlock>,
+        (infos === SAME ? shared.infos.parseAgain() : infos) as Decoded<RawInfos>,
       );
       const read = readBlockOf(reading, account);
       if (!areFirst) return read;
-      twins.told = read;
-      twins.block.release();
-      twins.infos.release();
+      shared.result = read;
+      shared.block.release();
+      shared.infos.release();
       return read;
     },
   };

@@ -8,7 +8,7 @@ export interface SeenBlocks {
   /**
    * All blocks of the range as the source returned them; undefined if one is missing. Frees blocks below the range.
    */
-  toldBy(source: TronSource, range: BlockRange): readonly ReadBlock[] | undefined;
+  blocksOf(source: TronSource, range: BlockRange): readonly ReadBlock[] | undefined;
   /** True if any source has returned this block. */
   has(block: NamedBlock): boolean;
   /** Notes the newest solid block that the source returned. */
@@ -25,13 +25,13 @@ interface NamedBlock {
 interface Kept {
   readonly hash: string;
   /** Undefined if there was no room for it. */
-  readonly told: ReadBlock | undefined;
+  readonly block: ReadBlock | undefined;
 }
 
 /** Blocks per source; about twenty are not solid yet. */
 const KEPT_BLOCKS = 40;
 /** Transfers and transactions of all sources together, about 500 bytes each: forty blocks of the main network. */
-const KEPT_READINGS = 50_000;
+const KEPT_ENTRIES = 50_000;
 
 /**
  * `isReadAgain`: blocks are used again. With a single source they are not, and only hashes are kept. If there is not
@@ -40,15 +40,15 @@ const KEPT_READINGS = 50_000;
 export function createSeenBlocks({ isReadAgain }: { readonly isReadAgain: boolean }): SeenBlocks {
   const kept = new Map<TronSource, Map<number, Kept>>();
   const solid = new Map<TronSource, NamedBlock>();
-  let isOverUpTo = -1;
+  let freedUpTo = -1;
 
   function forgetOld(newest: number, own: Map<number, Kept>): void {
     // Blocks above are from a branch that was replaced, or from an invented head.
     for (const height of own.keys())
       if (height > newest || height <= newest - KEPT_BLOCKS) own.delete(height);
     for (const blocks of kept.values())
-      for (const [height, { hash, told }] of blocks)
-        if (told !== undefined && height <= isOverUpTo) blocks.set(height, { hash, told: undefined });
+      for (const [height, { hash, block }] of blocks)
+        if (block !== undefined && height <= freedUpTo) blocks.set(height, { hash, block: undefined });
   }
 
   return {
@@ -57,19 +57,19 @@ export function createSeenBlocks({ isReadAgain }: { readonly isReadAgain: boolea
       kept.set(source, own);
       forgetOld(blocks.at(-1)?.header.height ?? 0, own);
       for (const block of blocks.slice(-KEPT_BLOCKS)) own.delete(block.header.height);
-      let room = isReadAgain ? KEPT_READINGS - readingsIn(kept) : 0;
+      let room = isReadAgain ? KEPT_ENTRIES - entriesIn(kept) : 0;
       for (const block of blocks.slice(-KEPT_BLOCKS)) {
-        room -= readingsOf(block);
+        room -= entriesOf(block);
         const { height, hash } = block.header;
-        own.set(height, { hash, told: room >= 0 ? block : undefined });
+        own.set(height, { hash, block: room >= 0 ? block : undefined });
       }
     },
-    toldBy(source, { from, to }) {
-      isOverUpTo = from - 1;
+    blocksOf(source, { from, to }) {
+      freedUpTo = from - 1;
       const own = kept.get(source);
       const blocks: ReadBlock[] = [];
       for (let height = from; height <= to; height += 1) {
-        const block = own?.get(height)?.told;
+        const block = own?.get(height)?.block;
         if (block === undefined) return undefined;
         blocks.push(block);
       }
@@ -82,13 +82,13 @@ export function createSeenBlocks({ isReadAgain }: { readonly isReadAgain: boolea
   };
 }
 
-function readingsOf({ transfers, owned }: ReadBlock): number {
+function entriesOf({ transfers, owned }: ReadBlock): number {
   return transfers.length + owned.length;
 }
 
-function readingsIn(kept: ReadonlyMap<TronSource, ReadonlyMap<number, Kept>>): number {
+function entriesIn(kept: ReadonlyMap<TronSource, ReadonlyMap<number, Kept>>): number {
   let sum = 0;
   for (const blocks of kept.values())
-    for (const { told } of blocks.values()) if (told !== undefined) sum += readingsOf(told);
+    for (const { block } of blocks.values()) if (block !== undefined) sum += entriesOf(block);
   return sum;
 }

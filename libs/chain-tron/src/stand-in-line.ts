@@ -9,11 +9,11 @@ import { takeTurn } from '@opentill/chain-sources/take-turn';
  * its own timeout. A call outside the queue goes first. Rejects if the provider requires a longer pause than a call
  * may wait.
  */
-export function createLine(deps: TurnDeps): (turn: Turn) => Promise<void> {
-  const line = createPlaces(1);
+export function createCallQueue(deps: TurnDeps): (turn: Turn) => Promise<void> {
+  const queue = createPlaces(1);
   return async (turn) => {
     const { signal } = turn.options;
-    const leave = await line.take(signal);
+    const leave = await queue.take(signal);
     let taken: Promise<void>;
     try {
       await untilDue(deps, signal);

@@ -7,11 +7,11 @@ import type { AskOptions } from '@opentill/chain-sources/source';
 import type { Turn } from '@opentill/chain-sources/take-turn';
 import { beginTurn, noteComplaint, takeTurn } from '@opentill/chain-sources/take-turn';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { AnswerTwin } from './answer-twin.ts';
+import type { AnswerDeduplicator } from './answer-twin.ts';
 import { decodeHeader } from './decode-block.ts';
 import { parseRounding } from './parse-answer.ts';
 import { readTronAnswer } from './read-answer.ts';
-import { createLine } from './stand-in-line.ts';
+import { createCallQueue } from './stand-in-line.ts';
 
 /** `wallet` serves the head and the pool, `walletsolidity` the solid state. */
 export type Side = 'wallet' | 'walletsolidity';
@@ -22,7 +22,7 @@ export interface TronCall {
   readonly method: string;
   readonly body?: Readonly<Record<string, unknown>>;
   /** Shared with the same call to another source. The value may then be SAME. */
-  readonly twin?: AnswerTwin | undefined;
+  readonly dedup?: AnswerDeduplicator | undefined;
   /**
    * Converts the parsed answer at once to the small part that is kept, which saves garbage collection. Must not
    * throw. Numbers above 2^53 are rounded; `exactly` parses again with bigints, which takes longer.
@@ -34,7 +34,7 @@ export interface TronCall {
    * One of many calls made together: it queues behind them and lets other calls pass. Otherwise, at a few requests a
    * second, the last of sixteen would exceed its timeout, and all would fail together each time.
    */
-  readonly inLine?: boolean;
+  readonly isQueued?: boolean;
 }
 
 /** One HTTP exchange with a node, for metrics and logs. */
@@ -110,16 +110,16 @@ export function createTronClient(config: TronClientConfig): TronClient {
   const turnDeps = { endpoint, limiter, timeoutMs };
   const identifiedUntilMs = { wallet: -Infinity, walletsolidity: -Infinity };
 
-  const takeTurnInLine = createLine(turnDeps);
+  const takeQueuedTurn = createCallQueue(turnDeps);
 
   async function exchange(
-    { side, method, body = {}, twin, decode, onBytes }: TronCall,
+    { side, method, body = {}, dedup, decode, onBytes }: TronCall,
     turn: OwnTurn,
   ): Promise<Exchanged> {
-    await (turn.inLine ? takeTurnInLine(turn) : takeTurn(turnDeps, 1, turn));
+    await (turn.isQueued ? takeQueuedTurn(turn) : takeTurn(turnDeps, 1, turn));
     const startedAt = performance.now();
     const traffic = { requestBytes: 0, answerBytes: 0 };
-    const told = (outcome: TronExchange['outcome']): void =>
+    const report = (outcome: TronExchange['outcome']): void =>
       onExchange?.({
         endpoint,
         methods: [`${side}/${method}`],
@@ -136,21 +136,21 @@ export function createTronClient(config: TronClientConfig): TronClient {
       isNew = answer.newConnection;
       if (answer.status === OK) onBytes?.(answer.body.length);
       const read = (): unknown => valueIn(answer, decode, { endpoint, method });
-      const value = answer.status === OK && twin !== undefined ? twin.valueOf(answer.body, read) : read();
+      const value = answer.status === OK && dedup !== undefined ? dedup.valueOf(answer.body, read) : read();
       limiter.answered();
-      told('OK');
+      report('OK');
       return { value, newConnection: answer.newConnection };
     } catch (error) {
       if (isNew) identifiedUntilMs[side] = -Infinity; // not identified now, and no longer new for the next call
-      const shown = isReaderError(error, 'RPC_RATE_LIMITED') ? noteComplaint(limiter, error) : error;
-      told(outcomeOf(shown));
-      throw timed(shown, performance.now() - startedAt);
+      const known = isReaderError(error, 'RPC_RATE_LIMITED') ? noteComplaint(limiter, error) : error;
+      report(outcomeOf(known));
+      throw timed(known, performance.now() - startedAt);
     }
   }
 
   async function identify(side: Side, turn: OwnTurn): Promise<void> {
     const { value } = await exchange({ side, ...GENESIS }, turn);
-    mustBeGenesis(value, { genesisId, endpoint });
+    requireGenesis(value, { genesisId, endpoint });
     identifiedUntilMs[side] = performance.now() + IDENTIFIED_FOR_MS;
   }
 
@@ -159,10 +159,10 @@ export function createTronClient(config: TronClientConfig): TronClient {
     waitMs: limiter.waitMs,
     beginMany: (count, options) => void beginTurn(turnDeps, count, options),
     async call(call, options = {}) {
-      const { side, inLine = false } = call;
+      const { side, isQueued = false } = call;
       let isNew = false;
       try {
-        const turn = { ...beginTurn(turnDeps, 1, options), inLine };
+        const turn = { ...beginTurn(turnDeps, 1, options), isQueued };
         if (performance.now() >= identifiedUntilMs[side]) await identify(side, turn);
         const answer = await exchange(call, turn);
         isNew = answer.newConnection;
@@ -205,7 +205,7 @@ function valueIn(
 }
 
 interface OwnTurn extends Turn {
-  readonly inLine: boolean;
+  readonly isQueued: boolean;
 }
 
 /** Adds the duration of a broken exchange, without earlier waits: a slow one is not retried at once. */
@@ -214,7 +214,7 @@ function timed(error: unknown, tookMs: number): unknown {
   return readerError(error.code, error.message, { ...error.context, tookMs }, error.cause);
 }
 
-function mustBeGenesis(
+function requireGenesis(
   raw: unknown,
   { genesisId, endpoint }: { readonly genesisId: string; readonly endpoint: string },
 ): void {

@@ -7,7 +7,7 @@ import type { Sources } from '@opentill/chain-sources/sources';
 import { createSources } from '@opentill/chain-sources/sources';
 import type { TronHeader } from './decode-block.ts';
 import { decodeHeader } from './decode-block.ts';
-import { isBrokenQuickly } from './ask-patiently.ts';
+import { failedQuickly } from './ask-patiently.ts';
 import { createPlaces } from '@opentill/chain-sources/take-places';
 import type { Side, TronClient, TronExchange } from './tron-client.ts';
 import { createTronClient } from './tron-client.ts';
@@ -92,7 +92,7 @@ function createTronSource(
   const client = createClient(({ outcome, durationMs, answerBytes }) => {
     if (outcome === 'OK') notes.noteLatency(durationMs, answerBytes);
   });
-  const places = createPlaces(WHOLE_AT_ONCE);
+  const slots = createPlaces(WHOLE_AT_ONCE);
   const sizes = createSizes();
   return {
     label: client.label,
@@ -101,13 +101,13 @@ function createTronSource(
     async call(call, options) {
       const isWhole = WHOLE.has(call.method);
       const leave = isWhole
-        ? await places.take(options?.signal, Math.ceil(sizes.bytesOf(call.method) / BYTES_PER_PLACE))
+        ? await slots.take(options?.signal, Math.ceil(sizes.bytesOf(call.method) / BYTES_PER_SLOT))
         : undefined;
       const onBytes = (bytes: number): void => sizes.note(call.method, bytes);
       const send = (): Promise<unknown> =>
-        client.call(isWhole ? { ...call, inLine: true, onBytes } : call, options);
+        client.call(isWhole ? { ...call, isQueued: true, onBytes } : call, options);
       try {
-        const value = await insist(send, options);
+        const value = await retryOnce(send, options);
         notes.noteAnswer();
         return value;
       } catch (error) {
@@ -127,9 +127,9 @@ function createTronSource(
 const WHOLE: ReadonlySet<string> = new Set(['getblockbynum', 'gettransactioninfobyblocknum']);
 const WHOLE_AT_ONCE = 16;
 /** Larger answers, up to the 10 MB of JSON that the chain permits, take several slots. */
-const BYTES_PER_PLACE = 1024 * 1024;
+const BYTES_PER_SLOT = 1024 * 1024;
 /** Assumed size before the first answer. */
-const BYTES_AT_FIRST = 4 * BYTES_PER_PLACE;
+const BYTES_AT_FIRST = 4 * BYTES_PER_SLOT;
 /** Decay per answer: the influence of a large one halves after about ten. */
 const SHRINKING = 0.93;
 
@@ -147,11 +147,11 @@ function createSizes(): { bytesOf(method: string): number; note(method: string, 
  * Retries once if the connection broke or the answer was invalid. Each block takes two calls, so one of many often
  * fails, which must not exclude the source for a while.
  */
-async function insist<T>(work: () => Promise<T>, options: AskOptions | undefined): Promise<T> {
+async function retryOnce<T>(work: () => Promise<T>, options: AskOptions | undefined): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!isBrokenQuickly(error) || options?.signal?.aborted === true) throw error;
+    if (!failedQuickly(error) || options?.signal?.aborted === true) throw error;
     return work();
   }
 }

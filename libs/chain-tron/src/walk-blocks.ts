@@ -31,7 +31,7 @@ export async function* walkSolidBlocks(
   to = Infinity,
 ): AsyncGenerator<BlockAccount, undefined, undefined> {
   const read = (height: number): Promise<BlockAccount> =>
-    readBlock(source, 'walletsolidity', height, { ...options, isToBeProven: true });
+    readBlock(source, 'walletsolidity', height, { ...options, withProof: true });
   yield* walk(read, after, to);
   return undefined;
 }
@@ -105,7 +105,7 @@ interface Sealed {
 
 async function readSealed(source: Asked, side: Side, height: number, options: ReadOptions): Promise<Sealed> {
   const body = { id_or_num: `${height}`, detail: false };
-  const raw = await source.call({ side, method: 'getblock', body, inLine: true }, options);
+  const raw = await source.call({ side, method: 'getblock', body, isQueued: true }, options);
   return { header: decodeHeader(raw, height), seal: sealOf(raw, height) };
 }
 

@@ -32,7 +32,7 @@ export interface WitnessKeys {
    * Notes the signing key of each witness, one map per source. A key is noted if at least `needed` sources answered
    * and all of them agree. A source that shows another key than a pending one removes the pending one.
    */
-  note(told: readonly ReadonlyMap<string, string>[], needed: number): Promise<void>;
+  note(signersBySource: readonly ReadonlyMap<string, string>[], needed: number): Promise<void>;
   /** Keys that do not count yet. */
   pending(): readonly NewWitnessKey[];
 }
@@ -76,14 +76,18 @@ export function createWitnessKeys({
   return {
     load: async () => void (await load()),
     isKeyOf: (witnessHex, signerHex) => signerHex === witnessHex || signerHex === known?.get(witnessHex)?.key,
-    async note(told, needed) {
+    async note(signersBySource, needed) {
       const entries = await load();
       const before = textOf(entries);
-      for (const witnessHex of new Set(told.flatMap((signers) => [...signers.keys()]))) {
+      for (const witnessHex of new Set(signersBySource.flatMap((signers) => [...signers.keys()]))) {
         const entry = entries.get(witnessHex) ?? {};
-        const signers = told.map((one) => one.get(witnessHex));
+        const signers = signersBySource.map((one) => one.get(witnessHex));
         const [signer] = signers;
-        if (signer !== undefined && told.length >= needed && signers.every((one) => one === signer))
+        if (
+          signer !== undefined &&
+          signersBySource.length >= needed &&
+          signers.every((one) => one === signer)
+        )
           entries.set(witnessHex, agreed(witnessHex, signer, entry));
         else if (signers.some((one) => one !== undefined && one !== entry.next?.key))
           entries.set(witnessHex, { key: entry.key });

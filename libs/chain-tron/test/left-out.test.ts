@@ -18,7 +18,7 @@ const LAG = 3;
 const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
 const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER' });
 let devnet: TronDevnet;
-let liar: LyingTronProxy;
+let byzantine: LyingTronProxy;
 /** The transactions of block `height`, in order: a token transfer, a TRX transfer, and a failed one. */
 let sent: readonly TxHash[];
 let height: number;
@@ -28,8 +28,8 @@ let hidden: string | undefined;
 /** The other transactions have a result of an unknown kind. */
 let isOdd = false;
 /** A transaction whose decoded fields differ from its signed bytes. */
-let retold: { readonly txHash: string; readonly value: object } | undefined;
-interface ToldBlock {
+let altered: { readonly txHash: string; readonly value: object } | undefined;
+interface BlockAnswer {
   readonly transactions?: readonly {
     readonly txID: string;
     readonly raw_data: { readonly contract: readonly [{ readonly parameter: { readonly value: object } }] };
@@ -73,15 +73,15 @@ beforeAll(async () => {
   }
   sent = hashes;
   await devnet.control.mine(1 + LAG + 4);
-  liar = await createLyingTronProxy({
+  byzantine = await createLyingTronProxy({
     upstreamUrl: devnet.url,
     seed: 1,
     override: async ({ method }, honest) => {
-      if (retold !== undefined && method === 'getblockbynum') {
-        const block = (await honest()) as ToldBlock;
+      if (altered !== undefined && method === 'getblockbynum') {
+        const block = (await honest()) as BlockAnswer;
         for (const one of block.transactions ?? [])
-          if (one.txID === retold.txHash)
-            Object.assign(one.raw_data.contract[0].parameter.value, retold.value);
+          if (one.txID === altered.txHash)
+            Object.assign(one.raw_data.contract[0].parameter.value, altered.value);
         return block;
       }
       if (hidden === undefined) return undefined;
@@ -97,10 +97,10 @@ beforeAll(async () => {
 afterEach(() => {
   hidden = undefined;
   isOdd = false;
-  retold = undefined;
+  altered = undefined;
 });
 afterAll(async () => {
-  await liar.close();
+  await byzantine.close();
   await devnet.close();
 });
 
@@ -114,7 +114,7 @@ const keys = createWitnessKeys({
 const afterBlock = () => ({ height: height - 1, hash: headId });
 
 test('verifies no block from a single source that omits any of its transactions', async () => {
-  const reader = createTronReader(networkWith([liar.url]), { requestTimeoutMs: 20_000 });
+  const reader = createTronReader(networkWith([byzantine.url]), { requestTimeoutMs: 20_000 });
   const { transfers, transactions } = await reader.readVerified(height - 1, height, []);
   expect([transfers.length, transactions]).toEqual([1, 3]);
   for (const one of sent) {
@@ -126,7 +126,7 @@ test('verifies no block from a single source that omits any of its transactions'
 
 test('verifies no block from the last of two sources if it omits a transaction', async () => {
   let now = 0;
-  const network = networkWith([liar.url, 'http://127.0.0.1:1']);
+  const network = networkWith([byzantine.url, 'http://127.0.0.1:1']);
   const reader = createTronReader(network, { nowMs: () => now, requestTimeoutMs: 20_000 });
   await reader.head();
   const read = () => reader.readVerified(height, height, []);
@@ -141,8 +141,8 @@ test('verifies a block although one of two sources returns an unknown result', a
   hidden = '';
   isOdd = true;
   for (const urls of [
-    [liar.url, devnet.url],
-    [devnet.url, liar.url],
+    [byzantine.url, devnet.url],
+    [devnet.url, byzantine.url],
   ])
     expect((await createTronReader(networkWith(urls)).readVerified(height, height, [])).transactions).toBe(3);
 });
@@ -151,7 +151,7 @@ test('findInBlocks rejects a node that hides the transaction', async () => {
   const untilMs = devnet.control.summary().headTimeMs - (LAG + 2) * 3_000;
   const find = () =>
     findInBlocks(
-      { sources: createTronSources(networkWith([liar.url]), {}), keys, onAlone: () => undefined },
+      { sources: createTronSources(networkWith([byzantine.url]), {}), keys, onAlone: () => undefined },
       sent,
       { after: afterBlock(), untilMs },
       {},
@@ -163,7 +163,7 @@ test('findInBlocks rejects a node that hides the transaction', async () => {
 
 test('rejects a wallet history if two nodes hide the same transaction', async () => {
   const wallet = devnet.accounts[1]!.address as Address;
-  for (const urls of [[liar.url], [liar.url, liar.url.replace('127.0.0.1', 'localhost')]]) {
+  for (const urls of [[byzantine.url], [byzantine.url, byzantine.url.replace('127.0.0.1', 'localhost')]]) {
     const history = createTronWalletHistoryReader(networkWith(urls));
     const read = () =>
       history.read(() => Promise.resolve(new Set([wallet])), { after: afterBlock(), to: height + 1 });
@@ -175,7 +175,7 @@ test('rejects a wallet history if two nodes hide the same transaction', async ()
 });
 
 test('verifies no decoded owner, receiver or amount that differs from the signed bytes', async () => {
-  const reader = createTronReader(networkWith([liar.url]), { requestTimeoutMs: 20_000 });
+  const reader = createTronReader(networkWith([byzantine.url]), { requestTimeoutMs: 20_000 });
   const other = `41${'3'.repeat(40)}`;
   for (const [place, value] of [
     [0, { owner_address: other }],
@@ -184,7 +184,7 @@ test('verifies no decoded owner, receiver or amount that differs from the signed
     [1, { amount: 7_000_000 }],
     [2, { owner_address: other }],
   ] as const) {
-    retold = { txHash: sent[place]!, value };
+    altered = { txHash: sent[place]!, value };
     await expect(reader.readVerified(height, height, [])).rejects.toEqual(inconsistent);
   }
 });
@@ -192,10 +192,10 @@ test('verifies no decoded owner, receiver or amount that differs from the signed
 test('rejects a wallet history if only one of two sources names another owner', async () => {
   const wallet = devnet.accounts[1]!.address as Address;
   const stranger = devnet.accounts[2]!.address as Address;
-  retold = { txHash: sent[1]!, value: { owner_address: hexOf(stranger) } };
+  altered = { txHash: sent[1]!, value: { owner_address: hexOf(stranger) } };
   for (const urls of [
-    [liar.url, devnet.url],
-    [devnet.url, liar.url],
+    [byzantine.url, devnet.url],
+    [devnet.url, byzantine.url],
   ]) {
     const history = createTronWalletHistoryReader(networkWith(urls));
     const range = { after: afterBlock(), to: height + 1 };

@@ -102,6 +102,6 @@ test('returns both values when two nodes differ', async () => {
 
 test('fails for a contract that does not exist instead of returning zero', async () => {
   const reader = createTronStateReader(networkOf(devnet, [devnet.tokens.USDT]));
-  const nobody = [{ holder: HOLDER, contract: HOLDER as string as TokenContract }];
-  await expect(reader.solidBalances(nobody)).rejects.toMatchObject({ code: expect.any(String) });
+  const noContract = [{ holder: HOLDER, contract: HOLDER as string as TokenContract }];
+  await expect(reader.solidBalances(noContract)).rejects.toMatchObject({ code: expect.any(String) });
 });

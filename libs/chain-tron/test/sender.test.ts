@@ -79,11 +79,11 @@ function senderOf(
   return createTronSender(network, { backend: backend(), requestTimeoutMs: 20_000, ...deps });
 }
 
-const nobody = (): Address => addressOfShortHex(randomBytes(20).toString('hex'))!;
+const randomAddress = (): Address => addressOfShortHex(randomBytes(20).toString('hex'))!;
 const pay = (change: Partial<PaymentIntent> = {}): PaymentIntent => ({
   from: wallet,
   contract: usdt,
-  to: nobody(),
+  to: randomAddress(),
   amountBaseUnits: baseUnits(5_000_000n),
   ...change,
 });
@@ -166,7 +166,7 @@ describe('a payment', () => {
   });
 
   test('has an obstacle before it is signed if the chain would reject it', async () => {
-    const poor = pay({ from: nobody() });
+    const poor = pay({ from: randomAddress() });
     const toContract = pay({ contract: null, to: usdt as string as Address });
     const tooMuch = pay({ amountBaseUnits: baseUnits(10n ** 30n) });
     const answers = await sender.prepare([poor, toContract, tooMuch, pay()]);
@@ -211,7 +211,7 @@ describe('a payment', () => {
   });
 
   test('waits if two nodes differ on whether it succeeds, and two of three decide', async () => {
-    const eager = await saying({ energy_used: 10 });
+    const eager = await answering({ energy_used: 10 });
     const tooMuch = [pay({ amountBaseUnits: baseUnits(10n ** 30n) })];
     for (const urls of [
       [eager, devnet.url],
@@ -227,7 +227,7 @@ describe('a payment', () => {
     ])
       expect(await senderOf(urls).prepare(tooMuch)).toMatchObject([{ obstacle: 'WOULD_FAIL' }]);
     // One of three that rejects the payment does not block it.
-    const refusing = await saying({ result: { message: 'aa' } });
+    const refusing = await answering({ result: { message: 'aa' } });
     const [honest] = await sender.prepare([pay()]);
     for (const urls of [
       [refusing, devnet.url, another],
@@ -238,7 +238,7 @@ describe('a payment', () => {
   });
 
   test('takes no fee limit from one of two nodes until the other was away for long', async () => {
-    const eager = await saying({ energy_used: 10 });
+    const eager = await answering({ energy_used: 10 });
     const [honest] = await sender.prepare([pay()]);
     for (const urls of [
       [eager, devnet.url],
@@ -258,13 +258,13 @@ describe('a payment', () => {
         await expect(senderOf(urls).prepare([pay()])).rejects.toMatchObject({ retryable: true });
     await busy.close();
     let now = 0;
-    const alone: string[] = [];
+    const singleSources: string[] = [];
     const left = senderOf(
       [devnet.url, 'http://127.0.0.1:1'],
       {},
       {
         nowMs: () => now,
-        onAlone: ({ label }) => alone.push(label),
+        onAlone: ({ label }) => singleSources.push(label),
       },
     );
     await expect(left.prepare([pay()])).rejects.toMatchObject({ retryable: true });
@@ -272,7 +272,7 @@ describe('a payment', () => {
     now += 60_000;
     expect(await left.prepare([pay()])).toEqual([honest]);
     expect((await left.balances(wallet, [usdt])).amounts.get(usdt)).toBeGreaterThan(0n);
-    expect(new Set(alone)).toEqual(new Set([new URL(devnet.url).host]));
+    expect(new Set(singleSources)).toEqual(new Set([new URL(devnet.url).host]));
   });
 
   test('costs the energy factor of the contract plus the margin', async () => {
@@ -332,29 +332,29 @@ describe('balances', () => {
     expect(amounts.get(usdt)).toBeGreaterThan(999_000_000n * 1_000_000n);
     expect(block.height).toBe(devnet.control.summary().head);
     expect(allowanceBaseUnits).toBe(0n);
-    const none = nobody();
+    const none = randomAddress();
     const empty = await sender.balances(none, [null, usdt]);
     expect([...empty.amounts.values()]).toEqual([0n, 0n]);
   });
 
   test('returns the lower amounts of two nodes at the lower of their heads', async () => {
-    const truth = await sender.balances(wallet, [null, usdt]);
+    const actual = await sender.balances(wallet, [null, usdt]);
     const rich = await changing((value) => {
       if (isList(value)) return value;
       if ('constant_result' in value) return { ...value, constant_result: ['f'.repeat(64)] };
       if ('TotalEnergyLimit' in value) return { ...value, EnergyLimit: 9_000_000 };
       return 'balance' in value ? { ...value, balance: 9_000_000_000_000_000 } : value;
     });
-    expect((await senderOf([rich]).balances(wallet, [usdt])).amounts).not.toEqual(truth.amounts);
+    expect((await senderOf([rich]).balances(wallet, [usdt])).amounts).not.toEqual(actual.amounts);
     for (const urls of [
       [rich, devnet.url],
       [devnet.url, rich],
     ])
-      expect(await senderOf(urls).balances(wallet, [null, usdt])).toEqual(truth);
+      expect(await senderOf(urls).balances(wallet, [null, usdt])).toEqual(actual);
     const behind = await changing((value) => {
       const block = value as unknown as BlockWithHeader;
-      if (block.block_header?.raw_data['number'] !== truth.block.height) return value;
-      const number = truth.block.height - 1;
+      if (block.block_header?.raw_data['number'] !== actual.block.height) return value;
+      const number = actual.block.height - 1;
       return withHeader(block, { number, parentHash: heightDigits(number - 1) + 'a'.repeat(48) });
     });
     for (const urls of [
@@ -362,7 +362,7 @@ describe('balances', () => {
       [devnet.url, behind],
     ]) {
       const { block, amounts } = await senderOf(urls).balances(wallet, [null, usdt]);
-      expect([block.height, amounts]).toEqual([truth.block.height - 1, truth.amounts]);
+      expect([block.height, amounts]).toEqual([actual.block.height - 1, actual.amounts]);
     }
   });
 });
@@ -412,17 +412,17 @@ describe('energy of own stake', () => {
   });
 
   test('has an obstacle if it is missing or cannot be delegated', async () => {
-    const nobodyYet = nobody();
+    const inactive = randomAddress();
     const contract = usdt as string as Address;
     const other = devnet.accounts[7]!.address as Address;
-    const answers = await sender.prepare([lend(nobodyYet), lend(contract), lend(other), takeBack(other)]);
+    const answers = await sender.prepare([lend(inactive), lend(contract), lend(other), takeBack(other)]);
     expect(answers.map((one) => (one.kind === 'READY' ? 'READY' : one.detail))).toEqual([
       'energy cannot be delegated to an inactive address',
       'energy cannot be delegated to a contract',
       'only 0 sun of the stake can be delegated, not 10000000000',
       'only 0 sun are delegated there, not 10000000000',
     ]);
-    expect(await sender.energy!.means(nobodyYet)).toEqual({
+    expect(await sender.energy!.means(inactive)).toEqual({
       isActive: false,
       coinBaseUnits: 0n,
       workUnits: 0n,
@@ -488,23 +488,29 @@ describe('findInBlocks', () => {
   test('rejects a node that returns the block as an empty one', async () => {
     const one = await sendOne(true);
     await devnet.control.mine(8);
-    const liar = await createLyingTronProxy({ upstreamUrl: devnet.url, seed: 1, faults: { emptyBlock: 1 } });
-    await expect(search(senderOf([liar.url]), one)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
-    expect(liar.injected.emptyBlock).toBeGreaterThan(0);
-    liar.setFaults({});
-    expect([...(await search(senderOf([liar.url]), one)).found]).toEqual([one.txHash]);
-    await liar.close();
+    const byzantine = await createLyingTronProxy({
+      upstreamUrl: devnet.url,
+      seed: 1,
+      faults: { emptyBlock: 1 },
+    });
+    await expect(search(senderOf([byzantine.url]), one)).rejects.toMatchObject({
+      code: 'INCONSISTENT_ANSWER',
+    });
+    expect(byzantine.injected.emptyBlock).toBeGreaterThan(0);
+    byzantine.setFaults({});
+    expect([...(await search(senderOf([byzantine.url]), one)).found]).toEqual([one.txHash]);
+    await byzantine.close();
   });
 
   test('rejects a single node that omits the transaction, with or without its receipt', async () => {
     const one = await sendOne(true);
     await devnet.control.mine(8);
-    const liar = await leavingOut(one.txHash, { receipts: true });
+    const byzantine = await leavingOut(one.txHash, { receipts: true });
     const clumsy = await leavingOut(one.txHash, { receipts: false });
-    await expect(search(senderOf([liar, devnet.url]), one)).rejects.toMatchObject({
+    await expect(search(senderOf([byzantine, devnet.url]), one)).rejects.toMatchObject({
       code: 'INCONSISTENT_ANSWER',
     });
-    await expect(search(senderOf([devnet.url, liar]), one)).rejects.toMatchObject({
+    await expect(search(senderOf([devnet.url, byzantine]), one)).rejects.toMatchObject({
       code: 'INCONSISTENT_ANSWER',
     });
     await expect(search(senderOf([clumsy]), one)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
@@ -578,7 +584,7 @@ function isList(value: Answer): value is readonly unknown[] {
 }
 
 /** The node with changed answers to contract calls. */
-function saying(instead: object): Promise<string> {
+function answering(instead: object): Promise<string> {
   return changing((value) =>
     isList(value) || !('constant_result' in value)
       ? value

@@ -65,9 +65,12 @@ test('calls of the solid side go to the second URL of the same node', async () =
     for (const side of ['wallet', 'walletsolidity'] as const) {
       for (const { asked } of ports()) asked.length = 0;
       await source.call({ side, method: 'getnowblock' });
-      const told = nodes.map((node) => [node.wallet.asked.length > 0, node.walletsolidity.asked.length > 0]);
-      expect([place, side, told[1 - place]]).toEqual([place, side, [false, false]]);
-      expect([place, side, told[place]![side === 'wallet' ? 0 : 1]]).toEqual([place, side, true]);
+      const wasAsked = nodes.map((node) => [
+        node.wallet.asked.length > 0,
+        node.walletsolidity.asked.length > 0,
+      ]);
+      expect([place, side, wasAsked[1 - place]]).toEqual([place, side, [false, false]]);
+      expect([place, side, wasAsked[place]![side === 'wallet' ? 0 : 1]]).toEqual([place, side, true]);
     }
   }
   for (const { side, asked } of ports()) expect(asked.filter((one) => one !== side)).toEqual([]);

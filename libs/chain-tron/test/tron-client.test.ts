@@ -77,14 +77,14 @@ test('sends the API key in the TronGrid header and exposes it nowhere else', asy
     .call({ side: 'wallet', method: 'getnowblock' })
     .catch((error: unknown) => error);
   expect(refusal).toMatchObject({ code: 'RPC_FORBIDDEN' });
-  const told = JSON.stringify([
+  const exposed = JSON.stringify([
     client.label,
     exchanges,
     refusal,
     (refusal as Error).message,
     (refusal as Error).stack,
   ]);
-  expect(told).not.toContain('5f0c');
+  expect(exposed).not.toContain('5f0c');
 });
 
 test('sends no header without a key', async () => {

@@ -19,8 +19,8 @@ let devnet: TronDevnet;
 let proxies: readonly LyingTronProxy[];
 let first: number;
 /** Wrong answers by index of the source. */
-type Lie = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
-let lies: Partial<Record<number, Lie>> = {};
+type WrongAnswer = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
+let wrongAnswers: Partial<Record<number, WrongAnswer>> = {};
 
 beforeAll(async () => {
   devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: LAG });
@@ -33,13 +33,13 @@ beforeAll(async () => {
       createLyingTronProxy({
         upstreamUrl: devnet.url,
         seed: place,
-        override: (asked, honest) => lies[place]?.(asked, honest) ?? Promise.resolve(undefined),
+        override: (asked, honest) => wrongAnswers[place]?.(asked, honest) ?? Promise.resolve(undefined),
       }),
     ),
   );
 });
 afterEach(() => {
-  lies = {};
+  wrongAnswers = {};
 });
 afterAll(async () => {
   for (const proxy of proxies) await proxy.close();
@@ -101,7 +101,7 @@ test('confirms for display without a request if one source returned the block', 
 });
 
 test('requests receipts if the fees differ or only one source returned the block', async () => {
-  lies[1] = async ({ method }, honest) =>
+  wrongAnswers[1] = async ({ method }, honest) =>
     method === 'gettransactioninfobyblocknum'
       ? ((await honest()) as readonly object[]).map((info) => ({ ...info, fee: 1 }))
       : undefined;
@@ -137,7 +137,7 @@ test('requests seen blocks again from a source only if the other one differs', a
   const { confirmed } = await reader.confirmTransfers(verified.transfers, { headers: verified.headers });
   expect([confirmed.length, exchanges.length]).toEqual([verified.transfers.length, 0]);
   // The remembered answer counts only if the other source agrees; otherwise both are asked.
-  lies[1] = async ({ method, body }, honest) =>
+  wrongAnswers[1] = async ({ method, body }, honest) =>
     method === 'gettransactioninfobyblocknum' && body['num'] === first
       ? ((await honest()) as readonly object[]).map((info) => ({ ...info, log: [] }))
       : undefined;
@@ -169,10 +169,10 @@ test('does not use remembered blocks that have left the chain of their source', 
   await devnet.control.reorganise(1, { drop: true });
   await devnet.control.mine(LAG + 1);
   // The other source keeps the removed block and returns it as solid.
-  lies[1] = ({ method, body }) =>
+  wrongAnswers[1] = ({ method, body }) =>
     Promise.resolve(body['num'] === head ? structuredClone(ofBefore.get(method)) : undefined);
   await expect(reader.readVerified(head, head, [])).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
-  lies = {};
+  wrongAnswers = {};
   const { headers } = await reader.readVerified(head, head, []);
   expect(headers[0]?.hash).not.toBe(seen!.hash);
 });
@@ -188,7 +188,7 @@ async function answerOf(method: string, num: number): Promise<unknown> {
 test('does not verify seen blocks while the other source is away', async () => {
   const { reader } = readerOf();
   await reader.readSeen(first, last());
-  lies[1] = () => Promise.resolve({ Error: 'class java.lang.NullPointerException : null' });
+  wrongAnswers[1] = () => Promise.resolve({ Error: 'class java.lang.NullPointerException : null' });
   await expect(reader.readVerified(first, last(), [])).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
 });
 
@@ -197,7 +197,7 @@ const away = (): Promise<unknown> =>
 
 test('limits the requests to a source that always fails at once', async () => {
   const { reader, exchanges, hosts } = readerOf();
-  lies[1] = away;
+  wrongAnswers[1] = away;
   await expect(reader.readVerified(first, last(), [])).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
   const asked = exchanges.filter(({ endpoint }) => endpoint === hosts[1]).length;
   // Two calls per block, each made twice, and four more blocks; all of it three times.
@@ -207,14 +207,14 @@ test('limits the requests to a source that always fails at once', async () => {
 test('replaces a source that contradicts its remembered answer and fails now', async () => {
   const { reader, exchanges, hosts } = readerOf({ rpcUrls: proxies.map(({ url }) => url) });
   // The first source hides its transfers in the seen pass and fails when it is asked again.
-  lies[0] = async ({ method }, honest) =>
+  wrongAnswers[0] = async ({ method }, honest) =>
     method === 'gettransactioninfobyblocknum'
       ? ((await honest()) as readonly object[]).map((info) => ({ ...info, log: [] }))
       : undefined;
   const seen = await reader.readSeen(first, last());
   expect(seen.transfers).toEqual([]);
   expect(new Set(ofWholeBlocks(exchanges).map(({ endpoint }) => endpoint))).toEqual(new Set([hosts[0]]));
-  lies[0] = ({ method }) => (WHOLE.includes(method) ? away() : Promise.resolve(undefined));
+  wrongAnswers[0] = ({ method }) => (WHOLE.includes(method) ? away() : Promise.resolve(undefined));
   exchanges.length = 0;
   const { transfers } = await reader.readVerified(first, last(), []);
   expect(transfers.filter(({ to }) => to === HOLDER)).toHaveLength(BLOCKS);
@@ -229,11 +229,11 @@ test('counts a source that answers from memory as having the blocks', async () =
   const end = first + 1;
   const { reader, exchanges, hosts } = readerOf({ aloneAfterSeconds: 60 }, { nowMs: () => now });
   // The first lacks blocks below its head. The second is slower, so the first is asked first.
-  lies[0] = ({ method }) => Promise.resolve(WHOLE.includes(method) ? {} : undefined);
-  const slow: Lie = () => new Promise((resolve) => setTimeout(resolve, 700, undefined));
-  lies[1] = slow;
+  wrongAnswers[0] = ({ method }) => Promise.resolve(WHOLE.includes(method) ? {} : undefined);
+  const slow: WrongAnswer = () => new Promise((resolve) => setTimeout(resolve, 700, undefined));
+  wrongAnswers[1] = slow;
   await expect(reader.readVerified(first, end, [])).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
-  delete lies[0];
+  delete wrongAnswers[0];
   now += 30_000;
   await reader.readSeen(first, end);
   for (let times = 0; times < 2; times += 1) {
@@ -243,7 +243,7 @@ test('counts a source that answers from memory as having the blocks', async () =
     now += 20_000;
   }
   // 70 s after it lacked blocks, 20 s after it was last known to have them.
-  lies[0] = away;
+  wrongAnswers[0] = away;
   await expect(reader.readVerified(first, end, [])).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
 });
 

@@ -11,7 +11,7 @@ const SIGNED = Array.from({ length: 30 }, (_, place) => ({
 
 type Answer = (signal: AbortSignal) => Promise<unknown>;
 /** Never answers and ignores its abort signal. */
-const deaf: Answer = () => new Promise(() => undefined);
+const unresponsive: Answer = () => new Promise(() => undefined);
 const taking: Answer = () => Promise.resolve({ result: true });
 const sourcesOf = (...answers: readonly Answer[]) => {
   const witnesses = answers.map((answer, place) => ({
@@ -27,19 +27,19 @@ const DEFAULT_DEADLINE_MS = 20_000;
 async function send(
   sources: TronSources,
   options = {},
-): Promise<{ outcomes: Set<string>; tookMs: number; said: SendAnswer[] }> {
-  const said: SendAnswer[] = [];
+): Promise<{ outcomes: Set<string>; tookMs: number; received: SendAnswer[] }> {
+  const received: SendAnswer[] = [];
   const startedAt = performance.now();
-  const outcomes = await broadcast(sources, SIGNED, (answer) => said.push(answer), options, DEADLINE_MS);
+  const outcomes = await broadcast(sources, SIGNED, (answer) => received.push(answer), options, DEADLINE_MS);
   expect(outcomes).toHaveLength(SIGNED.length);
-  return { outcomes: new Set(outcomes), tookMs: performance.now() - startedAt, said };
+  return { outcomes: new Set(outcomes), tookMs: performance.now() - startedAt, received };
 }
 
 test('ends by its deadline however many transactions there are', async () => {
   let asked = 0;
   const counting: Answer = (signal) => {
     asked += 1;
-    return deaf(signal);
+    return unresponsive(signal);
   };
   const { outcomes, tookMs } = await send(sourcesOf(counting));
   expect([...outcomes]).toEqual(['UNKNOWN']);
@@ -49,13 +49,13 @@ test('ends by its deadline however many transactions there are', async () => {
 });
 
 test('a source that does not answer delays no other source', async () => {
-  const { outcomes, tookMs, said } = await send(sourcesOf(deaf, taking));
+  const { outcomes, tookMs, received } = await send(sourcesOf(unresponsive, taking));
   expect([...outcomes]).toEqual(['ACCEPTED']);
-  expect(said).toHaveLength(SIGNED.length);
+  expect(received).toHaveLength(SIGNED.length);
   expect(tookMs).toBeLessThan(DEFAULT_DEADLINE_MS);
 });
 
 test('ends at once when it is aborted', async () => {
-  const { outcomes } = await send(sourcesOf(deaf), { signal: AbortSignal.abort() });
+  const { outcomes } = await send(sourcesOf(unresponsive), { signal: AbortSignal.abort() });
   expect([...outcomes]).toEqual(['UNKNOWN']);
 });

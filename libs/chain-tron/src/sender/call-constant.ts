@@ -66,8 +66,8 @@ function failureIn(answer: Readonly<Record<string, unknown>>): string | undefine
   const { transaction } = answer;
   if (transaction === undefined) return undefined;
   const [ret] = listIn(objectIn(transaction, 'transaction')['ret'], 'ret');
-  const said = ret === undefined ? undefined : objectIn(ret, 'ret')['ret'];
-  return said === undefined || said === 'SUCESS' || said === 'SUCCESS'
+  const outcome = ret === undefined ? undefined : objectIn(ret, 'ret')['ret'];
+  return outcome === undefined || outcome === 'SUCESS' || outcome === 'SUCCESS'
     ? undefined
-    : boundedText(`the call returned ${shownValue(said)}`);
+    : boundedText(`the call returned ${shownValue(outcome)}`);
 }

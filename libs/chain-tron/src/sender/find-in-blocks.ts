@@ -55,7 +55,7 @@ export async function findInBlocks(
   try {
     const question = { ask, height: undefined, onAlone, neverAlone: true };
     const [first, second] = await askTwoSources(sources, question, options);
-    mustBeSame(first, second);
+    requireSame(first, second);
     const { found, end } = first.answer;
     return { found, end: [plainHeader(end[0]), plainHeader(end[1])] };
   } finally {
@@ -66,7 +66,7 @@ export async function findInBlocks(
 
 type Answered = Said<TronSource, Search>;
 
-function mustBeSame(first: Answered, second: Answered | undefined): void {
+function requireSame(first: Answered, second: Answered | undefined): void {
   if (second === undefined) return;
   const { found, end } = first.answer;
   const other = second.answer;

@@ -24,6 +24,6 @@ export async function learnWitnessKeys(
       }),
     );
   };
-  const told = await askWitnesses(sources, ask, options, () => true);
-  await keys.note(told, Math.min(2, sources.all().length));
+  const signersBySource = await askWitnesses(sources, ask, options, () => true);
+  await keys.note(signersBySource, Math.min(2, sources.all().length));
 }

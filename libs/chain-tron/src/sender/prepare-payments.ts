@@ -7,7 +7,7 @@ import { boundedText } from '@opentill/chain-sources/node-text';
 import { whoCounts } from '@opentill/chain-sources/who-counts';
 import type { Address } from '@opentill/chain/address-codec';
 import { shortHexOf } from '../address-codec.ts';
-import { inTurns } from '../confirm-transfers.ts';
+import { inBatches } from '../confirm-transfers.ts';
 import { isBetween, transferIn } from '../decode-info.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { callConstant } from './call-constant.ts';
@@ -25,7 +25,7 @@ export interface PaymentBounds {
 }
 
 /** Minimum of java-tron's DelegateResourceActuator: 1 TRX. */
-const LENT_MIN_SUN = 1_000_000n;
+const DELEGATION_MIN_SUN = 1_000_000n;
 
 /**
  * See ExpiringSender.prepare. Asks two sources. Of several configured ones, two must accept a payment, and the higher
@@ -43,16 +43,16 @@ export async function preparePayments(
     throw new RangeError(`${intents.length} payments exceed the limit per call`);
   if (intents.length === 0) return [];
   type Verdicts = readonly PreparedExpiring[];
-  const ofEach = (said: readonly Verdicts[]): readonly Verdicts[] =>
-    intents.map((_, place) => said.flatMap((all) => all.slice(place, place + 1)));
+  const ofEach = (answers: readonly Verdicts[]): readonly Verdicts[] =>
+    intents.map((_, place) => answers.flatMap((all) => all.slice(place, place + 1)));
   const ask = async (source: TronSource): Promise<Said<TronSource, Verdicts>> => ({
     source,
-    answer: await judge(source, bounds, intents, options),
+    answer: await assess(source, bounds, intents, options),
   });
-  const said = await askWitnesses(sources, ask, options, (heard) =>
-    ofEach(heard.map(({ answer }) => answer)).some(isOpen),
+  const answers = await askWitnesses(sources, ask, options, (soFar) =>
+    ofEach(soFar.map(({ answer }) => answer)).some(isOpen),
   );
-  return ofEach(whoCounts(sources, said, onAlone)).map(settlePayment);
+  return ofEach(whoCounts(sources, answers, onAlone)).map(settlePayment);
 }
 
 const ENOUGH = 2;
@@ -75,8 +75,8 @@ export function settlePayment(verdicts: readonly PreparedExpiring[]): PreparedEx
   const against = verdicts.flatMap((verdict) => (verdict.kind === 'OBSTACLE' ? [verdict] : []));
   const [denial] = against;
   if (ready.length === 0 || (denial !== undefined && ready.length < ENOUGH)) {
-    const tooDear = against.find((one) => one.obstacle === 'FEES_ABOVE_CAP');
-    if (tooDear !== undefined) return tooDear;
+    const aboveCap = against.find((one) => one.obstacle === 'FEES_ABOVE_CAP');
+    if (aboveCap !== undefined) return aboveCap;
     if (denial === undefined) return obstacle('UNCLEAR', 'no source answered');
     if (ready.length === 0 || against.length >= ENOUGH) return denial;
     return obstacle('UNCLEAR', boundedText(`one of two sources rejects it: ${denial.detail}`));
@@ -94,24 +94,24 @@ export function settlePayment(verdicts: readonly PreparedExpiring[]): PreparedEx
 }
 
 /** Simulates all payments at one source. */
-async function judge(
+async function assess(
   source: TronSource,
   bounds: PaymentBounds,
   intents: readonly PaymentIntent[],
   options: ReadOptions,
 ): Promise<readonly PreparedExpiring[]> {
   const prices = await readPrices(source, options);
-  const verdicts = await inTurns(intents, (intent) => {
-    if (intent.resource !== undefined) return judgeLending(source, intent, prices, options);
+  const verdicts = await inBatches(intents, (intent) => {
+    if (intent.resource !== undefined) return assessDelegation(source, intent, prices, options);
     return intent.contract === null
-      ? judgeNative(source, intent, prices, options)
-      : judgeToken(source, intent, prices, bounds, options);
+      ? assessNative(source, intent, prices, options)
+      : assessToken(source, intent, prices, bounds, options);
   });
   return intents.map((intent) => verdicts.get(intent) ?? obstacle('UNCLEAR', 'not tried'));
 }
 
 /** The first TRX to an address activates it as an account, which costs more than the transfer. */
-async function judgeNative(
+async function assessNative(
   source: TronSource,
   intent: PaymentIntent,
   prices: ChainPrices,
@@ -133,7 +133,7 @@ async function judgeNative(
 }
 
 /** Repeats the checks of the chain's actuator. The transaction costs only its bandwidth. */
-async function judgeLending(
+async function assessDelegation(
   source: TronSource,
   intent: PaymentIntent,
   prices: ChainPrices,
@@ -141,7 +141,8 @@ async function judgeLending(
 ): Promise<PreparedExpiring> {
   const { from, to, amountBaseUnits, resource } = intent;
   if (resource === 'LEND_ENERGY') {
-    if (amountBaseUnits < LENT_MIN_SUN) return obstacle('WOULD_FAIL', 'less than 1 TRX cannot be delegated');
+    if (amountBaseUnits < DELEGATION_MIN_SUN)
+      return obstacle('WOULD_FAIL', 'less than 1 TRX cannot be delegated');
     const receiver = await readAccount(source, to, options);
     if (receiver === undefined)
       return obstacle('WOULD_FAIL', 'energy cannot be delegated to an inactive address');
@@ -167,7 +168,7 @@ async function judgeLending(
   };
 }
 
-async function judgeToken(
+async function assessToken(
   source: TronSource,
   intent: PaymentIntent,
   prices: ChainPrices,

@@ -6,7 +6,7 @@ import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
 import { whoCounts } from '@opentill/chain-sources/who-counts';
 import { hexOf, shortHexOf } from '../address-codec.ts';
-import { inTurns } from '../confirm-transfers.ts';
+import { inBatches } from '../confirm-transfers.ts';
 import { plainHeader } from '../decode-block.ts';
 import { countIn, isNothing, malformed, objectIn, sunIn, type Raw } from '../node-value.ts';
 import type { Side } from '../tron-client.ts';
@@ -46,11 +46,11 @@ export async function readBalances(
     source,
     answer: await readFrom(source, wallet, contracts, options),
   });
-  const said = await askWitnesses(sources, ask, options);
-  return whoCounts(sources, said, onAlone).reduce(poorer);
+  const answers = await askWitnesses(sources, ask, options);
+  return whoCounts(sources, answers, onAlone).reduce(lowerBalances);
 }
 
-function poorer(one: Balances, other: Balances): Balances {
+function lowerBalances(one: Balances, other: Balances): Balances {
   return {
     block: one.block.height < other.block.height ? one.block : other.block,
     amounts: new Map(
@@ -74,7 +74,7 @@ async function readFrom(
   options: ReadOptions,
 ): Promise<Balances> {
   const block = plainHeader(await readHeader(source, options));
-  const amounts = await inTurns(contracts, (contract) =>
+  const amounts = await inBatches(contracts, (contract) =>
     contract === null ? readSun(source, wallet, options) : readToken(source, wallet, contract, options),
   );
   return { block, amounts, allowanceBaseUnits: await readAllowance(source, wallet, options) };

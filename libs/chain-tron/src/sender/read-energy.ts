@@ -27,8 +27,10 @@ export function createEnergyAccounts(
     return second === undefined ? first.answer : worse(first.answer, second.answer);
   };
   return {
-    market: (wallet, options = {}) => both((source, own) => readMarket(source, wallet, own), dearer, options),
-    means: (address, options = {}) => both((source, own) => readMeans(source, address, own), poorer, options),
+    market: (wallet, options = {}) =>
+      both((source, own) => readMarket(source, wallet, own), moreExpensive, options),
+    means: (address, options = {}) =>
+      both((source, own) => readMeans(source, address, own), lowerMeans, options),
     lendable: (wallet, options = {}) =>
       both((source, own) => readLendable(source, wallet, own), least, options),
     lent: (from, to, options = {}) => both((source, own) => readLent(source, from, to, own), most, options),
@@ -108,7 +110,7 @@ async function readResources(source: TronSource, address: Address, options: Read
   return isNothing(raw) ? {} : objectIn(raw, 'account resource');
 }
 
-function dearer(one: EnergyMarket, other: EnergyMarket): EnergyMarket {
+function moreExpensive(one: EnergyMarket, other: EnergyMarket): EnergyMarket {
   const [a, b] = [one.stakeYield, other.stakeYield];
   return {
     prices: {
@@ -122,7 +124,7 @@ function dearer(one: EnergyMarket, other: EnergyMarket): EnergyMarket {
   };
 }
 
-function poorer(one: AddressMeans, other: AddressMeans): AddressMeans {
+function lowerMeans(one: AddressMeans, other: AddressMeans): AddressMeans {
   return {
     isActive: one.isActive && other.isActive,
     coinBaseUnits: least(one.coinBaseUnits, other.coinBaseUnits),

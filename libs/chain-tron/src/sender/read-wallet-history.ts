@@ -5,7 +5,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { addressOfHex } from '../address-codec.ts';
-import { inTurns } from '../confirm-transfers.ts';
+import { inBatches } from '../confirm-transfers.ts';
 import {
   createTronSources,
   readHeader,
@@ -61,7 +61,7 @@ export interface TronWalletHistoryReader {
 
 type Found = Omit<SentTransaction, 'raw' | 'payment'>;
 /** The answer of one source, with the transactions of all senders. */
-interface Testimony extends Omit<WalletHistory, 'sent'> {
+interface SourceHistory extends Omit<WalletHistory, 'sent'> {
   readonly found: readonly Found[];
 }
 
@@ -74,14 +74,15 @@ export function createTronWalletHistoryReader(
   return {
     async read(oursAmong, range, options = {}) {
       if (range.to <= range.after.height) throw new RangeError(`empty block range: ${JSON.stringify(range)}`);
-      const ask = (source: TronSource, own: ReadOptions): Promise<Testimony> => testify(source, range, own);
+      const ask = (source: TronSource, own: ReadOptions): Promise<SourceHistory> =>
+        readSource(source, range, own);
       // `neverAlone`: a single source is accepted only if no other is configured, so there is no alarm.
       const question = { ask, height: range.to, onAlone: () => undefined, neverAlone: true };
       const [first, second] = await askTwoSources(sources, question, options);
-      const told = second === undefined ? [first] : [first, second];
-      const owners = new Set(told.flatMap(({ answer }) => answer.found.map(({ owner }) => owner)));
+      const answers = second === undefined ? [first] : [first, second];
+      const owners = new Set(answers.flatMap(({ answer }) => answer.found.map(({ owner }) => owner)));
       const ours = await oursAmong([...owners]);
-      const [own, other] = told.map(({ answer }) => ({
+      const [own, other] = answers.map(({ answer }) => ({
         ...answer,
         found: answer.found.filter(({ owner }) => ours.has(owner)),
       }));
@@ -91,7 +92,7 @@ export function createTronWalletHistoryReader(
           sources: [first.source.label, second.source.label],
           height: last.height,
         });
-      const bytes = await inTurns(
+      const bytes = await inBatches(
         found.map(({ txHash }) => txHash),
         (txHash) => readBytes(sources, txHash, options),
       );
@@ -101,11 +102,11 @@ export function createTronWalletHistoryReader(
   };
 }
 
-async function testify(
+async function readSource(
   source: TronSource,
   { after, to }: HistoryRange,
   options: ReadOptions,
-): Promise<Testimony> {
+): Promise<SourceHistory> {
   const start = await readHeader(source, options, after.height, 'walletsolidity');
   if (after.hash !== undefined && start.hash !== after.hash)
     throw readerError('INCONSISTENT_ANSWER', 'the range begins at another block than the known one', {
@@ -131,15 +132,15 @@ async function testify(
   return { found, last: { height, hash }, overMs: Math.min(before.timeMs, last.timeMs) };
 }
 
-function isSame(one: Testimony, other: Testimony): boolean {
+function isSame(one: SourceHistory, other: SourceHistory): boolean {
   return (
     one.last.hash === other.last.hash &&
     one.overMs === other.overMs &&
     one.found.length === other.found.length &&
     one.found.every(({ owner, txHash, blockHash, blockTimeMs }, place) => {
-      const twin = other.found[place];
-      const isSameBlock = twin?.blockHash === blockHash && twin.blockTimeMs === blockTimeMs;
-      return isSameBlock && twin.txHash === txHash && twin.owner === owner;
+      const counterpart = other.found[place];
+      const isSameBlock = counterpart?.blockHash === blockHash && counterpart.blockTimeMs === blockTimeMs;
+      return isSameBlock && counterpart.txHash === txHash && counterpart.owner === owner;
     })
   );
 }
@@ -162,7 +163,7 @@ function paymentIn(
   const [signature, ...others] = signatures;
   if (signature === undefined || signature.length < SIGNATURE_BYTES || others.length > 0)
     return { raw: rawBytes, payment: undefined };
-  const raw = encodeSigned(rawBytes, asWeWrite(signature));
+  const raw = encodeSigned(rawBytes, normaliseSignature(signature));
   try {
     const payment = readSignedTransaction(raw);
     // A delegation of energy is not a payment.
@@ -177,7 +178,7 @@ function paymentIn(
  * Normalises a signature to this gateway's form. The hash does not cover it: anyone who relayed the transaction may
  * have written the recovery bit as 0 or 1, or added bytes that nodes ignore.
  */
-function asWeWrite(signature: Uint8Array): Uint8Array {
+function normaliseSignature(signature: Uint8Array): Uint8Array {
   const written = Uint8Array.from(signature.subarray(0, SIGNATURE_BYTES));
   const v = written[SIGNATURE_BYTES - 1] ?? 0;
   if (v < V_OFFSET) written[SIGNATURE_BYTES - 1] = V_OFFSET + v;

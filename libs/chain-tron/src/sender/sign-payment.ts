@@ -30,7 +30,7 @@ export async function signPayment(
   const { from, contract } = intent;
   if (!canSignFor(backend, from))
     throw senderError('WALLET_UNKNOWN', 'the signer has no key of this wallet', { wallet: from });
-  requireSane(validity);
+  requireValid(validity);
   const isFeeInBounds =
     contract === null
       ? feeLimitBaseUnits === 0n
@@ -95,7 +95,7 @@ function referenceFields({
   };
 }
 
-function requireSane({ expiresMs, reference, uniqueMs }: Validity): void {
+function requireValid({ expiresMs, reference, uniqueMs }: Validity): void {
   const { height, hash } = reference;
   const isSane =
     [expiresMs, uniqueMs].every((ms) => Number.isSafeInteger(ms) && ms > 0) &&

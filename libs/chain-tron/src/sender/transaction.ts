@@ -31,7 +31,7 @@ export interface TriggerSmartContract {
 }
 
 /** Delegates energy of own stake to another address, without a lock; or takes it back. */
-export interface LendingContract {
+export interface DelegationContract {
   readonly type: 'DelegateResourceContract' | 'UnDelegateResourceContract';
   readonly value: {
     readonly owner_address: string;
@@ -42,7 +42,7 @@ export interface LendingContract {
   };
 }
 
-export type PayingContract = TransferContract | TriggerSmartContract | LendingContract;
+export type PayingContract = TransferContract | TriggerSmartContract | DelegationContract;
 
 /** `raw_data` of a transaction: all that is signed. */
 export interface RawTransaction {
@@ -102,14 +102,14 @@ export function decodeRaw(bytes: Uint8Array): RawTransaction {
   const number = readSignedContract(Buffer.from(bytes))?.type;
   const type = number === undefined ? undefined : CONTRACT_TYPES.get(number);
   if (type === undefined) throw new RangeError(`contract type ${number} is not a payment`);
-  const told = deserialize(type, bytes);
+  const decoded = deserialize(type, bytes);
   const raw = {
-    refBlockBytes: told.ref_block_bytes.toLowerCase(),
-    refBlockHash: told.ref_block_hash.toLowerCase(),
-    expirationMs: told.expiration,
-    contract: contractOf(type, told.contract[0].parameter.value),
-    timestampMs: told.timestamp,
-    feeLimit: told.fee_limit,
+    refBlockBytes: decoded.ref_block_bytes.toLowerCase(),
+    refBlockHash: decoded.ref_block_hash.toLowerCase(),
+    expirationMs: decoded.expiration,
+    contract: contractOf(type, decoded.contract[0].parameter.value),
+    timestampMs: decoded.timestamp,
+    feeLimit: decoded.fee_limit,
   };
   // TronWeb skips unknown fields and rounds numbers. Encoding the transaction again reveals both.
   if (!Buffer.from(encodeRaw(raw)).equals(bytes)) throw new RangeError('not the encoding of this gateway');
@@ -138,16 +138,16 @@ export function decodeSigned(bytes: Uint8Array): SignedTransaction {
 interface TransactionMessage {
   getRawData(): { serializeBinary(): Uint8Array };
 }
-interface ToldTransaction {
+interface TronWebTransaction {
   readonly ref_block_bytes: string;
   readonly ref_block_hash: string;
   readonly expiration: number;
   readonly timestamp: number;
   readonly fee_limit: number;
-  readonly contract: readonly [{ readonly parameter: { readonly value: ToldValue } }];
+  readonly contract: readonly [{ readonly parameter: { readonly value: TronWebValue } }];
 }
 /** The fields of all four types. Hex digits are upper-case. */
-interface ToldValue {
+interface TronWebValue {
   readonly owner_address: string;
   readonly to_address: string;
   readonly contract_address: string;
@@ -157,31 +157,34 @@ interface ToldValue {
   readonly balance: number;
 }
 
-function deserialize(type: string, bytes: Uint8Array): ToldTransaction {
+function deserialize(type: string, bytes: Uint8Array): TronWebTransaction {
   try {
-    return deserializeTransaction(type, Buffer.from(bytes).toString('hex')) as ToldTransaction;
+    return deserializeTransaction(type, Buffer.from(bytes).toString('hex')) as TronWebTransaction;
   } catch (error) {
     throw new RangeError('not a transaction', { cause: error });
   }
 }
 
 /** Takes only the fields of a payment, so that `decodeRaw` rejects any other field. */
-function contractOf(type: PayingContract['type'], told: ToldValue): PayingContract {
-  const owner_address = told.owner_address.toLowerCase();
+function contractOf(type: PayingContract['type'], decoded: TronWebValue): PayingContract {
+  const owner_address = decoded.owner_address.toLowerCase();
   switch (type) {
     case 'TransferContract':
       return {
         type,
-        value: { owner_address, to_address: told.to_address.toLowerCase(), amount: told.amount },
+        value: { owner_address, to_address: decoded.to_address.toLowerCase(), amount: decoded.amount },
       };
     case 'TriggerSmartContract': {
-      const contract_address = told.contract_address.toLowerCase();
-      return { type, value: { owner_address, contract_address, data: told.data.toLowerCase() } };
+      const contract_address = decoded.contract_address.toLowerCase();
+      return { type, value: { owner_address, contract_address, data: decoded.data.toLowerCase() } };
     }
     case 'DelegateResourceContract':
     case 'UnDelegateResourceContract': {
-      const receiver_address = told.receiver_address.toLowerCase();
-      return { type, value: { owner_address, receiver_address, balance: told.balance, resource: 'ENERGY' } };
+      const receiver_address = decoded.receiver_address.toLowerCase();
+      return {
+        type,
+        value: { owner_address, receiver_address, balance: decoded.balance, resource: 'ENERGY' },
+      };
     }
   }
 }
