@@ -55,7 +55,7 @@ describe('readTronAnswer', () => {
   it('reports the Retry-After time and hides the key', () => {
     expect(() => read(429, '{"Error":"see https://api.example/?key=secret"}', 2_000)).toThrow(
       expect.objectContaining({
-        message: 'the node answered an error: see <url>',
+        message: 'the node returned an error: see <url>',
         context: expect.objectContaining({ retryAfterMs: 2_000 }),
       }),
     );

@@ -194,7 +194,7 @@ describe('a recorded block', () => {
 });
 
 describe('recorded receipts', () => {
-  it.each(['decode a failed transaction: %s', 'fail.feelimit.info'])('%s: a failure is one', (name) => {
+  it.each(['fail.balance.info', 'fail.feelimit.info'])('decode a failed transaction: %s', (name) => {
     const info = decodeInfo(RECORDED[name])!;
     expect([info.failed, hasRun(info), info.logs]).toEqual([true, false, []]);
     expect(info.feeSun).toBeGreaterThan(0n);
