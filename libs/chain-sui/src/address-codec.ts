@@ -59,8 +59,7 @@ export const suiAddressCodec: AddressCodec = {
 };
 
 /**
- * Canonical form of an address in a node's answer. Accepts the chain's own packages and the zero address. Undefined
- * if `text` is not an address.
+ * Canonical form of an address in a node's answer, including the chain's own packages and zero. Undefined if invalid.
  */
 export function addressOfNode(text: string): Address | undefined {
   if (CANONICAL.test(text)) return text as Address;

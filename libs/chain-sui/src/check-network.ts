@@ -8,7 +8,6 @@ import type { Reading } from './reading.ts';
 import type { SuiSource, SuiSources } from './sui-sources.ts';
 import { readServiceHead } from './sui-sources.ts';
 
-/** A capability that the reader needs and a source lacks. */
 export type SourceLack =
   /** The source has no coin metadata, like an archive. Its coins are not checked. */
   | 'COINS_MISSING'
@@ -26,10 +25,7 @@ export interface NetworkCheck {
 /** Newest checkpoints that the check reads. */
 const LOOKED_AT = 8;
 
-/**
- * Checks the chain and the tokens of every source, and tries the calls that the reader needs. Throws as checkSources
- * does.
- */
+/** Checks chain and tokens of every source and tries the reader's calls. Throws as checkSources. */
 export async function checkNetwork(
   sources: SuiSources,
   check: NetworkCheck,

@@ -16,9 +16,7 @@ export interface CheckpointTail {
   newest(): SuiCheckpoint | undefined;
   /** Drops all checkpoints, because they contradict another answer of the source. */
   clear(): void;
-  /**
-   * Subscribes, and reconnects until `signal` is aborted. Never rejects. Calls `onCheckpoint` for each checkpoint.
-   */
+  /** Subscribes, and reconnects until `signal` is aborted. Never rejects. */
   run(onCheckpoint: (checkpoint: SuiCheckpoint) => void, signal: AbortSignal): Promise<void>;
 }
 
@@ -26,7 +24,6 @@ export interface CheckpointTailDeps {
   readonly source: SuiSource;
   /** Coin types whose balance changes are kept; see decodeCheckpoint. */
   readonly coins: ReadonlySet<string>;
-  /** Usual time between two checkpoints. */
   readonly blockTimeMs: number;
   /** Called when a subscription fails or delivers an unusable checkpoint. */
   readonly onFault: (error: unknown) => void;
@@ -37,18 +34,12 @@ export interface CheckpointTailDeps {
 /** Upper bounds; whichever is reached first applies. */
 const CHECKPOINTS_KEPT = 64;
 const TRANSACTIONS_KEPT = 20_000;
-/**
- * Silence after which a subscription counts as broken: 20 block times, at least 5 s. SUI makes about four checkpoints
- * a second.
- */
+/** Silence after which a subscription counts as broken. SUI makes about four checkpoints a second. */
 const SILENCE_MS_MIN = 5_000;
 const SILENCE_BLOCKS = 20;
 /** The newest checkpoint represents the head for this many block times. */
 const FRESH_BLOCKS = 4;
-/**
- * Sources deliver the same checkpoint some moments apart. `await` waits for one at most 4 ahead, for at most 2 block
- * times.
- */
+/** Sources deliver the same checkpoint some moments apart; `await` bridges that. */
 const AWAITED_AHEAD = 4;
 const AWAITED_BLOCKS = 2;
 const RECONNECT_MS = 250;
@@ -110,7 +101,6 @@ export function createCheckpointTail(deps: CheckpointTailDeps): CheckpointTail {
   };
 }
 
-/** Runs one subscription until it ends. */
 function follow(
   { source, coins, blockTimeMs }: CheckpointTailDeps,
   onCheckpoint: (checkpoint: SuiCheckpoint) => void,

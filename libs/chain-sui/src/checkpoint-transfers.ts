@@ -52,9 +52,7 @@ function isGivenBack(
   return coinType === SUI_COIN_TYPE && address === gasOwner && amount <= -gasMist;
 }
 
-/**
- * Wallets that acted: senders, sponsors, and owners whose balance decreased without their signature (an allowance).
- */
+/** Senders, sponsors, and owners whose balance decreased without their signature (an allowance). */
 export function actorsOf({ header: { height: blockHeight }, transactions }: SuiCheckpoint): readonly Actor[] {
   return transactions.flatMap(({ txHash, sender, gasOwner, changes }) => {
     const wallets = sender === gasOwner ? [sender] : [sender, gasOwner];
@@ -71,7 +69,6 @@ function payerOf({ changes }: SuiTransaction, { coinType }: BalanceChange): Addr
   return most?.address ?? ZERO_ADDRESS;
 }
 
-/** Completes a candidate with its position and fee. */
 export function provenTransfer(
   chain: Reading['chain'],
   candidate: CandidateTransfer,

@@ -1,11 +1,9 @@
 /** Limit of nodes for one ListCheckpoints answer. */
 export const CHECKPOINTS_PER_CALL = 100;
 
-/** Number of checkpoints per call, adapted to the transactions that they hold. */
 export interface CheckpointsPerCall {
   /** Between 4 and CHECKPOINTS_PER_CALL. */
   now(): number;
-  /** Records the number of transactions of one checkpoint. */
   note(transactions: number): void;
 }
 

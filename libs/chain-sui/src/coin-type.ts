@@ -30,7 +30,6 @@ export function coinTypeOfNode(text: string): TokenContract | undefined {
   return parseCoinType(text.startsWith('0x') ? text : `0x${text}`);
 }
 
-/** Coin type of a contract, with null for SUI. */
 export function coinTypeOf(contract: TokenContract | null): TokenContract {
   return contract ?? SUI_COIN_TYPE;
 }

@@ -8,7 +8,6 @@ import { readCheckpoints } from './read-checkpoints.ts';
 import type { Reading } from './reading.ts';
 import type { SuiSource, SuiSources } from './sui-sources.ts';
 
-/** The checkpoints of the candidates in one source's answer, by height. */
 type Evidence = ReadonlyMap<number, SuiCheckpoint>;
 
 /**

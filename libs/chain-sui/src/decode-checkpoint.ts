@@ -27,7 +27,6 @@ export interface SuiTransaction {
   readonly changes: readonly BalanceChange[];
 }
 
-/** A transaction for which the node shows no balance change. */
 export interface TransactionWithoutChanges {
   readonly txHash: TxHash;
   /** Zero gas cost, so only a payment must have changed a balance. */
@@ -39,7 +38,7 @@ export interface SuiCheckpoint {
   readonly header: SuiHeader;
   /** Undefined if the source returned no bytes to check it by. */
   readonly proof: CheckpointProof | undefined;
-  /** Number of transactions, including the chain's own. */
+  /** Includes the chain's own transactions. */
   readonly count: number;
   /** Transactions whose balance changes the node may have omitted; see requireBalanceChanges. */
   readonly withoutChanges: readonly TransactionWithoutChanges[];
@@ -68,7 +67,6 @@ const TRANSACTION_PATHS = [
   'balance_changes',
 ];
 
-/** Input of proveCheckpoint. */
 const PROOF_PATHS = ['summary.bcs', 'contents.bcs'];
 
 /** Read masks. A node leaves a field that is not requested unset, without an error. */
@@ -95,8 +93,8 @@ export function isDigest(text: string): boolean {
 }
 
 /**
- * Decodes the header of a checkpoint requested with HEADER_MASK or more. Throws INCONSISTENT_ANSWER, also if `wanted`
- * is given and the height differs.
+ * Decodes a header requested with HEADER_MASK or more. Throws INCONSISTENT_ANSWER, also for another height than
+ * `wanted`.
  */
 export function decodeHeader(
   checkpoint: Omit<RawCheckpoint, 'transactions' | 'contents'> | undefined,
@@ -129,7 +127,6 @@ export function decodeHeader(
   };
 }
 
-/** The header as the scan loop uses it. */
 export function plainHeader({ height, hash, parentHash, timeSeconds, epoch }: SuiHeader): BlockHeader {
   return { height, hash, parentHash, timeSeconds, epoch };
 }

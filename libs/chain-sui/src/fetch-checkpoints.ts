@@ -188,12 +188,11 @@ async function lookBack(
   }
 }
 
-/** True if the error says that the node has pruned the requested checkpoint. */
 export function isDiscarded(error: unknown): boolean {
   return isReaderError(error, 'BLOCK_NOT_FOUND') && error.context['lowest'] !== undefined;
 }
 
-/** The error for a missing checkpoint: the given one if it does not exist yet, another if the node has pruned it. */
+/** The given error if the checkpoint does not exist yet; another one if the node has pruned it. */
 async function whyNotFound(
   reading: Reading,
   source: SuiSource,
@@ -214,7 +213,7 @@ async function whyNotFound(
   );
 }
 
-/** Calls `work` for each height of a range, AT_ONCE in parallel. Returns the results in order. */
+/** Calls `work` for each height, AT_ONCE in parallel. Returns the results in order. */
 async function mapHeights<T>(
   { from, to }: BlockRange,
   options: ReadOptions,
@@ -230,7 +229,6 @@ async function mapHeights<T>(
     try {
       answers.push(...(await Promise.all(some)));
     } catch (error) {
-      // Cancel the other requests of the range.
       rest.abort();
       await Promise.allSettled(some);
       throw error;

@@ -1,6 +1,6 @@
 import { isReaderError } from '@opentill/chain/reader-error';
 
-/** True if the error says that a node omits balance changes; see requireBalanceChanges. */
+/** See requireBalanceChanges. */
 export function lacksBalanceChanges(error: unknown): boolean {
   return isReaderError(error, 'INCONSISTENT_ANSWER') && error.context['lacksBalanceChanges'] === true;
 }

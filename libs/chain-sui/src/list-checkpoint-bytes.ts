@@ -3,14 +3,13 @@ import { GrpcTypes, type GrpcWebFetchTransport, type SuiGrpcClient } from '@myst
 type Ledger = SuiGrpcClient['ledgerService'];
 type Method = Parameters<GrpcWebFetchTransport['serverStreaming']>[0];
 
-/** Calls LedgerService.ListCheckpoints and passes each message as raw bytes. */
 export type ListCheckpointBytes = (
   request: Parameters<typeof GrpcTypes.ListCheckpointsRequest.create>[0],
   call: Parameters<Ledger['listCheckpoints']>[1],
   onMessage: (message: Uint8Array) => void,
 ) => Promise<void>;
 
-/** Replaces the message type. The transport only calls `fromBinary`. */
+/** The transport only calls `fromBinary` of a message type. */
 const AS_IT_IS = { fromBinary: (bytes: Uint8Array) => bytes } as unknown as Method['O'];
 
 /** Uses the SDK's transport for framing, but not its message decoder; see read-checkpoint-bytes.ts. */

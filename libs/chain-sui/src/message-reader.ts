@@ -34,7 +34,7 @@ class AsciiReader extends BinaryReader {
   }
 }
 
-/** Reads a whole message by `read`. Throws INCONSISTENT_ANSWER if the bytes are malformed. */
+/** Throws INCONSISTENT_ANSWER if the bytes are malformed. */
 export function readMessage<T>(bytes: Uint8Array, read: (reader: BinaryReader, end: number) => T): T {
   try {
     return read(new AsciiReader(bytes), bytes.length);
@@ -43,9 +43,7 @@ export function readMessage<T>(bytes: Uint8Array, read: (reader: BinaryReader, e
   }
 }
 
-/**
- * Reads the fields up to `end`. `take` reads the value of a tag and returns true, or returns false to skip the field.
- */
+/** Reads fields up to `end`. `take` reads the value of a tag and returns true, or returns false to skip it. */
 export function readFields(reader: BinaryReader, end: number, take: (tag: number) => boolean): void {
   while (reader.pos < end) {
     const tag = reader.uint32();

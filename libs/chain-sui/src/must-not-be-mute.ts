@@ -10,7 +10,6 @@ const OWNERS_MASK = ['digest', 'effects.status', 'effects.changed_objects', 'bal
 /** Nodes may write any number of leading zeros. */
 const COIN = /^0x0*2::coin::Coin</;
 
-/** A transaction for which a source has shown balance changes, and the height of its checkpoint. */
 export interface ShownChange {
   readonly height: number;
   readonly txHash: TxHash;
@@ -133,7 +132,6 @@ export function movesOfOneOwner(effects: GrpcTypes.TransactionEffects | undefine
   return new Set(effects.changedObjects.flatMap(ownersOf)).size <= 1;
 }
 
-/** Owners before and after, if the object is a coin or an address balance. */
 function ownersOf({
   objectType,
   inputOwner,

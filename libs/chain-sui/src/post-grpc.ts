@@ -11,7 +11,6 @@ export interface Traffic {
   answerBytes: number;
   /** `<service>/<method>` of the last request. */
   method: string;
-  /** The last HTTP status. */
   status: number | undefined;
   /** At least one request opened a connection, which may lead to another node behind the URL. */
   newConnection: boolean;
@@ -25,7 +24,6 @@ export interface PostLimits {
   readonly bytesMax: number;
 }
 
-/** Sends the requests of one call. */
 export interface PostGrpc {
   /** For GrpcWebOptions.fetch. */
   readonly fetch: typeof fetch;
@@ -34,7 +32,6 @@ export interface PostGrpc {
   frameRead(): void;
 }
 
-/** Creates the sender for one call. */
 export type OpenPostGrpc = (limits: PostLimits) => PostGrpc;
 
 const CONNECTIONS_MAX = 16;

@@ -12,7 +12,7 @@ import { readTransactions } from './read-transactions.ts';
 import type { Reading } from './reading.ts';
 import type { SuiSource, SuiSources } from './sui-sources.ts';
 
-/** Reads the outcome of own transactions; see ChainReader.readFates. */
+/** See ChainReader.readFates. */
 export async function readFates(
   reading: Pick<Reading, 'onAlone' | 'tailOf'>,
   sources: SuiSources,

@@ -47,7 +47,6 @@ export async function readVerifiedCheckpoints(
   };
 }
 
-/** The proof of the range, if each of its checkpoints was proven. */
 function proofOf(checkpoints: readonly SuiCheckpoint[]): Pick<RangeRead, 'proof'> {
   if (checkpoints.some(({ proof }) => proof === undefined)) return {};
   const ends = checkpoints.filter(({ proof }) => proof?.endsEpoch === true);
@@ -107,7 +106,6 @@ function differing(
   return readerError('INCONSISTENT_ANSWER', `two sources ${what}`, { outcome, sources, height });
 }
 
-/** True if both sources return the same checkpoint, compared by the fields that are kept. */
 export function isSame(ours: SuiCheckpoint | undefined, theirs: SuiCheckpoint | undefined): boolean {
   if (ours === theirs) return true;
   if (ours === undefined || theirs === undefined) return false;

@@ -32,7 +32,6 @@ import { createDecodeOnce } from './told-alike.ts';
 /** Network configuration of a reader; `genesisId` is required. */
 export type SuiNetwork = SuiSourcesNetwork & Pick<NetworkConfig, 'finality' | 'tokens'>;
 
-/** Callbacks for metrics, logs and alarms. */
 export interface SuiReaderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
   /** Two sources were compared. FORKED and CONTENTS_DIFFER stop verification and raise an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;

@@ -15,7 +15,6 @@ export interface BlockRange {
   readonly to: number;
 }
 
-/** State and callbacks that the parts of one reader share. */
 export interface Reading {
   readonly chain: Chain;
   /** The configured coin types, canonical; includes SUI if the native coin is configured. */
@@ -31,7 +30,6 @@ export interface Reading {
   readonly shownChanges: ShownChanges;
   /** Per source, the lowest checkpoint searched below `height`; see lookBack. */
   readonly lookedBack: WeakMap<SuiSource, { readonly height: number; readonly downTo: number }>;
-  /** Evidence for transfers that this reader has returned. */
   readonly proofs: WeakMap<CandidateTransfer, Proof>;
   readonly onCompared: (comparison: SourceComparison) => void;
   /** One of several sources was accepted on its own. */
@@ -56,8 +54,7 @@ export interface SourceComparison {
     | 'FORKED'
     /** The same checkpoint with different contents. Reading stops likewise. */
     | 'CONTENTS_DIFFER';
-  /** Labels of the two sources. */
   readonly sources: readonly [string, string];
-  /** Last height of the range, or the height at which they differ. */
+  /** Last height of the range, or the first one at which they differ. */
   readonly height: number;
 }

@@ -11,7 +11,6 @@ import type { OpenPostGrpc, Traffic } from './post-grpc.ts';
 import { createPostGrpc } from './post-grpc.ts';
 import { translateGrpcError } from './translate-grpc-error.ts';
 
-/** The services of a full node, as the SDK's generated clients. */
 export interface SuiServices {
   readonly ledger: SuiGrpcClient['ledgerService'];
   readonly state: SuiGrpcClient['stateService'];
@@ -31,7 +30,6 @@ export interface CallOptions {
 /** One call to a node: one RPC, rarely several. */
 export type SuiQuestion<T> = (services: SuiServices, call: CallOptions) => PromiseLike<T>;
 
-/** Result of one RPC, for metrics and logs. */
 export interface SuiExchange {
   /** Host and port, never the path, which may contain a provider's key. */
   readonly endpoint: string;
@@ -59,7 +57,6 @@ export interface SuiClientConfig {
 
 /** A client for one node or provider. Opens no connection before the first call. */
 export interface SuiClient {
-  /** Host and port. */
   readonly label: string;
   /**
    * Runs `question`, which must pass `call` to each RPC. Throws a GatewayError with a ReaderErrorCode for errors of

@@ -1,6 +1,5 @@
 import type { BlockHeader } from '@opentill/chain/block';
 
-/** The summary of a checkpoint. */
 export interface SuiHeader extends BlockHeader {
   readonly epoch: number;
   readonly timeMs: number;

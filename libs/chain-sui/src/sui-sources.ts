@@ -43,10 +43,7 @@ export interface SuiSourcesDeps {
 /** Each answer has up to 100 checkpoints. More in flight are not faster and take memory. */
 const MUCH_AT_ONCE = 4;
 
-/**
- * The sources of a configured network. Opens no connection before the first call. Throws TypeError without a genesis
- * id.
- */
+/** Opens no connection before the first call. Throws TypeError without a genesis id. */
 export function createSuiSources(network: SuiSourcesNetwork, deps: SuiSourcesDeps): SuiSources {
   const { chain, genesisId } = network;
   if (genesisId === undefined) throw new TypeError(`the network ${chain} has no genesis id`);
@@ -74,7 +71,6 @@ export function createSuiSources(network: SuiSourcesNetwork, deps: SuiSourcesDep
   });
 }
 
-/** The newest checkpoint in a node's service information. */
 export async function readServiceHead(source: SuiSource, options: AskOptions): Promise<ShownHead> {
   const { response } = await source.ask(({ ledger }, call) => ledger.getServiceInfo({}, call), options);
   const { checkpointHeight, timestamp } = response;

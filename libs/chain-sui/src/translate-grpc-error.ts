@@ -23,7 +23,7 @@ const CODES: Readonly<Partial<Record<string, ReaderErrorCode>>> = {
 
 export interface FailedQuestion {
   readonly endpoint: string;
-  /** The caller's signal. */
+  /** Passed by the caller. */
   readonly signal: AbortSignal | undefined;
   /** The call exceeded its own timeout. */
   readonly timedOut: boolean;

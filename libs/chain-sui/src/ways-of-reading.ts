@@ -12,6 +12,6 @@ export type FetchMethod =
 /** The method that each source supports, remembered for a minute: nodes get upgraded. */
 export interface FetchMethods {
   of(source: SuiSource): FetchMethod;
-  /** Notes that the source does not support `way`. True if there is another one to try. */
+  /** Returns true if there is another method to try. */
   markUnsupported(source: SuiSource, method: FetchMethod): boolean;
 }

@@ -64,8 +64,7 @@ export function addressOfShortHex(hex: string): Address | undefined {
 }
 
 /**
- * The 20 bytes of an address without the prefix, as hex; contracts use this form. Throws TypeError for an invalid
- * address.
+ * The 20 bytes of an address as hex, without prefix, as contracts use it. Throws TypeError for an invalid address.
  */
 export function shortHexOf(address: Address): string {
   const bytes = decodeBase58Check(address);

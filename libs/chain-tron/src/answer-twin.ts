@@ -7,14 +7,11 @@ export const SAME = Symbol('the same bytes');
  */
 export interface AnswerDeduplicator {
   /**
-   * The value of the first answer if the bytes are equal, or SAME once that is released. Otherwise the result of
-   * `read`.
+   * The value of the first answer if the bytes are equal (SAME once it is released), otherwise the result of `read`.
    */
   valueOf(body: Buffer, read: () => unknown): unknown;
-  /** True if the value is that of the first answer. */
   isFirst(value: unknown): boolean;
   release(): void;
-  /** Parses the first answer again. */
   parseAgain(): unknown;
 }
 

@@ -17,7 +17,6 @@ const RETRIES_TAKEN_BY_BROKEN = 2;
  * block the round for minutes at a low rate limit, and no other source would be asked.
  */
 export interface RetryBudget {
-  /** Takes `tries` from the budget; false if fewer are left. */
   take(tries: number): boolean;
 }
 

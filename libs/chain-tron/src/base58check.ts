@@ -82,7 +82,7 @@ export function decodeBase58Check(text: string): Uint8Array | undefined {
   return checksumOf(payload) === checksum ? payload : undefined;
 }
 
-/** Divides the number that begins at limb `from` by 58^4 and returns the remainder. */
+/** Divides the number that begins at limb `from` by 58^4; returns the remainder. */
 function divideInPlace(limbs: Float64Array, from: number): number {
   let rest = 0;
   for (let place = from; place < LIMBS; place += 1) {

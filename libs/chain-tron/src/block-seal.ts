@@ -7,7 +7,6 @@ import { headerDigestOf } from './protobuf/header.ts';
 export interface BlockSeal {
   readonly height: number;
   readonly witnessHex: string;
-  /** The signed digest. */
   readonly digestHex: string;
   /** As the node writes it. The block id does not cover it. */
   readonly signatureHex: string;
@@ -33,10 +32,7 @@ export function sealOf(raw: unknown, height: number): BlockSeal {
   };
 }
 
-/**
- * The address whose key signed the header; undefined for an invalid signature. Nodes write the recovery id as 0, 1,
- * 27 or 28.
- */
+/** Address of the key that signed the header; undefined if invalid. Nodes write the recovery id as 0, 1, 27 or 28. */
 export function signerHexOf({ digestHex, signatureHex }: BlockSeal): string | undefined {
   if (!SIGNATURE.test(signatureHex)) return undefined;
   const signature = Buffer.from(signatureHex, 'hex');

@@ -7,12 +7,11 @@ import type { TronCall } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/** A capability that the reader needs and a source lacks. */
 export type SourceLack =
   /** The source has no receipts of whole blocks. Without another source no payment is seen. */
   | 'RECEIPTS_MISSING'
   /**
-   * The source does not serve `/walletsolidity` (see `solidityUrls`). Without another source no payment is credited.
+   * The source does not serve `/walletsolidity` (see `solidityUrls`). Without another source, no payment is credited.
    */
   | 'SOLID_MISSING';
 
@@ -31,10 +30,7 @@ export interface NetworkCheck {
 const WORD = /^[0-9a-f]{64}$/;
 const ZERO_HEX = `41${'0'.repeat(40)}`;
 
-/**
- * Checks the chain and the tokens of every source, and tries the calls that the reader needs. Throws as checkSources
- * does.
- */
+/** Checks chain and tokens of every source and tries the reader's calls. Throws as checkSources. */
 export async function checkNetwork(
   sources: TronSources,
   check: NetworkCheck,

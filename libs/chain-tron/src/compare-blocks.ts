@@ -1,7 +1,6 @@
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { OwnedTransaction, ReadBlock, TransferWithReceipt } from './read-block.ts';
 
-/** True if both sources return the same block with different contents. */
 export function haveDifferentContents(ours: ReadBlock | undefined, theirs: ReadBlock | undefined): boolean {
   if (ours === theirs || ours === undefined || theirs === undefined) return false;
   if (ours.header.hash !== theirs.header.hash) return false;
@@ -22,7 +21,6 @@ function sameOwners(ours: readonly OwnedTransaction[], theirs: readonly OwnedTra
   );
 }
 
-/** True if both lists, in block order, have the same transfers at the same indices. */
 function sameTransfers(ours: readonly CandidateTransfer[], theirs: readonly CandidateTransfer[]): boolean {
   return (
     ours.length === theirs.length &&

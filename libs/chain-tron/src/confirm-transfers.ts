@@ -14,7 +14,6 @@ import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/** The answers of a source about one transaction. */
 interface Evidence {
   readonly info: TronInfo;
   /** Read only if a TRX transfer is to be proven. */
@@ -144,7 +143,7 @@ async function readEvidences(
   return evidences;
 }
 
-/** The receipt of this transaction only; undefined if the source has none. */
+/** Undefined if the source has none. */
 export async function readInfo(
   source: TronSource,
   txHash: TxHash,

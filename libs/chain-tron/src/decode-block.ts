@@ -6,7 +6,6 @@ import { blockIdOf, heightDigits } from './protobuf/header.ts';
 import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
 
 export interface TronHeader extends BlockHeader {
-  /** The block's own time. */
   readonly timeMs: number;
 }
 
@@ -28,7 +27,6 @@ export interface TronTransaction {
   readonly type: string;
   /** The owner, who signed it: 42 digits that begin with 41. Undefined if the node returns another form. */
   readonly ownerHex: string | undefined;
-  /** Undefined for any other type than TransferContract. */
   readonly trx: CarriedTrx | undefined;
 }
 
@@ -68,17 +66,15 @@ export function decodeHeader(raw: unknown, asked?: number): TronHeader {
   };
 }
 
-/** The header as the scan loop uses it. */
 export function plainHeader({ height, hash, parentHash, timeSeconds }: TronHeader): BlockHeader {
   return { height, hash, parentHash, timeSeconds };
 }
 
-/** The transactions of a block requested with them. */
 export function decodeTransactions(raw: unknown): readonly TronTransaction[] {
   return listIn(objectIn(raw, 'block')['transactions'], 'transactions').map((one) => decodeTransaction(one));
 }
 
-/** True if the header says that the block has no transactions: nodes write a root of zeros only then. */
+/** Nodes write a root of zeros only into a block without transactions. */
 export function hasEmptyRoot(raw: unknown): boolean {
   const data = objectIn(objectIn(raw, 'block')['block_header'], 'block_header')['raw_data'];
   return objectIn(data, 'block_header.raw_data')['txTrieRoot'] === EMPTY_ROOT;

@@ -3,7 +3,7 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import { addressOfShortHex } from './address-codec.ts';
 import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
 
-/** A receipt: the answer of `gettransactioninfobyid` and `…byblocknum` for a transaction in a block. */
+/** A receipt: an answer of `gettransactioninfobyid` or one entry of `…byblocknum`. */
 export interface TronInfo {
   readonly txHash: TxHash;
   readonly height: number;
@@ -15,13 +15,11 @@ export interface TronInfo {
    * TransferContract.
    */
   readonly contractResult: string | undefined;
-  /** The whole transaction failed. */
   readonly failed: boolean;
   /** Undecoded; see `transferIn`. */
   readonly logs: readonly unknown[];
 }
 
-/** A Transfer event of a token in a log. */
 export interface LoggedTransfer {
   readonly contract: TokenContract;
   /** 40 hex digits, as in logs; see TronTransaction for the reason. */
@@ -87,7 +85,6 @@ export function transferIn(raw: unknown, tokens: TokensByHex): LoggedTransfer | 
   return amount === 0n ? undefined : { contract, fromHex, toHex, amount };
 }
 
-/** True if the transfer went from `from` to `to`. */
 export function isBetween({ fromHex, toHex }: LoggedTransfer, from: Address, to: Address): boolean {
   return addressOfShortHex(fromHex) === from && addressOfShortHex(toHex) === to;
 }

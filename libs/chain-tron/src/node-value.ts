@@ -6,7 +6,6 @@ export type Raw = Readonly<Record<string, unknown>>;
 
 const HASH = /^[0-9a-f]{64}$/;
 
-/** Throws INCONSISTENT_ANSWER because a value of the answer has the wrong shape. */
 export function malformed(what: string, value: unknown): never {
   throw readerError(
     'INCONSISTENT_ANSWER',
@@ -14,7 +13,7 @@ export function malformed(what: string, value: unknown): never {
   );
 }
 
-/** A value from parseAnswer as text, for error messages. */
+/** For error messages; accepts the bigints of parseAnswer. */
 export function shownValue(value: unknown): string {
   const text = (_: string, inner: unknown): unknown => (typeof inner === 'bigint' ? `${inner}` : inner);
   return JSON.stringify(value, text) ?? 'nothing';

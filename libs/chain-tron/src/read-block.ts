@@ -81,11 +81,9 @@ export async function readBlock(
 /** A decoded answer, or its error, which is thrown when all answers have arrived. */
 export type Decoded<T> = { readonly value: T } | { readonly error: unknown };
 
-/** A decoded block without receipts. */
 export interface RawBlock {
   readonly header: TronHeader;
   readonly transactions: readonly TronTransaction[];
-  /** The header says that the block has no transactions. */
   readonly isEmpty: boolean;
   readonly seal?: BlockSeal | undefined;
 }
@@ -159,7 +157,6 @@ function valueOf<T>(one: Decoded<T>): T {
   return one.value;
 }
 
-/** The facts of a block that the scanner uses. */
 export interface ReadBlock {
   readonly header: TronHeader;
   readonly transfers: readonly TransferWithReceipt[];
@@ -167,7 +164,6 @@ export interface ReadBlock {
   readonly owned: readonly OwnedTransaction[];
 }
 
-/** Owner of a transaction, as nodes write it. */
 export interface OwnedTransaction {
   readonly txHash: TxHash;
   readonly ownerHex: string;
@@ -264,7 +260,6 @@ function transferWithReceipt(
   };
 }
 
-/** True if a TransferContract moved its amount. */
 export function hasCarried({ contractRet }: TronTransaction, { failed }: TronInfo): boolean {
   return contractRet === 'SUCCESS' && !failed;
 }

@@ -13,7 +13,7 @@ import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/** Reads the outcome of own transactions; see ChainReader.readFates. */
+/** See ChainReader.readFates. */
 export async function readFates(
   { onAlone }: Pick<Reading, 'onAlone'>,
   sources: TronSources,
@@ -99,8 +99,7 @@ async function readSoundInfo(
 }
 
 /**
- * Needs the header with the receipt's block time: after a fork between the two requests, the block would be the wrong
- * one.
+ * Needs a header with the receipt's block time; after a fork between the two requests it would be of another block.
  */
 function fateOf(
   own: OwnTransaction,

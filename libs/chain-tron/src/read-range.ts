@@ -8,10 +8,7 @@ import type { BlockRange } from './reading.ts';
 /** Blocks requested at once from one source, with two requests each. More in flight are not faster (measured). */
 export const BLOCKS_PER_CALL = 8;
 
-/**
- * Reads a range in several calls and checks that each part links to the one before. Throws RangeError for an invalid
- * range.
- */
+/** Reads a range in several calls, each linked to the one before. Throws RangeError for an invalid range. */
 export async function readRange(
   { from, to }: BlockRange,
   readCall: (range: BlockRange) => Promise<RangeRead>,
@@ -54,7 +51,6 @@ export function mapHeights<T>(
   const both = signal === undefined ? rest.signal : AbortSignal.any([signal, rest.signal]);
   const answers = Array.from({ length: to - from + 1 }, (_, place) => work(from + place, { signal: both }));
   return Promise.all(answers).catch(async (error: unknown) => {
-    // Cancel the other requests, which would delay the next try.
     rest.abort();
     await Promise.allSettled(answers);
     throw error;

@@ -9,8 +9,7 @@ import { callConstant } from './sender/call-constant.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 
 /**
- * Functions of Tether's contract, and partly of other tokens. A contract without the function fails the call, which
- * gives no warning.
+ * Functions of Tether's contract, partly also of others. Without the function the call fails, which is no warning.
  */
 const PAUSED_SELECTOR = '5c975abb'; // paused()
 const DEPRECATED_SELECTOR = '0e136b19'; // deprecated()

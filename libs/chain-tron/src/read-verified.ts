@@ -15,10 +15,9 @@ import type { Side } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/** The answer of one source about a few blocks. */
 interface SourceBlocks {
   readonly blocks: readonly ReadBlock[];
-  /** The source returned all of them from its solid side. */
+  /** All of them are from its solid side. */
   readonly isSolid: boolean;
   /** The source was not asked now; it returned these blocks in the seen pass. */
   readonly isRemembered: boolean;
@@ -177,10 +176,7 @@ async function readSource(
   }
 }
 
-/**
- * Reads a few linked blocks with their receipts from one source. Retries transient failures, because of so many
- * requests one often fails.
- */
+/** Reads a few linked blocks with their receipts. Retries: of so many requests one often fails. */
 export async function readBlocks(
   source: TronSource,
   side: Side,

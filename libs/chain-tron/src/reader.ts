@@ -26,7 +26,6 @@ import { createTronSources, readHeader } from './tron-sources.ts';
 /** Network configuration of a reader; `genesisId` is required. */
 export type TronNetwork = TronSourcesNetwork & Pick<NetworkConfig, 'finality' | 'tokens'>;
 
-/** Callbacks for metrics, logs and alarms. */
 export interface TronReaderDeps extends TronSourcesDeps {
   /** Two sources were compared. FORKED and CONTENTS_DIFFER stop verification and raise an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;

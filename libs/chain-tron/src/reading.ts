@@ -7,11 +7,9 @@ export interface BlockRange {
   readonly to: number;
 }
 
-/** State and callbacks that the parts of one reader share. */
 export interface Reading {
   readonly chain: Chain;
   readonly tokens: TokensByHex;
-  /** TRX is configured. */
   readonly native: boolean;
   readonly onCompared: (comparison: SourceComparison) => void;
   /** One of several sources was accepted on its own. */
@@ -26,8 +24,7 @@ export interface SourceComparison {
     | 'FORKED'
     /** The same block with different receipts or transactions. Reading stops likewise. */
     | 'CONTENTS_DIFFER';
-  /** Labels of the two sources. */
   readonly sources: readonly [string, string];
-  /** Last height of the range, or the height at which they differ. */
+  /** Last height of the range, or the first one at which they differ. */
   readonly height: number;
 }

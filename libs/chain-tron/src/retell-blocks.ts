@@ -6,7 +6,6 @@ import type { Reading } from './reading.ts';
 import type { Side, TronCall } from './tron-client.ts';
 import type { TronSource } from './tron-sources.ts';
 
-/** Deduplicated answers about one block, and the block decoded from the first ones. */
 interface SharedBlock {
   readonly block: AnswerDeduplicator;
   readonly infos: AnswerDeduplicator;
@@ -18,10 +17,7 @@ export interface BlockReader {
   readBlock(source: TronSource, side: Side, height: number, options: ReadOptions): Promise<ReadBlock>;
 }
 
-/**
- * For a single source: there are no answers to deduplicate, and no second source, so the transactions are proven by
- * the header.
- */
+/** For a single source: no second source confirms the transactions, so the header must prove them. */
 export function createProvingReader(reading: Reading): BlockReader {
   return {
     readBlock: async (source, side, height, options) =>

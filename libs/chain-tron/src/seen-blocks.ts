@@ -9,11 +9,9 @@ export interface SeenBlocks {
    * All blocks of the range as the source returned them; undefined if one is missing. Frees blocks below the range.
    */
   blocksOf(source: TronSource, range: BlockRange): readonly ReadBlock[] | undefined;
-  /** True if any source has returned this block. */
   has(block: NamedBlock): boolean;
-  /** Notes the newest solid block that the source returned. */
   noteSolid(source: TronSource, block: NamedBlock): void;
-  /** True if this was the newest solid block that the source returned last. */
+  /** True if this block is the newest solid one that the source returned last. */
   isSolid(source: TronSource, block: NamedBlock): boolean;
 }
 
@@ -24,7 +22,7 @@ interface NamedBlock {
 
 interface Kept {
   readonly hash: string;
-  /** Undefined if there was no room for it. */
+  /** Undefined if there was no room. */
   readonly block: ReadBlock | undefined;
 }
 

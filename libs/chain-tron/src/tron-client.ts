@@ -28,7 +28,7 @@ export interface TronCall {
    * throw. Numbers above 2^53 are rounded; `exactly` parses again with bigints, which takes longer.
    */
   readonly decode?: (value: unknown, exactly?: () => unknown) => unknown;
-  /** Receives the size of the uncompressed answer. */
+  /** Called with the size of the uncompressed answer. */
   readonly onBytes?: (bytes: number) => void;
   /**
    * One of many calls made together: it queues behind them and lets other calls pass. Otherwise, at a few requests a
@@ -37,7 +37,6 @@ export interface TronCall {
   readonly isQueued?: boolean;
 }
 
-/** One HTTP exchange with a node, for metrics and logs. */
 export interface TronExchange {
   /** Host and port, never the path, which may contain a provider's key. */
   readonly endpoint: string;
@@ -66,7 +65,6 @@ export interface TronClientConfig {
 
 /** A client for one node or provider. Opens no connection before the first call. */
 export interface TronClient {
-  /** Host and port. */
   readonly label: string;
   /**
    * The parsed answer, with exact integers (parseAnswer). Throws a GatewayError with a ReaderErrorCode; does not

@@ -42,10 +42,7 @@ export interface TronSourcesDeps {
   readonly epochMs?: () => number;
 }
 
-/**
- * The sources of a configured network. Opens no connection before the first call. Throws TypeError without a genesis
- * id.
- */
+/** Opens no connection before the first call. Throws TypeError without a genesis id. */
 export function createTronSources(network: TronSourcesNetwork, deps: TronSourcesDeps): TronSources {
   const { chain, genesisId, solidityUrls } = network;
   if (genesisId === undefined) throw new TypeError(`the network ${chain} has no genesis id`);

@@ -6,7 +6,6 @@ import type { IsKeyOf } from './witness-trail.ts';
 // a second time, a day or more after the first, and no source has shown another signer in between. Until then the witness
 // counts as one that did not sign.
 
-/** Persistent storage of one text. */
 export interface WitnessKeyStore {
   /** Undefined before the first write. */
   read(): Promise<string | undefined>;
@@ -16,7 +15,6 @@ export interface WitnessKeyStore {
 /** A witness began to sign with a key that is not its own and does not count yet; raises an alarm. */
 export interface NewWitnessKey {
   readonly witness: string;
-  /** Address of the key. */
   readonly signer: string;
   /** The key that counted until now, if it was not the witness's own. */
   readonly before: string | undefined;
@@ -60,7 +58,7 @@ export function createWitnessKeys({
     return known;
   }
 
-  /** The entry after the sources agreed on a signer; the same object if unchanged. */
+  /** Returns the same object if unchanged. */
   function agreed(witnessHex: string, signerHex: string, entry: Entry): Entry {
     const { key, next } = entry;
     if (signerHex === (key ?? witnessHex)) return { key };
@@ -102,7 +100,6 @@ export function createWitnessKeys({
   };
 }
 
-/** Serialises the witnesses that sign with other keys, or did. */
 function textOf(entries: ReadonlyMap<string, Entry>): string {
   return JSON.stringify(
     Object.fromEntries([...entries].filter(([, { key, next }]) => key !== undefined || next !== undefined)),
@@ -125,7 +122,6 @@ function shown(addressHex: string): string {
   return addressOfHex(addressHex) ?? addressHex;
 }
 
-/** Keeps the text in memory. */
 export function createMemoryStore(): WitnessKeyStore {
   let text: string | undefined;
   return {

@@ -3,10 +3,7 @@ import { signerHexOf, type BlockSeal } from './block-seal.ts';
 /** Number of blocks whose producers are the active witnesses: two rounds of the 27 of the main network. */
 export const WINDOW_BLOCKS = 54;
 
-/**
- * Number of active witnesses that must have signed a block or a later one: java-tron's rule for solid blocks (19 of
- * 27).
- */
+/** Active witnesses that must have signed a block or a later one: java-tron's rule for solid blocks (19 of 27). */
 export function witnessesNeeded(active: number): number {
   return active - Math.floor((3 * active) / 10);
 }

@@ -3,10 +3,7 @@ const CONTINUES = 0x80;
 /** Lengths and variants have 32 bits. */
 const ULEB_BYTES_MAX = 5;
 
-/**
- * Reads BCS from the front: integers little-endian, lengths and variants as ULEB128. Throws RangeError beyond the
- * end.
- */
+/** Reads BCS from the front: little-endian integers, ULEB128 lengths and variants. Throws RangeError at the end. */
 export class BcsCursor {
   readonly #bytes: Buffer;
   #at = 0;

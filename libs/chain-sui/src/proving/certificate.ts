@@ -47,7 +47,6 @@ export function committeeOf(
   };
 }
 
-/** The committee of the next epoch, from the last checkpoint of an epoch. */
 export function nextCommitteeIn({ epoch, nextCommittee }: SummaryBytes): EpochCommittee | undefined {
   return nextCommittee && committeeOf(Number(epoch) + 1, nextCommittee);
 }

@@ -7,7 +7,6 @@ import { readContentsBytes, readSummaryBytes } from './summary-bytes.ts';
 
 /** The contents of a checkpoint were checked against its digest. */
 export interface CheckpointProof {
-  /** The checkpoint is the last of its epoch. */
   readonly endsEpoch: boolean;
 }
 
@@ -21,7 +20,7 @@ function digestOf(salt: Uint8Array, bytes: Uint8Array): Uint8Array {
   return blake2b.init().update(salt).update(bytes).digest('binary');
 }
 
-/** The digest of a checkpoint, base58, computed from the bytes of its summary. */
+/** Base58. */
 export function summaryDigestOf(bytes: Uint8Array): string {
   return toBase58(digestOf(SUMMARY_SALT, bytes));
 }

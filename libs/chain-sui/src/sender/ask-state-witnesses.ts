@@ -6,7 +6,6 @@ import type { SuiSource, SuiSources } from '../sui-sources.ts';
 /** Sources that rejected the request because they serve history only (archives). */
 const WITHOUT_STATE = new WeakSet<SuiSource>();
 
-/** Answers of up to two sources, and the number that is required. */
 export interface StateAnswers<T> {
   readonly answers: readonly T[];
   readonly needed: 1 | 2;

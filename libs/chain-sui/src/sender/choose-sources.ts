@@ -34,8 +34,7 @@ export function chooseSources(
   if (chosen.length === COINS_MAX) left += chosen.pop()?.balance ?? 0n;
   const more = coins.findLast((coin) => !chosen.includes(coin) && coin.balance >= left - inFunds);
   if (more === undefined) return undefined;
-  // This coin is larger than the missing part, so the coins chosen before may exceed the amount. All of the rest
-  // returns.
+  // More than the missing part: the coins chosen before may now exceed the amount, and all of the rest returns.
   const withdrawnBaseUnits = more.balance >= left ? 0n : left - more.balance;
   const hasRest = more.balance > left;
   return { withdrawnBaseUnits, coins: [...chosen, more].map(referenceOf), hasRest };

@@ -19,14 +19,12 @@ import { readMostAtOnce } from './read-most-at-once.ts';
 import { readPayment } from './read-payment.ts';
 import { differenceOfStored, signPayment } from './sign-payment.ts';
 
-/** Dependencies of a sender, and callbacks for metrics, logs and alarms. */
 export interface SuiSenderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
   readonly backend: SignerBackend;
   /** Move coins without gas where the network permits it. @default true */
   readonly gasless?: boolean;
   /** The answer of each source to each broadcast; `lied` raises an alarm. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
-  /** Coins of a hot wallet were not gathered. */
   readonly onNotGathered?: (event: NotGathered) => void;
   /** One of several sources was accepted on its own; raises an alarm. */
   readonly onAlone?: (source: { readonly label: string }) => void;

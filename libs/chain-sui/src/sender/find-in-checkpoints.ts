@@ -16,17 +16,13 @@ export interface Stretch {
   readonly untilEpoch?: number;
 }
 
-/** Policy for a single source. */
 export interface SingleSourcePolicy {
   readonly onAlone: (source: { readonly label: string }) => void;
   /** Accept the only configured source; for test networks. */
   readonly acceptsSingleSource: boolean;
 }
 
-/**
- * Checkpoints searched for a transaction that the node must know. Each checkpoint has at least one of the chain's
- * own.
- */
+/** Checkpoints searched for a transaction that the node must know. Each has at least one of the chain's own. */
 const CANARY_CHECKPOINTS = 8;
 const FOUND_PATHS = ['digest'];
 const CONTENTS_MASK = { paths: ['transactions.digest'] };

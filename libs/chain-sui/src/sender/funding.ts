@@ -4,7 +4,6 @@ import type { CoinReference } from './payment-program.ts';
 /** Payer of the gas: the wallet, a sponsor, or none where the chain moves a coin without gas. */
 export type GasMode = 'OWN' | 'SPONSORED' | 'GASLESS';
 
-/** Funds and gas of a payment, as chosen by `prepare`. */
 export interface SuiFunding {
   readonly gas: GasMode;
   /** MIST per gas unit; 0n for GASLESS. */
@@ -15,12 +14,10 @@ export interface SuiFunding {
   readonly hasRest: boolean;
 }
 
-/** Wraps the funding as the opaque type of the sender port. */
 export function asFunding(funding: SuiFunding): Funding {
   return funding as unknown as Funding;
 }
 
-/** Unwraps the result of `asFunding`. */
 export function suiFundingIn(funding: Funding | undefined): SuiFunding | undefined {
   return funding as SuiFunding | undefined;
 }

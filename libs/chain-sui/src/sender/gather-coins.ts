@@ -42,7 +42,6 @@ export interface GatheringDeps extends SigningDeps {
   readonly onNotGathered: (event: NotGathered) => void;
 }
 
-/** Reason why coins of a wallet were not gathered. */
 export interface NotGathered {
   readonly wallet: Address;
   readonly contract: TokenContract | null;
@@ -141,10 +140,7 @@ function isSame(ours: readonly HeldCoin[], theirs: readonly HeldCoin[]): boolean
   return asText(ours) === asText(theirs);
 }
 
-/**
- * Drafts that differ in how the fee is paid, with the funds for it. The simulation uses all of these funds as budget;
- * its result is the fee.
- */
+/** Ways to pay the fee, with the funds for it. The simulation uses all of them as budget; its result is the fee. */
 function draftsOf(
   wallet: Address,
   contract: TokenContract | null,
@@ -203,7 +199,6 @@ interface Wanted {
   readonly contract: TokenContract | null;
   readonly validity: Validity;
   readonly draftFor: DraftFor;
-  /** Available for the fee. */
   readonly fundsMist: bigint;
   readonly gasPriceMist: bigint;
 }

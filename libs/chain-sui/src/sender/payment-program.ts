@@ -10,7 +10,7 @@ export interface CoinReference {
   readonly version: string;
   readonly digest: string;
   /**
-   * For a coin ordered by consensus (ConsensusAddressOwner): the version since which its owner has held it. Null:
+   * The version since which the owner has held it, for a coin ordered by consensus (ConsensusAddressOwner). Null:
    * owned.
    */
   readonly startVersion: string | null;
@@ -82,10 +82,7 @@ function toFunds({ to, coinType, withdrawnBaseUnits }: PaymentPlan): NewProgram 
   };
 }
 
-/**
- * From whole coins and an address balance to another address balance; the rest returns to the sender's. No object
- * remains.
- */
+/** From whole coins and an address balance to another address balance; the rest returns. No object remains. */
 function fromCoins(plan: PaymentPlan): NewProgram {
   const { from, to, coinType, coins, withdrawnBaseUnits, amountBaseUnits, hasRest } = plan;
   const inputs: Input[] = coins.map(coinInput);

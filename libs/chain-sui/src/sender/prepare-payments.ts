@@ -20,10 +20,7 @@ export interface PaymentBounds {
   /** Limits in MIST: cost of a payment, and price of a gas unit. */
   readonly maxGasBudgetMist: bigint;
   readonly maxGasPriceMist: bigint;
-  /**
-   * The payer of gas for `wallet`; undefined if it pays itself. A sponsored wallet is an own deposit address without
-   * SUI.
-   */
+  /** Payer of gas for `wallet`; undefined if it pays itself. A sponsored wallet is a deposit address without SUI. */
   readonly sponsorOf: (wallet: Address) => Address | undefined;
   /** Move coins without gas where the network permits it. */
   readonly gasless: boolean;
@@ -31,7 +28,6 @@ export interface PaymentBounds {
 
 const AT_ONCE = 16;
 
-/** The current epoch at each source that was asked. */
 type Epochs = Map<SuiSource, EpochState>;
 
 /**
@@ -140,7 +136,6 @@ function fundingKey({ funding }: Extract<PreparedExpiring, { kind: 'READY' }>): 
   return JSON.stringify([gas, `${gasPriceMist}`, form, `${withdrawnBaseUnits}`, named, hasRest]);
 }
 
-/** Simulates all payments at one source. */
 async function simulateAll(
   source: SuiSource,
   bounds: PaymentBounds,
@@ -201,7 +196,7 @@ interface Attempted {
   readonly form: Pick<SuiFunding, 'form' | 'withdrawnBaseUnits' | 'coins' | 'hasRest'>;
 }
 
-/** Simulates a payment on the newest state of a node, exactly as it would be signed, with the maximum gas budget. */
+/** Simulates a payment on the newest state exactly as it would be signed, with the maximum gas budget. */
 async function attempt(
   source: SuiSource,
   { chainId, maxGasBudgetMist }: PaymentBounds,

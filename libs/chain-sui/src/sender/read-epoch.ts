@@ -4,7 +4,6 @@ import { readerError } from '@opentill/chain/reader-error';
 import { readHeader } from '../read-header.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 
-/** State of an epoch, as one node reports it. */
 export interface EpochState {
   readonly epoch: number;
   /** MIST per gas unit. A transaction with a lower price is not executed. */
@@ -26,10 +25,7 @@ const EPOCH_MASK = {
 };
 /** Name in the protocol configuration of full nodes. */
 const GASLESS_FLAG = 'enable_gasless';
-/**
- * If the epoch ends sooner than this, a transaction may also land in the next epoch. Otherwise it could expire before
- * it is executed.
- */
+/** With less time left, a transaction may also land in the next epoch; it could expire before it is executed. */
 const LEFT_MIN_MS = 2 * 3_600_000;
 const DAY_MS = 86_400_000;
 
@@ -76,10 +72,7 @@ export function currentWindow(
   }, options);
 }
 
-/**
- * Epochs in which a transaction may land: this one, and also the next if this one ends soon or its end is unknown.
- * Pure.
- */
+/** This epoch, and also the next if this one ends soon or its end is unknown. Pure. */
 export function windowFrom(
   epoch: number,
   endsMs: number | undefined,

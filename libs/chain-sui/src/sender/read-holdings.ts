@@ -9,18 +9,16 @@ import { readHeader } from '../read-header.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 import type { CoinReference } from './payment-program.ts';
 
-/** Balance of a coin in its two forms: coin objects and address balance. */
 export interface Holding {
   readonly inCoins: bigint;
   readonly inFunds: bigint;
 }
 
-/** A coin object with its balance. */
 export interface HeldCoin extends CoinReference {
   readonly balance: bigint;
 }
 
-/** Address balance and coin objects, largest first. */
+/** Coins are sorted by balance, largest first. */
 export interface Held extends Pick<Holding, 'inFunds'> {
   readonly coins: readonly HeldCoin[];
 }

@@ -34,7 +34,6 @@ export interface ReadPayment {
   readonly chainId: string;
 }
 
-/** The payment with its signers. */
 export interface ReadSigned extends ReadPayment {
   /** In the order of the signatures. */
   readonly signers: readonly Address[];

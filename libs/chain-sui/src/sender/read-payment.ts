@@ -12,8 +12,7 @@ const PAYMENT_MASK = { paths: ['transaction.bcs', 'timestamp', 'balance_changes'
 const NONCE_VALUES = 2 ** 32;
 
 /**
- * See ExpiringSender.readPayment. One source is enough for the bytes, because the hash is their digest. The outcome
- * needs two sources.
+ * See ExpiringSender.readPayment. One source suffices for the bytes, whose digest is the hash; the outcome needs two.
  */
 export async function readPayment(
   sources: SuiSources,

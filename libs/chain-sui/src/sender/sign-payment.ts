@@ -28,10 +28,7 @@ export interface SigningDeps {
   readonly maxGasPriceMist: bigint;
 }
 
-/**
- * Raise of the gas price for a transaction that may land in the next epoch, in percent; within the margin of the
- * budget.
- */
+/** Rise of the gas price for a transaction that may land in the next epoch; within the margin of the budget. */
 const RISE_PERCENT = 25n;
 const NONCE_VALUES = 2 ** 32;
 const U64_END = 1n << 64n;
@@ -96,10 +93,7 @@ export async function signPayment(
   return signed;
 }
 
-/**
- * Raises the price of a transaction that may land in the next epoch: validators there reject it if their price is
- * higher.
- */
+/** Raises the price of a transaction that may land in the next epoch, where validators may ask for more. */
 function priceFor(
   gasPriceMist: bigint,
   { first, last }: EpochWindow,
@@ -158,10 +152,7 @@ function requirePayable({ from, to, contract, amountBaseUnits, resource }: Payme
       throw senderError('INTENT_INVALID', 'invalid address', { to, contract });
 }
 
-/**
- * GASLESS requires zero fee and price; otherwise both must be within the limits. The epochs must be one, or two in a
- * row.
- */
+/** GASLESS requires zero fee and price, otherwise both within the limits. Epochs: one, or two in a row. */
 function requireValid(
   { maxGasBudgetMist, maxGasPriceMist }: SigningDeps,
   { uniqueMs, expiresMs, epochs }: Validity,

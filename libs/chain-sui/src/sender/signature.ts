@@ -9,10 +9,7 @@ const FLAG = 0x01;
 const SIGNATURE_BYTES = 64;
 const KEY_BYTES = 33;
 
-/**
- * Signs a transaction hash with the key of `address`. Returns flag, signature and public key, serialised for the
- * chain.
- */
+/** Signs a transaction hash with the key of `address`. Returns flag, signature and public key. */
 export async function signHash(
   backend: SignerBackend,
   address: Address,

@@ -17,7 +17,6 @@ export function withMargin(gasMist: bigint): bigint {
   return (gasMist * (100n + MARGIN_PERCENT) + 99n) / 100n;
 }
 
-/** Result of a simulation on the newest state of a node. */
 export interface Trial {
   /** Computation and storage cost, before the storage rebate. */
   readonly gasMist: bigint;

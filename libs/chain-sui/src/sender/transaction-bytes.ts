@@ -4,7 +4,6 @@ import type { EpochWindow } from '@opentill/chain/expiring-sender';
 import type { TxHash } from '@opentill/chain/transfer';
 import { createBLAKE2b } from 'hash-wasm';
 
-/** BCS structure of a transaction. */
 export type TransactionData = (typeof bcs.TransactionData.$inferType)['V1'];
 type Program = Extract<
   TransactionData['kind'],

@@ -1,4 +1,3 @@
-/** The fields of a signed transaction that the gateway uses. */
 export interface SignedContract {
   /** `Transaction.Contract.ContractType`. */
   readonly type: number;

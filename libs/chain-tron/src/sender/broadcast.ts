@@ -11,7 +11,6 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { sendOutcomeOf } from './send-outcome.ts';
 
-/** Parallel requests per source. */
 const AT_ONCE = 8;
 
 /** See ExpiringSender.broadcast. Sends the signed bytes unchanged, so that no node encodes them again. */

@@ -24,7 +24,6 @@ import { readPayment } from './read-payment.ts';
 import { readWorkPrice } from './read-prices.ts';
 import { differenceOfStored, signPayment } from './sign-payment.ts';
 
-/** Dependencies of a sender, and callbacks for metrics, logs and alarms. */
 export interface TronSenderDeps extends TronSourcesDeps {
   readonly backend: SignerBackend;
   /** The answer of each source to each broadcast; `lied` raises an alarm. */
@@ -42,13 +41,9 @@ export interface TronSenderDeps extends TronSourcesDeps {
 const ignore = (): void => undefined;
 /** Each time reads 54 headers of each source. */
 const LEARN_EVERY_MS = 60 * 60 * 1_000;
-/** After a failure. */
 const LEARN_AGAIN_MS = 5 * 60 * 1_000;
 
-/**
- * Signs and sends payments of a TRON network by the HTTP API of its nodes. Throws TypeError for a network without
- * `payouts` or genesis id, or with an invalid token contract.
- */
+/** Throws TypeError for a network without `payouts` or genesis id, or with an invalid token contract. */
 export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): ExpiringSender {
   const terms = tronPayoutTermsOf(network);
   if (terms === undefined) throw new TypeError(`the network ${network.chain} has no payouts section`);

@@ -17,7 +17,7 @@ export function isExactAsNumber(sun: bigint): boolean {
   return BigInt(Number(sun)) === sun;
 }
 
-/** Call data of a token transfer, as hex without 0x. */
+/** Hex without 0x. */
 export function encodeTransferCall({
   to,
   amountBaseUnits,
@@ -26,7 +26,7 @@ export function encodeTransferCall({
   return TRANSFER_SELECTOR + words.map((word) => word.padStart(WORD_DIGITS, '0')).join('');
 }
 
-/** The contract that makes the payment. Throws INTENT_INVALID for an invalid amount or address. */
+/** Throws INTENT_INVALID for an invalid amount or address. */
 export function encodePayment(intent: PaymentIntent): PayingContract {
   const { from, to, contract, amountBaseUnits, resource } = intent;
   const end = contract === null ? INT64_END : UINT256_END;

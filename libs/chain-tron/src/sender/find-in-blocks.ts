@@ -21,7 +21,6 @@ export interface Stretch {
   readonly untilMs: number;
 }
 
-/** The result of one source. */
 interface Search {
   readonly found: ReadonlySet<TxHash>;
   readonly end: readonly [TronHeader, TronHeader];

@@ -5,10 +5,7 @@ import { readHeader, type TronSource, type TronSources } from '../tron-sources.t
 import { readWindow } from '../walk-blocks.ts';
 import type { WitnessKeys } from '../witness-keys.ts';
 
-/**
- * Notes the keys that signed the newest solid blocks, from each source that answers, so that they count when a proof
- * needs them.
- */
+/** Notes the keys that signed the newest solid blocks, so that they count when a proof needs them. */
 export async function learnWitnessKeys(
   sources: TronSources,
   keys: WitnessKeys,

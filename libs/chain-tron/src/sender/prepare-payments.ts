@@ -93,7 +93,6 @@ export function settlePayment(verdicts: readonly PreparedExpiring[]): PreparedEx
   };
 }
 
-/** Simulates all payments at one source. */
 async function assess(
   source: TronSource,
   bounds: PaymentBounds,

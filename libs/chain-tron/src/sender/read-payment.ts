@@ -10,10 +10,7 @@ import { intentOf } from './read-signed-transaction.ts';
 import { readTransactionBytes } from './read-transaction-bytes.ts';
 import { decodeRaw, type RawTransaction } from './transaction.ts';
 
-/**
- * See ExpiringSender.readPayment. One source is enough for the bytes, because the id is their hash. The outcome needs
- * two sources.
- */
+/** See ExpiringSender.readPayment. One source suffices for the bytes, whose hash is the id; the outcome needs two. */
 export async function readPayment(
   sources: TronSources,
   txHash: TxHash,
@@ -54,10 +51,7 @@ interface ReadBytes {
   readonly intent: PaymentIntent;
 }
 
-/**
- * Undefined if the source does not know the transaction in a solid block, or it is not a payment of this gateway's
- * kind.
- */
+/** Undefined if the source does not know the transaction in a solid block, or it is not a payment of this kind. */
 async function readBytes(
   source: TronSource,
   txHash: TxHash,

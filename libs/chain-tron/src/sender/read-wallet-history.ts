@@ -41,7 +41,6 @@ export interface HistoryRange {
 
 export interface WalletHistory {
   readonly sent: readonly SentTransaction[];
-  /** The last block. */
   readonly last: { readonly height: number; readonly hash: BlockHash };
   /** Chain time in milliseconds since 1970; neither the last block nor the one before it is earlier. */
   readonly overMs: number;

@@ -22,10 +22,7 @@ const LACKS_FUNDS =
   /balance is not sufficient|insufficient balance|account \[?T\w{33}\]? does not exist|account resource insufficient/i;
 const HEX = /^(?:[0-9a-f]{2})+$/;
 
-/**
- * Maps an answer of broadcasthex. Codes such as SERVER_BUSY and NO_CONNECTION concern only the node, so they are
- * UNKNOWN.
- */
+/** Maps an answer of broadcasthex. SERVER_BUSY, NO_CONNECTION and the like concern only the node: UNKNOWN. */
 export function sendOutcomeOf(raw: unknown, txHash: string): SaidToSending {
   const answer = objectIn(raw, 'answer to a transaction');
   const { code, txid, result } = answer;

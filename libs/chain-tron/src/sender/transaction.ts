@@ -95,8 +95,8 @@ export function encodeRaw(raw: RawTransaction): Uint8Array {
 }
 
 /**
- * Throws RangeError for bytes that `encodeRaw` does not write: another contract type, a memo, a permission, an extra
- * field.
+ * Throws RangeError for other bytes than `encodeRaw` writes: another contract type, a memo, a permission, extra
+ * fields.
  */
 export function decodeRaw(bytes: Uint8Array): RawTransaction {
   const number = readSignedContract(Buffer.from(bytes))?.type;
