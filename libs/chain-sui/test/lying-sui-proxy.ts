@@ -11,7 +11,7 @@ export interface ByzantineSuiProxy {
 /** Wrong prices that the proxy reports. */
 export interface ReportedPrices {
   readonly priceMist: bigint;
-  /** Reported cost of every simulated transaction, whatever its gas price. */
+  /** Reported cost of every simulated transaction, at any gas price. */
   readonly costMist: bigint;
 }
 

@@ -177,8 +177,8 @@ async function readTransaction(digest: TxHash) {
 }
 const nothing = { total: 0n, coins: 0n };
 
-describe('a payment from a hot wallet', () => {
-  test('arrives as a coin and costs at most the fee limit', async () => {
+describe('hot wallet payments', () => {
+  test('pays a coin for at most the fee limit', async () => {
     for (const contract of [usdc, usdt, null]) {
       const intent = pay({ contract });
       const before = await heldBy(wallet, SUI_TYPE);
@@ -193,7 +193,7 @@ describe('a payment from a hot wallet', () => {
     }
   });
 
-  test('is paid once although its bytes are sent repeatedly, and equal payments are two', async () => {
+  test('pays once although the bytes are sent repeatedly, and twice for equal payments', async () => {
     const intent = pay();
     const both = senderOf([devnet.url, other.url]);
     const [first, second] = [await signed(intent), await signed(intent)];
@@ -206,7 +206,7 @@ describe('a payment from a hot wallet', () => {
     expect((await heldBy(intent.to, usdc)).total).toBe(10_000_000n);
   });
 
-  test('has reproducible bytes, and differenceOf finds each difference to a claim', async () => {
+  test('signs reproducible bytes, in which differenceOf finds each difference', async () => {
     const intent = pay();
     const bounds = await validity();
     const payment = await signed(intent, sender, bounds);
@@ -236,7 +236,7 @@ describe('a payment from a hot wallet', () => {
       expect(sender.differenceOf({ ...payment, raw }, claim)).toMatch(/encoding|signer|txHash/);
   });
 
-  test('is not signed without key, amount, payable receiver or fee and epochs in bounds', async () => {
+  test('signs nothing without key, amount, payable receiver or bounds for fee and epochs', async () => {
     const [prepared] = await sender.prepare([pay()]);
     if (prepared?.kind !== 'READY') throw new Error('not ready');
     const { feeLimitBaseUnits, funding } = prepared;
@@ -259,7 +259,7 @@ describe('a payment from a hot wallet', () => {
     });
   });
 
-  test('has an obstacle if the chain would reject it, but not if only one node denies it', async () => {
+  test('prepares no payment that the chain would reject, unless only one node denies it', async () => {
     const denied = pay();
     devnet.control.denyAddress('USDC', denied.to, true);
     const tooMuch = pay({ amountBaseUnits: baseUnits(10n ** 15n) });
@@ -281,7 +281,7 @@ describe('a payment from a hot wallet', () => {
   });
 });
 
-describe('one of two nodes that reports wrong prices', () => {
+describe('wrong prices from one of two nodes', () => {
   const wrongPrices: readonly (readonly [string, bigint, bigint])[] = [
     ['a low gas price and a high cost', 1n, 32_000_000n],
     ['a high gas price and a low cost', 4_000n, 1n],
@@ -289,7 +289,7 @@ describe('one of two nodes that reports wrong prices', () => {
   let byzantine: ByzantineSuiProxy;
   afterEach(() => byzantine.close());
   test.each(wrongPrices)(
-    'does not cause a payment that the chain rejects: %s',
+    'signs a payment that the chain accepts although one node reports %s',
     async (_, priceMist, costMist) => {
       byzantine = await startByzantineSuiProxy(other.url, { priceMist, costMist });
       const deposit = newAddress();
@@ -309,8 +309,8 @@ describe('one of two nodes that reports wrong prices', () => {
   );
 });
 
-describe('a payment that may also land in the next epoch', () => {
-  test('has a price raised by a quarter, but never above the cap', async () => {
+describe('gas price across epochs', () => {
+  test('raises the gas price by a quarter for two epochs, but never above the cap', async () => {
     const { epochs, ...bounds } = await validity();
     const both = { ...bounds, epochs: { first: epochs!.first, last: epochs!.first + 1 } };
     const priceIn = ({ raw }: SignedExpiring) => readSignedPayment(raw).gas.priceMist;
@@ -326,8 +326,8 @@ describe('a payment that may also land in the next epoch', () => {
   });
 });
 
-describe('many payments from one wallet', () => {
-  test('are executed at once without a conflict', async () => {
+describe('parallel payments', () => {
+  test('executes 40 payments of one wallet at once without a conflict', async () => {
     const intents = Array.from({ length: 40 }, () => pay({ amountBaseUnits: baseUnits(1_000n) }));
     const payments: SignedExpiring[] = [];
     const bounds = await validity();
@@ -344,8 +344,8 @@ describe('many payments from one wallet', () => {
   });
 });
 
-describe('the answer of a node to a submission', () => {
-  test('is mapped to an outcome', async () => {
+describe('broadcast outcomes', () => {
+  test('maps the answer of a node to an outcome', async () => {
     const payment = await signed(pay());
     const limited = senderOf([devnet.url]); // a client of its own: it remembers the rate limit
     const outcomeFor = async (status: string): Promise<unknown> => {
@@ -369,7 +369,7 @@ describe('the answer of a node to a submission', () => {
     expect(await poorSender.broadcast([await signed(pay({ from: poor }), poorSender)])).toEqual(['NO_FUNDS']);
   });
 
-  test('is UNKNOWN if it is lost, and sending the bytes again pays once', async () => {
+  test('returns UNKNOWN for a lost answer, and sending the bytes again pays once', async () => {
     for (const kind of ['lose-execute-answer', 'swallow-execute'] as const) {
       const payment = await signed(pay());
       devnet.control.fault({ kind, times: 1 });
@@ -382,9 +382,9 @@ describe('the answer of a node to a submission', () => {
   });
 });
 
-describe('a sweep of a deposit address', () => {
+describe('sweeps', () => {
   test.each(['coin', 'address', 'party'] as const)(
-    'pays no fee if the network moves the coin without gas: %s',
+    'sweeps without a fee if the network moves the coin without gas: %s',
     async (form) => {
       const deposit = newAddress();
       await give(deposit, { symbol: 'USDC', amountBaseUnits: 3_000_000n, form });
@@ -402,7 +402,7 @@ describe('a sweep of a deposit address', () => {
   );
 
   test.each(['coin', 'address', 'party'] as const)(
-    'is sponsored by the hot wallet if the coin needs gas: %s',
+    'sweeps with the hot wallet as sponsor if the coin needs gas: %s',
     async (form) => {
       for (const [symbol, contract] of [
         ['USDT', usdt],
@@ -428,7 +428,7 @@ describe('a sweep of a deposit address', () => {
     },
   );
 
-  test('takes exactly its amount and leaves the rest in the address balance', async () => {
+  test('sweeps exactly the amount and leaves the rest in the address balance', async () => {
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDC', amountBaseUnits: 3_000_000n, form: 'coin' });
     await give(deposit, { symbol: 'USDC', amountBaseUnits: 4_000_000n, form: 'coin' });
@@ -443,7 +443,7 @@ describe('a sweep of a deposit address', () => {
     expect(await heldBy(deposit, usdc)).toEqual(nothing);
   });
 
-  test('is sponsored if operator, network or minimum amount forbid a gasless transfer', async () => {
+  test('sponsors a sweep if operator, network or minimum amount forbid gasless transfers', async () => {
     const sweep = async (by: ExpiringSender, amountBaseUnits: bigint): Promise<bigint> => {
       const deposit = newAddress();
       await give(deposit, { symbol: 'USDC', amountBaseUnits });
@@ -462,7 +462,7 @@ describe('a sweep of a deposit address', () => {
     devnet.control.setGasless('USDC', 10_000n);
   });
 
-  test('is not prepared while two nodes choose different funds', async () => {
+  test('prepares no sweep while two nodes choose different funds', async () => {
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDC', amountBaseUnits: 3_000_000n, form: 'coin' });
     const both = senderOf([devnet.url, other.url]);
@@ -485,7 +485,7 @@ describe('a sweep of a deposit address', () => {
     expect(await both.prepare([intent])).toEqual(unclear);
   });
 
-  test('can send SUI to the sponsor itself', async () => {
+  test('sweeps SUI to the sponsor itself', async () => {
     const deposit = newAddress();
     await give(deposit, { mist: 3n * SUI, form: 'coin' });
     const before = await heldBy(wallet, SUI_TYPE);
@@ -496,7 +496,7 @@ describe('a sweep of a deposit address', () => {
     expect((await heldBy(wallet, SUI_TYPE)).total - before.total).toBeGreaterThan(3n * SUI - 50_000_000n);
   });
 
-  test('matches its stored bytes after the sponsoring hot wallet has changed', async () => {
+  test('accepts stored bytes of a sweep after the sponsoring hot wallet has changed', async () => {
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDT', amountBaseUnits: 3_000_000n });
     const intent = pay({ from: deposit, contract: usdt, amountBaseUnits: baseUnits(3_000_000n) });
@@ -506,7 +506,7 @@ describe('a sweep of a deposit address', () => {
     expect(next.differenceOf(payment, { intent, validity: bounds, feeLimitBaseUnits })).toBeUndefined();
   });
 
-  test('needs the signatures of the deposit address and of the sponsor', async () => {
+  test('needs the signatures of both deposit address and sponsor for a sweep', async () => {
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDT', amountBaseUnits: 3_000_000n });
     const intent = pay({ from: deposit, contract: usdt, amountBaseUnits: baseUnits(3_000_000n) });
@@ -526,8 +526,8 @@ describe('a sweep of a deposit address', () => {
   });
 });
 
-describe('coins of a hot wallet', () => {
-  test('are gathered into its address balance, SUI first, which pays for the rest', async () => {
+describe('gathering of coins', () => {
+  test('gathers coins into the address balance, SUI first, which pays for the rest', async () => {
     const poor = newAddress();
     for (const mist of [2n * SUI, 3n * SUI]) await give(poor, { mist, form: 'coin' });
     await give(poor, { symbol: 'USDC', amountBaseUnits: 7_000_000n, form: 'coin' });
@@ -556,7 +556,7 @@ describe('coins of a hot wallet', () => {
   });
 });
 
-describe('few coins of a hot wallet', () => {
+describe('gathering of few coins', () => {
   const gather = async (gift: Parameters<typeof give>[1], contract: TokenContract | null) => {
     const poor = newAddress();
     await give(poor, { ...gift, form: 'coin' });
@@ -572,7 +572,7 @@ describe('few coins of a hot wallet', () => {
     return { poor, send, left };
   };
 
-  test('are gathered with the simulated fee even below the maximum budget', async () => {
+  test('gathers coins with the simulated fee even below the maximum budget', async () => {
     // Both have less than the maximum fee of 0.05 SUI.
     const { send, left, poor } = await gather({ mist: 40_000_000n }, null);
     expect(await send()).toBe(true);
@@ -587,7 +587,7 @@ describe('few coins of a hot wallet', () => {
     expect(await tokens.left()).toBe(0n);
   });
 
-  test('are not gathered if only one of two nodes reports them or one is behind', async () => {
+  test('gathers no coins that only one of two nodes reports, or a node that is behind', async () => {
     const { poor } = await gather({ mist: 3n * SUI }, null);
     const own = { backend: { ...backend, addresses: [poor] } };
     const both = senderOf([devnet.url, other.url], {}, own);
@@ -602,7 +602,7 @@ describe('few coins of a hot wallet', () => {
     expect(await both.gathering!.signGathering(poor, null, await validity())).toBeUndefined();
   });
 
-  test('are gathered and addresses emptied with one node and an archive', async () => {
+  test('gathers coins and sweeps with one node and an archive', async () => {
     const { poor } = await gather({ mist: 3n * SUI }, null);
     const deposit = newAddress();
     await give(deposit, { symbol: 'USDT', amountBaseUnits: 10_000_000n });

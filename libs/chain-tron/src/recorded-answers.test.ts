@@ -36,8 +36,8 @@ const sourceOf = (block: unknown, infos: unknown) => ({
     Promise.resolve(decode?.(method === 'getblockbynum' ? block : infos)),
 });
 
-describe('a recorded block', () => {
-  it('is decoded with its receipts and transfers', async () => {
+describe('recorded blocks', () => {
+  it('decodes a recorded block with its receipts and transfers', async () => {
     const account = await readBlock(sourceOf(RECORDED['block'], RECORDED['infos']), 'wallet', 37, {});
     expect(account.header).toMatchObject({
       height: 37,
@@ -61,7 +61,7 @@ describe('a recorded block', () => {
     ]);
   });
 
-  it('contains what a wallet sent and what others moved out of it', async () => {
+  it('lists what a wallet sent and what others moved out of it', async () => {
     const block = copy('block') as { transactions: { raw_data: { contract: { parameter: Raw }[] } }[] };
     const txHash = '778e9d0eac501873d3283b4d6a5f9eb49360754fd6cc43c27db9d8e849d7f142';
     const hot = addressOfHex('410eef60e8d8d92d7ff26594cc9453fd98d319055d')!;
@@ -77,7 +77,7 @@ describe('a recorded block', () => {
     expect(actsIn([read], new Set())).toEqual([]);
   });
 
-  it('is parsed again exactly if JavaScript would round an amount', () => {
+  it('parses an answer again exactly if JavaScript would round an amount', () => {
     const block = JSON.stringify(RECORDED['block']);
     const contract = JSON.stringify({
       type: 'TransferContract',
@@ -97,7 +97,7 @@ describe('a recorded block', () => {
     expect(decode?.(parseRounding(body))).toMatchObject({ error: inconsistent });
   });
 
-  it('is BLOCK_NOT_FOUND if the node lacks it, and inconsistent without receipts', async () => {
+  it('throws BLOCK_NOT_FOUND for a missing block, INCONSISTENT_ANSWER without receipts', async () => {
     expect(() => decodeHeader(RECORDED['block.future'], 99)).toThrow(
       expect.objectContaining({ code: 'BLOCK_NOT_FOUND', retryable: true }),
     );
@@ -108,7 +108,7 @@ describe('a recorded block', () => {
     await expect(readBlock(sourceOf(RECORDED['block'], []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
   });
 
-  it('without transactions is accepted only if the root in its header is empty', async () => {
+  it('accepts a block without transactions only if the root in its header is empty', async () => {
     const { transactions: _, ...rest } = copy('block');
     await expect(readBlock(sourceOf(rest, []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
     const header = rest['block_header'] as { raw_data: Raw };
@@ -130,13 +130,13 @@ describe('a recorded block', () => {
     ['that are not a list', {}],
     ['that contain null', [null]],
     ['with base58 addresses, as with `visible`', RECORDED['infos.visible']],
-  ])('yields no transfer with receipts %s', async (_, wrong) => {
+  ])('takes no transfer from receipts %s', async (_, wrong) => {
     const reading = readBlock(sourceOf(RECORDED['block'], wrong), 'wallet', 37, {});
     if (wrong === RECORDED['infos.visible']) expect(transfersOf(READING, await reading)).toEqual([]);
     else await expect(reading).rejects.toEqual(inconsistent);
   });
 
-  it('is rejected at another height, or with an id or parent of another height', () => {
+  it('rejects a block of another height, or with an id or parent of another height', () => {
     expect(() => decodeHeader(RECORDED['block'], 38)).toThrow(inconsistent);
     const block = copy('block') as { blockID: string; block_header: { raw_data: Raw } };
     expect(() => decodeHeader({ ...block, blockID: `0000000000000026${block.blockID.slice(16)}` })).toThrow(
@@ -156,14 +156,14 @@ describe('a recorded block', () => {
     ['version', undefined],
     ['witness_address', 'not hex'],
     ['accountStateRoot', 'a'.repeat(64)],
-  ])('is rejected with another %s in its header, because the id covers it', (field, wrong) => {
+  ])('rejects a header with another %s because the block id covers it', (field, wrong) => {
     const block = copy('block') as { block_header: { raw_data: Raw } };
     expect(decodeHeader(block)).toMatchObject({ height: 37 });
     block.block_header.raw_data[field] = wrong;
     expect(() => decodeHeader(block)).toThrow(inconsistent);
   });
 
-  it('is rejected if block and receipt differ on the outcome', async () => {
+  it('rejects a block if it differs from the receipt on the outcome', async () => {
     const block = copy('block') as { transactions: { ret: Raw[] }[] };
     block.transactions[0]!.ret[0]!['contractRet'] = 'REVERT';
     const infos = structuredClone(RECORDED['infos']) as { receipt: Raw; log?: unknown; result?: string }[];
@@ -175,12 +175,12 @@ describe('a recorded block', () => {
       [RECORDED['block'], infos],
     ])
       await expect(readBlock(sourceOf(ofBlock, ofInfos), 'wallet', 37, {})).rejects.toEqual(inconsistent);
-    // If both report a failure, the transaction failed and moved nothing.
+    // If both report a failure, the transaction failed without a transfer.
     const account = await readBlock(sourceOf(block, infos), 'wallet', 37, {});
     expect(transfersOf(READING, account)).toEqual([]);
   });
 
-  it('may have no transactions, and block 0 has no number', () => {
+  it('decodes a block without transactions and block 0 without a number', () => {
     const { transactions: _, ...empty } = copy('block');
     expect(decodeTransactions(empty)).toEqual([]);
     const {
@@ -194,25 +194,25 @@ describe('a recorded block', () => {
 });
 
 describe('recorded receipts', () => {
-  it.each(['fail.balance.info', 'fail.feelimit.info'])('decode a failed transaction: %s', (name) => {
+  it.each(['fail.balance.info', 'fail.feelimit.info'])('decodes a failed transaction: %s', (name) => {
     const info = decodeInfo(RECORDED[name])!;
     expect([info.failed, hasRun(info), info.logs]).toEqual([true, false, []]);
     expect(info.feeSun).toBeGreaterThan(0n);
   });
 
-  it('are absent for a pending transaction', () => {
+  it('finds no receipt for a pending transaction', () => {
     expect(decodeInfo(RECORDED['pending.info'])).toBeUndefined();
     // The transaction itself looks successful, so it is no evidence.
     expect(decodeTransaction(RECORDED['pending.byid'])).toMatchObject({ contractRet: 'SUCCESS' });
   });
 
-  it('yield no transfer for the event of an unknown contract', () => {
+  it('takes no transfer from the event of an unknown contract', () => {
     const info = decodeInfo(RECORDED['fake.info'])!;
     expect(hasRun(info)).toBe(true);
     expect(info.logs.map((log) => transferIn(log, TOKENS))).toEqual([undefined]);
   });
 
-  it('of TRX transfers have no result; the transaction contains the amount', () => {
+  it('decodes a TRX transfer from the transaction, whose receipt has no result', () => {
     const info = decodeInfo(RECORDED['trx.plain.info'])!;
     expect([info.contractResult, info.failed, hasRun(info)]).toEqual([undefined, false, false]);
     expect(decodeTransaction(RECORDED['trx.plain.tx'])).toMatchObject({
@@ -221,7 +221,7 @@ describe('recorded receipts', () => {
     });
   });
 
-  it('contain the delivered amount and the whole fee', () => {
+  it('decodes the delivered amount and the whole fee', () => {
     const info = decodeInfo(RECORDED['usdt.cold.info'])!;
     expect(info).toMatchObject({ feeSun: 3_281_100n, contractResult: 'SUCCESS', failed: false, height: 35 });
     expect(info.logs.map((log) => transferIn(log, TOKENS)?.amount)).toEqual([500_000_000n]);

@@ -114,8 +114,8 @@ async function validity(change: Partial<Validity> = {}): Promise<Validity> {
 }
 const infoOf = (txHash: string) => ask<Info>('wallet/gettransactioninfobyid', { value: txHash });
 
-describe('a payment', () => {
-  test('is executed and burns at most the prepared cost', async () => {
+describe('payments', () => {
+  test('executes a payment that burns at most the prepared cost', async () => {
     for (const intent of [
       pay(),
       pay({ to: devnet.accounts[2]!.address as Address }),
@@ -136,7 +136,7 @@ describe('a payment', () => {
     }
   });
 
-  test('has the same bytes as one made by TronWeb', async () => {
+  test('signs the same bytes as TronWeb', async () => {
     const tronWeb = new TronWeb({ fullHost: devnet.url });
     const bounds = await validity();
     const { height, hash } = bounds.reference;
@@ -165,7 +165,7 @@ describe('a payment', () => {
     expect((await sender.sign(native, bounds, 0n)).txHash).toBe(trx.txID);
   });
 
-  test('has an obstacle before it is signed if the chain would reject it', async () => {
+  test('prepares no payment that the chain would reject', async () => {
     const poor = pay({ from: randomAddress() });
     const toContract = pay({ contract: null, to: usdt as string as Address });
     const tooMuch = pay({ amountBaseUnits: baseUnits(10n ** 30n) });
@@ -210,7 +210,7 @@ describe('a payment', () => {
     ]);
   });
 
-  test('waits if two nodes differ on whether it succeeds, and two of three decide', async () => {
+  test('waits if two nodes differ on whether a payment succeeds, and two of three decide', async () => {
     const eager = await answering({ energy_used: 10 });
     const tooMuch = [pay({ amountBaseUnits: baseUnits(10n ** 30n) })];
     for (const urls of [
@@ -275,7 +275,7 @@ describe('a payment', () => {
     expect(new Set(singleSources)).toEqual(new Set([new URL(devnet.url).host]));
   });
 
-  test('costs the energy factor of the contract plus the margin', async () => {
+  test('adds the energy factor of the contract and the margin to the fee limit', async () => {
     const intent = pay();
     const [plain] = await sender.prepare([intent]);
     const [careful] = await senderOf([devnet.url], { energyMarginPercent: 30 }).prepare([intent]);
@@ -290,8 +290,8 @@ describe('a payment', () => {
   });
 });
 
-describe('the answer of a node to a broadcast', () => {
-  test('is mapped to an outcome', async () => {
+describe('broadcast outcomes', () => {
+  test('maps the answer of a node to an outcome', async () => {
     const { headTimeMs } = devnet.control.summary();
     const cases: [Partial<PaymentIntent>, Partial<Validity>, string][] = [
       [{}, { expiresMs: headTimeMs - 3_000 }, 'EXPIRED'],
@@ -315,7 +315,7 @@ describe('the answer of a node to a broadcast', () => {
     }
   });
 
-  test('is UNKNOWN if the node loses it, and the bytes may have arrived', async () => {
+  test('returns UNKNOWN for a lost answer although the bytes may have arrived', async () => {
     devnet.control.fault({ kind: 'lose-broadcast-answer' });
     const signed = await sender.sign(pay(), await validity(), 30_000_000n);
     expect(await sender.broadcast([signed])).toEqual(['UNKNOWN']);
@@ -383,7 +383,7 @@ describe('energy of own stake', () => {
     pay({ contract: null, to, amountBaseUnits: baseUnits(LENT), resource: 'LEND_ENERGY' });
   const takeBack = (to: Address): PaymentIntent => ({ ...lend(to), resource: 'TAKE_ENERGY_BACK' });
 
-  test('is delegated to an address, pays for its transfer, and is undelegated', async () => {
+  test('delegates energy, which pays for a transfer, and undelegates it', async () => {
     const staker = devnet.accounts[5]!.address as Address;
     const of = (intent: PaymentIntent) => ({ ...intent, from: staker });
     await devnet.control.stake(staker, 15_000n * 1_000_000n);
@@ -411,7 +411,7 @@ describe('energy of own stake', () => {
     expect(lendable).toBeGreaterThan(5_000n * 1_000_000n);
   });
 
-  test('has an obstacle if it is missing or cannot be delegated', async () => {
+  test('prepares no delegation of missing stake or to an unsuitable address', async () => {
     const inactive = randomAddress();
     const contract = usdt as string as Address;
     const other = devnet.accounts[7]!.address as Address;
@@ -430,7 +430,7 @@ describe('energy of own stake', () => {
     });
   });
 
-  test('counts only if two sources report it', async () => {
+  test('counts energy only if two sources report it', async () => {
     const staker = devnet.accounts[5]!.address as Address;
     const boaster = await changing((value) =>
       isList(value) || value['TotalEnergyLimit'] === undefined ? value : { ...value, EnergyLimit: 9_000_000 },

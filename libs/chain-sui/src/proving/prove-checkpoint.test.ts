@@ -70,7 +70,7 @@ describe('proveCheckpoint with a recorded checkpoint', () => {
       );
   });
 
-  test('proves nothing when bytes are missing or have an unknown form', () => {
+  test('returns no proof when bytes are missing or have an unknown form', () => {
     expect(proveCheckpoint(header, { summary: {} }, txHashes)).toBeUndefined();
     expect(proveCheckpoint(header, { ...raw, contents: undefined }, txHashes)).toBeUndefined();
     const unread = Uint8Array.of(1, 2, 3);

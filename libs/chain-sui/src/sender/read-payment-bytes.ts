@@ -51,7 +51,7 @@ export function readSignedPayment(bytes: Uint8Array): ReadSigned {
 export function readPaymentBytes(transaction: Uint8Array): ReadPayment {
   const data = decodeTransactionBytes(transaction);
   const plan = planIn(data);
-  // Encoding the plan again must give the same bytes, so they contain nothing else.
+  // Encoding the plan again must give the same bytes, which rules out other contents.
   const again = encodeTransaction({ ...data, kind: { ProgrammableTransaction: programOf(plan) } });
   if (!Buffer.from(again).equals(transaction))
     throw new RangeError('the transaction does more than a payment');
