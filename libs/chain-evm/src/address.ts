@@ -8,12 +8,12 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const COMPRESSED_BYTES = 33;
 const UNCOMPRESSED_BYTES = 65;
 
-/** Whether a mixed-case address carries the checksum that EIP-55 asks for; one case throughout carries none. */
+/** EIP-55: a mixed-case address must have the right checksum; an address in a single case has none. */
 function checksumHolds(text: string): boolean {
   return !MIXED_CASE.test(text.slice(2)) || getAddress(text.toLowerCase()) === text;
 }
 
-/** Addresses of every EVM chain: canonical is lower-case hex with `0x`, shown with the EIP-55 checksum. */
+/** EVM addresses: canonical form is lower-case hex with `0x`; displayed with the EIP-55 checksum. */
 export const evmAddressCodec: AddressCodec = {
   family: 'EVM',
 

@@ -8,29 +8,35 @@ import type { RpcErrorAnswer } from './translate-rpc-error.ts';
 import { batchRefusalOf, codeOfRpcError, isRevert } from './translate-rpc-error.ts';
 import { codeOfHttpStatus } from '@opentill/chain-sources/http-status';
 
-/** What one HTTP exchange came to. */
+/** Outcome of one HTTP exchange. */
 export type BatchAnswer =
   | { readonly kind: 'results'; readonly results: readonly unknown[] }
-  /** The calls are refused. With several errors the one that tells most: a size is the last thing to change. */
+  /** The calls failed. With several errors, the one that matters most: a request's size is changed last. */
   | { readonly kind: 'failed'; readonly error: ReaderError }
-  /** Not the calls are refused but so many of them at once; `error` is for whoever cannot send fewer. */
+  /**
+   * The provider rejects this many calls at once, not the calls themselves. `error` is for callers that cannot send
+   * fewer.
+   */
   | {
       readonly kind: 'batchRefused';
       readonly error: ReaderError;
-      /** How many are allowed, when the refusal says so. */
+      /** Allowed number of calls, if the rejection names it. */
       readonly callsMax: number | undefined;
-      /** Whether any batch of the size would be refused, not only one with answers as large as these. */
+      /** True if every batch of this size would be rejected, not only one with answers as large as these. */
       readonly lasting: boolean;
     };
 
-/** Ids count from 1 in every exchange, so that nodes of the same software answer the same question the same bytes. */
+/** Ids start at 1 in every exchange, so that equal requests get equal bytes from nodes of the same software. */
 const FIRST_ID = 1;
-/** The end of `"error"`. Searched for by its first letter, which is seldom in blocks and logs: eight times faster. */
+/**
+ * The end of `"error"`. The first letter of this text is rare in blocks and logs, which makes the search eight times
+ * faster.
+ */
 const ERROR_END = 'rror"';
-/** Go's encoder ends an answer with one. */
+/** Go's JSON encoder ends an answer with a newline. */
 const NEWLINE = 10;
 
-/** The body of the request; a single call goes as such, for providers without batches. */
+/** Sends a single call without an array, for providers without batches. */
 export function batchBody(requests: readonly RpcRequest[]): unknown {
   const calls = requests.map(({ method, params }, place) => ({
     jsonrpc: '2.0',
@@ -41,7 +47,7 @@ export function batchBody(requests: readonly RpcRequest[]): unknown {
   return calls.length === 1 ? calls[0] : calls;
 }
 
-/** Whether an answer shows no sign of an error, so that reading it can wait until somebody wants to know. */
+/** True if the answer shows no sign of an error, so that parsing can wait until the caller needs it. */
 export function looksWell({ status, body }: HttpAnswer, requests: readonly RpcRequest[]): boolean {
   const brackets = requests.length === 1 ? '{}' : '[]';
   return (
@@ -52,7 +58,7 @@ export function looksWell({ status, body }: HttpAnswer, requests: readonly RpcRe
   );
 }
 
-/** Reads the answer to `requests`. Never throws. */
+/** Never throws. */
 export function readBatchAnswer(
   answer: HttpAnswer,
   requests: readonly RpcRequest[],
@@ -61,7 +67,7 @@ export function readBatchAnswer(
   const reading: HttpExchange = { answer, requests, endpoint };
   const httpCode = codeOfHttpStatus(answer.status);
   const json = parse(answer.body);
-  if (answer.status === 429) return failed(reading, 'RPC_RATE_LIMITED', 'the provider asks to slow down');
+  if (answer.status === 429) return failed(reading, 'RPC_RATE_LIMITED', 'the provider reports a rate limit');
   if (answer.status === 413 && requests.length > 1) {
     const error = refusal(reading, 'RPC_RANGE_TOO_LARGE', 'HTTP 413');
     return { kind: 'batchRefused', error, callsMax: undefined, lasting: false };
@@ -70,7 +76,7 @@ export function readBatchAnswer(
   if (!items.every(isObject)) {
     if (httpCode !== undefined) return failed(reading, httpCode, `HTTP ${answer.status}`);
     return json === undefined
-      ? failed(reading, 'RPC_UNAVAILABLE', `the answer is not whole JSON (${answer.body.length} bytes)`)
+      ? failed(reading, 'RPC_UNAVAILABLE', `the answer is not complete JSON (${answer.body.length} bytes)`)
       : failed(reading, 'INCONSISTENT_ANSWER', 'not a JSON-RPC answer');
   }
   const withError = items.filter(hasError);
@@ -93,14 +99,14 @@ function hasError(item: Item): boolean {
   return item['error'] !== undefined && item['error'] !== null;
 }
 
-/** Whether an error is that of one call which allows for it, and not about the batch. */
+/** True for an error of a single call that allows it (`mayBeRefused`), as opposed to an error about the batch. */
 function mayStandAmongResults({ requests }: HttpExchange, item: Item, isWhole: boolean): boolean {
   const single = requests.length === 1;
   const place = single ? 0 : placeOf(item, requests);
   if (place === undefined || requests[place]?.mayBeRefused !== true) return false;
   if (single) return true;
   const answered = rpcErrorOf(item['error']);
-  // What a contract says is not about batches, whatever its words.
+  // A contract's revert text is never about the batch, whatever it contains.
   return !isWhole && (isRevert(answered) || batchRefusalOf(answered, false) === undefined);
 }
 
@@ -119,12 +125,12 @@ function parse(body: Buffer): unknown {
 function inOrder(reading: HttpExchange, items: readonly Item[]): BatchAnswer {
   const { requests } = reading;
   const inconsistent = (why: string): BatchAnswer =>
-    failed(reading, 'INCONSISTENT_ANSWER', `the node's answer is not one to the request: ${why}`);
+    failed(reading, 'INCONSISTENT_ANSWER', `the node's answer does not match the request: ${why}`);
   const results = new Map<number, unknown>();
   for (const item of items) {
     const place = hasError(item) && requests.length === 1 ? 0 : placeOf(item, requests);
     if (place === undefined) return inconsistent('a foreign id');
-    if (results.has(place)) return inconsistent('an id twice');
+    if (results.has(place)) return inconsistent('a duplicate id');
     if (hasError(item)) {
       results.set(place, refusalOf(reading, item).error);
       continue;
@@ -144,7 +150,7 @@ function placeOf(item: Item, requests: readonly RpcRequest[]): number | undefine
   return place >= 0 && place < requests.length ? place : undefined;
 }
 
-/** An error as it was answered, and as it is told. */
+/** An error as the node sent it, and as the reader reports it. */
 interface Refusal {
   readonly answered: RpcErrorAnswer;
   readonly error: ReaderError;
@@ -164,7 +170,7 @@ function refusalOf(reading: HttpExchange, item: Item): Refusal {
   const data = request?.mayBeRefused === true ? errorDataOf(item['error']) : undefined;
   const error = refusal(reading, code, `the node answered an error: ${said}`, {
     rpcCode: answered.code,
-    // Of a batch only one call may be too large: whoever asked must know which.
+    // Only one call of a batch may be too large: the caller must know which.
     ...(request === undefined ? {} : { method: request.method, place }),
     ...(request?.mayBeRefused === true ? { said } : {}),
     ...(data === undefined ? {} : { data }),
@@ -175,7 +181,7 @@ function refusalOf(reading: HttpExchange, item: Item): Refusal {
 
 const ERROR_DATA_MAX = 4_096;
 
-/** What a contract answered to be refused with: geth's `data`, or that within it (Hardhat), after a word (Parity's). */
+/** Revert data: geth's `data`, the `data` within it (Hardhat), or the hex after a word (Parity). */
 function errorDataOf(error: unknown): string | undefined {
   const data = isObject(error) ? error['data'] : undefined;
   const text = isObject(data) ? data['data'] : data;
@@ -183,7 +189,7 @@ function errorDataOf(error: unknown): string | undefined {
   return /(?:^|\s)(0x(?:[0-9a-fA-F]{2})+)$/.exec(text)?.[1]?.toLowerCase();
 }
 
-/** The errors of a batch, each for its own call; `isWhole` when one error is the answer to all of them. */
+/** Each error belongs to its own call; `isWhole`: one error answers all of them. */
 function refusedBy(reading: HttpExchange, items: readonly Item[], isWhole: boolean): BatchAnswer {
   const { requests } = reading;
   const refusals = items.map((item) => refusalOf(reading, item));
@@ -199,7 +205,7 @@ function refusedBy(reading: HttpExchange, items: readonly Item[], isWhole: boole
     : { kind: 'failed', error: worst };
 }
 
-/** What is told first when the calls of one batch fail differently; the others would show themselves next time. */
+/** Reported first when calls of one batch fail differently. The other errors would appear again on the next attempt. */
 const RANKS: readonly ReaderErrorCode[] = ['RPC_FORBIDDEN', 'RPC_RATE_LIMITED', 'RPC_UNAVAILABLE'];
 
 function rank(code: ReaderErrorCode): number {
@@ -212,7 +218,7 @@ function rpcErrorOf(error: unknown): RpcErrorAnswer {
   if (!isObject(error))
     return { code: 0, message: typeof error === 'string' ? error : JSON.stringify(error) };
   const { code, message, data } = error;
-  // Some providers say what matters in `data` (dRPC, Infura's suggested range).
+  // Some providers put the important part into `data` (dRPC, Infura's suggested range).
   const more = isObject(data) && typeof data['message'] === 'string' ? ` ${data['message']}` : '';
   const text = typeof message === 'string' ? message + more : JSON.stringify(error);
   return { code: typeof code === 'number' ? code : Number(code ?? 0) || 0, message: text };

@@ -1,12 +1,11 @@
 import type { RpcRequest } from './client.ts';
 import { TRANSFER_TOPIC } from './decode.ts';
 
-/** An integer as JSON-RPC writes it. */
 export function hexQuantity(value: number): string {
   return `0x${value.toString(16)}`;
 }
 
-/** A block; without the bodies of its transactions unless they are asked for. */
+/** Block without transaction bodies unless requested. */
 export function blockRequest(block: number | 'latest' | 'finalized', withTransactions = false): RpcRequest {
   const tag = typeof block === 'number' ? hexQuantity(block) : block;
   return { method: 'eth_getBlockByNumber', params: [tag, withTransactions] };
@@ -16,18 +15,18 @@ export function blockByHashRequest(blockHash: string): RpcRequest {
   return { method: 'eth_getBlockByHash', params: [blockHash, false] };
 }
 
-/** All Transfer logs of the tokens, in a range of blocks. No filter by recipient: the database knows who is ours. */
+/** All Transfer logs of the tokens in a range. No filter by recipient: the database decides which recipients matter. */
 export function logsRequest(tokens: ReadonlySet<string>, from: number, to: number): RpcRequest {
   const range = { fromBlock: hexQuantity(from), toBlock: hexQuantity(to) };
   return { method: 'eth_getLogs', params: [{ ...range, address: [...tokens], topics: [TRANSFER_TOPIC] }] };
 }
 
-/** The same for one block by its hash (EIP-234): the form that errs when the node does not have the block. */
+/** Logs of one block by its hash (EIP-234). In this form a node without the block returns an error. */
 export function logsOfBlockRequest(tokens: ReadonlySet<string>, blockHash: string): RpcRequest {
   return { method: 'eth_getLogs', params: [{ blockHash, address: [...tokens], topics: [TRANSFER_TOPIC] }] };
 }
 
-/** Every receipt of a block; by hash, so that a reorganisation in between shows. */
+/** All receipts of a block, by hash, so that a reorganisation in between is detected. */
 export function blockReceiptsRequest(blockHash: string): RpcRequest {
   return { method: 'eth_getBlockReceipts', params: [blockHash] };
 }
@@ -40,7 +39,6 @@ export function transactionRequest(txHash: string): RpcRequest {
   return { method: 'eth_getTransactionByHash', params: [txHash] };
 }
 
-/** The height of the newest block, without the block. */
 export function headHeightRequest(): RpcRequest {
   return { method: 'eth_blockNumber', params: [] };
 }

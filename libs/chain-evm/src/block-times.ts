@@ -11,15 +11,15 @@ import type { EvmSource, EvmSources } from './sources.ts';
 /** Seconds since 1970 by the hash of the block. */
 export type BlockTimes = ReadonlyMap<BlockHash, number>;
 
-/** Blocks of which one source alone has told the time, by their hash. */
+/** Blocks whose time only one source has reported, by their hash. */
 export type DoubtedBlocks = ReadonlyMap<BlockHash, BlockHeader>;
 
 const NONE: BlockTimes = new Map();
 
 /**
- * The times of the candidates' blocks that one source alone has told. The verified pass reads the first and the last
- * block of a range from two sources, those between from one: they are linked, so their hashes are beyond doubt, and
- * nothing rests on their times, unless somebody was paid in one of them. An order is paid in time or late by that time.
+ * Blocks of the candidates whose time only one source has reported. The verified pass reads the first and last block
+ * of a range from two sources and those between from one. They are linked, so their hashes are certain, but their
+ * times are not. The time of a block with a payment decides whether an order is paid in time.
  */
 export function timesInDoubt(
   { native }: Pick<Reading, 'native'>,
@@ -27,14 +27,14 @@ export function timesInDoubt(
   candidates: readonly CandidateTransfer[],
   { headers = [], byOneSource = false }: ConfirmOptions,
 ): DoubtedBlocks {
-  // With the native coin all blocks are read from both; with one source nobody else can be asked.
+  // With the native coin, all blocks are read from both sources. With one source there is no second to ask.
   if (byOneSource || native || sources.all().length === 1) return new Map();
   const paidIn = new Set(candidates.map(({ blockHash }) => blockHash));
   const doubted = headers.slice(1, -1).filter(({ hash }) => paidIn.has(hash));
   return new Map(doubted.map((header) => [header.hash, header]));
 }
 
-/** The times that a source tells of these blocks. Throws BLOCK_NOT_FOUND, or INCONSISTENT_ANSWER for another block. */
+/** Times of these blocks by one source. Throws BLOCK_NOT_FOUND, or INCONSISTENT_ANSWER for another block. */
 export async function readTimes(
   source: Pick<EvmClient, 'batch'>,
   hashes: readonly BlockHash[],
@@ -54,7 +54,10 @@ export async function readTimes(
   );
 }
 
-/** A hash commits to its block's time: of two times of one block, one is a lie, and nothing says which. */
+/**
+ * A hash commits to its block's time. If two sources report different times, one is wrong, and the reader cannot know
+ * which.
+ */
 export function mustBeTheTimes(
   reading: Pick<Reading, 'onCompared'>,
   witnesses: readonly { readonly source: Pick<EvmSource, 'label'>; readonly times: BlockTimes }[],
@@ -65,7 +68,7 @@ export function mustBeTheTimes(
     if (said.every((timeSeconds) => timeSeconds === told)) continue;
     const [first = '', second = ''] = witnesses.map(({ source }) => source.label);
     reading.onCompared({ outcome: 'CONTENTS_DIFFER', sources: [first, second], height });
-    throw readerError('INCONSISTENT_ANSWER', 'a block is given different times', {
+    throw readerError('INCONSISTENT_ANSWER', 'two sources report different times of a block', {
       height,
       hash,
       told,

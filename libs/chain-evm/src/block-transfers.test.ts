@@ -43,8 +43,8 @@ const read = (logs: readonly unknown[]): ReturnType<typeof transfersByBlock> =>
 const transfersAt = (logs: readonly unknown[], height: number): readonly CandidateTransfer[] =>
   read(logs).get(headerAt(height).hash)!.transfers;
 
-describe('the logs of several blocks', () => {
-  it('are sorted into their blocks, each of which has an entry', () => {
+describe('transfersByBlock', () => {
+  it('sorts logs by block, with an entry for each block', () => {
     const byBlock = read(usual);
     expect([...byBlock.keys()]).toEqual(headers.map(({ hash }) => hash));
     expect([...byBlock.values()].map(({ logCount }) => logCount)).toEqual([2, 0, 2]);
@@ -64,7 +64,7 @@ describe('the logs of several blocks', () => {
   });
 
   it.each([1n, 2n ** 64n - 1n, 2n ** 64n, 0xabcdefn * 2n ** 64n, 2n ** 256n - 1n])(
-    'are read with an amount of %s',
+    'decodes an amount of %s',
     (amount) => {
       const [small] = transfersAt([logAt(100, 0, { data: word(amount) })], 100);
       expect(small?.amountBaseUnits).toBe(amount);
@@ -72,18 +72,21 @@ describe('the logs of several blocks', () => {
   );
 
   it.each<[string, readonly unknown[]]>([
-    ['in another order', [...usual].reverse()],
-    ['one of them twice', [...usual, usual[1]]],
-    ['in upper case', usual.map((log) => upperCase(log))],
-    ['with an NFT of the token', [...usual, logAt(102, 9, { topics: [...fourTopics()], data: '0x' })]],
-    ['with an event of another contract', [...usual, logAt(102, 9, { address: `0x${'11'.repeat(20)}` })]],
-    ['with a log without data', [...usual, logAt(102, 9, { data: '0x' })]],
-    ['with a transfer of nothing', [...usual, logAt(102, 9, { data: word(0) })]],
+    ['logs in another order', [...usual].reverse()],
+    ['logs with a duplicate', [...usual, usual[1]]],
+    ['logs in upper case', usual.map((log) => upperCase(log))],
+    ['logs with an NFT of the token', [...usual, logAt(102, 9, { topics: [...fourTopics()], data: '0x' })]],
     [
-      'with a recipient that is no address',
+      'logs with an event of another contract',
+      [...usual, logAt(102, 9, { address: `0x${'11'.repeat(20)}` })],
+    ],
+    ['logs with one without data', [...usual, logAt(102, 9, { data: '0x' })]],
+    ['logs with a transfer of zero', [...usual, logAt(102, 9, { data: word(0) })]],
+    [
+      'logs with a recipient that is not an address',
       [...usual, logAt(102, 9, { topics: [TRANSFER_TOPIC, word(1), word(2n ** 200n)] })],
     ],
-  ])('are the same transfers %s', (_, logs) => {
+  ])('finds the same transfers in %s', (_, logs) => {
     for (const height of [100, 101, 102])
       expect(transfersAt(logs, height)).toEqual(transfersAt(usual, height));
   });
@@ -92,18 +95,18 @@ describe('the logs of several blocks', () => {
     ['of another block', logAt(103, 9)],
     ['with the hash of one block and the height of another', logAt(102, 9, { blockNumber: '0x64' })],
     ['that a reorganisation removed', logAt(102, 9, { removed: true })],
-    ['that claims the place of another', logAt(102, 1, { data: word(5) })],
+    ['with the index of another', logAt(102, 1, { data: word(5) })],
     ['without topics', logAt(102, 9, { topics: undefined })],
-    ['with a topic that is no word', logAt(102, 9, { topics: [TRANSFER_TOPIC, '0x1', word(2)] })],
+    ['with a topic that is not a word', logAt(102, 9, { topics: [TRANSFER_TOPIC, '0x1', word(2)] })],
     ['with odd data', logAt(102, 9, { data: '0x123' })],
-    ['with an amount that is no number', logAt(102, 9, { data: `${word(0).slice(0, -1)}g` })],
+    ['with an amount that is not a number', logAt(102, 9, { data: `${word(0).slice(0, -1)}g` })],
     ['with an amount of fewer digits and spaces', logAt(102, 9, { data: `${word(1).slice(0, -2)}1 ` })],
     ['with letters before the amount', logAt(102, 9, { data: `0xz${word(5).slice(3)}` })],
-    ['with a place that is no number', logAt(102, 9, { logIndex: 'nine' })],
+    ['with an index that is not a number', logAt(102, 9, { logIndex: 'nine' })],
     ['without a transaction', logAt(102, 9, { transactionHash: null })],
     ['that is null', null],
     ['that is a string', 'log'],
-  ])('with one %s are refused, not read in part', (_, log) => {
+  ])('rejects all logs because of one %s', (_, log) => {
     expect(() => read([...usual, log])).toThrow(expect.objectContaining({ code: 'INCONSISTENT_ANSWER' }));
   });
 });
@@ -120,10 +123,10 @@ function fourTopics(): readonly string[] {
   return [TRANSFER_TOPIC, word(1), word(2), word(3)];
 }
 
-describe('two readings of a block', () => {
+describe('sameTransfers', () => {
   const [one, two] = transfersAt(usual, 100);
 
-  it('are the same when every field is', () => {
+  it('is true when every field is equal', () => {
     expect(sameTransfers([one!, two!], [{ ...one! }, { ...two! }])).toBe(true);
     expect(sameTransfers([], [])).toBe(true);
   });
@@ -136,7 +139,7 @@ describe('two readings of a block', () => {
     'from',
     'to',
     'amountBaseUnits',
-  ])('differ in %s', (field) => {
+  ])('is false when %s differs', (field) => {
     const other = {
       ...one!,
       [field]: field === 'amountBaseUnits' ? 1n : field === 'indexInBlock' ? 77 : null,
@@ -144,7 +147,7 @@ describe('two readings of a block', () => {
     expect(sameTransfers([one!], [other])).toBe(false);
   });
 
-  it('differ when one has more', () => {
+  it('is false when one list is longer', () => {
     expect(sameTransfers([one!, two!], [one!])).toBe(false);
     expect(sameTransfers([one!], [one!, two!])).toBe(false);
   });

@@ -8,21 +8,21 @@ import type { EvmHeader, EvmLog } from './decode.ts';
 import { decodeLogs, TRANSFER_TOPIC, transferOf } from './decode.ts';
 import { ADDRESS_PADDING, isAddressWord, isAmountWord, isShortQuantity, isWord } from './hex-word.ts';
 
-/** What an answer of logs says of one block. */
+/** Logs of one block in an answer. */
 export interface BlockTransfers {
-  /** Logs that the answer had for the block, also those that are no transfers. */
+  /** All logs in the answer for the block, including those that are no transfers. */
   readonly logCount: number;
   /** Ascending by index, without duplicates. */
   readonly transfers: readonly CandidateTransfer[];
 }
 
-/** What the answers say, block by block; every header asked for has an entry. */
+/** By block; every requested header has an entry. */
 export type TransfersByBlock = ReadonlyMap<BlockHash, BlockTransfers>;
 
 /**
- * Sorts the logs of an answer into the blocks of `headers` and reads the transfers among them. Throws
- * INCONSISTENT_ANSWER for what is no log, for a log of another block, and for two logs that claim the same place; the
- * same log twice counts once.
+ * Sorts the logs of an answer by the blocks of `headers` and decodes the transfers. Throws INCONSISTENT_ANSWER for a
+ * malformed log, for a log of another block, and for two different logs at one position. An identical duplicate
+ * counts once.
  */
 export function transfersByBlock(
   tokens: ReadonlySet<string>,
@@ -41,9 +41,9 @@ interface QuickBlock {
 }
 
 /**
- * Reads an answer as nearly every node gives it: logs in order, once each, in lower case, all of them well-formed
- * transfers. Undefined for any other answer, which is then read once more with care. This loop runs for every transfer
- * on the chain: each field is looked at once, and nothing is made that the transfer does not need.
+ * Fast path for the usual answer: logs in order, once each, in lower case, all well-formed transfers. Returns
+ * undefined for any other answer, which the slow path then reads. This loop runs for every transfer on the chain: it
+ * reads each field once and allocates only what a transfer needs.
  */
 function readQuickly(
   tokens: ReadonlySet<string>,
@@ -69,7 +69,7 @@ function readQuickly(
   return byBlock;
 }
 
-/** Takes a log into its block; false when it is not as usual. */
+/** Adds a log to its block; returns false when the log is unusual. */
 function readQuickLog(
   block: QuickBlock,
   log: Readonly<Record<string, unknown>>,
@@ -113,14 +113,14 @@ function readCarefully(
   for (const log of logs) {
     const block = byBlock.get(log.blockHash);
     if (block === undefined || block.header.height !== log.blockHeight) {
-      throw readerError('INCONSISTENT_ANSWER', 'a log is of a block that was not asked for', {
+      throw readerError('INCONSISTENT_ANSWER', 'a log belongs to a block that was not requested', {
         blockHash: log.blockHash,
         height: log.blockHeight,
       });
     }
     const twin = block.logs.get(log.logIndex);
     if (twin !== undefined && !sameLog(twin, log)) {
-      throw readerError('INCONSISTENT_ANSWER', 'two logs claim the same place', { ...log });
+      throw readerError('INCONSISTENT_ANSWER', 'two different logs have the same index', { ...log });
     }
     block.logs.set(log.logIndex, log);
   }
@@ -133,7 +133,6 @@ function readCarefully(
   );
 }
 
-/** Whether two logs of one block and place say the same. */
 function sameLog(a: EvmLog, b: EvmLog): boolean {
   return (
     a.txHash === b.txHash &&
@@ -143,7 +142,7 @@ function sameLog(a: EvmLog, b: EvmLog): boolean {
   );
 }
 
-/** Whether two sources say the same of a block. Which of them counted more logs that are no transfers is no matter. */
+/** Compares the transfers of one block from two sources. The number of logs that are no transfers does not matter. */
 export function sameTransfers(a: readonly CandidateTransfer[], b: readonly CandidateTransfer[]): boolean {
   return (
     a.length === b.length &&

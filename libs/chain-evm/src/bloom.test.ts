@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { bloomBits, bloomMayHold, fitBloom, isBloom, isBloomOf } from './bloom.ts';
 
-/** From go-ethereum's bloom9_test.go: the filter holds "testtest" and no other of its words. */
+/** From go-ethereum's bloom9_test.go: the filter contains "testtest" and no other of its words. */
 const word = (text: string): string => `0x${Buffer.from(text).toString('hex')}`;
 
 function bloomOf(values: readonly string[]): string {
@@ -12,19 +12,19 @@ function bloomOf(values: readonly string[]): string {
 }
 
 describe('bloom filters', () => {
-  it('set the bits that the Yellow Paper says, the first of them computed by hand', () => {
+  it('sets the bits of the Yellow Paper', () => {
     // keccak256 of an address of 20 zero bytes begins 5380c7b7ae81.
     expect(bloomBits(`0x${'00'.repeat(20)}`)).toEqual([0x5380 & 2047, 0xc7b7 & 2047, 0xae81 & 2047]);
   });
 
-  it('hold what was put in, and little else', () => {
+  it('contains its values and few others', () => {
     const inside = ['testtest', 'test', 'hallo', 'other'].map(word);
     const bloom = bloomOf(inside);
     for (const value of inside) expect(bloomMayHold(bloom, bloomBits(value))).toBe(true);
     for (const value of ['tes', 'lo'].map(word)) expect(bloomMayHold(bloom, bloomBits(value))).toBe(false);
   });
 
-  it('are explained by all of their logs, not by fewer, and exclude others', () => {
+  it('matches exactly all of its logs, neither fewer nor others', () => {
     const logs = [
       { address: word('a'), topics: [word('b'), word('c')] },
       { address: word('a'), topics: [] },
@@ -41,7 +41,7 @@ describe('bloom filters', () => {
     expect([isBloomOf(bloom, []), isBloomOf(bloom, [...logs, foreign])]).toEqual([false, false]);
   });
 
-  it('have 256 bytes', () => {
+  it('has 256 bytes', () => {
     expect(isBloom(bloomOf([]))).toBe(true);
     for (const value of [undefined, null, '0x', bloomOf([]).slice(0, -1)]) expect(isBloom(value)).toBe(false);
   });

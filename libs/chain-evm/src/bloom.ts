@@ -6,19 +6,17 @@ const BLOOM_GRAMMAR = /^0x[0-9a-fA-F]{512}$/;
 /** The three bits that a value sets in a bloom filter (Yellow Paper, section 4.3.1), each 0 to 2047. */
 export type BloomBits = readonly [number, number, number];
 
-/** The bits of an address or a topic, `0x` and hex. */
 export function bloomBits(value: string): BloomBits {
   const hash = keccakOfWord(value);
   const bit = (offset: number): number => (((hash[offset] ?? 0) << 8) | (hash[offset + 1] ?? 0)) & 2047;
   return [bit(0), bit(2), bit(4)];
 }
 
-/** Whether `value` is 256 bytes of hex. */
 export function isBloom(value: unknown): value is string {
   return typeof value === 'string' && BLOOM_GRAMMAR.test(value);
 }
 
-/** Whether the filter may hold the value: false is certain, true is not. */
+/** False is certain, true is not. */
 export function bloomMayHold(bloom: string, bits: BloomBits): boolean {
   return bits.every((bit) => {
     const at = 2 + 2 * (BLOOM_BYTES - 1 - (bit >> 3));
@@ -26,28 +24,26 @@ export function bloomMayHold(bloom: string, bits: BloomBits): boolean {
   });
 }
 
-/** What goes into a filter. */
 export interface BloomedLog {
   readonly address: string;
   readonly topics: readonly string[];
 }
 
-/** How a filter and logs go together. */
+/** Comparison of a filter with logs. */
 export interface BloomFit {
-  /** Whether the logs set every bit of the filter; false: at least one log is missing. */
+  /** The logs set every bit of the filter; false: at least one log is missing. */
   readonly isExplained: boolean;
-  /** Whether the filter excludes one of the logs: it is of no transaction of the block. */
+  /** The filter excludes one of the logs, so no transaction of the block emitted it. */
   readonly isExceeded: boolean;
 }
 
-/** A filter, and what it was held against so far. */
+/** Compares the values of logs with a filter, one after another. */
 export interface BloomCheck {
-  /** An address or a topic of a log. `mayBeOutside`: it is in the filter or not. */
+  /** Takes an address or a topic of a log. `mayBeOutside`: it may be absent from the filter. */
   take(value: string, mayBeOutside?: boolean): void;
   fit(): BloomFit;
 }
 
-/** Holds the values of logs against a filter one after another. */
 export function checkBloom(bloom: string): BloomCheck {
   const filter = Buffer.from(bloom.slice(2), 'hex');
   const left = new Uint8Array(filter);
@@ -68,7 +64,7 @@ export function checkBloom(bloom: string): BloomCheck {
   };
 }
 
-/** Holds logs against the filter that is made of them. `others` may be in it or not. */
+/** Compares logs with the filter that should contain exactly them. `others` may or may not be in it. */
 export function fitBloom(
   bloom: string,
   logs: Iterable<BloomedLog>,
@@ -84,7 +80,7 @@ export function fitBloom(
   return check.fit();
 }
 
-/** Whether the filter is made of these logs and no others, as far as a filter can tell. */
+/** True if the filter matches exactly these logs, as far as a filter can show. */
 export function isBloomOf(bloom: string, logs: Iterable<BloomedLog>): boolean {
   const { isExplained, isExceeded } = fitBloom(bloom, logs);
   return isExplained && !isExceeded;

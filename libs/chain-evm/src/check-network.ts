@@ -7,25 +7,28 @@ import { decodeHeader } from './decode.ts';
 import { isTooLarge, noteTooLarge } from './read-in-calls.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/** What a source may lack of what is asked of it. */
+/** Methods that a source may lack. */
 export type SourceLack =
-  /** It does not offer eth_getLogs: without another source payments are seen by no one. */
+  /** No eth_getLogs: without another source, payments are not seen. */
   | 'LOGS_MISSING'
-  /** It does not offer eth_getBlockReceipts, by which differences are judged: it is asked receipt by receipt. */
+  /** No eth_getBlockReceipts, which decides differences: receipts are then requested one by one. */
   | 'RECEIPTS_MISSING';
 
-/** What is not as it should be with one source, found by checkNetwork. */
+/** Finding of checkNetwork about one source. */
 export type SourceFinding = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
   /** Contracts in canonical form. */
   readonly tokens: readonly { readonly contract: string; readonly decimals: number }[];
   readonly onFinding: (finding: SourceFinding) => void;
-  /** Whether blocks are to be read, so that the methods for it are tried. @default true */
+  /** True if the caller reads blocks; then the methods for it are tried as well. @default true */
   readonly readsBlocks?: boolean;
 }
 
-/** Asks every source for its chain and for the tokens, and tries what the reader will ask of it. Throws as checkSources does. */
+/**
+ * Asks every source for its chain and its tokens, and tries the methods that the reader uses. Throws as checkSources
+ * does.
+ */
 export async function checkNetwork(
   sources: EvmSources,
   check: NetworkCheck,
@@ -42,7 +45,7 @@ export async function checkNetwork(
   );
 }
 
-/** Finds out how many blocks of logs the source gives at once, and whether it has receipts of whole blocks. */
+/** Determines how many blocks of logs the source returns at once, and whether it has receipts of whole blocks. */
 async function probeMethods(source: EvmSource, check: NetworkCheck, options: ReadOptions): Promise<void> {
   const [latest] = await source.batch([blockRequest('latest')], options);
   if (latest === null) throw readerError('BLOCK_NOT_FOUND', 'the node has no latest block');
@@ -62,7 +65,7 @@ async function probeMethods(source: EvmSource, check: NetworkCheck, options: Rea
   await unlessMissing('RECEIPTS_MISSING', () => source.batch([blockReceiptsRequest(head.hash)], options));
 }
 
-/** Halves the range until the provider accepts it. Ends somewhat below the head: nodes behind one URL differ. */
+/** Halves the range until the provider accepts it. Ends slightly below the head: nodes behind one URL differ. */
 async function probeLogRange(
   source: EvmSource,
   tokens: ReadonlySet<string>,

@@ -10,10 +10,10 @@ const WORD_GRAMMAR = /^0x[0-9a-fA-F]{64}$/;
 const DATA_GRAMMAR = /^0x[0-9a-fA-F]*$/;
 
 /**
- * Asks for each configured token whether there is a contract at all, and for its decimals. A wrong contract or number
- * of decimals would book wrong amounts, so it is TOKEN_MISMATCH before anything is read; only what the chain itself
- * says is, not a node's fault, which passes ("missing trie node"). Nodes word a contract's own refusal so differently,
- * as an internal error even, that the code is asked for first: without code there is nothing to be refused by.
+ * Checks the code and the decimals of each configured token. A wrong contract or number of decimals would book wrong
+ * amounts, so it throws TOKEN_MISMATCH before anything is read. A node's own fault ("missing trie node") is not a
+ * mismatch. The wording of a revert differs between nodes, up to an internal error. So the code is read first:
+ * without code no contract can revert.
  */
 export async function checkTokens(
   client: Pick<EvmClient, 'batch'>,
@@ -26,7 +26,7 @@ export async function checkTokens(
       options,
     );
     if (typeof code !== 'string' || !DATA_GRAMMAR.test(code))
-      throw readerError('INCONSISTENT_ANSWER', 'the code of a contract is no data', { ...token });
+      throw readerError('INCONSISTENT_ANSWER', 'the answer to eth_getCode is not hex data', { ...token });
     if (/^0x0*$/.test(code))
       throw readerError('TOKEN_MISMATCH', `there is no contract at ${token.contract}`, { ...token });
     await checkDecimals(client, token, options);
@@ -44,7 +44,7 @@ async function checkDecimals(
     throw error;
   });
   if (typeof answer !== 'string' || !DATA_GRAMMAR.test(answer)) {
-    throw readerError('INCONSISTENT_ANSWER', 'the answer to a call is no data', { ...token });
+    throw readerError('INCONSISTENT_ANSWER', 'the answer to eth_call is not hex data', { ...token });
   }
   if (!WORD_GRAMMAR.test(answer)) {
     throw readerError('TOKEN_MISMATCH', `there is no token at ${token.contract}`, { ...token });
@@ -56,7 +56,10 @@ async function checkDecimals(
   }
 }
 
-/** A contract without decimals() reverts; some nodes send that as an internal error (-32603), but in these words. */
+/**
+ * A contract without decimals() reverts. Some nodes report that as an internal error (-32603), but with revert
+ * wording.
+ */
 function isContractsRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
   const { rpcCode } = error.context;

@@ -14,13 +14,16 @@ export type { EvmClient, RawAnswer, RpcExchange, RpcRequest };
 
 export interface EvmClientConfig {
   readonly url: string;
-  /** EIP-155 id that the URL must name before its answers count, over each new connection and every few minutes. */
+  /**
+   * EIP-155 id that the URL must report before its answers count. Checked on each new connection and every few
+   * minutes.
+   */
   readonly chainId: number;
-  /** From sending to the last byte, of all exchanges that one batch is split into. @default 5000 */
+  /** From sending to the last byte, over all exchanges into which one batch is split. @default 5000 */
   readonly requestTimeoutMs?: number;
-  /** A longer answer is broken off with RPC_RANGE_TOO_LARGE. @default 32 MiB */
+  /** A longer answer is cut off with RPC_RANGE_TOO_LARGE. @default 32 MiB */
   readonly answerBytesMax?: number;
-  /** What the provider allows; absent: found out from its complaints. */
+  /** The provider's limit; absent: learned from its rate-limit errors. */
   readonly requestsPerSecond?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
 }
@@ -29,7 +32,7 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 const CHAIN_ID_REQUEST: RpcRequest = { method: 'eth_chainId', params: [] };
 const IDENTIFIED_FOR_MS = 5 * 60 * 1_000;
-/** Faults behind which another node may have come to stand at the URL. */
+/** After these faults, another node may serve the URL. */
 const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
   'RPC_UNAVAILABLE',
   'RPC_FORBIDDEN',
@@ -38,7 +41,9 @@ const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
   'WRONG_CHAIN',
 ];
 
-/** A JSON-RPC client for one URL of an EVM network. Opens nothing until the first call; connections are kept alive. */
+/**
+ * A JSON-RPC client for one URL of an EVM network. Opens no connection until the first call; keeps connections alive.
+ */
 export function createEvmClient(config: EvmClientConfig): EvmClient {
   const endpoint = new URL(config.url).host;
   const timeoutMs = config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;

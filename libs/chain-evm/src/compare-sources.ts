@@ -9,14 +9,14 @@ import { nativeTransfersOf } from './native-transfers.ts';
 import { readLogAnswer } from './read-log-answer.ts';
 import type { Reading, SourceComparison } from './reading.ts';
 
-/** An account with the answers it was made of, kept as they came where they can be compared byte by byte. */
+/** An account with the answers it was decoded from, as raw bytes where they can be compared directly. */
 export interface OwnAccount {
   readonly account: Account;
   readonly blocks: RawAnswer | undefined;
   readonly logs: RawAnswer | undefined;
 }
 
-/** The same questions answered by another source, not looked into yet. */
+/** The same requests answered by another source, not decoded yet. */
 export interface PeerAnswers {
   /** Only where the native coin is read. */
   readonly blocks: RawAnswer | undefined;
@@ -25,20 +25,20 @@ export interface PeerAnswers {
   readonly hasLogs: boolean;
 }
 
-/** What two sources' answers to the same questions come to. */
+/** Result of comparing two sources' answers to the same requests. */
 export interface SourceDifference {
   readonly outcome: SourceComparison['outcome'];
-  /** Height of the fork, or of the first block whose contents differ; the last of the range otherwise. */
+  /** Height of the fork, or of the first block whose contents differ; otherwise the last height of the range. */
   readonly height: number;
-  /** Blocks of which they name different transfers; with outcome LOGS_DIFFER, never empty. */
+  /** Blocks for which they report different transfers; never empty with outcome LOGS_DIFFER. */
   readonly differing: ReadonlySet<BlockHash>;
 }
 
 const NONE: ReadonlySet<BlockHash> = new Set();
 
 /**
- * Holds a second source's answers against the first one's account. Nodes of the same software answer the same bytes:
- * then nothing is decoded twice. Throws a reader's error when the second source's answers are no answers.
+ * Compares a second source's answers with the first one's account. Nodes of the same software return equal bytes;
+ * then nothing is decoded twice. Throws a reader error when the second source's answers are malformed.
  */
 export function compareSources(reading: Reading, own: OwnAccount, peer: PeerAnswers): SourceDifference {
   const { headers, byBlock } = own.account;
@@ -85,7 +85,7 @@ function isSameAnswer({ native }: Reading, own: OwnAccount, peer: PeerAnswers): 
   return same(own.logs, peer.logs) && (!native || same(own.blocks, peer.blocks));
 }
 
-/** A block's hash commits to its transactions, so two sources with the same hash and other values: one of them lies. */
+/** A block's hash commits to its transactions: if two sources report the same hash with other values, one is wrong. */
 function compareTransactions(
   ours: readonly EvmHeader[],
   theirs: readonly EvmHeader[],

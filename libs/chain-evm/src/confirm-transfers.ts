@@ -17,16 +17,16 @@ import type { EvmSource, EvmSources } from './sources.ts';
 
 const TRANSACTIONS_PER_CALL = 20;
 
-/** What a node says of one transaction. */
+/** One node's data about one transaction. */
 interface Evidence {
   readonly receipt: EvmReceipt;
-  /** What the transaction itself carries, read only where a native transfer is to be proven. */
+  /** Native transfer of the transaction; read only where one must be proven. */
   readonly native: CandidateTransfer | undefined;
 }
 
 type Evidences = ReadonlyMap<TxHash, Evidence>;
 
-/** What one source, or two, say of the candidates' transactions, and of the times of blocks that are in doubt. */
+/** Receipts of the candidates' transactions, and times of doubted blocks, from one source. */
 interface Witness extends Statement {
   readonly source: EvmSource;
 }
@@ -36,8 +36,8 @@ interface Statement {
 }
 
 /**
- * Judges candidates by the receipts of their transactions; see ChainReader.confirmTransfers. What a source's receipt
- * refutes must be refuted by the receipts of the whole block as well, at each source that was asked.
+ * Checks candidates against the receipts of their transactions; see ChainReader.confirmTransfers. If a source's
+ * receipt refutes a candidate, the receipts of the whole block must refute it too, at each source that was asked.
  */
 export async function confirmTransfers(
   reading: Reading,
@@ -97,7 +97,7 @@ async function hearWitnesses(
   return said.flatMap((one) => (one === undefined ? [] : [{ source: one.source, ...one.answer }]));
 }
 
-/** What all witnesses prove of a candidate; undefined when none proves it. Which of two is right is never guessed. */
+/** The transfer that all witnesses prove; undefined when none proves it. Throws when they differ. */
 function agreedOn(
   reading: Reading,
   witnesses: readonly Witness[],
@@ -110,7 +110,7 @@ function agreedOn(
   const [first, ...others] = proven;
   if (others.every((other) => other?.position === first?.position)) return first;
   const sources = witnesses.map(({ source }) => source.label);
-  throw readerError('INCONSISTENT_ANSWER', 'the receipts of two sources place a transfer differently', {
+  throw readerError('INCONSISTENT_ANSWER', 'the receipts of two sources differ on a transfer', {
     ...shown(candidate),
     sources,
   });
@@ -151,15 +151,15 @@ async function readEvidences(
   return evidences;
 }
 
-/** The receipt of this very transaction, undefined when the node has none. Throws INCONSISTENT_ANSWER for anything else. */
+/** The receipt of exactly this transaction, undefined when the node has none. Otherwise throws INCONSISTENT_ANSWER. */
 export function soundReceipt(txHash: TxHash, raw: unknown, hasStateSync: boolean): EvmReceipt | undefined {
   if (raw === null) return undefined;
   const receipt = decodeReceipt(raw, hasStateSync);
   if (receipt.txHash !== txHash)
     throw readerError('INCONSISTENT_ANSWER', "the node answered another transaction's receipt", { txHash });
-  // The position is counted from the receipt's first log, so none may be missing before it, nor be invented.
+  // The transfer's position counts from the receipt's first log, so no log before it may be missing or invented.
   if (receipt.logsBloom !== undefined && !receipt.isStateSync && !isBloomOf(receipt.logsBloom, receipt.logs))
-    throw readerError('INCONSISTENT_ANSWER', 'the bloom of the receipt is of other logs', { txHash });
+    throw readerError('INCONSISTENT_ANSWER', 'the bloom of the receipt does not match its logs', { txHash });
   return receipt;
 }
 
@@ -211,7 +211,7 @@ function provenBy(
   };
 }
 
-/** A receipt and what was read before contradict each other: only when the whole block sides with it, is it believed. */
+/** A receipt that contradicts the logs is accepted only if the receipts of the whole block confirm it. */
 async function mustBeRefuted(
   reading: Reading,
   judges: readonly EvmSource[],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeHeader, decodeLog, decodeLogs, decodeReceipt, transferOf } from './decode.ts';
 
-/** A USDT transfer as Ethereum's nodes answer it. */
+/** A USDT transfer as Ethereum's nodes return it. */
 const USDT = '0xdac17f958d2ee523a2206206994597c13d831ec7';
 const LOG = {
   address: '0xdAC17F958D2ee523a2206206994597C13D831ec7',
@@ -45,8 +45,8 @@ const HEADER = {
 const tokens = new Set([USDT]);
 const INCONSISTENT = expect.objectContaining({ code: 'INCONSISTENT_ANSWER', retryable: true });
 
-describe('transfers in logs', () => {
-  it('are read to canonical form, without loss', () => {
+describe('decodeLog and transferOf', () => {
+  it('decode a transfer to canonical form without loss', () => {
     expect(transferOf(decodeLog(LOG), tokens)).toEqual({
       txHash: LOG.transactionHash,
       blockHash: LOG.blockHash,
@@ -70,11 +70,11 @@ describe('transfers in logs', () => {
     ['without data', { data: '0x' }],
     ['with half a word', { data: LOG.data.slice(0, 34) }],
     ['with two words', { data: LOG.data + LOG.data.slice(2) }],
-    ['of nothing', { data: `0x${'0'.repeat(64)}` }],
+    ['of zero', { data: `0x${'0'.repeat(64)}` }],
     ['without a recipient', { topics: [event, from] }],
     ['without topics', { topics: [] }],
-    ['to what is not an address', { topics: [event, from, `0x${'33'.repeat(32)}`] }],
-  ])('are none %s', (_, change) => {
+    ['to a word that is not an address', { topics: [event, from, `0x${'33'.repeat(32)}`] }],
+  ])('ignore a log %s', (_, change) => {
     expect(transferOf(decodeLog({ ...LOG, ...change }), tokens)).toBeUndefined();
   });
 
@@ -90,18 +90,18 @@ describe('transfers in logs', () => {
     ['without data', { ...LOG, data: undefined }],
     ['with odd data', { ...LOG, data: '0x123' }],
     ['beyond safe integers', { ...LOG, blockNumber: '0xffffffffffffffff' }],
-  ])('are not answered by a log that is %s', (_, raw) => {
+  ])('reject a log that is %s', (_, raw) => {
     expect(() => decodeLog(raw)).toThrow(INCONSISTENT);
   });
 
-  it('come in a list', () => {
+  it('accept only a list of logs', () => {
     expect(decodeLogs([])).toEqual([]);
     for (const raw of [null, undefined, {}, 'x', [null]]) expect(() => decodeLogs(raw)).toThrow(INCONSISTENT);
   });
 });
 
-describe('headers', () => {
-  it('are read', () => {
+describe('decodeHeader', () => {
+  it('decodes a block', () => {
     expect(decodeHeader(HEADER)).toMatchObject({
       height: 18_000_000,
       hash: LOG.blockHash,
@@ -110,13 +110,13 @@ describe('headers', () => {
     });
   });
 
-  it.each(Object.keys(HEADER))('need %s', (field) => {
+  it.each(Object.keys(HEADER))('requires %s', (field) => {
     expect(() => decodeHeader({ ...HEADER, [field]: null })).toThrow(INCONSISTENT);
   });
 });
 
-describe('receipts', () => {
-  it('are read with the fee that was paid', () => {
+describe('decodeReceipt', () => {
+  it('decodes the fee that was paid', () => {
     const receipt = decodeReceipt(RECEIPT, false);
     expect(receipt).toMatchObject({
       succeeded: true,
@@ -133,14 +133,14 @@ describe('receipts', () => {
   });
 
   it.each<[string, object]>([
-    ['failed with logs', { status: '0x0' }],
+    ['that failed with logs', { status: '0x0' }],
     ['of an unknown status', { status: '0x2' }],
     ['without status', { status: undefined }],
     ['without the price of gas', { effectiveGasPrice: undefined }],
     ['with a gap between logs', { logs: [LOG, { ...LOG, logIndex: '0x21' }] }],
     ['with a log of another transaction', { logs: [{ ...LOG, transactionHash: LOG.blockHash }] }],
     ['with a log of another block', { logs: [{ ...LOG, blockHash: LOG.transactionHash }] }],
-  ])('are refused when %s', (_, change) => {
+  ])('rejects a receipt %s', (_, change) => {
     expect(() => decodeReceipt({ ...RECEIPT, ...change }, false)).toThrow(INCONSISTENT);
   });
 });

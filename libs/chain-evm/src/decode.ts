@@ -17,19 +17,19 @@ const DATA_GRAMMAR = /^0x(?:[0-9a-fA-F]{2})*$/;
 const INDEXED_ADDRESS_GRAMMAR = /^0x0{24}[0-9a-fA-F]{40}$/;
 const TRANSFER_TOPICS = 3;
 
-/** A header with what the reader needs to judge the logs of its block. */
+/** A header with the fields for checking the logs of its block. */
 export interface EvmHeader extends BlockHeader {
   readonly logsBloom: string;
-  /** As answered: hashes, or whole transactions where the block was asked for so. */
+  /** As answered: hashes, or whole transactions if the request asked for them. */
   readonly transactions: readonly unknown[];
 }
 
-/** What a transaction itself carries; hash and addresses in lower case. */
+/** Fields of a transaction; hash and addresses in lower case. */
 export interface EvmTransaction {
   readonly txHash: TxHash;
   readonly blockHash: BlockHash;
   readonly blockHeight: number;
-  /** Place in the block. */
+  /** Index in the block. */
   readonly index: number;
   readonly from: Address;
   /** Null for the creation of a contract. */
@@ -37,7 +37,7 @@ export interface EvmTransaction {
   readonly valueWei: bigint;
 }
 
-/** A log as it stands in the chain; addresses and hashes in lower case. */
+/** A log of the chain; addresses and hashes in lower case. */
 export interface EvmLog {
   readonly address: string;
   readonly topics: readonly string[];
@@ -50,17 +50,17 @@ export interface EvmLog {
 
 export interface EvmReceipt {
   readonly txHash: TxHash;
-  /** Who signed the transaction. Undefined where the node leaves it out. */
+  /** Signer of the transaction. Undefined where the node omits it. */
   readonly from: Address | undefined;
   readonly blockHash: BlockHash;
   readonly blockHeight: number;
   readonly succeeded: boolean;
   readonly feeWei: bigint;
-  /** In the order of the receipt; the place in it is the transfer's position. Empty unless it succeeded. */
+  /** In the order of the receipt; the index is the transfer's position. Empty unless the transaction succeeded. */
   readonly logs: readonly EvmLog[];
-  /** Undefined where the node leaves it out. */
+  /** Undefined where the node omits it. */
   readonly logsBloom: string | undefined;
-  /** Whether the chain itself made the transaction, see isStateSync; only where the network has such. */
+  /** The chain itself made the transaction, see isStateSync; only on networks that have such. */
   readonly isStateSync: boolean;
 }
 
@@ -85,7 +85,7 @@ function matching(grammar: RegExp, raw: unknown, what: string): string {
   return typeof raw === 'string' && grammar.test(raw) ? raw.toLowerCase() : malformed(what, raw);
 }
 
-/** A hash or a word. Nearly every one is in lower case already, which a look at it tells sooner than the grammar. */
+/** A hash or a word. Nearly all are in lower case already; that check is faster than the regular expression. */
 function word(raw: unknown, what: string): string {
   return isWord(raw) ? raw : matching(HASH_GRAMMAR, raw, what);
 }
@@ -100,7 +100,7 @@ export function decodeInteger(raw: unknown, what: string): number {
   return value <= Number.MAX_SAFE_INTEGER ? Number(value) : malformed(what, raw);
 }
 
-/** A block answered without transaction bodies. Throws INCONSISTENT_ANSWER for anything else, null included. */
+/** Decodes a block without transaction bodies. Throws INCONSISTENT_ANSWER for anything else, including null. */
 export function decodeHeader(raw: unknown): EvmHeader {
   const block = object(raw, 'block');
   return {
@@ -115,7 +115,7 @@ export function decodeHeader(raw: unknown): EvmHeader {
   };
 }
 
-/** The hashes of a header's transactions, in their order, whichever way the block was asked for. */
+/** Hashes of a header's transactions, in order, with or without transaction bodies. */
 export function transactionHashes(header: EvmHeader): readonly TxHash[] {
   return header.transactions.map((transaction) => {
     const hash = typeof transaction === 'string' ? transaction : object(transaction, 'transaction')['hash'];
@@ -123,7 +123,7 @@ export function transactionHashes(header: EvmHeader): readonly TxHash[] {
   });
 }
 
-/** A transaction that stands in a block, as a full block or eth_getTransactionByHash answers it. */
+/** A transaction in a block, from a full block or eth_getTransactionByHash. */
 export function decodeTransaction(raw: unknown): EvmTransaction {
   const transaction = object(raw, 'transaction');
   const to = transaction['to'] ?? null;
@@ -139,8 +139,8 @@ export function decodeTransaction(raw: unknown): EvmTransaction {
 }
 
 /**
- * Whether two answers state the same block. Its transactions are left aside: nodes differ in whether they list what the
- * chain itself does (Polygon), and whatever they hold for us is compared by its logs, values and receipts.
+ * True if two answers describe the same block. Ignores the transaction list: nodes differ in whether they list the
+ * chain's own transactions (Polygon). The transactions that matter are compared by logs, values and receipts.
  */
 export function sameHeader(a: EvmHeader, b: EvmHeader): boolean {
   return (
@@ -152,12 +152,12 @@ export function sameHeader(a: EvmHeader, b: EvmHeader): boolean {
   );
 }
 
-/** The header without what only this family knows. */
+/** The header without the EVM-specific fields. */
 export function plainHeader({ height, hash, parentHash, timeSeconds }: EvmHeader): BlockHeader {
   return { height, hash, parentHash, timeSeconds };
 }
 
-/** A log of an answer. Throws INCONSISTENT_ANSWER for wrong JSON types and for logs that a reorganisation removed. */
+/** Throws INCONSISTENT_ANSWER for wrong JSON types and for logs that a reorganisation removed. */
 export function decodeLog(raw: unknown): EvmLog {
   const log = object(raw, 'log');
   if (log['removed'] === true) malformed('a removed log', raw);
@@ -172,15 +172,14 @@ export function decodeLog(raw: unknown): EvmLog {
   };
 }
 
-/** The answer of eth_getLogs, or the logs of a receipt. */
 export function decodeLogs(raw: unknown): readonly EvmLog[] {
   return array(raw, 'logs').map(decodeLog);
 }
 
 /**
- * The transfer that a log states, or undefined when it states none that counts: another contract or event, an NFT's
- * transfer (4 topics), not exactly one word of data, an amount of zero. Read from the log's words, never from call
- * data; fee-on-transfer tokens state what arrived.
+ * The transfer that a log records. Undefined for another contract or event, an NFT transfer (4 topics), data that is
+ * not exactly one word, or a zero amount. Read from the log, never from call data. Fee-on-transfer tokens log the
+ * amount that arrived.
  */
 export function transferOf(log: EvmLog, tokens: ReadonlySet<string>): CandidateTransfer | undefined {
   const [event, from, to] = log.topics;
@@ -206,16 +205,17 @@ const STATE_SYNC_TYPE = 0x7f;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
 /**
- * Whether it is Polygon's state-sync transaction, by which the chain brings in what was bridged. At most one, the last
- * of its block; type 0x7f since PIP-74, before that from and to the zero address. Nodes differ in whether they list it
- * among a block's transactions and receipts, so a block is whole with or without it.
+ * Recognises Polygon's state-sync transaction, with which the chain imports bridged state. At most one, the last of
+ * its block; type 0x7f since PIP-74, before that from and to the zero address. Nodes differ in whether they list it
+ * among a block's transactions and receipts, so a block is complete with or without it.
  */
 function isStateSync(receipt: Raw, type: number): boolean {
   return type === STATE_SYNC_TYPE || (receipt['from'] === ZERO_ADDRESS && receipt['to'] === ZERO_ADDRESS);
 }
 
 /**
- * A receipt. Its logs must be in one piece: of this transaction and block, with consecutive indices. `hasStateSync` where the chain itself makes transactions (Polygon).
+ * Decodes a receipt. Its logs must be of this transaction and block, with consecutive indices. `hasStateSync`: the
+ * chain itself makes transactions (Polygon).
  */
 export function decodeReceipt(raw: unknown, hasStateSync: boolean): EvmReceipt {
   const receipt = object(raw, 'receipt');
@@ -231,7 +231,7 @@ export function decodeReceipt(raw: unknown, hasStateSync: boolean): EvmReceipt {
     succeeded: status === 1,
     feeWei:
       quantity(receipt['gasUsed'], 'receipt.gasUsed') *
-      // Nobody pays for what the chain itself does; nodes leave the price out.
+      // The chain's own transactions have no fee; nodes omit the price.
       quantity(receipt['effectiveGasPrice'] ?? (stateSync ? '0x0' : undefined), 'receipt.effectiveGasPrice'),
     logs: decodeLogs(receipt['logs']),
     logsBloom: isBloom(receipt['logsBloom']) ? receipt['logsBloom'] : undefined,
@@ -246,7 +246,7 @@ export function decodeReceipt(raw: unknown, hasStateSync: boolean): EvmReceipt {
   return decoded;
 }
 
-/** Asked for of own transactions alone: what a node says of others must not fail for it. */
+/** Used for own transactions only: a malformed sender of a foreign transaction must not cause an error. */
 function senderOf(raw: unknown): Address | undefined {
   return typeof raw === 'string' && ADDRESS_GRAMMAR.test(raw) ? (raw.toLowerCase() as Address) : undefined;
 }

@@ -5,9 +5,9 @@ import type { SourceNotes } from '@opentill/chain-sources/source-entry';
 import { watchAnswer } from './raw-answer.ts';
 import type { EvmClient, RpcExchange } from './rpc-call.ts';
 
-/** One URL of the network. `batch` and `ask` go to this URL alone and are not repeated elsewhere. */
+/** One URL of the network. `batch` and `ask` use only this URL, without fail-over. */
 export interface EvmSource extends EvmClient, Source {
-  /** The most blocks to ask of this URL in one eth_getLogs. */
+  /** Maximum number of blocks per eth_getLogs request to this URL. */
   readonly blockRange: CallSize;
 }
 
@@ -19,7 +19,7 @@ export interface EvmSourceDeps {
   readonly onExchange: ((exchange: RpcExchange) => void) | undefined;
 }
 
-/** Makes the source of one URL, which tells of its answers and failures. */
+/** Creates the source of one URL, which records its answers and failures. */
 export function createEvmSource(deps: EvmSourceDeps, notes: SourceNotes): EvmSource {
   const client = deps.createClient((exchange) => {
     if (exchange.outcome === 'OK') notes.noteLatency(exchange.durationMs, exchange.answerBytes);

@@ -10,7 +10,6 @@ import { batchBody, looksWell, readBatchAnswer } from './batch-answer.ts';
 import { withoutLists } from './raw-answer.ts';
 import type { RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
 
-/** What the exchanges of one question share. */
 export type Asking = Turn;
 
 export type Exchanged =
@@ -18,7 +17,7 @@ export type Exchanged =
       readonly kind: 'answered';
       readonly answer: RawAnswer;
       readonly newConnection: boolean;
-      /** The provider's complaint that calls come too often, of a call that may be refused. */
+      /** Rate-limit error of a single call that may be refused. */
       readonly complaint?: ReaderError | undefined;
     }
   | Extract<BatchAnswer, { kind: 'batchRefused' }>;
@@ -33,8 +32,8 @@ export interface ExchangeDeps {
 }
 
 /**
- * Makes the function that sends calls in one HTTP exchange when the limiter lets it, and tells of it. Throws what the
- * calls were refused for; that they are too many at once is an answer.
+ * Creates the function that sends calls in one HTTP exchange when the limiter permits, and reports the exchange.
+ * Throws the error of the calls. A batch that is too large is returned, not thrown.
  */
 export function createExchangeCalls(
   deps: ExchangeDeps,
@@ -93,7 +92,7 @@ export function createExchangeCalls(
     } catch (error) {
       const told = isReaderError(error, 'RPC_RATE_LIMITED') ? noteComplaint(limiter, error) : error;
       report(told instanceof GatewayError ? (told.code as ReaderErrorCode) : 'RPC_UNAVAILABLE');
-      // Answers that are too long together may be short enough one by one.
+      // The answers are too long together; single ones may be short enough.
       if (
         requests.length > 1 &&
         isReaderError(told, 'RPC_RANGE_TOO_LARGE') &&

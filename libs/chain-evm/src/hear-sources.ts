@@ -15,20 +15,23 @@ import { readLogAnswer } from './read-log-answer.ts';
 import type { BlockRange, Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/** What a source says of a range, and what another has against it; without a second source, nobody vouches for it. */
+/**
+ * One source's account of a range, and a second source's differences from it. Without a second source, it is
+ * unconfirmed.
+ */
 export interface Testimony {
   readonly source: EvmSource;
   readonly account: Account;
   readonly peer: { readonly source: EvmSource; readonly difference: SourceDifference } | undefined;
 }
 
-/** Why sources were of no use for one range; kept through all attempts, so that each is asked once. */
+/** Errors of sources for one range; kept through all attempts, so that each source is asked once. */
 export type Failures = Map<EvmSource, unknown>;
 
 /**
- * Asks two sources at once, and others in the place of one that fails, until two have answered. One alone is heard only
- * where it may stand alone; otherwise throws why there is no second. RPC_RANGE_TOO_LARGE of any ends it, unless it is of
- * one block.
+ * Asks two sources at once and replaces one that fails, until two have answered. Accepts a single source only where
+ * `mayStandAlone` permits; otherwise throws the reason why there is no second. RPC_RANGE_TOO_LARGE of any source ends
+ * it, unless the range is a single block.
  */
 export async function hearSources(
   reading: Reading,
@@ -78,7 +81,7 @@ export async function hearSources(
   }
 }
 
-/** Takes a source's failure down; throws what is no fault of the source. */
+/** Records a source's failure; throws an error that is not the source's fault. */
 export async function noteFailed(
   sources: EvmSources,
   range: BlockRange,
@@ -94,7 +97,7 @@ export async function noteFailed(
   else failures.set(source, error); // a single block too large for this one may be small enough for another
 }
 
-/** Where nobody can vouch for logs, they are not even asked for: the receipts say more. */
+/** Without a second source, logs cannot be confirmed, so they are not requested: receipts prove more. */
 async function readHeadersAlone(
   reading: Reading,
   source: EvmSource,
@@ -116,8 +119,8 @@ async function readHeaders(
 }
 
 /**
- * Times that fall are nobody's; blocks within one second are ordinary. Held against each other, not against the clock:
- * a chain for development may run far ahead of it, and of two sources both have to say the time of the last block.
+ * Block times must not decrease; equal seconds are normal. They are compared with each other, not with the clock,
+ * because a development chain may run far ahead of it. With two sources, both must report the time of the last block.
  */
 function timely(headers: readonly EvmHeader[]): readonly EvmHeader[] {
   let before = 0;
@@ -133,8 +136,8 @@ function timely(headers: readonly EvmHeader[]): readonly EvmHeader[] {
 }
 
 /**
- * What both are asked: the logs, the first block and, behind the logs, the last. The blocks between are linked to the
- * last; their times lie between those of the two.
+ * Requests to both sources: the logs, the first block and, after the logs, the last block. The blocks between are
+ * linked to the last; their times lie between those of the two.
  */
 function witnessRequests(
   reading: Reading,
@@ -148,7 +151,9 @@ function firstRequest({ from, to }: BlockRange): readonly RpcRequest[] {
   return from < to ? [blockRequest(from)] : [];
 }
 
-/** Undefined where the source gives no logs: of one block too many, or none at all. The receipts say the same. */
+/**
+ * Undefined where the source returns no logs: too many in one block, or no such method. Receipts hold the same data.
+ */
 async function logsIfGiven<T>(range: BlockRange, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await unlessTooLarge(range, work);
@@ -181,7 +186,7 @@ async function readOwnAccount(
   return { account: accountOf(headers, read), blocks, logs };
 }
 
-/** Undefined where the first source could not say which blocks to ask for. */
+/** Undefined where the first source could not report which blocks to request. */
 async function askPeer(
   reading: Reading,
   source: EvmSource,

@@ -1,22 +1,22 @@
 /**
- * Reading JSON from its bytes, where JSON.parse would make objects that nobody needs. Each `after…` looks at one value and
- * gives the place behind it, or NOWHERE when it is anything but that value, written the usual way: without blanks and
- * escapes, hex in lower case. NOWHERE in gives NOWHERE out, so that they can be put one after another.
+ * Reads JSON directly from bytes, because JSON.parse would allocate unused objects. Each `after…` function reads one
+ * value and returns the position after it. It returns NOWHERE for any other value, and for unusual notation: blanks,
+ * escapes, upper-case hex. A NOWHERE input gives NOWHERE, so calls can be chained.
  */
 export const NOWHERE = -1;
 
-/** Bytes of an answer, `to` not among them. */
+/** Bytes of an answer; `to` is exclusive. */
 export interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** Gives the place behind the value of a field; notes what it holds in `noted`. */
+/** Returns the position after a field's value; stores the value in `noted`. */
 export type FieldReader<N> = (noted: N, at: number) => number;
 
 /** A field of objects that all have the same fields in the same order. */
 export interface Field<N> {
-  /** What stands before its value: brace or comma, and the name. */
+  /** Bytes before its value: brace or comma, and the name. */
   readonly lead: Buffer;
   readonly after: FieldReader<N>;
 }
@@ -26,7 +26,7 @@ const [OBJECT_BEGIN, OBJECT_END, LIST_END, COMMA] = [0x7b, 0x7d, 0x5d, 0x2c];
 const WORD_DIGITS = 64;
 const SHORT_QUANTITY_DIGITS_MAX = 7;
 const NOT_HEX = 0xff;
-/** The values of lower-case hex digits at their codes. */
+/** Values of lower-case hex digits by character code. */
 const HEX_VALUE = new Uint8Array(0x100).fill(NOT_HEX);
 for (let value = 0; value < 16; value += 1) HEX_VALUE[value.toString(16).charCodeAt(0)] = value;
 
@@ -44,7 +44,6 @@ export function afterLiteral(bytes: Buffer, at: number, literal: Buffer): number
   return end;
 }
 
-/** So many hex digits. */
 export function afterHex(bytes: Buffer, at: number, digits: number): number {
   const end = at + digits;
   if (at < 0 || end > bytes.length) return NOWHERE;
@@ -53,13 +52,11 @@ export function afterHex(bytes: Buffer, at: number, digits: number): number {
   return seen < NOT_HEX ? end : NOWHERE;
 }
 
-/** A string of `0x` and 64 hex digits. */
 export function afterWord(bytes: Buffer, at: number): number {
   const end = afterHex(bytes, afterLiteral(bytes, at, HEX_BEGIN), WORD_DIGITS);
   return end !== NOWHERE && bytes[end] === QUOTE ? end + 1 : NOWHERE;
 }
 
-/** A string of `0x` and one to seven hex digits. */
 export function afterShortQuantity(bytes: Buffer, at: number): number {
   const begin = afterLiteral(bytes, at, HEX_BEGIN);
   if (begin === NOWHERE) return NOWHERE;
@@ -69,19 +66,19 @@ export function afterShortQuantity(bytes: Buffer, at: number): number {
   return isShort && bytes[end] === QUOTE ? end + 1 : NOWHERE;
 }
 
-/** ASCII that was looked at already, as a string of its own: no part of a longer one that it would keep alive. */
+/** ASCII that was already checked, copied so that it does not keep the whole answer in memory. */
 export function textAt(bytes: Buffer, at: number, length: number): string {
   return bytes.toString('latin1', at, at + length);
 }
 
-/** Of hex digits that were looked at already; exact up to 13 of them. */
+/** Value of hex digits that were already checked; exact up to 13 digits. */
 export function numberOfHex(bytes: Buffer, from: number, to: number): number {
   let value = 0;
   for (let at = from; at < to; at += 1) value = value * 16 + (HEX_VALUE[bytes[at] ?? 0] ?? 0);
   return value;
 }
 
-/** A string of ASCII without escapes, or one of false, true and null. */
+/** A string of ASCII without escapes, or false, true or null. */
 export function afterSimpleValue(bytes: Buffer, at: number): number {
   if (at < 0 || bytes[at] !== QUOTE) {
     for (const value of PLAIN_VALUES) {
@@ -99,9 +96,8 @@ export function afterSimpleValue(bytes: Buffer, at: number): number {
 }
 
 /**
- * The fields of the object that begins here, in its order, for the objects behind it to be read alike. One that has no
- * reader is passed over when it is a simple value. Undefined when it is no object, or lacks a field that has a reader
- * and is not among `mayLack`.
+ * Fields of the object that begins here, in its order, for reading the following objects. A simple value without a
+ * reader is skipped. Undefined when it is no object, or lacks a field that has a reader and is not in `mayLack`.
  */
 export function fieldsLike<N extends { readonly bytes: Buffer }>(
   bytes: Buffer,
@@ -118,7 +114,6 @@ export function fieldsLike<N extends { readonly bytes: Buffer }>(
   }));
 }
 
-/** Reads an object that has these fields in this order and no others. */
 export function afterFields<N extends { readonly bytes: Buffer }>(
   noted: N,
   from: number,
@@ -135,7 +130,10 @@ export function afterFields<N extends { readonly bytes: Buffer }>(
   return bytes[at] === OBJECT_END ? at + 1 : NOWHERE;
 }
 
-/** Behind the brace that closes the one here, if no string holds a brace: whoever reads it finds out. */
+/**
+ * Position after the matching closing brace, assuming that no string contains a brace; the caller's parser detects it
+ * if one does.
+ */
 function afterObject(bytes: Buffer, from: number): number {
   let open = 0;
   for (let at = from; at < bytes.length; at += 1) {
@@ -158,8 +156,8 @@ function namesIn(text: string): readonly string[] | undefined {
 const passOver = ({ bytes }: { readonly bytes: Buffer }, at: number): number => afterSimpleValue(bytes, at);
 
 /**
- * Reads each list that is a result of the answer, one after another: `read` is given the place of its first element and
- * gives the place of the bracket that closes it. Undefined where it finds none. Empty lists are read as well.
+ * Reads each list that is a result of the answer. `read` receives the position of its first element and returns the
+ * position of its closing bracket. Empty lists are read as well. Undefined when a list cannot be read.
  */
 export function readResultLists(
   bytes: Buffer,
@@ -176,7 +174,7 @@ export function readResultLists(
   return lists;
 }
 
-/** Reads elements up to the bracket that closes their list, which is not read. */
+/** Reads elements up to the closing bracket of their list, which is not read. */
 export function afterElements(bytes: Buffer, from: number, afterElement: (at: number) => number): number {
   if (bytes[from] === LIST_END) return from;
   for (let at = from; ; at += 1) {

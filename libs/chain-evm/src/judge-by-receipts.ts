@@ -10,14 +10,14 @@ import { nativeTransfersOf } from './native-transfers.ts';
 import { readQuickReceipts } from './quick-receipts.ts';
 import type { Reading } from './reading.ts';
 
-/** Receipts of so many transactions in one call: about 2 MB. */
+/** Transactions whose receipts are requested in one call: about 2 MB. */
 const TRANSACTIONS_PER_CALL = 1_000;
 const RECEIPTS_PER_CALL = 50;
 
 type Judge = Pick<EvmClient, 'batch'>;
 type Whole = Pick<Reading, 'bloom' | 'hasStateSync'>;
 
-/** All transfers of a block as the receipts of its transactions state them, and its header what they carried. */
+/** All transfers of a block by its receipts, and native ones by its header's transactions. */
 export async function transfersByReceipts(
   reading: Reading,
   source: Judge,
@@ -28,7 +28,7 @@ export async function transfersByReceipts(
   return transfers ?? [];
 }
 
-/** The same of several blocks, in their order; in as few calls as the receipts' size allows. */
+/** Transfers of several blocks, in their order, in as few calls as the receipts' size permits. */
 export async function transfersOfBlocksByReceipts(
   reading: Reading,
   source: Judge,
@@ -45,9 +45,9 @@ export async function transfersOfBlocksByReceipts(
 }
 
 /**
- * The receipts of a block, checked to be whole: one for each transaction of the header and no other, log indices from
- * zero without a gap, and, where the bloom is the block's own, neither a bit of it left unexplained nor a log that it
- * excludes; elsewhere so by each receipt's bloom. Throws INCONSISTENT_ANSWER.
+ * Receipts of a block, checked for completeness. One for each transaction of the header and no other; log indices
+ * from zero without a gap. Where the bloom is the block's own, the logs must explain all of its bits and be within
+ * it. Elsewhere each receipt's bloom is checked. Throws INCONSISTENT_ANSWER.
  */
 export async function readBlockReceipts(
   reading: Whole,
@@ -73,7 +73,10 @@ function partsOf(headers: readonly EvmHeader[]): readonly (readonly EvmHeader[])
   return parts;
 }
 
-/** Block by block where all are too much at once, transaction by transaction where the node knows no better. */
+/**
+ * Falls back to single blocks when the answer is too large, and to single transactions when the node lacks the
+ * method.
+ */
 async function askForReceipts(
   source: Judge,
   headers: readonly EvmHeader[],
@@ -119,7 +122,7 @@ async function wholeReceipts(
   if (raw === null)
     throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { hash: header.hash });
   const inconsistent = (why: string): never => {
-    throw readerError('INCONSISTENT_ANSWER', `the receipts of the block are not whole: ${why}`, {
+    throw readerError('INCONSISTENT_ANSWER', `the receipts of the block are incomplete or wrong: ${why}`, {
       height: header.height,
       hash: header.hash,
     });
@@ -137,23 +140,23 @@ async function wholeReceipts(
   const [stateSync, ...more] = receipts.filter(({ isStateSync }) => isStateSync);
   const listed = transactionHashes(header);
   if (more.length > 0 || (stateSync !== undefined && stateSync !== receipts.at(-1)))
-    inconsistent('more than one transaction of the chain itself, or not the last');
+    inconsistent('more than one state-sync transaction, or not the last');
   const asked = stateSync !== undefined && listed.at(-1) === stateSync.txHash ? listed.slice(0, -1) : listed;
   if (ordinary.length !== asked.length || ordinary.some(({ txHash }, place) => txHash !== asked[place]))
-    inconsistent('not those of its transactions');
+    inconsistent('they do not match the transactions');
   if (logsOf(ordinary).some((log, place) => log.logIndex !== place)) inconsistent('a gap between logs');
   if (bloom) {
     const fit = fitBloom(header.logsBloom, logsOf(ordinary), stateSync?.logs);
-    if (!fit.isExplained) inconsistent('the bloom knows more logs');
-    if (fit.isExceeded) inconsistent('the bloom knows nothing of a log');
+    if (!fit.isExplained) inconsistent('the bloom contains more logs');
+    if (fit.isExceeded) inconsistent('a log is not in the bloom');
   } else if (ordinary.some(({ logsBloom, logs }) => logsBloom !== undefined && !isBloomOf(logsBloom, logs)))
-    inconsistent('the bloom of a receipt is of other logs');
+    inconsistent('the bloom of a receipt does not match its logs');
   return receipts;
 }
 
 const logsOf = (receipts: readonly EvmReceipt[]): readonly EvmLog[] => receipts.flatMap(({ logs }) => logs);
 
-/** Polygon: the last transaction's receipt, when it is the only one missing and proves to be the state-sync one. */
+/** Polygon: the last transaction's receipt, if it is the only one missing and is the state-sync transaction. */
 async function stateSyncLeftOut(
   source: Judge,
   header: EvmHeader,

@@ -5,8 +5,8 @@ import { keccakOfWord } from './keccak.ts';
 
 const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
 
-describe('keccak of a word', () => {
-  it('is what another implementation says, whatever came before', () => {
+describe('keccakOfWord', () => {
+  it('equals another implementation, whatever was hashed before', () => {
     expect(hexOf(keccakOfWord('0x'))).toBe(
       '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470',
     );
@@ -17,14 +17,14 @@ describe('keccak of a word', () => {
     );
   });
 
-  it('keeps what it gave when the next is asked for', () => {
+  it('does not overwrite an earlier result', () => {
     const first = keccakOfWord('0x01');
     const before = hexOf(first);
     keccakOfWord('0x02');
     expect(hexOf(first)).toBe(before);
   });
 
-  it.each(['', '01', '0x1', '0xzz', '0x00zz', `0x${'00'.repeat(33)}`, '1x00'])('refuses %j', (value) => {
+  it.each(['', '01', '0x1', '0xzz', '0x00zz', `0x${'00'.repeat(33)}`, '1x00'])('rejects %j', (value) => {
     expect(() => keccakOfWord(value)).toThrow(TypeError);
   });
 });

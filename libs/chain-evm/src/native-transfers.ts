@@ -4,19 +4,19 @@ import { baseUnits } from '@opentill/domain/money';
 import type { EvmHeader, EvmTransaction } from './decode.ts';
 import { decodeTransaction } from './decode.ts';
 
-/** Native transfers stand behind all logs of their block: no block has so many. */
+/** Native transfers follow all logs of their block; no block has this many logs. */
 const NATIVE_INDEX_BASE = 2 ** 32;
 
 /**
- * The native coin that the transactions of a block carry, of a header that was read with whole transactions. Whether
- * a transaction succeeded is not in it. What contracts send on while they run is in no transaction: a stated limit.
+ * Native coin that the transactions of a block carry; the header must include whole transactions. Includes failed
+ * transactions. Excludes coin that contracts send during execution: a documented limit.
  */
 export function nativeTransfersOf(header: EvmHeader): readonly CandidateTransfer[] {
   return header.transactions.flatMap((raw, place) => {
     if (hasNoValue(raw)) return [];
     const transaction = decodeTransaction(raw);
     if (transaction.blockHash !== header.hash || transaction.index !== place) {
-      throw readerError('INCONSISTENT_ANSWER', 'a transaction says it stands elsewhere than in its block', {
+      throw readerError('INCONSISTENT_ANSWER', 'a transaction names another position or block than its own', {
         txHash: transaction.txHash,
         hash: header.hash,
       });
@@ -25,7 +25,7 @@ export function nativeTransfersOf(header: EvmHeader): readonly CandidateTransfer
   });
 }
 
-/** What a transaction carries, or undefined when that is nothing, or goes into a contract that it creates. */
+/** Undefined when the transaction carries no coin, or creates a contract. */
 export function nativeTransferOf(transaction: EvmTransaction): CandidateTransfer | undefined {
   const { txHash, blockHash, blockHeight, index, from, to, valueWei } = transaction;
   if (to === null || valueWei === 0n) return undefined;
@@ -41,7 +41,7 @@ export function nativeTransferOf(transaction: EvmTransaction): CandidateTransfer
   };
 }
 
-/** Most transactions carry nothing: told without reading the rest of them. */
+/** Fast path: most transactions carry no coin. */
 function hasNoValue(raw: unknown): boolean {
   return typeof raw === 'object' && raw !== null && 'value' in raw && raw.value === '0x0';
 }

@@ -83,7 +83,7 @@ function receiptsOf(plans: readonly TxPlan[]): Raw[] {
   });
 }
 
-/** What the careful way makes of the same answer; undefined when it throws. */
+/** Result of the slow path for the same answer; undefined when it throws. */
 async function carefully(header: EvmHeader, raw: unknown): Promise<QuickReceipts | undefined> {
   const source = { batch: () => Promise.resolve([raw]) };
   const receipts = await readBlockReceipts({ bloom: true, hasStateSync: false }, source, header, {}).catch(
@@ -98,8 +98,8 @@ async function carefully(header: EvmHeader, raw: unknown): Promise<QuickReceipts
 
 const header = headerOf(PLANS);
 
-describe('receipts as nearly every node gives them', () => {
-  it('are read at once, and as with care', async () => {
+describe('readQuickReceipts', () => {
+  it('reads usual receipts like the slow path', async () => {
     const quick = readQuickReceipts(tokens, header, receiptsOf(PLANS));
     expect(
       quick?.transfers.map(({ indexInBlock, amountBaseUnits }) => [indexInBlock, amountBaseUnits]),
@@ -113,7 +113,7 @@ describe('receipts as nearly every node gives them', () => {
     expect(readQuickReceipts(tokens, headerOf([]), [])).toEqual({ transfers: [], failed: new Set() });
   });
 
-  it('of which anything was left out, added or moved are not believed', () => {
+  it('rejects receipts of which any was omitted, added or moved', () => {
     const without = (place: number) => PLANS.map((plan, i) => (i === place ? { ...plan, logs: [] } : plan));
     const wrong: readonly unknown[] = [
       null,
@@ -130,8 +130,8 @@ describe('receipts as nearly every node gives them', () => {
   });
 });
 
-describe('receipts with anything unusual', () => {
-  /** Every object and list within the answer, with its keys. */
+describe('readQuickReceipts on unusual receipts', () => {
+  /** Every object and list in the answer, with its keys. */
   function placesIn(value: unknown): [Raw, string][] {
     if (typeof value !== 'object' || value === null) return [];
     return Object.keys(value).flatMap((key) => [
@@ -165,7 +165,7 @@ describe('receipts with anything unusual', () => {
     (value) => (Array.isArray(value) ? [...value, ...value] : value),
   );
 
-  it('are read with care: never believed where that would not, nor otherwise', async () => {
+  it('never differs from the slow path', async () => {
     let quickOnes = 0;
     let refused = 0;
     const changes = fc.array(fc.tuple(fc.nat(), unusual), { minLength: 1, maxLength: 2 });
@@ -186,7 +186,7 @@ describe('receipts with anything unusual', () => {
       }),
       { numRuns: 3_000 },
     );
-    // What does not matter leaves it quick; most of the rest is refused by both.
+    // Irrelevant changes leave it on the fast path; both reject most others.
     expect(quickOnes).toBeGreaterThan(100);
     expect(refused).toBeGreaterThan(1_000);
   });

@@ -7,11 +7,10 @@ import type { EvmHeader } from './decode.ts';
 import { TRANSFER_TOPIC, transactionHashes } from './decode.ts';
 import { ADDRESS_PADDING, isAddressWord, isLowerHex, isShortQuantity, isWord } from './hex-word.ts';
 
-/** What the receipts of a block come to. */
 export interface QuickReceipts {
-  /** Of the tokens, in the order of the block. */
+  /** Token transfers, in the order of the block. */
   readonly transfers: readonly CandidateTransfer[];
-  /** Transactions that failed; all others of the block succeeded. */
+  /** All other transactions of the block succeeded. */
   readonly failed: ReadonlySet<TxHash>;
 }
 
@@ -32,13 +31,12 @@ const QUANTITY_LENGTH_MAX = 66;
 const TRANSFER_TOPICS = 3;
 
 /**
- * Reads all receipts of a block as nearly every node gives them: in lower case, with a header whose bloom is the
- * block's own, one receipt for each of its transactions in their order, log indices from zero without a gap, neither a
- * bit of the bloom left unexplained nor a log that it excludes. Undefined for any other answer, which is then read once
- * more with care: that says what is wrong with it, if anything is. Never believes what the careful way would not.
+ * Fast path for the usual answer: lower case, one receipt for each transaction in order, log indices from zero
+ * without a gap, and logs that match the bloom exactly. The header's bloom must be the block's own. Returns undefined
+ * for any other answer, which the slow path then reads and reports. Never accepts what the slow path would reject.
  *
- * With one source this runs for every log on the chain: each field is looked at once, and nothing is made that the
- * transfers do not need.
+ * With one source this runs for every log on the chain: it reads each field once and allocates only what transfers
+ * need.
  */
 export function readQuickReceipts(
   tokens: ReadonlySet<string>,
@@ -62,7 +60,7 @@ export function readQuickReceipts(
   return isExplained && !isExceeded ? { transfers: block.transfers, failed } : undefined;
 }
 
-/** Takes a receipt into its block; its status, or undefined when it is not as usual. */
+/** Adds a receipt to its block. Returns its status, or undefined when it is unusual. */
 function readQuickReceipt(block: QuickBlock, txHash: TxHash, receipt: Raw): '0x0' | '0x1' | undefined {
   const { status, type, gasUsed, effectiveGasPrice, logs } = receipt;
   if (receipt['transactionHash'] !== txHash || receipt['blockHash'] !== block.header.hash) return undefined;
@@ -80,7 +78,7 @@ function isQuantity(value: unknown): value is string {
   return isLowerHex(value) && value.length > 2 && value.length <= QUANTITY_LENGTH_MAX;
 }
 
-/** Takes a log into its block; false when it is not as usual. */
+/** Adds a log to its block; returns false when it is unusual. */
 function readQuickLog(block: QuickBlock, txHash: TxHash, log: Raw): boolean {
   const { address, topics, data } = log;
   if (log['transactionHash'] !== txHash || log['blockHash'] !== block.header.hash) return false;
@@ -100,7 +98,7 @@ function readQuickLog(block: QuickBlock, txHash: TxHash, log: Raw): boolean {
   return true;
 }
 
-/** The transfer that a token's log states, if it states one that counts: see transferOf. */
+/** Adds the transfer that a token's log records, if any: see transferOf. */
 function takeTransfer(
   block: QuickBlock,
   txHash: TxHash,

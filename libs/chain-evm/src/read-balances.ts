@@ -13,9 +13,9 @@ import type { EvmSources } from './sources.ts';
 import { sourcesOfNetwork } from './sources-of-network.ts';
 
 /**
- * Reads numbers of the state at the end of one block, for comparing books with the chain. Answers stand in the order
- * of the questions. Throws a GatewayError with a ReaderErrorCode; BLOCK_NOT_FOUND also when a node has thrown away the
- * block's state (isStateDiscarded), as most do after some 128 blocks.
+ * Reads numbers of the state at the end of one block, to compare the ledger with the chain. Answers are in the order
+ * of the questions. Throws a GatewayError with a ReaderErrorCode. It is BLOCK_NOT_FOUND also when a node has pruned
+ * the block's state (isStateDiscarded), as most do after some 128 blocks.
  */
 export interface EvmStateReader {
   balances(
@@ -23,7 +23,7 @@ export interface EvmStateReader {
     block: Pick<BlockHeader, 'height' | 'hash'>,
     options?: ReadOptions,
   ): Promise<readonly StateNumber[]>;
-  /** How many transactions of each wallet the chain holds up to the block. */
+  /** Number of each wallet's transactions up to the block. */
   transactionCounts(
     wallets: readonly Address[],
     block: Pick<BlockHeader, 'height' | 'hash'>,
@@ -35,10 +35,10 @@ export interface EvmStateReader {
 const BALANCE_OF_SELECTOR = '0x70a08231';
 const WORD_GRAMMAR = /^0x[0-9a-fA-F]{64}$/;
 const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,64}$/;
-/** Questions in one call; the client asks fewer at once of a provider that refuses so many. */
+/** Questions per call; the client sends fewer to a provider that rejects this many. */
 const QUESTIONS_PER_CALL = 100;
 const CALLS_AT_ONCE = 4;
-/** geth (hash and path schemes), erigon, nethermind, besu, reth, and what providers make of them. */
+/** Wordings of geth (hash and path schemes), erigon, nethermind, besu, reth, and of providers on top of them. */
 const STATE_DISCARDED =
   /missing trie node|historical state|state (?:at block \S+ )?(?:is |was )?(?:not available|unavailable|pruned|discarded|already discarded)|no state available|pruned|distance to target block exceeds|archive/i;
 
@@ -47,7 +47,7 @@ interface Question {
   readonly decode: (answer: unknown) => bigint;
 }
 
-/** Throws TypeError for a network without chain id. Opens nothing until the first call. */
+/** Throws TypeError for a network without chain id. Opens no connection until the first call. */
 export function createEvmStateReader(
   network: EvmNetwork,
   deps: Pick<EvmReaderDeps, 'requestTimeoutMs' | 'onExchange'> = {},
@@ -92,7 +92,7 @@ export function createEvmStateReader(
   };
 }
 
-/** One call to two sources, with the block itself behind the questions: it must be the one that was meant. */
+/** One call to two sources. It ends with the block itself, which must be the expected one. */
 async function askCall(
   sources: EvmSources,
   questions: readonly Question[],
@@ -111,14 +111,14 @@ async function askCall(
         return questions.map(({ decode }, place) => decode(answers[place]));
       },
       height: block.height,
-      onAlone: () => undefined, // the reader of the scanner raises the alarm
+      onAlone: () => undefined, // the scanner's reader raises the alarm
     },
     options,
   );
   return questions.map((_, place) => agreeOnNumber(said, place));
 }
 
-/** Whether a read failed because the nodes keep no state so old: a newer block, or an archive node, is needed. */
+/** True if a read failed because the nodes have no state that old: use a newer block or an archive node. */
 export function isStateDiscarded(error: unknown): boolean {
   return isReaderError(error, 'BLOCK_NOT_FOUND') && error.context['stateDiscarded'] === true;
 }
@@ -157,6 +157,6 @@ function isAboutLostState(error: unknown): error is ReaderError {
 }
 
 function stateDiscarded(height: number, cause: ReaderError): ReaderError {
-  const message = `the node has thrown away the state of block ${height}`;
+  const message = `the node has pruned the state of block ${height}`;
   return readerError('BLOCK_NOT_FOUND', message, { ...cause.context, height, stateDiscarded: true }, cause);
 }

@@ -11,7 +11,7 @@ import { nativeTransfersOf } from './native-transfers.ts';
 import { logsReadIn, type LogsRead } from './read-log-answer.ts';
 import type { BlockRange, JudgedBlock, Reading } from './reading.ts';
 
-/** Reads headers that must exist and be linked. BLOCK_NOT_FOUND when the node answers null for one of them. */
+/** Decodes headers that must exist and be linked. BLOCK_NOT_FOUND when the node answers null for one of them. */
 export function linkedHeaders(raw: readonly unknown[], from: number): readonly EvmHeader[] {
   const headers = raw.map((block, place) => {
     if (block === null)
@@ -34,15 +34,15 @@ export function linkedHeaders(raw: readonly unknown[], from: number): readonly E
   return headers;
 }
 
-/** Asks for each block of a range; with the transactions where the native coin is read. */
+/** Requests each block of a range; with transactions where the native coin is read. */
 export function blockRequests({ native }: Pick<Reading, 'native'>, { from, to }: BlockRange): RpcRequest[] {
   return Array.from({ length: to - from + 1 }, (_, place) => blockRequest(from + place, native));
 }
 
 /**
- * Asks for the logs of blocks, and for the last of them again behind the logs: when its hash is not the expected one,
- * the logs may be of either branch. Where no bloom can contradict an empty answer, each block is asked for by hash: a
- * node without it says so. The headers are needed for that alone.
+ * Requests the logs of blocks, then the last block again: if its hash changed, the logs may be of either branch.
+ * Where no bloom can contradict an empty answer, logs are requested by block hash, so that a node without the block
+ * returns an error. Only this uses `headers`.
  */
 export function logRequests(
   { bloom, tokens }: Reading,
@@ -57,14 +57,14 @@ export function logRequests(
   return [...logs, blockRequest(to)];
 }
 
-/** What one source says of a range. */
+/** One source's answer for a range. */
 export interface Account {
   readonly headers: readonly EvmHeader[];
   /** Undefined when even one block has more logs than the provider gives in an answer. */
   readonly byBlock: TransfersByBlock | undefined;
 }
 
-/** Makes an account of headers and the answers to `logRequests`. INCONSISTENT_ANSWER when the last block changed. */
+/** Builds an account from headers and the answers to `logRequests`. INCONSISTENT_ANSWER when the last block changed. */
 export function accountOf(headers: readonly EvmHeader[], logs: LogsRead | undefined): Account {
   if (logs === undefined) return { headers, byBlock: undefined };
   const last = headers.at(-1);
@@ -77,7 +77,7 @@ export function accountOf(headers: readonly EvmHeader[], logs: LogsRead | undefi
   return { headers, byBlock: logs.byBlock() };
 }
 
-/** Why one block may have more transfers than its source's logs say, judged by that source alone; or undefined. */
+/** Reason why a block may have more transfers than its source's logs, judged from that source only; or undefined. */
 export function suspicion(
   reading: Reading,
   header: EvmHeader,
@@ -88,7 +88,9 @@ export function suspicion(
   return isEmpty && reading.bloom && mayHoldTransfers(reading, header) ? 'BLOOM_CONTRADICTS' : undefined;
 }
 
-/** Whether the block may hold a Transfer of our tokens: false only where its own bloom, or its emptiness, excludes it. */
+/**
+ * False only where the block's own bloom, or its lack of transactions, excludes a Transfer of the configured tokens.
+ */
 export function mayHoldTransfers(reading: Reading, header: EvmHeader): boolean {
   if (reading.tokens.size === 0) return false;
   if (!reading.bloom) return header.transactions.length > 0;
@@ -99,8 +101,8 @@ export function mayHoldTransfers(reading: Reading, header: EvmHeader): boolean {
 }
 
 /**
- * Reads a few blocks and their transfers for the seen pass, from one source. Throws RPC_RANGE_TOO_LARGE for more than
- * one block that the provider finds too many.
+ * Reads a few blocks and their transfers for the seen pass, from one source. Throws RPC_RANGE_TOO_LARGE when the
+ * provider rejects more than one block as too many.
  */
 export async function readSeenBlocks(
   reading: Reading,
@@ -120,7 +122,7 @@ export async function readSeenBlocks(
   return { headers: account.headers.map(plainHeader), transfers };
 }
 
-/** The transfers of a block as its source says them, native ones included. */
+/** Transfers of a block by its source, including native ones. */
 export function transfersOf(
   reading: Reading,
   header: EvmHeader,
@@ -145,7 +147,7 @@ async function readAtOnce(
   return accountOf(headers, answers && logsReadIn(reading.tokens, headers, answers.slice(blocks.length)));
 }
 
-/** Headers first: without a bloom the logs are asked for by their hashes. */
+/** Headers first: without a bloom, logs are requested by block hash. */
 async function readByHash(
   reading: Reading,
   source: Pick<EvmClient, 'batch'>,
@@ -159,7 +161,10 @@ async function readByHash(
   return accountOf(headers, answers && logsReadIn(reading.tokens, headers, answers));
 }
 
-/** Undefined where one block alone is too large: its receipts are read then. More blocks are for the caller to split. */
+/**
+ * Undefined when a single block is too large: the caller then reads its receipts. A longer range is the caller's to
+ * split.
+ */
 export async function unlessTooLarge<T>(
   { from, to }: BlockRange,
   work: () => Promise<T>,

@@ -9,7 +9,7 @@ import { decodeInteger, transferOf } from './decode.ts';
 import type { Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/** Reads what became of own transactions; see ChainReader.readFates. */
+/** Outcomes of own transactions; see ChainReader.readFates. */
 export async function readFates(
   reading: Pick<Reading, 'hasStateSync' | 'onAlone'>,
   sources: EvmSources,
@@ -21,7 +21,7 @@ export async function readFates(
   return askFates(sources, own, { ask, onAlone: reading.onAlone }, options);
 }
 
-/** One batch, so one node: whether it has the block of `atHeight` speaks for its receipts. */
+/** A single batch, so a single node: if it has the block of `atHeight`, its missing receipts mean something. */
 async function readAccount(
   reading: Pick<Reading, 'hasStateSync'>,
   source: EvmSource,
@@ -29,7 +29,7 @@ async function readAccount(
   atHeight: number | undefined,
   options: ReadOptions,
 ): Promise<FateAccount> {
-  // The height is asked for first: a node that had it before answered the receipts with all blocks up to it.
+  // The height comes first: a node that had the block then has all earlier blocks when it answers the receipts.
   const answers = await source.batch(
     [headHeightRequest(), ...own.map(({ txHash }) => receiptRequest(txHash))],
     options,
@@ -69,7 +69,7 @@ function fateOf(own: OwnTransaction, receipt: EvmReceipt): TransactionFate {
   };
 }
 
-/** Of the native coin the hash itself vouches for receiver and value: they are part of what was signed. */
+/** For the native coin, the transaction hash commits to receiver and value: both are signed. */
 function deliveredBy(own: OwnTransaction, { succeeded, logs }: EvmReceipt): bigint {
   if (own.contract === null) return succeeded ? own.amountBaseUnits : 0n;
   const tokens = new Set([own.contract]);

@@ -5,12 +5,12 @@ import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { BlockRange } from './reading.ts';
 import type { EvmSource } from './sources.ts';
 
-/** More per HTTP call gain nothing (measured), and each block is a request of a batch. */
+/** More blocks per HTTP call bring no gain (measured); each block is a request of a batch. */
 const BLOCKS_PER_CALL = 20;
 
 /**
- * Reads a range call by call, each linked to the one before. `blocksMax` is asked before each call; a call refused as
- * too large is made again with half as many blocks.
+ * Reads a range call by call, each linked to the previous one. `blocksMax` is evaluated before each call. A call that
+ * is rejected as too large is repeated with half as many blocks.
  */
 export async function readInCalls(
   { from, to }: BlockRange,
@@ -45,12 +45,12 @@ export async function readInCalls(
   return { headers, transfers };
 }
 
-/** Whether fewer blocks may be taken where these were too many. */
+/** True if fewer blocks could succeed. */
 export function isTooLarge({ from, to }: BlockRange, error: unknown): boolean {
   return from < to && isReaderError(error, 'RPC_RANGE_TOO_LARGE');
 }
 
-/** Lets the source's range learn from a refusal. */
+/** Reduces the source's block range after a rejection. */
 export function noteTooLarge(source: EvmSource, range: BlockRange, error: unknown): void {
   if (!isTooLarge(range, error)) return;
   const suggested = isReaderError(error, 'RPC_RANGE_TOO_LARGE')
@@ -59,7 +59,7 @@ export function noteTooLarge(source: EvmSource, range: BlockRange, error: unknow
   source.blockRange.refused(typeof suggested === 'number' ? suggested : undefined, range.to - range.from + 1);
 }
 
-/** Lets the source's range learn from success. */
+/** Extends the source's block range after a success. */
 export function noteAccepted(source: EvmSource, { from, to }: BlockRange): void {
   source.blockRange.accepted(to - from + 1);
 }

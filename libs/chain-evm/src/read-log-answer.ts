@@ -4,15 +4,15 @@ import type { EvmHeader } from './decode.ts';
 import { readLogBytes } from './read-log-bytes.ts';
 import type { RawAnswer } from './rpc-call.ts';
 
-/** What was answered to `logRequests`, between other requests. */
+/** Answer to `logRequests`, which stood between other requests. */
 export interface LogsRead {
-  /** The results of the others: those before the logs, then the one behind them. */
+  /** Results of the other requests: those before the logs, then the one after them. */
   readonly others: readonly unknown[];
-  /** Throws INCONSISTENT_ANSWER for what is no list of logs of these blocks. */
+  /** Throws INCONSISTENT_ANSWER when the answer is no list of logs of these blocks. */
   byBlock(): TransfersByBlock;
 }
 
-/** Reads an answer in which logs stand behind so many other results, and before one more. */
+/** Reads an answer whose logs follow `before` other results and precede one more. */
 export function readLogAnswer(
   tokens: ReadonlySet<string>,
   headers: readonly EvmHeader[],
@@ -21,13 +21,13 @@ export function readLogAnswer(
 ): LogsRead {
   const quick = answer.resultsWithout && readLogBytes(tokens, headers, answer.body);
   const rest = quick && answer.resultsWithout?.(quick.lists);
-  // What was read must have been the logs, and all of them.
+  // The lists that were read must be the logs, and all of them.
   if (quick !== undefined && rest?.slice(before, -1).every(isEmptyList) === true)
     return { others: othersIn(rest, before), byBlock: () => quick.byBlock };
   return logsReadIn(tokens, headers, answer.results(), before);
 }
 
-/** The same of results. */
+/** Like readLogAnswer, for decoded results. */
 export function logsReadIn(
   tokens: ReadonlySet<string>,
   headers: readonly EvmHeader[],
@@ -50,7 +50,7 @@ function othersIn(results: readonly unknown[], before: number): readonly unknown
 function logsIn(lists: readonly unknown[]): readonly unknown[] {
   const [first, ...others] = lists.map((logs) => {
     if (Array.isArray(logs)) return logs as readonly unknown[];
-    throw readerError('INCONSISTENT_ANSWER', 'the logs are no list');
+    throw readerError('INCONSISTENT_ANSWER', 'the logs are not a list');
   });
   return others.length === 0 ? (first ?? []) : [...(first ?? []), ...others.flat()];
 }

@@ -21,7 +21,7 @@ const rawHeader = (height: number): object => ({
 const HEIGHTS = [100, 101, 102];
 const headers = HEIGHTS.map((height) => decodeHeader(rawHeader(height)));
 
-/** In the order of geth. */
+/** In geth's order of fields. */
 const logAt = (height: number, logIndex: number, change: object = {}): object => ({
   address: TOKEN,
   topics: [TRANSFER_TOPIC, word(0xa11ce), word(0xb0b)],
@@ -46,7 +46,7 @@ const answersWith = (...lists: readonly (readonly unknown[])[]): readonly unknow
 const bodyOf = (...lists: readonly (readonly unknown[])[]): Buffer =>
   Buffer.from(JSON.stringify(answersWith(...lists)));
 
-/** What the careful way makes of the bytes; the error that it throws. */
+/** Result of the slow path for the bytes, or its error. */
 function carefully(body: Buffer): { readonly byBlock: TransfersByBlock; readonly rest: unknown } | Error {
   try {
     const answers = JSON.parse(body.toString('utf8')) as { result: unknown }[];
@@ -57,8 +57,8 @@ function carefully(body: Buffer): { readonly byBlock: TransfersByBlock; readonly
   }
 }
 
-describe('logs read from the bytes of an answer', () => {
-  it('are the transfers of their blocks', () => {
+describe('readLogBytes', () => {
+  it('finds the transfers of each block', () => {
     const body = bodyOf(USUAL);
     const quick = readLogBytes(tokens, headers, body)!;
     expect(quick.byBlock).toEqual(transfersByBlock(tokens, headers, USUAL));
@@ -67,7 +67,7 @@ describe('logs read from the bytes of an answer', () => {
   });
 
   it.each([0n, 1n, 2n ** 52n - 1n, 2n ** 52n, 2n ** 64n, 0xabcdefn * 2n ** 64n, 2n ** 256n - 1n])(
-    'have an amount of %s',
+    'decodes an amount of %s',
     (amount) => {
       const logs = [logAt(100, 0, { data: word(amount) })];
       const { byBlock } = readLogBytes(tokens, headers, bodyOf(logs))!;
@@ -76,14 +76,14 @@ describe('logs read from the bytes of an answer', () => {
     },
   );
 
-  it('may stand in several lists, some of them empty', () => {
+  it('reads several lists, some of them empty', () => {
     const body = bodyOf(USUAL.slice(0, 2), [], USUAL.slice(2));
     const quick = readLogBytes(tokens, headers, body)!;
     expect(quick.byBlock).toEqual(transfersByBlock(tokens, headers, USUAL));
     expect(JSON.parse(withoutLists(body, quick.lists).toString())).toEqual(answersWith([], [], []));
   });
 
-  it('may have any order of fields, and others besides', () => {
+  it('reads fields in any order, and skips additional ones', () => {
     const turned = USUAL.map((log) => ({ extra: 'x', ...Object.fromEntries(Object.entries(log).reverse()) }));
     expect(readLogBytes(tokens, headers, bodyOf(turned))?.byBlock).toEqual(
       transfersByBlock(tokens, headers, USUAL),
@@ -91,36 +91,40 @@ describe('logs read from the bytes of an answer', () => {
   });
 
   it.each<[string, readonly unknown[]]>([
-    ['in another order', [...USUAL].reverse()],
-    ['one of them twice', [...USUAL, USUAL[3]]],
-    ['with an NFT', [...USUAL, logAt(102, 99, { topics: [TRANSFER_TOPIC, word(1), word(2), word(3)] })]],
-    ['with an event of another contract', [...USUAL, logAt(102, 99, { address: `0x${'11'.repeat(20)}` })]],
-    ['with a log without data', [...USUAL, logAt(102, 99, { data: '0x' })]],
+    ['logs in another order', [...USUAL].reverse()],
+    ['logs with a duplicate', [...USUAL, USUAL[3]]],
+    ['logs with an NFT', [...USUAL, logAt(102, 99, { topics: [TRANSFER_TOPIC, word(1), word(2), word(3)] })]],
     [
-      'with a recipient that is no address',
+      'logs with an event of another contract',
+      [...USUAL, logAt(102, 99, { address: `0x${'11'.repeat(20)}` })],
+    ],
+    ['logs with one without data', [...USUAL, logAt(102, 99, { data: '0x' })]],
+    [
+      'logs with a recipient that is not an address',
       [...USUAL, logAt(102, 99, { topics: [TRANSFER_TOPIC, word(1), word(2n ** 200n)] })],
     ],
-    ['of another block', [...USUAL, logAt(103, 0)]],
-    ['with the height of another block', [...USUAL, logAt(102, 99, { blockNumber: '0x64' })]],
-    ['that were removed', [...USUAL, logAt(102, 99, { removed: true })]],
-    ['one of which lacks a field', [...USUAL, { ...logAt(102, 99), data: undefined }]],
-    ['all of which lack a field', USUAL.map((log) => ({ ...log, transactionHash: undefined }))],
-    ['with escapes in a field', USUAL.map((log) => ({ ...log, more: 'a"b' }))],
-    ['with a list in a field', USUAL.map((log) => ({ ...log, more: [] }))],
-    ['one of which is null', [...USUAL, null]],
-  ])('are left to the careful way %s', (_, logs) => {
+    ['logs with one of another block', [...USUAL, logAt(103, 0)]],
+    ['logs with the height of another block', [...USUAL, logAt(102, 99, { blockNumber: '0x64' })]],
+    ['logs with a removed one', [...USUAL, logAt(102, 99, { removed: true })]],
+    ['logs, one of which lacks a field', [...USUAL, { ...logAt(102, 99), data: undefined }]],
+    ['logs that all lack a field', USUAL.map((log) => ({ ...log, transactionHash: undefined }))],
+    ['logs with escapes in a field', USUAL.map((log) => ({ ...log, more: 'a"b' }))],
+    ['logs with a list in a field', USUAL.map((log) => ({ ...log, more: [] }))],
+    ['logs, one of which is null', [...USUAL, null]],
+  ])('leaves to the slow path %s', (_, logs) => {
     expect(readLogBytes(tokens, headers, bodyOf(logs))).toBeUndefined();
   });
 
-  // Whatever byte is lost, added or another one: it is read as JSON.parse and the careful way read it, or not at all.
+  // Whichever byte is lost, added or replaced: the result equals that of JSON.parse and the slow path, or there is
+  // none.
   it.each<[string, (body: Buffer, at: number) => readonly Buffer[]]>([
     [
       'another byte',
       (body, at) => ['0"}]'[at % 4]!, 'a,\\\u0001'[at % 4]!].map((byte) => spliced(body, at, 1, byte)),
     ],
-    ['a byte less', (body, at) => [spliced(body, at, 1, '')]],
-    ['a byte more', (body, at) => ['0",{'[at % 4]!].map((byte) => spliced(body, at, 0, byte))],
-  ])('are never read otherwise than with care, of an answer with %s', (_, changes) => {
+    ['a missing byte', (body, at) => [spliced(body, at, 1, '')]],
+    ['an extra byte', (body, at) => ['0",{'[at % 4]!].map((byte) => spliced(body, at, 0, byte))],
+  ])('never differs from the slow path for an answer with %s', (_, changes) => {
     const body = bodyOf([logAt(100, 0), logAt(102, 1)]);
     const [begin, end] = [body.indexOf('"id":2'), body.indexOf('"id":3')];
     let read = 0;
@@ -131,7 +135,7 @@ describe('logs read from the bytes of an answer', () => {
         read += 1;
         const careful = carefully(changed);
         if (careful instanceof Error) {
-          // Then the rest is no JSON, or no answer, either; and so nothing is believed.
+          // Then the rest is not valid JSON or no answer either, so the answer is rejected.
           expect(() => JSON.parse(withoutLists(changed, quick.lists).toString()) as unknown).toThrow();
         } else {
           expect(quick.byBlock).toEqual(careful.byBlock);
@@ -146,7 +150,7 @@ function spliced(body: Buffer, at: number, less: number, more: string): Buffer {
   return Buffer.concat([body.subarray(0, at), Buffer.from(more, 'latin1'), body.subarray(at + less)]);
 }
 
-describe('an answer of logs', () => {
+describe('readLogAnswer', () => {
   const answerOf = (body: Buffer, calls: string[]) => {
     const resultsOf = (text: Buffer): readonly unknown[] =>
       (JSON.parse(text.toString()) as { result: unknown }[]).map(({ result }) => result);
@@ -165,9 +169,9 @@ describe('an answer of logs', () => {
 
   it.each<[string, readonly unknown[], readonly string[]]>([
     ['from its bytes', USUAL, ['resultsWithout']],
-    ['with care where it is not as usual', [...USUAL].reverse(), ['results']],
+    ['by the slow path where it is unusual', [...USUAL].reverse(), ['results']],
     ['when it is empty', [], ['resultsWithout']],
-  ])('is read %s', (_, logs, expected) => {
+  ])('reads an answer %s', (_, logs, expected) => {
     const calls: string[] = [];
     const read = readLogAnswer(tokens, headers, answerOf(bodyOf(logs), calls), 1);
     expect(read.byBlock()).toEqual(transfersByBlock(tokens, headers, logs));
@@ -175,7 +179,7 @@ describe('an answer of logs', () => {
     expect(calls).toEqual(expected);
   });
 
-  it('is not read from a list that stands elsewhere', () => {
+  it('does not accept a list at another position', () => {
     const [header, logs, last] = answersWith(USUAL);
     const elsewhere = Buffer.from(JSON.stringify([logs, header, last]));
     const read = readLogAnswer(tokens, headers, answerOf(elsewhere, []), 1);

@@ -24,7 +24,7 @@ import {
   textAt,
 } from './json-bytes.ts';
 
-/** What an answer's lists of logs come to, and where in it they stand, brackets included. */
+/** Logs of an answer, and the byte ranges of their lists, brackets included. */
 export interface LogBytes {
   readonly byBlock: TransfersByBlock;
   readonly lists: readonly ByteRange[];
@@ -37,7 +37,7 @@ const NOT_REMOVED = ascii('false');
 const ZERO = 0x30;
 const ADDRESS_DIGITS = 40;
 const WORD_LENGTH = 66;
-/** A number of so many hex digits is exact. */
+/** A number of at most this many hex digits is exact. */
 const EXACT_DIGITS = 13;
 
 interface BlockSoFar {
@@ -50,7 +50,7 @@ interface BlockSoFar {
   lastIndex: number;
 }
 
-/** An answer that is being read, and the log that is being read of it: where its values begin. */
+/** State while reading an answer: positions of the current log's values. */
 interface LogReading {
   readonly bytes: Buffer;
   readonly contracts: readonly { readonly address: string; readonly quoted: Buffer }[];
@@ -66,13 +66,13 @@ interface LogReading {
 }
 
 /**
- * Reads the logs of an answer straight from its bytes, as nearly every node writes them: in order, once each, without
- * blanks, in lower case, all fields in the order of the first log, and every log a well-formed transfer of the tokens in
- * one of the blocks. Undefined for any other answer, which is then parsed and read with care (`transfersByBlock`). Never
- * finds what the careful way would not find in the same bytes.
+ * Fast path that reads the logs of an answer directly from its bytes. Expects the usual form: in order, without
+ * duplicates or blanks, in lower case, all fields in the order of the first log. Every log must be a well-formed
+ * transfer of the tokens in one of the blocks. Returns undefined for any other answer, which the slow path
+ * (`transfersByBlock`) then parses. Never finds what the slow path would not find in the same bytes.
  *
- * This runs for every transfer on the chain: each byte is looked at once, and nothing is made that a transfer does not
- * need. JSON.parse and a walk over its objects take twice as long.
+ * This runs for every transfer on the chain: it reads each byte once and allocates only what a transfer needs.
+ * JSON.parse and a walk over its objects take twice as long.
  */
 export function readLogBytes(
   tokens: ReadonlySet<string>,
@@ -120,7 +120,7 @@ function afterLogs(reading: LogReading, from: number): number {
   });
 }
 
-/** How the value of each field is read. What a log has besides is passed over. */
+/** Readers by field name. Other fields of a log are skipped. */
 const FIELDS: Readonly<Record<string, FieldReader<LogReading>>> = {
   address(log, at) {
     for (const { address, quoted } of log.contracts) {
@@ -153,7 +153,7 @@ const FIELDS: Readonly<Record<string, FieldReader<LogReading>>> = {
     log.block = log.blocks.get(textAt(bytes, at + 1, WORD_LENGTH));
     return log.block === undefined ? NOWHERE : afterLiteral(bytes, at, log.block.hash);
   },
-  /** Compared when the block is known. */
+  /** Compared later, when the block is known. */
   blockNumber(log, at) {
     log.heightAt = at;
     return afterSimpleValue(log.bytes, at);
@@ -167,7 +167,7 @@ const FIELDS: Readonly<Record<string, FieldReader<LogReading>>> = {
 };
 const MAY_LACK: ReadonlySet<string> = new Set(['removed']);
 
-/** Takes the log that was read into its block; false when it does not fit there. */
+/** Adds the current log to its block; returns false when it does not fit there. */
 function takeTransfer(log: LogReading): boolean {
   const { bytes, block, txHashAt, fromAt, toAt } = log;
   if (block === undefined || afterLiteral(bytes, log.heightAt, block.height) === NOWHERE) return false;
@@ -193,7 +193,7 @@ function amountAt({ bytes, dataAt }: LogReading): bigint {
   const end = dataAt + WORD_LENGTH;
   let at = dataAt + 2;
   while (bytes[at] === ZERO) at += 1;
-  // Nearly every amount: a BigInt of a number takes a fifth of the time of one of text.
+  // Covers nearly every amount: a BigInt from a number takes a fifth of the time of one from text.
   return at >= end - EXACT_DIGITS
     ? BigInt(numberOfHex(bytes, at, end))
     : BigInt(textAt(bytes, dataAt, WORD_LENGTH));

@@ -6,7 +6,7 @@ import { blockRequest } from './block-requests.ts';
 import { decodeHeader, plainHeader } from './decode.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/** The newest block, of the source that is best or first to answer. */
+/** Newest block, from the best source or the first that answers. */
 export function readHead(sources: EvmSources, options: ReadOptions): Promise<BlockHeader> {
   return sources.run(
     async (source, runOptions) => {
@@ -24,7 +24,7 @@ function notedHead(sources: EvmSources, source: EvmSource, raw: unknown): BlockH
   return head;
 }
 
-/** What one source calls final. Throws FINALITY_UNAVAILABLE where it names nothing. */
+/** Finalized block of one source. Throws FINALITY_UNAVAILABLE where it reports none. */
 export async function readFinalized(
   sources: EvmSources,
   source: EvmSource,
@@ -38,7 +38,7 @@ export async function readFinalized(
   return { ...plainHeader(decodeHeader(finalized)), source };
 }
 
-/** Whether the source has just this block. */
+/** True if the source has a block with this height, hash and time. */
 export async function hasBlock(
   source: EvmSource,
   { height, hash, timeSeconds }: BlockHeader,

@@ -14,19 +14,19 @@ import type { EvmSource, EvmSources } from './sources.ts';
 
 type ByReceipts = ReadonlyMap<EvmHeader, readonly CandidateTransfer[]>;
 
-/** A source that was heard as a witness and could not show the receipts. */
+/** A source that answered the first requests but could not return receipts. */
 interface Unheard {
   readonly source: EvmSource;
   readonly error: unknown;
 }
 
 /**
- * Reads a few blocks and their transfers for the verified pass: from two sources at once, and where they differ or are
- * not believed, by the receipts of both, which must agree; by the receipts of one where it may stand alone. See
- * ChainReader.readVerified. Throws RPC_RANGE_TOO_LARGE for more than one block that a provider finds too many.
+ * Reads a few blocks and their transfers for the verified pass, from two sources at once. Where they differ or look
+ * incomplete, the receipts of both decide and must agree. A single source, where accepted, decides by its receipts.
+ * See ChainReader.readVerified. Throws RPC_RANGE_TOO_LARGE when a provider rejects more than one block as too many.
  *
- * A limit: a log that both sources leave out of a block of which they answer others is not seen, unless the seen pass
- * recorded it. Two sources that lie alike are believed.
+ * Limits: if both sources omit one log of a block and return others, it is missed, unless the seen pass recorded it.
+ * Two sources with the same wrong answer are accepted.
  */
 export async function readVerifiedBlocks(
   reading: Reading,
@@ -56,7 +56,7 @@ export async function readVerifiedBlocks(
   }
 }
 
-/** With one source, each block that its bloom does not exclude is read by its receipts. */
+/** With one source, every block that its bloom does not exclude is read by its receipts. */
 async function readUnvouched(
   reading: Reading,
   { source, account }: Testimony,
@@ -86,7 +86,7 @@ async function judgeSuspects(
       suspicion(reading, header, account) ??
       (differing.has(header.hash) ? 'SOURCES_DIFFER' : undefined) ??
       (lacks() ? 'EXPECTED_MISSING' : undefined) ??
-      // A false empty answer is the commonest lie; nothing in the header speaks against it here.
+      // A false empty answer is the most frequent error, and nothing in this header contradicts it.
       (!reading.bloom && isEmpty() && mayHoldTransfers(reading, header) ? 'EMPTY_WITHOUT_BLOOM' : undefined);
     if (reason === undefined) continue;
     reading.onJudged({ header, reason });
@@ -97,7 +97,7 @@ async function judgeSuspects(
   return byReceipts;
 }
 
-/** Two sources on different forks, or with different contents of one block: nothing says which of them is right. */
+/** Throws when two sources are on different forks, or return different contents of one block. */
 function tellComparison(
   reading: Reading,
   [source, second]: readonly [EvmSource, EvmSource],
@@ -112,7 +112,7 @@ function tellComparison(
   }
 }
 
-/** The transfers of a block by its receipts, in which both sources must agree: whole ones can be invented as well. */
+/** Transfers of a block by its receipts. Both sources must agree, because complete receipts can also be invented. */
 async function judge(
   reading: Reading,
   judges: readonly [EvmSource, EvmSource],
@@ -131,7 +131,7 @@ async function judge(
   return first.value;
 }
 
-/** Whether `found` has every expected transfer, as often as it is expected. */
+/** True if `found` has every expected transfer, as often as it is expected. */
 function includesAll(found: readonly ExpectedTransfer[], expected: readonly ExpectedTransfer[]): boolean {
   const left = new Map<string, number>();
   const contents = (t: ExpectedTransfer): string => `${t.txHash} ${t.contract} ${t.to} ${t.amountBaseUnits}`;

@@ -26,7 +26,7 @@ import { createFinalityReader } from '@opentill/chain-sources/read-finality';
 import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
 import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/tell-alone';
 
-/** What a reader needs of a network's configuration. `chainId` must be there. */
+/** Network settings of a reader. `chainId` is required. */
 export type EvmNetwork = Pick<
   NetworkConfig,
   | 'chain'
@@ -42,22 +42,22 @@ export type EvmNetwork = Pick<
   | 'tokens'
 >;
 
-/** What a reader tells of its work, for metrics, logs and alarms. */
+/** Sinks for metrics, logs and alarms of a reader. */
 export interface EvmReaderDeps {
   /** @default 5000 */
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
-  /** The logs of a block were not believed and its receipts decided. */
+  /** The logs of a block were in doubt and its receipts decided. */
   readonly onJudged?: (block: { height: number; hash: string; reason: JudgedBlock['reason'] }) => void;
-  /** Two sources were compared. While they are FORKED or give different contents, nothing is verified: an alarm. */
+  /** Two sources were compared. While they are FORKED or return different contents, no block is verified: an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
-  /** One source of several was believed alone: an alarm. Told at each such read; `sources()` says whether it is so now. */
+  /** A single source of several was accepted: an alarm. Called at each such read; `sources()` has the current state. */
   readonly onAlone?: (alone: AloneSource) => void;
-  /** A source's finalized block is far behind another's and is passed over: an alarm. */
+  /** A source's finalized block is far behind another's and is ignored: an alarm. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
-  /** A source became usable or stopped being it: an alarm. */
+  /** A source became usable or unusable: an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
-  /** The check of the network found fault with a source. */
+  /** The network check found a fault of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
   /** Monotonic milliseconds. @default performance.now */
   readonly nowMs?: () => number;
@@ -65,14 +65,17 @@ export interface EvmReaderDeps {
   readonly epochMs?: () => number;
 }
 
-/** EIP-7708: here the chain itself logs movements of its coin, in the shape of a token's Transfer. Never a token. */
+/**
+ * EIP-7708: the chain itself logs movements of its coin at this address, in the form of a token's Transfer. Never a
+ * token.
+ */
 const SYSTEM_ADDRESS = '0xfffffffffffffffffffffffffffffffffffffffe';
 const FINALITY_STALE_SECONDS = 20 * 60;
 
 /**
- * Reads an EVM network by JSON-RPC. What no source reveals, it does not: a log that all leave out of a block of which
- * they answer others, or native coin that a contract sends. Throws TypeError for a network without chain id, or with a
- * token contract that is not an address or cannot be a token.
+ * Reads an EVM network by JSON-RPC. Two kinds of payment stay unseen: a log that all sources omit from a block of
+ * which they return others, and native coin that a contract sends. Throws TypeError for a network without chain id,
+ * or for a token contract that is no valid address.
  */
 export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): ChainReader {
   const { chain, wsUrl } = network;
@@ -162,7 +165,7 @@ function readingOf(
   };
 }
 
-/** Reads a range call by call, each consistent call from one source; the next call may go to another. */
+/** Reads a range call by call. Each call is consistent because it uses one source; the next may use another. */
 function readFromOne(
   sources: EvmSources,
   range: BlockRange,

@@ -41,7 +41,7 @@ async function listed(fields: TransactionLike = {}, key = KEY): Promise<Record<s
     input: tx.data,
     chainId: hex(CHAIN_ID),
     accessList: [],
-    r: hex(BigInt(tx.signature!.r)), // nodes leave out leading zeros
+    r: hex(BigInt(tx.signature!.r)), // nodes omit leading zeros
     s: hex(BigInt(tx.signature!.s)),
     v: hex(tx.signature!.yParity),
   };
@@ -49,7 +49,7 @@ async function listed(fields: TransactionLike = {}, key = KEY): Promise<Record<s
 
 const recover = (answer: unknown) => recoverTransaction(answer, WALLET, CHAIN_ID);
 
-describe('a transaction put together again from what a node says', () => {
+describe('recoverTransaction', () => {
   test.each([
     ['coin', {}, { kind: 'PAYMENT', contract: null, to: RECEIVER, amountBaseUnits: 5n }],
     [
@@ -57,14 +57,14 @@ describe('a transaction put together again from what a node says', () => {
       { to: TOKEN, value: 0n, data: TRANSFER.encodeFunctionData('transfer', [RECEIVER, 99n]) },
       { kind: 'PAYMENT', contract: TOKEN, to: RECEIVER, amountBaseUnits: 99n },
     ],
-    ['nothing to itself', { to: WALLET, value: 0n }, { kind: 'NOTHING' }],
-    ['a call of something else', { to: TOKEN, value: 0n, data: '0x12345678' }, { kind: 'OTHER' }],
+    ['a cancel', { to: WALLET, value: 0n }, { kind: 'NOTHING' }],
+    ['another call', { to: TOKEN, value: 0n, data: '0x12345678' }, { kind: 'OTHER' }],
     [
-      'a transfer with coin beside it',
+      'a token transfer with coin',
       { to: TOKEN, value: 1n, data: TRANSFER.encodeFunctionData('transfer', [RECEIVER, 99n]) },
       { kind: 'OTHER' },
     ],
-  ])('%s: the very bytes, and what they say', async (_, fields, aim) => {
+  ])('restores bytes and aim of %s', async (_, fields, aim) => {
     const answer = await listed(fields);
     const recovered = recover(answer);
     expect(recovered).toMatchObject({ txHash: answer['hash'], nonce: 7, aim });
@@ -84,20 +84,20 @@ describe('a transaction put together again from what a node says', () => {
     ['r', '0x1'],
     ['s', '0x1'],
     ['v', '0x9'],
-  ])('a node that changes %s is not believed', async (field, value) => {
+  ])('rejects an answer with a changed %s', async (field, value) => {
     let answer = await listed();
-    // The parity may be either; the lie is the other one.
+    // The parity may be either; the wrong one is the other.
     if (field === 'v') answer = { ...answer, v: answer['v'] === '0x0' ? '0x1' : '0x0' };
     else answer = { ...answer, [field]: value };
     expect(() => recover(answer)).toThrow(expect.objectContaining({ code: 'INCONSISTENT_ANSWER' }));
   });
 
-  test('nor one that shows what another key signed', async () => {
+  test('rejects a transaction that another key signed', async () => {
     const answer = await listed({}, new Wallet(`0x${'22'.repeat(32)}`));
     expect(() => recover(answer)).toThrow(expect.objectContaining({ code: 'INCONSISTENT_ANSWER' }));
   });
 
-  test('of other types it is known that they are there, and no more', async () => {
+  test('reports only the nonce of a transaction of another type', async () => {
     expect(recover({ ...(await listed()), type: '0x0' })).toMatchObject({
       nonce: 7,
       aim: { kind: 'OTHER' },

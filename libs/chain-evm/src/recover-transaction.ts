@@ -7,7 +7,7 @@ import { Transaction } from 'ethers/transaction';
 import { readSignedTransaction, type ReadTransaction } from './sender/read-signed-transaction.ts';
 import { TRANSFER_SELECTOR } from './sender/encode-payment.ts';
 
-/** What a transaction of a wallet does, as its signed bytes say. Whether it succeeded, its receipt says. */
+/** Effect of a wallet's transaction by its signed bytes. Only its receipt shows whether it succeeded. */
 export type TransactionAim =
   | {
       readonly kind: 'PAYMENT';
@@ -21,14 +21,14 @@ export type TransactionAim =
   /** Anything that this gateway does not sign. */
   | { readonly kind: 'OTHER' };
 
-/** A transaction whose signed bytes were put together again from a node's answer. */
+/** A transaction whose signed bytes were rebuilt from a node's answer. */
 export interface RecoveredTransaction {
   readonly txHash: TxHash;
-  /** The bytes that have this hash; empty where the transaction is of a type that is not known here. */
+  /** The bytes with this hash; empty for a transaction type that this gateway does not know. */
   readonly raw: Uint8Array;
   readonly nonce: number;
   readonly aim: TransactionAim;
-  /** Of a transaction as this gateway signs them. */
+  /** Set for a transaction of the kind that this gateway signs. */
   readonly terms: FeeTerms | undefined;
 }
 
@@ -55,9 +55,9 @@ const EIP_1559 = '0x2';
 const WORD_DIGITS = 64;
 
 /**
- * Puts the signed bytes together again from the fields that a node gives, and reads them as if they came from nowhere:
- * their hash is the transaction's and their signature the wallet's, or the node is not believed. So one node is enough,
- * whatever it is: that the wallet's key signed this, nobody can make up. Throws INCONSISTENT_ANSWER.
+ * Rebuilds the signed bytes from the fields that a node returns. Their hash must be the transaction's, and their
+ * signature the wallet's; otherwise throws INCONSISTENT_ANSWER. A single node is enough, because it cannot forge the
+ * wallet's signature.
  */
 export function recoverTransaction(answer: unknown, wallet: Address, chainId: number): RecoveredTransaction {
   const rpc = answer as RpcTransaction;
@@ -75,7 +75,7 @@ export function recoverTransaction(answer: unknown, wallet: Address, chainId: nu
   const raw = serialise(rpc, chainId);
   const read = readAgain(raw);
   if (read.txHash !== rpc.hash || read.from !== wallet || read.chainId !== BigInt(chainId))
-    throw readerError('INCONSISTENT_ANSWER', 'the node gives a transaction that is not what its hash says', {
+    throw readerError('INCONSISTENT_ANSWER', "the node's transaction does not match its hash", {
       txHash: rpc.hash,
     });
   const { gasLimit, maxFeePerGas, maxPriorityFeePerGas } = read;
@@ -108,7 +108,7 @@ function serialise(rpc: RpcTransaction, chainId: number): Uint8Array {
   } catch (cause) {
     throw readerError(
       'INCONSISTENT_ANSWER',
-      'the node gives a transaction that is none',
+      "the node's transaction is malformed",
       { txHash: rpc.hash },
       cause,
     );
@@ -119,7 +119,7 @@ function readAgain(raw: Uint8Array): ReadTransaction {
   try {
     return readSignedTransaction(raw);
   } catch (cause) {
-    throw readerError('INCONSISTENT_ANSWER', 'the node gives a transaction that is none', {}, cause);
+    throw readerError('INCONSISTENT_ANSWER', "the node's transaction is malformed", {}, cause);
   }
 }
 

@@ -9,52 +9,52 @@ export interface RpcRequest {
   readonly method: string;
   readonly params: readonly unknown[];
   /**
-   * A refusal of this call alone is an answer like any other: it stands among the results as a ReaderError, which no
-   * JSON can be, with `said` (what the node said), `rpcCode` and `data` (revert data, where given) in its context.
+   * A rejection of this call only is a normal answer: its result is a ReaderError, which no JSON can be. Its context
+   * has `said` (the node's message), `rpcCode` and `data` (revert data, where given).
    */
   readonly mayBeRefused?: boolean;
 }
 
 /** One HTTP exchange with a node, for metrics and logs. */
 export interface RpcExchange {
-  /** Host and port, never the path: keys of providers stand there. */
+  /** Host and port, never the path: it may contain a provider's key. */
   readonly endpoint: string;
-  /** Of each call in it, also the client's own eth_chainId. */
+  /** Methods of its calls, including the client's own eth_chainId. */
   readonly methods: readonly string[];
   readonly outcome: 'OK' | ReaderErrorCode;
-  /** Without the time that the calls waited for their turn. */
+  /** Excludes the time that the calls waited for the rate limiter. */
   readonly durationMs: number;
-  /** Bodies as they went over the wire, the answer packed if it was; what arrived of it when it was broken off. */
+  /** Body sizes on the wire, answers compressed if they were; for a cut-off answer, the bytes that arrived. */
   readonly requestBytes: number;
   readonly answerBytes: number;
 }
 
-/** An answer kept as it came, so that two nodes' answers to the same requests can be compared by their bytes. */
+/** An unparsed answer, so that two nodes' answers to the same requests can be compared byte by byte. */
 export interface RawAnswer {
   readonly body: Buffer;
   /** Parsed and checked on first use; in the order of the requests. Throws as `batch`. */
   results(): readonly unknown[];
   /**
-   * The same with these lists of the body empty, for whoever has read them from its bytes. Absent where the answer came
-   * in several pieces.
+   * Like `results`, with these lists empty, for callers that have read them from the bytes. Absent where the answer
+   * came in several pieces.
    */
   resultsWithout?(lists: readonly ByteRange[]): readonly unknown[];
 }
 
 export interface EvmClient {
   /**
-   * Sends the requests in one HTTP call and gives their results in the order of the requests; so they come from one
-   * node, unless the provider splits batches among several. Where it refuses batches of the size they go in several
-   * calls, the last request when all others are answered. Any error among the answers is the error of the whole, unless
-   * the request says otherwise.
+   * Sends the requests in one HTTP call and returns their results in order. So they come from one node, unless the
+   * provider distributes batches. If it rejects batches of this size, they go in several calls; the last request goes
+   * after all others are answered. Any error in the answers fails the whole call, unless its request has
+   * `mayBeRefused`.
    *
-   * Throws a GatewayError with a ReaderErrorCode; does not retry. In its context, where known: `method` and `place` of
-   * the request it is about, `suggestedBlocks` (with RPC_RANGE_TOO_LARGE, how many would be answered) and
-   * `retryAfterMs` (how long the URL asked to be left alone, at most a minute).
+   * Throws a GatewayError with a ReaderErrorCode; does not retry. Its context has, where known: `method` and `place`
+   * of the request in question, `suggestedBlocks` (with RPC_RANGE_TOO_LARGE, the range that would be answered) and
+   * `retryAfterMs` (the provider's delay, at most a minute).
    */
   batch(requests: readonly RpcRequest[], options?: AskOptions): Promise<readonly unknown[]>;
-  /** The same without looking into an answer that shows no error: what is wrong with it comes out of `results()`. */
+  /** Like `batch`, but parses an answer without sign of an error only in `results()`, which then throws. */
   ask(requests: readonly RpcRequest[], options?: AskOptions): Promise<RawAnswer>;
-  /** Milliseconds until the provider's limit lets a call through. */
+  /** Milliseconds until the rate limiter permits a call. */
   waitMs(): number;
 }

@@ -8,17 +8,18 @@ export type SendCalls = (requests: readonly RpcRequest[], asking: Asking) => Pro
 export interface SendDeps {
   readonly exchange: (requests: readonly RpcRequest[], asking: Asking) => Promise<Exchanged>;
   readonly limiter: Pick<RateLimiter, 'burst'>;
-  /** The answer came over a connection opened for it, behind which another node may stand; throws if it must not count. */
+  /** The answer came over a new connection, so another node may serve it. Throws if its answers must not count. */
   readonly onNewConnection: (asking: Asking) => Promise<void>;
 }
 
-/** More per HTTP call gain nothing, and are more than some providers take. */
+/** More calls per HTTP request bring no gain, and some providers reject them. */
 const CALLS_PER_BATCH_MAX = 100;
 const PIECES_AT_ONCE = 4;
 
 /**
- * Makes the function that sends any number of calls in as few exchanges as the provider takes, which is learned from
- * its refusals. The last call goes when all others are answered: reads end with a look whether their beginning holds.
+ * Creates the function that sends any number of calls in as few exchanges as the provider accepts, which it learns
+ * from rejections. The last call goes after all others are answered: reads end with a check that their beginning
+ * still holds.
  */
 export function createSendCalls({ exchange, limiter, onNewConnection }: SendDeps): SendCalls {
   const batchSize = createCallSize({ max: CALLS_PER_BATCH_MAX });

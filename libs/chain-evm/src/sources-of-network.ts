@@ -3,7 +3,7 @@ import { rpcEndpointsOf } from '@opentill/contracts/network-config';
 import type { EvmSources, EvmSourcesConfig } from './sources.ts';
 import { createEvmSources } from './sources.ts';
 
-/** What is needed of a network's configuration to ask its nodes. `chainId` must be there. */
+/** Network settings for asking its nodes. `chainId` is required. */
 export type SourcesNetwork = Pick<
   NetworkConfig,
   'chain' | 'chainId' | 'rpcUrls' | 'maxBlockRange' | 'blockTimeMs' | 'headStaleSeconds' | 'aloneAfterSeconds'
@@ -15,7 +15,7 @@ export type SourcesDeps = Pick<
   'requestTimeoutMs' | 'onExchange' | 'onSourceChange' | 'nowMs' | 'epochMs'
 >;
 
-/** The sources of a configured network. Opens nothing until the first call. Throws TypeError without a chain id. */
+/** Opens no connection until the first call. Throws TypeError without a chain id. */
 export function sourcesOfNetwork(network: SourcesNetwork, deps: SourcesDeps): EvmSources {
   const { chain, chainId, headStaleSeconds, aloneAfterSeconds } = network;
   const { nowMs, epochMs, requestTimeoutMs, onExchange, onSourceChange } = deps;

@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface HeadSubscription {
   /** `ws:` or `wss:`. */
   readonly url: string;
-  /** Usual time between blocks. A connection is given up that brings nothing for twenty of them, or half a minute. */
+  /** Usual time between blocks. A connection without messages for 20 blocks (at least 30 s) is closed. */
   readonly blockTimeMs: number;
-  /** Wait before connecting again, doubled after each failure up to 30 s; half of it is random. @default 1000 */
+  /** Delay before reconnecting, doubled after each failure up to 30 s; half of it is random. @default 1000 */
   readonly reconnectMs?: number;
-  /** Instead of what follows from the time between blocks. */
+  /** Overrides the silence that follows from `blockTimeMs`. */
   readonly silenceMs?: number;
   /** In [0, 1). @default Math.random */
   readonly random?: () => number;
@@ -17,13 +17,13 @@ const RECONNECT_MS = 1_000;
 const RECONNECT_MS_MAX = 30_000;
 const SILENCE_MS_MIN = 30_000;
 const SILENCE_BLOCKS = 20;
-/** Heads are short; whoever sends more is no node. */
+/** Heads are short; a longer message is not from a node. */
 const MESSAGE_CHARACTERS_MAX = 1_000_000;
 
 /**
- * Calls `onHead` for every `newHeads` notice, and after each connecting, since heads may have been missed before.
- * What a notice says is not used: the reader asks for itself. Resolves when `signal` is aborted; never rejects, also
- * not for a URL that is none or a server that knows no subscriptions: both are tried again, ever less often.
+ * Calls `onHead` for every `newHeads` notice, and after each connect, since heads may have been missed. Ignores the
+ * notice's content: the reader makes its own requests. Resolves when `signal` is aborted and never rejects. Retries
+ * an invalid URL or a server without subscriptions as well, with back-off.
  */
 export async function subscribeHeads(
   subscription: HeadSubscription,
@@ -36,12 +36,12 @@ export async function subscribeHeads(
   while (!signal.aborted) {
     const heads = await listenOnce(subscription, onHead, signal);
     waitMs = heads > 0 ? firstWaitMs : Math.min(waitMs * 2, RECONNECT_MS_MAX);
-    // Replicas whose node restarted do not all come back at once.
+    // Prevents replicas from reconnecting all at once after their node restarts.
     await delay(waitMs / 2 + (waitMs / 2) * random(), undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** One connection from opening to its end; gives the number of notices it brought. */
+/** One connection from opening to its end; returns the number of its notices. */
 async function listenOnce(
   subscription: HeadSubscription,
   onHead: () => void,
@@ -62,7 +62,7 @@ async function listenOnce(
   socket.addEventListener('message', ({ data }) => {
     if (typeof data !== 'string' || data.length > MESSAGE_CHARACTERS_MAX) return end();
     if (data.includes('"eth_subscription"')) heads += 1;
-    // The only other message acknowledges the subscription, or refuses it: then nothing will ever come.
+    // The only other message confirms or rejects the subscription. A rejected one never brings a notice.
     else if (data.includes('"error"')) return end();
     silence.refresh();
     onHead();

@@ -9,11 +9,11 @@ const [GONE, LARGE, SLOW, DOWN] = [
   'RPC_RATE_LIMITED',
   'RPC_UNAVAILABLE',
 ] as const;
-/** Where the wording was seen: a repository's issue or pull request, or its source. */
+/** Sources of the wordings: an issue or pull request of a repository, or its code. */
 const PONDER = 'ponder-sh/ponder packages/utils getLogsRetryHelper';
 const SURVEY = 'ethereum/execution-apis#875';
 
-/** Errors as nodes and providers send them: who, code, message, what it means, blocks it suggests, where it was seen. */
+/** Errors of nodes and providers: sender, code, message, translation, suggested blocks, source. */
 const WORDINGS: readonly (readonly [
   who: string,
   code: number,
@@ -302,7 +302,7 @@ const WORDINGS: readonly (readonly [
     100,
     'enviodev/hyperindex classify.rs',
   ],
-  // Too often.
+  // Too many requests.
   [
     'Alchemy, speed',
     429,
@@ -349,7 +349,7 @@ const WORDINGS: readonly (readonly [
     undefined,
     'erpc/erpc error_normalizer.go',
   ],
-  // Not offered, not to this caller, not now, not at all.
+  // Method or access missing, temporary fault, or unknown error.
   [
     'geth, no method',
     -32601,
@@ -397,7 +397,10 @@ const WORDINGS: readonly (readonly [
   ],
 ];
 
-/** What is said of a batch: who, code, message, the whole answer?, calls allowed, for every batch of the size? */
+/**
+ * Errors about batches: sender, code, message, answers the whole batch, allowed calls, applies to every batch of this
+ * size.
+ */
 const BATCH_WORDINGS: readonly (readonly [
   string,
   number,
@@ -469,19 +472,22 @@ const BATCH_WORDINGS: readonly (readonly [
   ['no batches known', -32600, 'Invalid Request', true, 1, true, 'JSON-RPC 2.0'],
 ];
 
-describe('errors of nodes', () => {
-  it.each(WORDINGS)('%s: %i %s', (_, code, message, translated, blocks) => {
+describe('codeOfRpcError and batchRefusalOf', () => {
+  it.each(WORDINGS)('translate %s: %i %s', (_, code, message, translated, blocks) => {
     expect(codeOfRpcError({ code, message })).toBe(translated);
     if (translated === LARGE) expect(suggestedBlocksOf(message)).toBe(blocks);
-    // None of it is about how many calls there were, not even as the only answer to a batch.
+    // None of them concerns the number of calls, even as the only answer to a batch.
     if (translated !== 'RPC_REFUSED') expect(batchRefusalOf({ code, message }, true)).toBeUndefined();
   });
 
-  it.each(BATCH_WORDINGS)('of a batch, %s: %i %s', (_, code, message, isWhole, callsMax, lasting) => {
-    expect(batchRefusalOf({ code, message }, isWhole)).toEqual({ callsMax, lasting });
-  });
+  it.each(BATCH_WORDINGS)(
+    'recognise a batch rejection of %s: %i %s',
+    (_, code, message, isWhole, callsMax, lasting) => {
+      expect(batchRefusalOf({ code, message }, isWhole)).toEqual({ callsMax, lasting });
+    },
+  );
 
-  it('does not take a refusal of one call for one of the batch', () => {
+  it('do not mistake a rejected call for a rejected batch', () => {
     expect(batchRefusalOf({ code: -32600, message: 'Invalid Request' }, false)).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ export interface RpcErrorAnswer {
   readonly message: string;
 }
 
-/** Codes that mean one thing wherever they are used (JSON-RPC 2.0, EIP-1474, HTTP statuses used as codes). */
+/** Codes with a single meaning everywhere (JSON-RPC 2.0, EIP-1474, HTTP statuses used as codes). */
 const BY_CODE: Readonly<Record<number, ReaderErrorCode>> = {
   429: 'RPC_RATE_LIMITED',
   [-32601]: 'RPC_METHOD_MISSING',
@@ -19,13 +19,13 @@ const BY_CODE: Readonly<Record<number, ReaderErrorCode>> = {
   // QuickNode, and the endpoints it runs for others: more blocks, or a larger answer, than the account may ask for.
   [-32614]: 'RPC_RANGE_TOO_LARGE',
   [-32616]: 'RPC_RANGE_TOO_LARGE',
-  // EIP-1474's "limit exceeded": of requests. Results are told apart by their wording first.
+  // EIP-1474's "limit exceeded": requests. Limits of results are recognised by their wording first.
   [-32005]: 'RPC_RATE_LIMITED',
 };
 
 /**
- * What nodes and providers say in words, first match first. The same code means different things at different
- * vendors (-32000, -32005, -32600, -32602), so words go before codes. The wordings stand in the test of this file.
+ * Wordings of nodes and providers, first match first. Vendors use the same code for different things (-32000, -32005,
+ * -32600, -32602), so wordings precede codes. The test of this file lists the wordings.
  */
 const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
   [
@@ -99,7 +99,7 @@ const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
   ],
 ];
 
-/** The reader's code for an error that a node or provider answered. RPC_REFUSED for what is not in the tables. */
+/** The reader's code for an error of a node or provider. RPC_REFUSED for one that is not in the tables. */
 export function codeOfRpcError(error: RpcErrorAnswer): ReaderErrorCode {
   return (
     BY_WORDING.find(([wording]) => wording.test(error.message))?.[1] ?? BY_CODE[error.code] ?? 'RPC_REFUSED'
@@ -107,7 +107,7 @@ export function codeOfRpcError(error: RpcErrorAnswer): ReaderErrorCode {
 }
 
 /**
- * Whether the error is a contract's own refusal of a call: geth's code 3, or a wording of geth, erigon, besu, nethermind
+ * True if the contract itself rejected the call: geth's code 3, or a wording of geth, erigon, besu, nethermind
  * (execution reverted, invalid opcode, invalid jump destination, VM execution error, Reverted 0x…), coreth, reth.
  */
 export function isRevert(error: RpcErrorAnswer): boolean {
@@ -119,22 +119,22 @@ export function isRevert(error: RpcErrorAnswer): boolean {
   );
 }
 
-/** Refused for being so many calls at once. The wordings stand in the test of this file. */
+/** Rejections of a batch for its number of calls. The test of this file lists the wordings. */
 const BATCH_REFUSED =
   /\bbatch(?:ed|ing)?\b.*(?:too (?:large|big|many|long)|limit|exceed|not (?:supported|allowed|enabled)|disabled|max)|(?:exceed|max|too many).*\bbatch/i;
 const BATCHES_REFUSED = /\bbatch(?:ed|ing)?\b.*(?:not (?:supported|enabled)|disabled)/i;
 const BATCH_MAX =
   /(?:limit(?: of)?|more than|maximum(?: batch)?(?: size)?(?: is| of)?:?|max(?: batch)? size:?) (\d+)/i;
 const ANSWERS_TOO_LARGE = /batch response (?:was |is )?too large|MaxBatchResponseBodySize/i;
-/** geth's answer to the calls that are left when the answers to a batch have grown too large together. */
+/** geth's answer to the remaining calls of a batch when the answers together have become too large. */
 const GETH_ANSWERS_TOO_LARGE = -32003;
-/** What a server says that does not know batches at all (JSON-RPC 2.0: invalid request, parse error). */
+/** Codes of a server that does not support batches (JSON-RPC 2.0: invalid request, parse error). */
 const NOT_UNDERSTOOD: readonly number[] = [-32600, -32700];
 
 /**
- * Whether an error that answers a batch is about the batch and not about a call in it, so that the same calls in
- * smaller batches may be answered. `isWhole`: it is the only answer to the whole batch. `lasting`: any batch of this
- * size would be refused; otherwise only the answers to this one were too large together.
+ * Recognises an error about the batch instead of a call in it, so that smaller batches may succeed. `isWhole`: it is
+ * the only answer to the whole batch. `lasting`: any batch of this size would be rejected; otherwise only the answers
+ * to this one were too large together.
  */
 export function batchRefusalOf(
   error: RpcErrorAnswer,

@@ -18,7 +18,7 @@ afterEach(async () => {
 const TOKEN = { contract: '0x55d398326f99059ff775485246999027b3197955', decimals: 18 };
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`;
 
-/** Checks the token at a node that answers its call so. */
+/** Checks the token at a node with this answer to its eth_call. */
 async function check(answer: object, code = '0x38'): Promise<void> {
   const server = createServer((request, response) => {
     let text = '';
@@ -44,8 +44,8 @@ async function check(answer: object, code = '0x38'): Promise<void> {
   await checkTokens(createEvmClient({ url, chainId: 56, requestTimeoutMs: 20_000 }), [TOKEN], {});
 }
 
-describe('the check of a configured token', () => {
-  it('passes with its decimals', async () => {
+describe('checkTokens', () => {
+  it('accepts a token with the configured decimals', async () => {
     await check({ result: word(18n) });
   });
 
@@ -59,11 +59,11 @@ describe('the check of a configured token', () => {
     ['besu', { error: { code: -32000, message: 'Execution reverted' } }],
     ['nethermind', { error: { code: -32015, message: 'VM execution error.' } }],
     ['sent as an internal error', { error: { code: -32603, message: 'execution reverted' } }],
-  ])('is for the operator: %s', async (_, answer) => {
+  ])('reports TOKEN_MISMATCH: %s', async (_, answer) => {
     await expect(check(answer)).rejects.toMatchObject({ code: 'TOKEN_MISMATCH', retryable: false });
   });
 
-  it('is for the operator where there is no code, however the node words that a call fails', async () => {
+  it('reports TOKEN_MISMATCH without code, whatever the error of a call says', async () => {
     const failing = { error: { code: -32603, message: 'internal error' } };
     for (const nothing of ['0x', '0x0'])
       await expect(check(failing, nothing)).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
@@ -79,8 +79,8 @@ describe('the check of a configured token', () => {
     ['proxy', { error: { code: -32011, message: 'no backends available for method' } }],
     ['unknown', { error: { code: -32099, message: 'something else' } }],
     ['null', { result: null }],
-    ['no data', { result: 'soon' }],
-  ])('is tried again after a fault of the node: %s', async (_, answer) => {
+    ['not hex data', { result: 'soon' }],
+  ])('is retryable after a node fault: %s', async (_, answer) => {
     await expect(check(answer)).rejects.toMatchObject({ retryable: true });
   });
 });

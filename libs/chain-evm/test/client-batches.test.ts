@@ -40,9 +40,9 @@ const failureOf = async (promise: Promise<unknown>): Promise<ReaderError> =>
   );
 const sizes = (node: ScriptedNode): number[] => node.requests.map((calls) => calls.length);
 
-describe('batches', () => {
-  it('learn the most calls that a provider takes, when it says so', async () => {
-    // dRPC answers every call of a batch that is too large with the error.
+describe('batch', () => {
+  it('learns the maximum number of calls that a provider names', async () => {
+    // dRPC returns the error for every call of a batch that is too large.
     const script: Script = (calls, isBatch) =>
       calls.length <= 3
         ? (answering(echo)(calls, isBatch) as { body: unknown })
@@ -65,14 +65,14 @@ describe('batches', () => {
     ['geth', refusing(-32600, 'batch too large')],
     ['besu', refusing(-32005, 'Number of requests exceeds max batch size')],
     ['a proxy', ((): Script => () => ({ status: 413, body: '<html>Request Entity Too Large</html>' }))()],
-  ])('become smaller until %s takes them', async (_, refusal) => {
+  ])('halves a batch until %s accepts it', async (_, refusal) => {
     const script: Script = (calls, isBatch) =>
       calls.length <= 5 ? answering(echo)(calls, isBatch) : refusal(calls, isBatch);
     const { client } = await clientOf(script);
     for (let count = 0; count < 3; count += 1) expect(await client.batch(callsOf(40))).toEqual(numbers(40));
   });
 
-  it('become single calls, a few at a time, where batches are unknown; the last when all others are answered', async () => {
+  it('sends single calls to a node without batches, the last one after all others', async () => {
     let [open, openMax] = [0, 0];
     const done: unknown[] = [];
     const script: Script = async (calls, isBatch) => {
@@ -90,13 +90,13 @@ describe('batches', () => {
     const { client, node } = await clientOf(script);
     expect(await client.batch(callsOf(16))).toEqual(numbers(16));
     expect(done.at(-1)).toBe(15);
-    // Each new connection asks for the chain beside its call.
+    // Each new connection also asks for the chain id.
     expect(openMax).toBeLessThanOrEqual(8);
     expect(sizes(node).filter((size) => size > 1)).toEqual([16]);
   });
 
-  it('go in parts when only the answers were too large together', async () => {
-    // geth leaves the calls out that no longer fit into its answer.
+  it('splits a batch whose answers together are too large', async () => {
+    // geth returns an error for the calls whose answers no longer fit.
     const script: Script = (calls) => ({
       body: calls.map((call, place) =>
         calls.length > 1 && place >= 4
@@ -111,12 +111,12 @@ describe('batches', () => {
     const { client, node } = await clientOf(single);
     expect(await client.batch(callsOf(10))).toEqual(numbers(10));
     node.requests.length = 0;
-    // That says nothing of other calls: they are tried together again.
+    // That proves nothing about other calls: they are sent together again.
     await client.batch(callsOf(10));
     expect(sizes(node)[0]).toBe(10);
   });
 
-  it('go in parts when the answers together are longer than is read, and fail when a single one is', async () => {
+  it('splits answers that together exceed the limit, and rejects one that does', async () => {
     const { client } = await clientOf(
       answering(({ params }) => 'x'.repeat(Number(params[0]))),
       { answerBytesMax: 10_000 },
@@ -148,7 +148,7 @@ describe('batches', () => {
   };
   const batch = [callOf('eth_getBlockByNumber'), callOf('eth_getLogs'), callOf('eth_getBlockReceipts')];
 
-  it('tell which of their calls was too large, and what would not be', async () => {
+  it('reports which call was too large, and which size would be accepted', async () => {
     const { client, node } = await clientOf(withErrors({ eth_getLogs: tooLarge }));
     const { code, context } = await failureOf(client.batch(batch));
     expect({ code, ...context }).toMatchObject({
@@ -157,7 +157,7 @@ describe('batches', () => {
       place: 1,
       suggestedBlocks: 10,
     });
-    expect(sizes(node)).toEqual([1, 3]); // not split: it is not about the batch
+    expect(sizes(node)).toEqual([1, 3]); // not split: the error is not about the batch
     const other = await clientOf(
       withErrors({ eth_getBlockReceipts: { code: -32000, message: 'backend response too large' } }),
     );
@@ -167,7 +167,7 @@ describe('batches', () => {
     });
   });
 
-  it('tell of a fault before they tell of a size', async () => {
+  it('reports a fault in preference to a size', async () => {
     const { client } = await clientOf(
       withErrors({
         eth_getLogs: tooLarge,
@@ -187,7 +187,7 @@ describe('batches', () => {
     expect(await failureOf(gone.client.batch(batch))).toMatchObject({ code: 'BLOCK_NOT_FOUND' });
   });
 
-  it('fail as a whole within the time of one, however many parts they have', async () => {
+  it('fails as a whole within one timeout, whatever its number of parts', async () => {
     const script: Script = async (calls, isBatch) => {
       if (isBatch) return { body: { id: null, error: { code: -32600, message: 'Invalid Request' } } };
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -195,14 +195,14 @@ describe('batches', () => {
     };
     const { client, node } = await clientOf(script, { requestTimeoutMs: 400 });
     expect(await failureOf(client.batch(callsOf(40)))).toMatchObject({ code: 'RPC_UNAVAILABLE' });
-    // Four at a time, each of them in time: had each a time of its own, all of them would have been asked.
+    // Four at a time, each within the timeout: with a timeout per part, all of them would have been sent.
     const asked = node.requests.filter(([call], place) => place > 0 && call?.method === 'echo');
     expect(asked.length).toBeLessThan(40);
   });
 });
 
-describe('connections', () => {
-  it('ask for the chain each, also where every answer is the last of its connection', async () => {
+describe('client connections', () => {
+  it('check the chain id each, also when every answer closes its connection', async () => {
     const { client, node } = await clientOf((calls, isBatch) => ({
       ...(answering(echo)(calls, isBatch) as { body: unknown }),
       headers: { connection: 'close' },
@@ -212,11 +212,11 @@ describe('connections', () => {
     expect(node.requests.filter(([call]) => call?.method === 'eth_chainId').length).toBeGreaterThanOrEqual(3);
   });
 
-  it('that the node has closed meanwhile are no fault', async () => {
+  it('are replaced without an error when the node has closed them', async () => {
     const { client, node, exchanges } = await clientOf(answering(echo));
     for (let count = 0; count < 20; count += 1) {
       expect(await client.batch(callsOf(2))).toEqual([0, 1]);
-      // The node hangs up when it has the next request: too late for the client to know before.
+      // The node closes the connection when it receives the next request, which the client cannot know before.
       const { script } = node;
       node.script = () => {
         node.script = script;
@@ -226,10 +226,10 @@ describe('connections', () => {
     expect(exchanges.every(({ outcome }) => outcome === 'OK')).toBe(true);
   });
 
-  it('never lead to another chain unnoticed', async () => {
-    const { client, node } = await clientOf(answering(() => 'truth'));
-    expect(await client.batch(callsOf(2))).toEqual(['truth', 'truth']);
-    node.script = answering(() => 'lie', '0x1');
+  it('never lead to another chain undetected', async () => {
+    const { client, node } = await clientOf(answering(() => 'right'));
+    expect(await client.batch(callsOf(2))).toEqual(['right', 'right']);
+    node.script = answering(() => 'wrong', '0x1');
     node.dropConnections();
     for (let count = 0; count < 3; count += 1) {
       expect(await failureOf(client.batch(callsOf(2)))).toMatchObject({
@@ -237,11 +237,11 @@ describe('connections', () => {
         retryable: false,
       });
     }
-    node.script = answering(() => 'truth');
-    expect(await client.batch(callsOf(2))).toEqual(['truth', 'truth']);
+    node.script = answering(() => 'right');
+    expect(await client.batch(callsOf(2))).toEqual(['right', 'right']);
   });
 
-  it('carry packed answers, and what was carried is told', async () => {
+  it('carry compressed answers, whose size is reported', async () => {
     const packed = (body: unknown): { headers: Record<string, string>; body: Buffer } => ({
       headers: { 'content-encoding': 'gzip' },
       body: gzipSync(JSON.stringify(body)),
@@ -259,18 +259,18 @@ describe('connections', () => {
   });
 });
 
-describe('what a provider allows', () => {
-  it('is kept to when it is configured: batches go in parts, a second apart', async () => {
+describe('a provider’s rate limit', () => {
+  it('is obeyed when configured: batches go in parts, a second apart', async () => {
     const { client, node } = await clientOf(answering(echo), { requestsPerSecond: 10 });
     const startedAt = performance.now();
     await client.batch(callsOf(1));
     expect(await client.batch(callsOf(15))).toEqual(numbers(15));
-    // 17 calls, the chain id's included, of which ten went at once.
+    // 17 calls, including that for the chain id, of which ten were sent at once.
     expect(performance.now() - startedAt).toBeGreaterThan(600);
     expect(Math.max(...sizes(node))).toBeLessThanOrEqual(10);
   });
 
-  it('is waited for as long as a call may wait, and no longer', async () => {
+  it('delays a call, but not beyond its timeout', async () => {
     let complained = false;
     const script: Script = (calls, isBatch) => {
       if (complained || calls[0]?.method === 'eth_chainId') return answering(echo)(calls, isBatch);
@@ -295,7 +295,7 @@ describe('what a provider allows', () => {
     expect(node.requests).toHaveLength(asked);
   });
 
-  it('lets a call that waits for its turn be aborted', async () => {
+  it('permits aborting a call that waits for the limiter', async () => {
     const { client } = await clientOf(answering(echo), { requestsPerSecond: 1 });
     await client.batch(callsOf(1));
     const controller = new AbortController();
@@ -304,7 +304,7 @@ describe('what a provider allows', () => {
     expect(await read).toMatchObject({ code: 'READ_ABORTED' });
   });
 
-  it('turns a hurried call away that would take too long, before anything is sent', async () => {
+  it('rejects a hurried call that would take too long, before it is sent', async () => {
     const { client, node } = await clientOf(answering(echo), { requestsPerSecond: 2 });
     expect(await failureOf(client.batch(callsOf(80), { hurried: true }))).toMatchObject({
       code: 'RPC_RATE_LIMITED',
@@ -314,8 +314,8 @@ describe('what a provider allows', () => {
   });
 });
 
-describe('raw answers', () => {
-  it('are the same bytes from nodes of the same software, whatever was asked before', async () => {
+describe('RawAnswer', () => {
+  it('has equal bytes from nodes of the same software, whatever was asked before', async () => {
     const [one, two] = [await clientOf(answering(echo)), await clientOf(answering(echo))];
     await one.client.batch(callsOf(7));
     const [a, b] = [await one.client.ask(callsOf(3)), await two.client.ask(callsOf(3))];
@@ -324,13 +324,13 @@ describe('raw answers', () => {
     expect(a.results()).toBe(a.results());
   });
 
-  it('show what is wrong with them when they are looked into', async () => {
+  it('reports its error when it is parsed', async () => {
     const { client, node } = await clientOf(answering(echo));
     await client.batch(callsOf(1));
     node.script = () => ({ body: [{ id: 1, result: 0 }] });
     const answer = await client.ask(callsOf(2));
     expect(() => answer.results()).toThrow('1 answers to 2 requests');
-    // An answer that was none makes the client ask for the chain again.
+    // After an invalid answer, the client checks the chain id again.
     node.script = answering(echo, '0x1');
     expect(await failureOf(client.ask(callsOf(2)))).toMatchObject({ code: 'WRONG_CHAIN' });
   });

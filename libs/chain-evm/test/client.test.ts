@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-/** A node that answers as told; the chain id is always asked first and rightly answered. */
+/** A node with scripted answers; the client first asks for the chain id, which is answered correctly. */
 async function node(
   answer: (calls: readonly Call[]) => Answer | undefined,
 ): Promise<{ url: string; connections: Set<Socket>; bodies: unknown[] }> {
@@ -39,7 +39,7 @@ async function node(
   });
   const connections = new Set<Socket>();
   server.on('connection', (socket) => connections.add(socket));
-  server.keepAliveTimeout = 0; // however long a test stands between two requests
+  server.keepAliveTimeout = 0; // also when a test pauses between two requests
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   closers.push(async () => {
@@ -68,17 +68,17 @@ function clientOf(url: string, config: Partial<EvmClientConfig> = {}): EvmClient
   return createEvmClient({ url, chainId: 56, requestTimeoutMs: 20_000, ...config });
 }
 
-describe('the JSON-RPC client', () => {
-  it('gives results in the order of the requests, however they are answered, over kept connections', async () => {
+describe('createEvmClient', () => {
+  it('returns results in the order of the requests, over kept connections', async () => {
     const { url, connections, bodies } = await node((calls) => ({ body: calls.map(right).reverse() }));
     const client = clientOf(url);
     for (let count = 0; count < 20; count += 1) expect(await client.batch(two)).toEqual(['one!', 'two!']);
-    // Node's fetch may open a second one while it gives the first one back.
+    // Node may open a second connection while it releases the first one.
     expect(connections.size).toBeLessThanOrEqual(2);
     expect(bodies.flat().filter((call) => (call as Call).method === 'eth_chainId')).toHaveLength(1);
   });
 
-  it('sends a single request not as a batch', async () => {
+  it('does not send a single request as a batch', async () => {
     const { url, bodies } = await node((calls) => ({
       body: calls.length === 1 ? right(calls[0]!) : calls.map(right),
     }));
@@ -88,7 +88,7 @@ describe('the JSON-RPC client', () => {
     expect(bodies[1]).toEqual({ jsonrpc: '2.0', id: 1, method: 'one', params: [] });
   });
 
-  it('takes null for a result', async () => {
+  it('accepts null as a result', async () => {
     const { url } = await node((calls) => ({
       body: calls.map((call) =>
         call.method === 'one' ? { id: call.id, result: null, error: null } : right(call),
@@ -117,7 +117,7 @@ describe('the JSON-RPC client', () => {
     ['no result', (calls) => ({ body: calls.map(({ id }) => ({ id })) }), 'INCONSISTENT_ANSWER'],
     ['a string', () => ({ body: '"ok"' }), 'INCONSISTENT_ANSWER'],
     ['null', () => ({ body: 'null' }), 'INCONSISTENT_ANSWER'],
-    ['nothing', () => ({ body: '' }), 'RPC_UNAVAILABLE'],
+    ['an empty body', () => ({ body: '' }), 'RPC_UNAVAILABLE'],
     ['HTML', () => ({ body: '<html>' }), 'RPC_UNAVAILABLE'],
     [
       'one error for the batch',
@@ -165,7 +165,7 @@ describe('the JSON-RPC client', () => {
       (calls) => ({ body: calls.map((call) => ({ id: call.id, result: '0x1' })) }),
       'WRONG_CHAIN',
     ],
-  ])('does not take %s for an answer', async (_, answer, code) => {
+  ])('does not accept %s as an answer', async (_, answer, code) => {
     const { url } = await node(answer);
     const error: unknown = await clientOf(url)
       .batch(two)
@@ -175,7 +175,7 @@ describe('the JSON-RPC client', () => {
     expect(message + JSON.stringify(context)).not.toContain('secret-key');
   });
 
-  it('waits no longer than it may, and ends at once when aborted', async () => {
+  it('ends at its timeout, and at once when aborted', async () => {
     const { url } = await node(() => undefined);
     const controller = new AbortController();
     let hasEnded = false;
@@ -190,7 +190,7 @@ describe('the JSON-RPC client', () => {
     await expect(read).rejects.toMatchObject({ code: 'READ_ABORTED' });
   });
 
-  it('breaks off answers that are too long', async () => {
+  it('cuts off answers that are too long', async () => {
     const { url } = await node(() => ({ body: 'x'.repeat(2_000_000) }));
     await expect(clientOf(url, { answerBytesMax: 1_000_000 }).batch(two)).rejects.toMatchObject({
       code: 'RPC_RANGE_TOO_LARGE',
@@ -199,7 +199,7 @@ describe('the JSON-RPC client', () => {
 
   it('reads Retry-After as seconds and as a date', async () => {
     const now = Date.now();
-    const date = new Date(now).toUTCString(); // of the answer, as the node says it
+    const date = new Date(now).toUTCString(); // the answer's own time
     for (const [retryAfter, wait] of [
       ['3', 3_000],
       [new Date(now + 7_000).toUTCString(), 7_000],
@@ -215,7 +215,7 @@ describe('the JSON-RPC client', () => {
     }
   });
 
-  it('says what it exchanged, without the path of the URL', async () => {
+  it('reports its exchanges without the path of the URL', async () => {
     const { url } = await node((calls) => ({ body: calls.map(right) }));
     const exchanges: object[] = [];
     await clientOf(url, { onExchange: (exchange) => exchanges.push(exchange) }).batch(two);

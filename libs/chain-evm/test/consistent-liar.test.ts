@@ -9,8 +9,8 @@ import type { Call, ScriptedNode } from './scripted-node.ts';
 import { answering, refusing, scriptedNode } from './scripted-node.ts';
 
 /*
- * One of two sources lies, and contradicts itself nowhere: its headers, blooms, logs and receipts fit together. Nothing
- * of its own may be credited, nothing that it leaves out be passed over, whichever of the two is asked first.
+ * One of two sources is Byzantine and consistent: its headers, blooms, logs and receipts match each other. The reader
+ * must accept nothing that it invents and miss nothing that it omits, whichever of the two it asks first.
  */
 
 const TOKEN = `0x${'11'.repeat(20)}`;
@@ -30,7 +30,7 @@ interface Block {
   readonly parentHash: string;
   readonly timeSeconds: number;
   readonly txs: readonly Tx[];
-  /** What the bloom says, where that is not what the transactions say. */
+  /** Content of the bloom, where it differs from the transactions. */
   readonly bloomOf?: readonly Tx[];
 }
 type Chain = readonly Block[];
@@ -74,7 +74,7 @@ const HEAD = HONEST.at(-1)!;
 const changed = (height: number, change: (block: Block) => Partial<Block>, chain: Chain = HONEST): Chain =>
   chain.map((block) => (block.height === height ? { ...block, ...change(block) } : block));
 
-/** Its second transaction has one log more. */
+/** The second transaction of the block has an additional log. */
 const withLoot = (block: Block): Partial<Block> => ({
   txs: block.txs.map((tx, place) => (place === 1 ? { ...tx, amounts: [...tx.amounts, LOOT] } : tx)),
 });
@@ -161,7 +161,7 @@ function resultOf({ chain, finalized }: View, { method, params }: Call): unknown
       }
       return null;
     default:
-      throw new Error(`nobody answers ${method}`);
+      throw new Error(`no answer is scripted for ${method}`);
   }
 }
 
@@ -200,7 +200,7 @@ const readerOf = (
 ): ChainReader =>
   createPatientReader({ ...NETWORK, rpcUrls: sources.map(({ url }) => url), ...change }, deps);
 
-/** A reader of the liar and an honest source, in both orders; honest logs, receipts and all unless said otherwise. */
+/** Runs `work` on readers of the Byzantine and an honest source, in both orders. */
 async function besideHonest(
   liar: View,
   work: (reader: ChainReader) => Promise<void>,
@@ -220,14 +220,14 @@ const held =
       await expect(reader.readVerified(from, to, [])).rejects.toMatchObject(error);
   };
 
-describe('a consistent liar beside an honest source', () => {
-  it('cannot add a payment to a block, with receipts to match', async () => {
+describe('a consistent Byzantine source next to an honest one', () => {
+  it('cannot add a payment to a block with matching receipts', async () => {
     const invented = changed(50, (block) => ({ ...withLoot(block), bloomOf: block.txs }));
     await besideHonest({ chain: invented }, held(48, 52));
     await besideHonest({ chain: invented }, held(48, 52), { bloom: false });
   });
 
-  it('cannot hide a payment, with receipts and a bloom to match', async () => {
+  it('cannot hide a payment with matching receipts and bloom', async () => {
     const emptied = changed(50, ({ txs }) => ({ txs: txs.map((tx) => ({ ...tx, amounts: [] })) }));
     const noLogs = changed(50, ({ txs }) => ({ txs: txs.slice(0, 1) }));
     for (const chain of [emptied, noLogs])
@@ -241,11 +241,11 @@ describe('a consistent liar beside an honest source', () => {
           await besideHonest({ chain }, held(from, to), { bloom });
   });
 
-  it('cannot have what it invents in an empty block excused by the bloom', async () => {
+  it('cannot invent a payment in an empty block with a matching bloom', async () => {
     const quiet = changed(50, () => ({ txs: [{ hash: hashOf('quiet'), amounts: [] }] }));
     const loud = changed(50, ({ txs }) => ({ txs: [{ ...txs[0]!, amounts: [LOOT] }], bloomOf: txs }), quiet);
     await besideHonest({ chain: loud }, held(48, 52), {}, { chain: quiet });
-    // Alone, too, its receipts must fit the bloom that it states itself.
+    // Its receipts must match its own bloom also when it is the only source.
     const twist: View['twist'] = ({ method }, result) => {
       if (method !== 'eth_getBlockReceipts') return result;
       const [first, ...others] = result as { logs: { topics: string[] }[] }[];
@@ -257,11 +257,11 @@ describe('a consistent liar beside an honest source', () => {
     };
     const alone = readerOf([await nodeOf({ chain: HONEST, twist })]);
     await expect(alone.readVerified(50, 50, [])).rejects.toMatchObject({
-      message: /the bloom knows nothing of a log/,
+      message: /a log is not in the bloom/,
     });
   });
 
-  it('cannot put blocks on top of the chain', async () => {
+  it('cannot add blocks on top of the chain', async () => {
     const longer = chainOf(12, HONEST, 'invented', [LOOT], 1);
     const top = { code: 'BLOCK_NOT_FOUND', retryable: true };
     await besideHonest({ chain: longer }, held(HEAD.height + 1, HEAD.height + 1, top));
@@ -273,7 +273,7 @@ describe('a consistent liar beside an honest source', () => {
     });
   });
 
-  it('cannot have another branch vouched for', async () => {
+  it('cannot get a block of another branch confirmed', async () => {
     const branch = chainOf(21, HONEST.slice(0, 80), 'branch', []);
     await besideHonest({ chain: branch }, async (reader) => {
       await expect(reader.vouch(branch[85]! as never)).rejects.toMatchObject(HELD);
@@ -282,7 +282,7 @@ describe('a consistent liar beside an honest source', () => {
     });
   });
 
-  it('cannot call a block final', async () => {
+  it('cannot make a block final', async () => {
     const views: readonly Block[] = [
       { ...HEAD, timeSeconds: HEAD.timeSeconds + 100_000 },
       HEAD,
@@ -298,7 +298,7 @@ describe('a consistent liar beside an honest source', () => {
     }
   });
 
-  it('cannot call a block of its own final, however long the other’s finality stands', async () => {
+  it('cannot make its own block final, however long the other’s finality stalls', async () => {
     let skewMs = 0;
     const pair = [
       await nodeOf({ chain: HONEST, finalized: { ...HEAD, hash: hashOf('another') } }),
@@ -324,7 +324,7 @@ describe('a consistent liar beside an honest source', () => {
     await held(48, 52)(readerOf([await nodeOf({ chain: falling })]));
   });
 
-  it('cannot shift the time of a block in which somebody was paid, though the blocks around it fit', async () => {
+  it('cannot shift the time of a block with a payment between two correct blocks', async () => {
     for (const [height, seconds] of [
       [49, 11],
       [49, -12],
@@ -339,7 +339,7 @@ describe('a consistent liar beside an honest source', () => {
         const confirming = reader.confirmTransfers(transfers, { headers });
         await expect(confirming).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
         expect(compared.pop()).toBe('CONTENTS_DIFFER');
-        // Nothing rests on the time of a block in which nobody was paid.
+        // The time of a block without a payment does not matter.
         const others = transfers.filter(({ blockHeight }) => blockHeight !== height);
         expect((await reader.confirmTransfers(others, { headers })).confirmed).toEqual(
           (await readerOf([pair[1]!]).confirmTransfers(others)).confirmed,
@@ -348,7 +348,7 @@ describe('a consistent liar beside an honest source', () => {
     }
   });
 
-  it('cannot give a payment another place in its transaction', async () => {
+  it('cannot change the position of a payment in its transaction', async () => {
     const twist: View['twist'] = ({ method }, result) => {
       if (method !== 'eth_getTransactionReceipt') return result;
       const receipt = result as { logs: { logIndex: string }[] };
@@ -366,7 +366,7 @@ describe('a consistent liar beside an honest source', () => {
     });
   });
 
-  it('does not hold what both say alike', async () => {
+  it('does not delay blocks on which both agree', async () => {
     await besideHonest({ chain: changed(50, withLoot) }, async (reader) => {
       const { transfers } = await reader.readVerified(51, 60, []);
       expect(transfers).toHaveLength(20);
@@ -375,10 +375,10 @@ describe('a consistent liar beside an honest source', () => {
   });
 });
 
-describe('a consistent liar while the honest source fails', () => {
+describe('a consistent Byzantine source while the honest one fails', () => {
   const lying: View = { chain: changed(50, (block) => ({ ...withLoot(block), bloomOf: block.txs })) };
 
-  /** The honest source first, and a clock that stands unless it is put on. */
+  /** The honest source first, and a clock that moves only by `pass`. */
   async function failing(change: Partial<EvmNetwork> = {}) {
     const [honest, liar] = [await nodeOf({ chain: HONEST }), await nodeOf(lying)];
     const script = honest.script;
@@ -408,12 +408,12 @@ describe('a consistent liar while the honest source fails', () => {
     };
   }
 
-  it('gains nothing by a moment’s rest', async () => {
+  it('is not accepted while the honest source rests', async () => {
     const { reader, read, limits, alone } = await failing();
     expect((await reader.readVerified(49, 49, [])).transfers).toHaveLength(2);
     limits();
     await expect(reader.readVerified(50, 50, [])).rejects.toMatchObject({ code: 'RPC_RATE_LIMITED' });
-    // While it rests nobody is asked in vain, and the caller is told how long.
+    // While it rests, no source is asked, and the error names the delay.
     await expect(reader.readVerified(50, 50, [])).rejects.toMatchObject({
       code: 'RPC_UNAVAILABLE',
       context: { retryAfterMs: expect.any(Number) },
@@ -422,7 +422,7 @@ describe('a consistent liar while the honest source fails', () => {
     expect(alone).toEqual([]);
   });
 
-  it('is believed alone after a minute without interruption, and that is told', async () => {
+  it('is accepted alone after an uninterrupted minute, with an alarm', async () => {
     const { reader, read, fails, recovers, pass, alone, liar } = await failing();
     fails();
     expect(await read()).toBe('RPC_UNAVAILABLE');
@@ -433,7 +433,7 @@ describe('a consistent liar while the honest source fails', () => {
       { isAlone: false, failingSinceSeconds: null },
     ]);
     const since = reader.sources!()[0]!.failingSinceSeconds!;
-    // One good answer, and the minute begins anew.
+    // One good answer restarts the minute.
     recovers();
     pass(40);
     expect(await read()).toBe('INCONSISTENT_ANSWER');
@@ -456,7 +456,7 @@ describe('a consistent liar while the honest source fails', () => {
     expect(reader.sources!().map(({ isAlone }) => isAlone)).toEqual([false, false]);
   });
 
-  it('is never believed alone where the network says so', async () => {
+  it('is never accepted alone with aloneAfterSeconds: never', async () => {
     const { read, fails, pass, alone } = await failing({ aloneAfterSeconds: 'never' });
     fails();
     for (let hour = 0; hour < 3; hour += 1) {
@@ -466,7 +466,7 @@ describe('a consistent liar while the honest source fails', () => {
     expect(alone).toEqual([]);
   });
 
-  it('is not the one believed because it comes back first after an outage of both', async () => {
+  it('is not accepted only because it recovers first after a common outage', async () => {
     const { read, fails, pass, alone, liar } = await failing();
     const script = liar.script;
     fails();
@@ -482,7 +482,7 @@ describe('a consistent liar while the honest source fails', () => {
     expect(alone).toEqual([]);
   });
 
-  it('of two that have the block goes on beside a node that stands still only after a minute', async () => {
+  it('replaces agreement with a stopped node only after a minute', async () => {
     const old = HONEST.slice(0, 60);
     let skewMs = 0;
     const reader = readerOf(
@@ -496,7 +496,7 @@ describe('a consistent liar while the honest source fails', () => {
     await expect(read()).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
     skewMs += 2_000;
     await expect(read()).resolves.toMatchObject({ transfers: [{}, {}] });
-    // What it has is still asked of it.
+    // It is still asked for blocks that it has.
     expect((await reader.readVerified(50, 50, [])).transfers).toHaveLength(2);
   });
 });

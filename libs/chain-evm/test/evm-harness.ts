@@ -18,7 +18,7 @@ import { createPatientReader } from './patient-reader.ts';
 const CHAIN_ID = 11155111;
 const FEE_WEI = 10n ** 11n;
 
-/** anvil with no block but those that are asked for, and a reader on it. */
+/** anvil that mines only on request, and a reader on it. */
 export interface EvmHarness extends ChainHarness {
   readonly url: string;
   readonly network: EvmNetwork;
@@ -26,7 +26,7 @@ export interface EvmHarness extends ChainHarness {
   rpc(method: string, ...params: unknown[]): Promise<unknown>;
 }
 
-/** anvil with no block but those that are asked for. `stop` leaves nothing of it. */
+/** Starts anvil without block interval. `stop` also removes its files. */
 async function startQuietAnvil(): Promise<{ url: string; stop: () => Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), 'chain-evm-'));
   const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID, slotsInAnEpoch: 2 });
@@ -40,7 +40,7 @@ async function startQuietAnvil(): Promise<{ url: string; stop: () => Promise<voi
   };
 }
 
-/** The harness of the chain contract on anvil. `deps` go to its reader, `rpcUrls` and `bloom` into the network. */
+/** Harness of the chain contract on anvil. `deps` go to its reader, `overrides` into its network. */
 export async function makeEvmHarness(
   overrides: Partial<EvmNetwork> = {},
   deps: EvmReaderDeps = {},
@@ -69,7 +69,7 @@ export async function makeEvmHarness(
     sent.set(txHash, raw);
     return txHash;
   }
-  // Another account each time: a transaction sent again must not meet its own nonce.
+  // A different account each time: a transaction that is sent again must not collide with its own nonce.
   const nextWallet = () => wallets[sent.size % wallets.length] ?? wallet;
   async function mine(): Promise<number> {
     await rpc('evm_mine');
@@ -132,7 +132,7 @@ export async function makeEvmHarness(
   };
 }
 
-/** From EIP-55's own test cases, and mistakes in them. */
+/** From EIP-55's test cases, and invalid variants of them. */
 const ADDRESSES: Pick<ChainHarness, 'acceptedAddresses' | 'refusedAddresses'> = {
   acceptedAddresses: [
     ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed'],

@@ -39,7 +39,7 @@ let at: Record<'USDT' | 'USDC' | 'ODD', string>;
 let network: EvmNetwork;
 let proxies: LyingRpcProxy[] = [];
 
-/** Every transaction makes its block. */
+/** Every transaction is mined in its own block. */
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'chain-evm-'));
   anvil = await startAnvil({ dir, port: await findFreePort(), chainId: 97 });
@@ -85,7 +85,7 @@ function ownOf(txHash: string, intent: Intent): OwnTransaction {
 
 const contractOf = (symbol: keyof typeof at): TokenContract => at[symbol].toLowerCase() as TokenContract;
 
-/** Pays a token from the wallet; what was signed. */
+/** Pays a token from the wallet; returns what was signed. */
 async function pay(symbol: 'USDT' | 'USDC' | 'ODD', amount: bigint): Promise<OwnTransaction> {
   const to = anEvmAddress() as Address;
   const { rpcUrl } = anvil;
@@ -110,7 +110,7 @@ async function truthOf(own: OwnTransaction): Promise<{
   };
 }
 
-describe('the fate of a transaction by one node', () => {
+describe('readFates from one node', () => {
   let reader: ChainReader;
   beforeAll(() => {
     reader = createPatientReader(network);
@@ -124,20 +124,20 @@ describe('the fate of a transaction by one node', () => {
       expect(await reader.readFates([own], { byOneSource })).toEqual({ fates: [fate], disputed: [] });
   }
 
-  it('that paid a token', async () => {
+  it('reports a token payment', async () => {
     await expectFate(await pay('USDC', 5_000n), true, 5_000n);
     await expectFate(await pay('USDT', 6_000n), true, 6_000n);
   });
 
-  it('that was reverted: the fee is paid all the same', async () => {
+  it('reports a reverted payment with its fee', async () => {
     await expectFate(await pay('USDC', 10n ** 30n), false, 0n);
   });
 
-  it('that succeeded without moving anything: no log, nothing delivered', async () => {
+  it('reports zero delivered by a token that succeeds without a log', async () => {
     await expectFate(await pay('ODD', 5_000n), true, 0n);
   });
 
-  it('of a token that takes a fee: what arrived, not what was sent', async () => {
+  it('reports the amount that arrived of a fee-on-transfer token', async () => {
     const setParams = async (basisPoints: number): Promise<void> => {
       const { rpcUrl } = anvil;
       const hash = await callContract({
@@ -155,7 +155,7 @@ describe('the fate of a transaction by one node', () => {
     await setParams(0);
   });
 
-  it('that counts only what went from the wallet to the receiver, of the token that was meant', async () => {
+  it('counts only logs of the intended token from the wallet to the receiver', async () => {
     const receiver = anEvmAddress() as Address;
     const emit = async (from: string, to: string, value: bigint): Promise<string> => {
       const { rpcUrl } = anvil;
@@ -178,7 +178,7 @@ describe('the fate of a transaction by one node', () => {
     await expectFate(ownOf(await emit(walletAddress, receiver, 9n), ofAnother), true, 0n);
   });
 
-  it('that paid the native coin, and one whose receiver refused it', async () => {
+  it('reports native payments, also one that the receiver rejected', async () => {
     const { rpcUrl } = anvil;
     const fromKey = WALLET.privateKey;
     const send = async (to: string, amountWei: bigint): Promise<OwnTransaction> => {
@@ -187,11 +187,11 @@ describe('the fate of a transaction by one node', () => {
       return ownOf(txHash, { to: to as Address, amountBaseUnits: baseUnits(amountWei) });
     };
     await expectFate(await send(anEvmAddress(), 123n), true, 123n);
-    await expectFate(await send(at.USDC, 123n), false, 0n); // a contract that takes no coin
-    await expectFate(await send(walletAddress, 0n), true, 0n); // only to use a nonce up
+    await expectFate(await send(at.USDC, 123n), false, 0n); // a contract that accepts no coin
+    await expectFate(await send(walletAddress, 0n), true, 0n); // only uses a nonce
   });
 
-  it('that nobody mined is in neither list, beside others that were', async () => {
+  it('omits a transaction that is in no block from both lists', async () => {
     const [a, b] = [await pay('USDC', 1n), await pay('USDC', 2n)];
     const unknown = ownOf(`0x${'ab'.repeat(32)}`, {});
     const { fates, disputed } = await reader.readFates([a, unknown, b]);
@@ -200,7 +200,7 @@ describe('the fate of a transaction by one node', () => {
     expect(await reader.readFates([])).toEqual({ fates: [], disputed: [] });
   });
 
-  it('is told only by a node that has the block it is asked at', async () => {
+  it('accepts only a node that has the block at atHeight', async () => {
     const own = await pay('USDC', 1n);
     const head = await headHeight(anvil.rpcUrl);
     expect((await reader.readFates([own], { atHeight: head })).fates).toHaveLength(1);
@@ -236,7 +236,7 @@ function lyingAbout(txHash: string, change: (receipt: Record<string, unknown> | 
   };
 }
 
-describe('the fate of a transaction by two sources', () => {
+describe('readFates from two sources', () => {
   let paid: OwnTransaction;
   let others: readonly OwnTransaction[];
   let truth: FatesRead;
@@ -247,17 +247,17 @@ describe('the fate of a transaction by two sources', () => {
     expect(truth.fates).toHaveLength(3);
   });
 
-  it('is what both say alike', async () => {
+  it('returns outcomes on which both agree', async () => {
     const reader = await readerOf([{}, {}]);
     expect(await reader.readFates([paid, ...others])).toEqual(truth);
   });
 
   const withoutLogs = { logs: [], logsBloom: `0x${'0'.repeat(512)}` };
   const cases: readonly (readonly [string, (receipt: Record<string, unknown> | null) => unknown])[] = [
-    ['knows nothing of it', () => null],
-    ['says it failed', (receipt) => ({ ...receipt, ...withoutLogs, status: '0x0' })],
-    ['leaves its log out', (receipt) => ({ ...receipt, ...withoutLogs })],
-    ['names another fee', (receipt) => ({ ...receipt, gasUsed: '0x1' })],
+    ['does not know it', () => null],
+    ['reports its failure', (receipt) => ({ ...receipt, ...withoutLogs, status: '0x0' })],
+    ['omits its log', (receipt) => ({ ...receipt, ...withoutLogs })],
+    ['reports another fee', (receipt) => ({ ...receipt, gasUsed: '0x1' })],
     [
       'puts it into another block',
       (receipt) => {
@@ -267,16 +267,16 @@ describe('the fate of a transaction by two sources', () => {
       },
     ],
     [
-      'answers another transaction’s receipt',
+      'answers with another transaction’s receipt',
       (receipt) => ({ ...receipt, transactionHash: `0x${'cd'.repeat(32)}` }),
     ],
-    ['answers what is no receipt', () => ({ status: 'fine' })],
+    ['answers with a malformed receipt', () => ({ status: 'fine' })],
     [
-      'invents a log that its bloom knows nothing of',
+      'invents a log that is not in its bloom',
       (receipt) => ({ ...receipt, logsBloom: withoutLogs.logsBloom }),
     ],
   ];
-  it.each(cases)('is disputed, and the others are told, where one %s', async (_, change) => {
+  it.each(cases)('disputes only the transaction about which one source %s', async (_, change) => {
     const lie = lyingAbout(paid.txHash, change);
     for (const lies of [
       [lie, {}],
@@ -289,7 +289,7 @@ describe('the fate of a transaction by two sources', () => {
     }
   });
 
-  it('is disputed where one invents a receipt; by one source alone it may be shown', async () => {
+  it('disputes an invented receipt, but shows it with byOneSource', async () => {
     const unmined = ownOf(`0x${'ef'.repeat(32)}`, { contract: paid.contract, to: paid.to });
     const receipt = await callRpc<Record<string, unknown>>(anvil.rpcUrl, 'eth_getTransactionReceipt', [
       paid.txHash,
@@ -307,7 +307,7 @@ describe('the fate of a transaction by two sources', () => {
     expect(shown.fates).toMatchObject([{ txHash: unmined.txHash, deliveredBaseUnits: 77n }]);
   });
 
-  it('of which one source answers nonsense is told by the other, where one is enough', async () => {
+  it('asks the other source after a malformed receipt with byOneSource', async () => {
     const nonsense = lyingAbout(paid.txHash, () => ({ status: 'fine' }));
     const reader = await readerOf([nonsense, {}]);
     expect(await reader.readFates([paid, ...others], { byOneSource: true })).toEqual(truth);
@@ -319,7 +319,7 @@ describe('the fate of a transaction by two sources', () => {
     }
   });
 
-  it('waits for the second source, until one may stand alone', async () => {
+  it('waits for the second source until a single one is accepted', async () => {
     let nowMs = 0;
     const alone: string[] = [];
     const reader = await readerOf(
@@ -337,7 +337,7 @@ describe('the fate of a transaction by two sources', () => {
     expect(alone).toHaveLength(1);
   });
 
-  it('is not taken from a source that is behind, nor is absence', async () => {
+  it('ignores a lagging source, also for the absence of a receipt', async () => {
     const head = await headHeight(anvil.rpcUrl);
     const behind: Lies = { faults: { laggingNode: 1 }, lagBlocks: 5 };
     const reader = await readerOf([behind, {}]);
@@ -348,7 +348,7 @@ describe('the fate of a transaction by two sources', () => {
     expect((await reader.readFates([paid], { atHeight: head - 5 })).fates).toHaveLength(1);
   });
 
-  it('costs one call of each, however many are asked for', async () => {
+  it('costs one call per source for any number of transactions', async () => {
     const exchanges: RpcExchange[] = [];
     const reader = await readerOf([{}, {}], {}, { onExchange: (exchange) => exchanges.push(exchange) });
     const many = Array.from({ length: 60 }, (_, place) =>

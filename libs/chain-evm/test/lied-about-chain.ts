@@ -12,13 +12,13 @@ import type { EvmHarness } from './evm-harness.ts';
 import { makeEvmHarness } from './evm-harness.ts';
 
 /*
- * One source alone; two of them are in two-sources.test.ts. What one cannot reveal in the seen pass, so that no test here
- * expects it:
- * - one log left out of a block of which other logs of ours are answered (`droppedLog`), and without bloom (Avalanche)
- *   all logs of a block left out; the verified pass reads the receipts of such blocks;
- * And in neither pass:
- * - logs, bloom and receipts all of an invented chain, or of a branch that the node alone follows;
- * - a transaction's log left out of logs and receipts alike, with a header to match.
+ * One source only; two-sources.test.ts covers two. What a single source can hide in the seen pass, so that no test
+ * here expects its detection:
+ * - one log omitted from a block of which other logs are answered (`droppedLog`), and without bloom (Avalanche) all
+ * logs of a block; the verified pass reads the receipts of such blocks.
+ * And in both passes:
+ * - logs, bloom and receipts of an invented chain, or of a branch that only this node follows;
+ * - a transaction's log omitted from logs and receipts, with a matching header.
  */
 const REVEALED: readonly RpcFault[] = [
   'connectionReset',
@@ -42,21 +42,21 @@ type ProxyOptions = Omit<Parameters<typeof createLyingRpcProxy>[0], 'upstreamUrl
   seed?: number;
 };
 
-/** A chain of 60 blocks behind nodes that lie about it. */
+/** A chain of 60 blocks behind Byzantine nodes. */
 export interface LiedAboutChain {
   readonly chain: EvmHarness;
-  /** What the node itself says of all blocks. */
+  /** The node's own answer for all blocks. */
   readonly truth: RangeRead;
   readonly from: number;
   readonly to: number;
-  /** Whom every third block pays, twice in one transaction. */
+  /** Every third block pays this address, twice in one transaction. */
   readonly payee: Address;
   /** Closed after the test. */
   liar(options: ProxyOptions): Promise<LyingRpcProxy>;
   readerOf(proxy: LyingRpcProxy, deps?: EvmReaderDeps, bloom?: boolean): ChainReader;
 }
 
-/** Makes it before the tests of the file, and ends it after them; its fields are there in tests only. */
+/** Sets it up before the file's tests and stops it after them; its fields are available only in tests. */
 export function useLiedAboutChain(): LiedAboutChain {
   let chain: EvmHarness;
   let truth: RangeRead;
@@ -69,7 +69,7 @@ export function useLiedAboutChain(): LiedAboutChain {
     chain = await makeEvmHarness();
     payee = chain.newAddress();
     for (let block = 0; block < 60; block += 1) {
-      // Blocks with no, one and several transactions; every third one pays our address, twice in one transaction.
+      // Blocks with zero, one and several transactions; every third one pays `payee` twice in one transaction.
       for (let count = 0; count < block % 4; count += 1) {
         await chain.submit([
           { kind: 'transfer', token: 0, to: chain.newAddress(), amount: BigInt(block + 1) },
@@ -116,7 +116,7 @@ export function useLiedAboutChain(): LiedAboutChain {
   };
 }
 
-/** Tries until it works; every failure on the way must be a reader's own error. Gives the number of failures, too. */
+/** Retries until success; every failure must be a reader's own error. Also returns the failures. */
 async function persistently<T>(attempt: () => Promise<T>): Promise<{ result: T; failures: string[] }> {
   const failures: string[] = [];
   for (let count = 0; count < 400; count += 1) {
@@ -125,7 +125,7 @@ async function persistently<T>(attempt: () => Promise<T>): Promise<{ result: T; 
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       failures.push(error.code);
-      // Until then the reader does not even ask.
+      // The reader does not ask the node before that.
       const { retryAfterMs } = error.context;
       if (typeof retryAfterMs === 'number') await delay(retryAfterMs);
     }
@@ -133,11 +133,14 @@ async function persistently<T>(attempt: () => Promise<T>): Promise<{ result: T; 
   throw new Error(`no answer in 400 attempts: ${failures.slice(-10).join()}`);
 }
 
-/** Reads the chain from a node that tells every lie there is, by the seed, until each was told: only the truth is taken. */
+/**
+ * Reads the chain from a node with all faults, by the seed, until each occurred: the reader must return only the
+ * truth.
+ */
 export async function readDespiteEveryLie(lied: LiedAboutChain, seed: number): Promise<void> {
   const { chain, truth, from, to, payee, liar, readerOf } = lied;
   const rare = Object.fromEntries(REVEALED.map((fault) => [fault, 0.04]));
-  // Per call, of which a request has many; only after faults; only near the head.
+  // Rates per call; a request has many. Some faults occur only after others, or only near the head.
   const faults = {
     ...rare,
     rateLimited: 0.002,
@@ -155,7 +158,7 @@ export async function readDespiteEveryLie(lied: LiedAboutChain, seed: number): P
   const ours = truth.transfers.filter((transfer) => transfer.to === payee);
   const proven = (await chain.reader.confirmTransfers(ours)).confirmed;
   let failures = 0;
-  // Real timeouts shift the sequence of lies, so it goes on until each was told.
+  // Real timeouts shift the sequence of faults, so it continues until each occurred.
   const untold = () => REVEALED.filter((fault) => proxy.injected[fault] === undefined);
   for (let round = 0; round < 3 || (round < 60 && untold().length > 0); round += 1) {
     for (let first = from; first <= to; first += 15) {

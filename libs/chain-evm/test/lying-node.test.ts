@@ -6,8 +6,8 @@ import { readDespiteEveryLie, useLiedAboutChain } from './lied-about-chain.ts';
 const lied = useLiedAboutChain();
 const { liar, readerOf } = lied;
 
-describe('a reader of a lying node', () => {
-  it('never takes anything but the truth for an answer, all faults at once', async () => {
+describe('a reader of a Byzantine node', () => {
+  it('never accepts a wrong answer with all faults at once', async () => {
     await readDespiteEveryLie(lied, 1); // more seeds: lying-node.full.test.ts
   }, 600_000);
 
@@ -22,7 +22,7 @@ describe('a reader of a lying node', () => {
     ['internalError', 'RPC_UNAVAILABLE'],
     ['wrongChainId', 'WRONG_CHAIN'],
     ['orphanedLog', 'INCONSISTENT_ANSWER'],
-  ])('names the fault %s %s', async (fault, code) => {
+  ])('reports the fault %s as %s', async (fault, code) => {
     const proxy = await liar({ faults: { [fault]: 1 }, delayMs: 2_500 });
     const reader = readerOf(proxy, fault === 'delayed' ? { requestTimeoutMs: 1_500 } : {});
     await expect(reader.readSeen(lied.to - 8, lied.to)).rejects.toMatchObject({
@@ -31,13 +31,13 @@ describe('a reader of a lying node', () => {
     });
   });
 
-  it('passes on how long to wait', async () => {
+  it('passes on the provider’s delay', async () => {
     const reader = readerOf(await liar({ faults: { rateLimited: 1 } }));
     await expect(reader.head()).rejects.toMatchObject({ context: { retryAfterMs: 1_000 } });
   });
 
   it.each<RpcFault>(['falseEmpty', 'laggingLogs', 'droppedBlockOfLogs', 'duplicatedLog'])(
-    'sees through %s and reads the truth',
+    'detects %s and reads the truth',
     async (fault) => {
       const proxy = await liar({ faults: { [fault]: 1 } });
       expect(await readerOf(proxy).readSeen(lied.from, lied.to)).toEqual(lied.truth);
@@ -45,21 +45,21 @@ describe('a reader of a lying node', () => {
     },
   );
 
-  it('believes the receipts where no bloom speaks, in the verified pass', async () => {
+  it('uses receipts in the verified pass where there is no bloom', async () => {
     const proxy = await liar({ faults: { falseEmpty: 1 } });
     const reader = readerOf(proxy, {}, false);
     expect((await reader.readSeen(lied.from, lied.to)).transfers).toEqual([]);
     expect(await reader.readVerified(lied.from, lied.to, [])).toEqual(lied.truth);
   });
 
-  it.each([true, false])('does not believe receipts that are not all, bloom %p', async (bloom) => {
+  it.each([true, false])('rejects incomplete receipts, bloom %p', async (bloom) => {
     const reader = readerOf(await liar({ faults: { falseEmpty: 1, blockReceiptsShort: 1 } }), {}, bloom);
     await expect(reader.readVerified(lied.from, lied.to, [])).rejects.toMatchObject({
       code: 'INCONSISTENT_ANSWER',
     });
   });
 
-  it('misses a dropped log beside others in the seen pass, and not in the verified one, which reads receipts', async () => {
+  it('misses one dropped log of several in the seen pass only', async () => {
     const height = lied.truth.headers.at(-3)!.height;
     const logs = lied.truth.transfers.filter((transfer) => transfer.blockHeight === height);
     expect(logs.length).toBeGreaterThan(1);
@@ -68,7 +68,7 @@ describe('a reader of a lying node', () => {
     expect((await reader.readVerified(height, height, [])).transfers).toEqual(logs);
   });
 
-  it('splits ranges that are too large, and remembers', async () => {
+  it('splits ranges that are too large, and remembers the limit', async () => {
     const proxy = await liar({ rangeCapBlocks: 5 });
     const reader = readerOf(proxy);
     expect(await reader.readSeen(lied.from, lied.to)).toEqual(lied.truth);
@@ -76,7 +76,7 @@ describe('a reader of a lying node', () => {
     expect(refusals).toBeGreaterThan(0);
     for (let round = 0; round < 3; round += 1)
       expect(await reader.readSeen(lied.from, lied.to)).toEqual(lied.truth);
-    // More is tried now and then, but not what was refused twice.
+    // Larger ranges are tried now and then, but not one that was rejected twice.
     expect(proxy.injected.rangeCap).toBeLessThanOrEqual(refusals! + 2);
   });
 
@@ -94,7 +94,7 @@ describe('a reader of a lying node', () => {
     }
   });
 
-  it('goes on with the next URL after a fault, and asks each for its chain', async () => {
+  it('continues with the next URL after a fault, and checks the chain id of each', async () => {
     const bad = await liar({ faults: { unavailable: 1 } });
     const good = await liar({});
     const reader = createPatientReader({ ...lied.chain.network, rpcUrls: [bad.url, good.url] });
@@ -103,7 +103,7 @@ describe('a reader of a lying node', () => {
     expect(good.calls).toEqual({ eth_chainId: 1, eth_getBlockByNumber: 2 });
   });
 
-  it('asks for the chain again after a fault: another node may stand there', async () => {
+  it('checks the chain id again after a fault, as another node may serve the URL', async () => {
     const proxy = await liar({});
     const reader = readerOf(proxy);
     await reader.head();

@@ -51,7 +51,7 @@ const networkOf = (sources: readonly LyingRpcProxy[], change: Partial<EvmNetwork
   ...change,
 });
 
-/** One source is believed as soon as all others fail. */
+/** Accepts a single source as soon as all others fail. */
 const ALONE_AT_ONCE = { aloneAfterSeconds: 0 } as const;
 const hostOf = ({ url }: LyingRpcProxy): string => new URL(url).host;
 const refuse =
@@ -59,11 +59,11 @@ const refuse =
   async ({ method }) =>
     method === refused ? { error } : undefined;
 
-describe('the check at start', () => {
+describe('checkNetwork', () => {
   const anotherChain = (): Promise<LyingRpcProxy> =>
     liar(async ({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : undefined));
 
-  it('finds the source of another chain, and goes on with the one that is right', async () => {
+  it('excludes a source of another chain and continues with the right one', async () => {
     for (const place of [0, 1]) {
       const findings: SourceFinding[] = [];
       const [wrong, right] = [await anotherChain(), await liar()];
@@ -81,12 +81,12 @@ describe('the check at start', () => {
     }
   });
 
-  it('is for the operator when every source is of another chain', async () => {
+  it('reports WRONG_CHAIN when every source is on another chain', async () => {
     const reader = createPatientReader(networkOf([await anotherChain(), await anotherChain()]));
     await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'WRONG_CHAIN', retryable: false });
   });
 
-  it('is tried again while the only source that may be right is down', async () => {
+  it('is retryable while the only source that may be right is down', async () => {
     const findings: SourceFinding[] = [];
     const down = await liar(undefined, { faults: { unavailable: 1 } });
     const reader = createPatientReader(networkOf([await anotherChain(), down]), {
@@ -96,7 +96,7 @@ describe('the check at start', () => {
     expect(findings.map(({ kind }) => kind)).toEqual(['WRONG', 'UNREACHABLE']);
   });
 
-  it('does not wait for a source that is down beside one that is right', async () => {
+  it('does not wait for an unavailable source next to a right one', async () => {
     const down = await liar(undefined, { faults: { unavailable: 1 } });
     await createPatientReader(networkOf([down, await liar()])).checkNetwork();
   });
@@ -104,7 +104,7 @@ describe('the check at start', () => {
   const sixteenDecimals: Override = async ({ method }) =>
     method === 'eth_call' ? { result: `0x${(16).toString(16).padStart(64, '0')}` } : undefined;
 
-  it('leaves out a source with other decimals, beside one with the right ones', async () => {
+  it('excludes a source with other decimals next to a right one', async () => {
     const findings: SourceFinding[] = [];
     const [wrong, right] = [await liar(sixteenDecimals), await liar()];
     const reader = createPatientReader(networkOf([wrong, right], ALONE_AT_ONCE), {
@@ -119,7 +119,7 @@ describe('the check at start', () => {
     expect(wrong.calls).toEqual(calls);
   });
 
-  it('is for the operator when every source has other decimals, or no contract there', async () => {
+  it('reports TOKEN_MISMATCH when all sources have other decimals or no contract', async () => {
     const sources = [await liar(sixteenDecimals), await liar(sixteenDecimals)];
     await expect(createPatientReader(networkOf(sources)).checkNetwork()).rejects.toMatchObject({
       code: 'TOKEN_MISMATCH',
@@ -130,7 +130,7 @@ describe('the check at start', () => {
     await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
   });
 
-  it('says when a source has no logs or no receipts of blocks to give', async () => {
+  it('reports a source that lacks logs or block receipts', async () => {
     const missing = { code: -32601, message: 'the method does not exist/is not available' };
     const findings: SourceFinding[] = [];
     const sources = [
@@ -150,7 +150,7 @@ describe('the check at start', () => {
     );
   });
 
-  it('finds out how many blocks of logs a provider gives', async () => {
+  it('determines the maximum block range of logs', async () => {
     const source = await liar(undefined, { rangeCapBlocks: 3 });
     const reader = createPatientReader(networkOf([source]));
     await reader.checkNetwork();
@@ -161,8 +161,8 @@ describe('the check at start', () => {
   });
 });
 
-describe('finality', () => {
-  /** Names the block at this height as the finalized one, or answers an error. */
+describe('finalizedHeight', () => {
+  /** Reports the block at this height as finalized, or an error. */
   const finalizedAt =
     (height: number | { code: number; message: string } | null, ageSeconds = 0): Override =>
     async ({ method, params }, honest) => {
@@ -184,13 +184,13 @@ describe('finality', () => {
     return createPatientReader(networkOf(sources, { finality: { staleSeconds: 60 } })).finalizedHeight();
   }
 
-  it('is the lower of what two sources say', async () => {
+  it('is the lower of two sources’ heights', async () => {
     expect(await finalizedBy([[to - 3], [to - 7]])).toBe(to - 7);
     expect(await finalizedBy([[to - 7], [to - 3]])).toBe(to - 7);
     expect(await finalizedBy([[to - 3]])).toBe(to - 3);
   });
 
-  it('may jump', async () => {
+  it('may jump up and down', async () => {
     let height = from;
     const jumping: Override = (call, honest) => finalizedAt(height)(call, honest);
     const reader = createPatientReader(networkOf([await liar(jumping), await liar(jumping)]));
@@ -201,13 +201,13 @@ describe('finality', () => {
     expect(await reader.finalizedHeight()).toBe(from + 1);
   });
 
-  it('is not what one says alone while the other does not know it (Polygon)', async () => {
+  it('does not accept one source while the other has no finalized block (Polygon)', async () => {
     await expect(finalizedBy([[STUCK], [to - 7]])).rejects.toMatchObject({ code: 'FINALITY_UNAVAILABLE' });
     await expect(finalizedBy([[to - 7], [null]])).rejects.toMatchObject({ code: 'FINALITY_UNAVAILABLE' });
     expect(await finalizedBy([[STUCK], [to - 7], [to - 3]])).toBe(to - 7);
   });
 
-  it('is what one says alone only when the other is down for long', async () => {
+  it('accepts one source only when the other has failed for long', async () => {
     const pair = [await liar(undefined, { faults: { unavailable: 1 } }), await liar(finalizedAt(to - 2))];
     await expect(createPatientReader(networkOf(pair)).finalizedHeight()).rejects.toMatchObject({
       code: 'RPC_UNAVAILABLE',
@@ -215,7 +215,7 @@ describe('finality', () => {
     expect(await createPatientReader(networkOf(pair, ALONE_AT_ONCE)).finalizedHeight()).toBe(to - 2);
   });
 
-  it('is unavailable when none knows it (Polygon while milestones are stuck)', async () => {
+  it('is FINALITY_UNAVAILABLE when no source has one (stuck Polygon milestones)', async () => {
     for (const unknown of [STUCK, { code: -32000, message: 'finalized header not found' }, null]) {
       await expect(finalizedBy([[unknown], [unknown]])).rejects.toMatchObject({
         code: 'FINALITY_UNAVAILABLE',
@@ -224,7 +224,7 @@ describe('finality', () => {
     }
   });
 
-  it('is not held for ever by a source that hangs far behind the other in the same chain', async () => {
+  it('ignores a source that lags far behind the other for long', async () => {
     const lags: FinalityLag[] = [];
     let skewMs = 0;
     const readerOf = async (ageSeconds: number, change: Partial<EvmNetwork> = {}) =>
@@ -235,7 +235,7 @@ describe('finality', () => {
         }),
         { onFinalityLag: (lag) => lags.push(lag), nowMs: () => performance.now() + skewMs },
       );
-    // A little late is late; far behind for long is stuck.
+    // A short lag is waited for; a large one that lasts is ignored.
     expect(await (await readerOf(10)).finalizedHeight()).toBe(to - 20);
     expect(lags).toEqual([]);
     const reader = await readerOf(1_000);
@@ -250,7 +250,7 @@ describe('finality', () => {
   });
 });
 
-describe('a range beyond the head of a node', () => {
+describe('a range beyond a node’s head', () => {
   // More wordings are in src/translate-rpc-error.test.ts.
   const beyond: readonly (readonly [string, number, string])[] = [
     ['geth 1.17', -32602, 'block range extends beyond current head block'],
@@ -258,7 +258,7 @@ describe('a range beyond the head of a node', () => {
     ['erigon, by hash', -32000, 'header for hash not found'],
   ];
 
-  it.each(beyond)('is no empty answer: %s', async (_, code, message) => {
+  it.each(beyond)('is not treated as empty: %s', async (_, code, message) => {
     const late = refuse('eth_getLogs', { code, message });
     await expect(createPatientReader(networkOf([await liar(late)])).readSeen(from, to)).rejects.toMatchObject(
       {
@@ -268,14 +268,14 @@ describe('a range beyond the head of a node', () => {
     );
     const reader = createPatientReader(networkOf([await liar(late), await liar()]));
     expect(await reader.readSeen(from, to)).toEqual(truth);
-    // Another source has it; alone it is not believed.
+    // Another source has it, but a single one is not accepted.
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
     const third = createPatientReader(networkOf([await liar(late), await liar(), await liar()]));
     expect(await third.readVerified(from, to, [])).toEqual(truth);
   });
 });
 
-describe('a range that a provider finds too large', () => {
+describe('a range that a provider rejects as too large', () => {
   // More wordings are in src/translate-rpc-error.test.ts.
   const wordings: readonly (readonly [string, number, (cap: number) => string])[] = [
     [
@@ -300,7 +300,7 @@ describe('a range that a provider finds too large', () => {
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
   });
 
-  it('is read by receipts when it is one block', async () => {
+  it('is read by receipts when it is a single block', async () => {
     for (const bloom of [true, false]) {
       const sources = [
         await liar(undefined, { resultCapLogs: 1 }),
@@ -313,15 +313,15 @@ describe('a range that a provider finds too large', () => {
   });
 });
 
-describe('a network whose blooms are of other blocks (Avalanche)', () => {
-  /** Every header carries a bloom that knows nothing of its block. */
+describe('a network whose blooms cover other blocks (Avalanche)', () => {
+  /** Every header has an empty bloom. */
   const empty: Override = async ({ method, params }, honest) => {
     if (!method.startsWith('eth_getBlockBy')) return undefined;
     const block = (await honest({ method, params })) as object | null;
     return { result: block && { ...block, logsBloom: `0x${'00'.repeat(256)}` } };
   };
 
-  it('is read in full by one source and by two, and judged without them', async () => {
+  it('is read completely from one source and from two', async () => {
     const short = { faults: { droppedLog: 1 } };
     for (const sources of [
       [await liar(empty)],
@@ -337,7 +337,7 @@ describe('a network whose blooms are of other blocks (Avalanche)', () => {
   });
 });
 
-describe('the native coin', () => {
+describe('the native coin of two sources', () => {
   const coin = (): Partial<EvmNetwork> => ({
     tokens: [...chain.network.tokens, { ...chain.network.tokens[0]!, symbol: 'ETH', contract: null }],
   });
@@ -349,7 +349,7 @@ describe('the native coin', () => {
     };
   };
 
-  it('of which two sources give different transactions holds the verified pass: one of them lies', async () => {
+  it('stops the verified pass when two sources differ on its transactions', async () => {
     for (const sources of [
       [await liar(), await liar(inflated)],
       [await liar(inflated), await liar()],
@@ -362,7 +362,7 @@ describe('the native coin', () => {
     }
   });
 
-  it('that a source makes up in the seen pass is refuted', async () => {
+  it('is refuted by receipts when a source invents it in the seen pass', async () => {
     const reader = createPatientReader(networkOf([await liar(inflated)], coin()));
     const { transfers } = await reader.readSeen(to, to);
     const natives = transfers.filter(({ contract }) => contract === null);
@@ -370,7 +370,7 @@ describe('the native coin', () => {
     expect(await reader.confirmTransfers(natives)).toEqual({ confirmed: [], refuted: natives });
   });
 
-  it('costs nothing where it is not configured: no transaction is asked for', async () => {
+  it('causes no request for transactions where it is not configured', async () => {
     const asked: unknown[] = [];
     const watching: Override = async ({ method, params }) => {
       if (method.startsWith('eth_getBlockBy')) asked.push(params[1]);

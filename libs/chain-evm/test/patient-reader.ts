@@ -2,10 +2,10 @@ import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
 import { createEvmReader } from '../src/reader.ts';
 
-/** For tests of something else than time: a busy machine may take long to answer, and it is no fault of a source. */
+/** For tests that do not test timeouts: a busy machine may be slow, which is no fault of a source. */
 export const PATIENT_MS = 20_000;
 
-/** A reader that waits so long for an answer, unless told otherwise. */
+/** A reader with the request timeout PATIENT_MS by default. */
 export function createPatientReader(network: EvmNetwork, deps: EvmReaderDeps = {}): ChainReader {
   return createEvmReader(network, { requestTimeoutMs: PATIENT_MS, ...deps });
 }

@@ -48,7 +48,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-describe('reading real tokens', () => {
+describe('an EVM reader on real tokens', () => {
   it('finds and proves a payment', async () => {
     const reader = evmFamily.createReader(network, {});
     await reader.checkNetwork();
@@ -86,7 +86,7 @@ describe('reading real tokens', () => {
   });
 });
 
-describe('the network that is configured', () => {
+describe('the configured network', () => {
   const changed = (change: Partial<EvmNetwork['tokens'][number]>): EvmNetwork => ({
     ...network,
     tokens: [{ ...network.tokens[0]!, ...change }],
@@ -102,7 +102,7 @@ describe('the network that is configured', () => {
     ).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
   });
 
-  it('must be the chain', async () => {
+  it('must have the chain id of the node', async () => {
     await expect(createPatientReader({ ...network, chainId: 56 }).checkNetwork()).rejects.toMatchObject({
       code: 'WRONG_CHAIN',
       retryable: false,
@@ -116,8 +116,8 @@ describe('the network that is configured', () => {
   });
 });
 
-describe('wake-ups at new heads', () => {
-  it('come with every block and end with the signal', async () => {
+describe('subscribeHeads of a reader', () => {
+  it('wakes at every block and ends with the signal', async () => {
     const reader = createPatientReader(network);
     const controller = new AbortController();
     const waiting: (() => void)[] = [];
@@ -134,7 +134,7 @@ describe('wake-ups at new heads', () => {
     await done;
   });
 
-  it('are tried again while there is no server, and stop at once', async () => {
+  it('retries without a server, and stops at once', async () => {
     let connections = 0;
     const { promise: thrice, resolve } = Promise.withResolvers<void>();
     const server = createServer();
@@ -159,7 +159,7 @@ describe('wake-ups at new heads', () => {
     await subscribeHeads({ url, blockTimeMs: 1_000 }, () => undefined, AbortSignal.abort());
   });
 
-  it('need a WebSocket URL', () => {
+  it('is absent without a WebSocket URL', () => {
     const { wsUrl: _, ...without } = network;
     expect(createPatientReader(without).subscribeHeads).toBeUndefined();
   });

@@ -11,10 +11,10 @@ export interface Call {
 export interface Answer {
   readonly status?: number;
   readonly headers?: Record<string, string>;
-  /** A string or bytes go as they are, anything else as JSON. */
+  /** A string or bytes are sent as they are, anything else as JSON. */
   readonly body: unknown;
 }
-/** What the node does with a request: an answer, none at all, or the connection reset. */
+/** Reaction to a request: an answer, none, or a connection reset. */
 export type Script = (
   calls: readonly Call[],
   isBatch: boolean,
@@ -25,17 +25,17 @@ export interface ScriptedNode {
   /** The calls of each request, in the order of arrival. */
   readonly requests: (readonly Call[])[];
   readonly headers: IncomingHttpHeaders[];
-  /** How many connections were opened. */
+  /** Number of opened connections. */
   connections: number;
-  /** How many requests were broken off by the client. */
+  /** Number of requests that the client cancelled. */
   brokenOff: number;
   script: Script;
-  /** Ends all connections, as a node does that restarts. */
+  /** Closes all connections, like a restarting node. */
   dropConnections(): void;
   close(): Promise<void>;
 }
 
-/** A real HTTP server that answers as told. Its URL carries a path that nobody may repeat. */
+/** A real HTTP server with scripted answers. The path of its URL is a secret that must appear in no error or log. */
 export async function scriptedNode(script: Script = answering()): Promise<ScriptedNode> {
   const server = createServer((request, response) => {
     let text = '';
@@ -57,7 +57,7 @@ export async function scriptedNode(script: Script = answering()): Promise<Script
       })();
     });
   });
-  server.keepAliveTimeout = 0; // however long a test stands between two requests
+  server.keepAliveTimeout = 0; // also when a test pauses between two requests
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const node: ScriptedNode = {
@@ -78,10 +78,10 @@ export async function scriptedNode(script: Script = answering()): Promise<Script
   return node;
 }
 
-/** The result of one call: the chain id, or what `result` makes of it. */
+/** Result of one call; `answering` adds the chain id. */
 export type Result = (call: Call) => unknown;
 
-/** Answers to all calls of a request, each `<method>!` unless told otherwise; 0x38 is BSC's chain id. */
+/** Answers all calls of a request, by default with `<method>!`. 0x38 is BSC's chain id. */
 export function answering(result: Result = ({ method }) => `${method}!`, chainId = '0x38'): Script {
   return (calls, isBatch) => {
     const items = calls.map((call) => ({

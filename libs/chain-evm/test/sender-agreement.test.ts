@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const node of nodes.splice(0)) await node.close();
 });
 
-/** A node that answers by method; what it has no answer for it can't do just now. */
+/** A node that answers by method; a method without an answer fails with an internal error. */
 async function nodeThat(answers: Answers | 'away'): Promise<string> {
   const known: Answers = { eth_chainId: () => '0x38', ...(answers === 'away' ? {} : answers) };
   const tell = ({ id, method, params }: Call) => {
@@ -66,13 +66,13 @@ const counting = (latest: number, pending: number): Answers => ({
   eth_getTransactionCount: ([, block]) => `0x${(block === 'pending' ? pending : latest).toString(16)}`,
 });
 
-describe('the count with what waits in pools', () => {
-  test('is the highest of all, and what two agree on at least', async () => {
+describe('pendingCount', () => {
+  test('returns the highest count and the highest on which two agree', async () => {
     const sender = await senderOn([counting(3, 4), counting(3, 7), counting(3, 3)]);
     expect(await sender.pendingCount(WALLET)).toEqual({ highest: 7, agreed: 4, answers: 3 });
   });
 
-  test('is never below what is in blocks, where a node has no pool to speak of', async () => {
+  test('is never below the latest count of a node without a pool', async () => {
     expect(await (await senderOn([counting(5, 0)])).pendingCount(WALLET)).toEqual({
       highest: 5,
       agreed: 5,
@@ -80,13 +80,13 @@ describe('the count with what waits in pools', () => {
     });
   });
 
-  test('is agreed by nobody while only one of two answers', async () => {
+  test('has an agreed count of 0 while only one of two sources answers', async () => {
     const sender = await senderOn([counting(3, 7), {}]);
     expect(await sender.pendingCount(WALLET)).toEqual({ highest: 7, agreed: 0, answers: 1 });
   });
 });
 
-test('one of two is never believed alone about a count that decides for good, however long the other is away', async () => {
+test('countAt with neverAlone never accepts one of two sources', async () => {
   const sender = await senderOn([counting(3, 3), 'away'], 0);
   const at = { height: 9, hash: BLOCK };
   await expect(sender.countAt(WALLET, at, { neverAlone: true })).rejects.toMatchObject({ retryable: true });
@@ -94,7 +94,7 @@ test('one of two is never believed alone about a count that decides for good, ho
   await expect(sender.countAt(WALLET, at, { neverAlone: true })).rejects.toMatchObject({ retryable: true });
 });
 
-describe('a payment that this gateway does not know', () => {
+describe('readPayment', () => {
   const intent = { from: WALLET, contract: TOKEN, to: RECEIVER, amountBaseUnits: baseUnits(5n) };
   const { data } = encodePayment(intent);
   const transaction = {
@@ -138,7 +138,7 @@ describe('a payment that this gateway does not know', () => {
   });
   const read = async (...sources: Answers[]) => (await senderOn(sources)).readPayment(TX, { height: 9 });
 
-  test('is read with its nonce, its intent and its fate, by two', async () => {
+  test('returns nonce, intent and outcome from two sources', async () => {
     expect(await read(knowing(), knowing())).toMatchObject({
       nonce: 7,
       intent,
@@ -146,7 +146,7 @@ describe('a payment that this gateway does not know', () => {
     });
   });
 
-  test('is read of the native coin as well', async () => {
+  test('reads a payment of native coin', async () => {
     const native = { to: RECEIVER, value: '0x5', input: '0x' };
     expect(await read(knowing(native), knowing(native))).toMatchObject({
       intent: { contract: null, to: RECEIVER, amountBaseUnits: 5n },
@@ -154,16 +154,16 @@ describe('a payment that this gateway does not know', () => {
   });
 
   test.each([
-    ['what is in no block', { blockHash: null, blockNumber: null }],
+    ['a transaction in no block', { blockHash: null, blockNumber: null }],
     ['another call', { input: `0x23b872dd${data.slice(10)}` }],
-    ['a call with more behind it', { input: `${data}00` }],
+    ['a call with extra bytes', { input: `${data}00` }],
     ['a transfer that carries coin', { value: '0x1' }],
     ['the creation of a contract', { to: null }],
-  ])('is not %s', async (_, change) => {
+  ])('ignores %s', async (_, change) => {
     expect(await read(knowing(change), knowing(change))).toBeUndefined();
   });
 
-  test('is not read from what two say differently, from one of two, or above the block', async () => {
+  test('throws when two differ, when one of two answers, and above the block', async () => {
     await expect(read(knowing(), knowing({ nonce: '0x8' }))).rejects.toMatchObject({
       code: 'INCONSISTENT_ANSWER',
     });

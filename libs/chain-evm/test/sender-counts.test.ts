@@ -9,13 +9,13 @@ import { answering, scriptedNode } from './scripted-node.ts';
 
 const [WALLET, OTHER] = ['aa', 'bb'].map((byte) => `0x${byte.repeat(20)}`) as [Address, Address];
 
-/** What a node says of the wallet now; tests change it as they go. */
+/** A node's current answers about the wallet; tests change them. */
 interface Node {
   /** At the newest block. */
   latest: number;
-  /** At any block that is asked for by its hash. */
+  /** At any block that is requested by its hash. */
   at: number;
-  head: number | 'untold';
+  head: number | 'unknown';
 }
 
 const nodes: ScriptedNode[] = [];
@@ -29,7 +29,7 @@ async function senderOn(...said: readonly Node[]): Promise<WalletSender> {
   const rpcUrls = await Promise.all(
     said.map(async (node) => {
       const resultOf = ({ method, params }: Call): unknown => {
-        if (method === 'eth_blockNumber') return node.head === 'untold' ? null : hex(node.head);
+        if (method === 'eth_blockNumber') return node.head === 'unknown' ? null : hex(node.head);
         return hex(params[0] === OTHER ? 0 : typeof params[1] === 'object' ? node.at : node.latest);
       };
       const started = await scriptedNode(answering(resultOf));
@@ -64,10 +64,10 @@ const blockAt = (height: number): { height: number; hash: BlockHash } => ({
 const countAt = (sender: WalletSender, height: number): Promise<number> =>
   sender.countAt(WALLET, blockAt(height));
 
-describe('a higher count by one source alone', () => {
+describe('a higher count from a single source', () => {
   const lying = (latest: number, head?: Node['head']): Node => ({ ...node(latest, head), at: 7 });
 
-  test('counts until two sources count less at a block past it, then no more, with an alarm', async () => {
+  test('counts until two sources refute it at a later block, then raises an alarm', async () => {
     const sender = await senderOn(node(7), lying(9));
     expect(await sender.latestCount(WALLET)).toBe(9);
     expect(await sender.pendingCount(WALLET)).toEqual({ highest: 9, agreed: 7, answers: 2 });
@@ -84,7 +84,7 @@ describe('a higher count by one source alone', () => {
     ]);
   });
 
-  test('pauses no longer though it is raised and raised, or of a head that is nowhere', async () => {
+  test('is refuted in time when it keeps rising or names an impossible head', async () => {
     const liar = lying(9, 10 ** 12);
     const sender = await senderOn(node(7), liar);
     for (let height = 1_000; height <= 1_100; height += 20) {
@@ -96,14 +96,14 @@ describe('a higher count by one source alone', () => {
     expect(refuted).toHaveLength(1);
   });
 
-  test('pauses no longer though nobody tells a head but the other one', async () => {
-    const sender = await senderOn(node(7), lying(9, 'untold'));
+  test('is refuted in time when only the other source reports a head', async () => {
+    const sender = await senderOn(node(7), lying(9, 'unknown'));
     await sender.latestCount(WALLET);
     await countAt(sender, 1_100);
     expect(await sender.latestCount(WALLET)).toBe(7);
   });
 
-  test('that comes true was no lie: the source was ahead of the other', async () => {
+  test('is confirmed when the source was ahead of the other', async () => {
     const behind = node(7, 990);
     const ahead = node(9);
     const sender = await senderOn(behind, ahead);
@@ -115,7 +115,7 @@ describe('a higher count by one source alone', () => {
     expect(refuted).toEqual([]);
   });
 
-  test('is believed again as far as a second source says so', async () => {
+  test('counts again up to what a second source reports', async () => {
     const honest = node(7);
     const sender = await senderOn(honest, lying(9));
     await sender.latestCount(WALLET);
@@ -126,14 +126,14 @@ describe('a higher count by one source alone', () => {
     expect(await sender.latestCount(WALLET)).toBe(9);
   });
 
-  test('of one wallet is not refuted by the count of another', async () => {
+  test('is not refuted by the count of another wallet', async () => {
     const sender = await senderOn(node(7), lying(9));
     await sender.latestCount(WALLET);
     await sender.countAt(OTHER, blockAt(1_100));
     expect(await sender.latestCount(WALLET)).toBe(9);
   });
 
-  test('counts when nobody else answers: better none is signed than one too many', async () => {
+  test('counts when no other source answers, which only delays signing', async () => {
     const sender = await senderOn(node(7), lying(9));
     await sender.latestCount(WALLET);
     await countAt(sender, 1_100);
@@ -142,16 +142,16 @@ describe('a higher count by one source alone', () => {
     expect(await sender.latestCount(WALLET)).toBe(9);
   });
 
-  test('asks for heads once, not with every look', async () => {
+  test('requests heads only once', async () => {
     const sender = await senderOn(node(7), lying(9));
-    for (let look = 0; look < 5; look += 1) await sender.latestCount(WALLET);
+    for (let poll = 0; poll < 5; poll += 1) await sender.latestCount(WALLET);
     const asked = nodes[0]?.requests.flat().filter(({ method }) => method === 'eth_blockNumber');
     expect(asked).toHaveLength(1);
   });
 });
 
-describe('a count at a block', () => {
-  test('that two sources differ on is settled by a third, and who is outvoted is believed alone no more', async () => {
+describe('countAt', () => {
+  test('lets a third source decide, and no longer accepts the outvoted one alone', async () => {
     const sender = await senderOn(node(7), node(9), node(7));
     expect(await countAt(sender, 500)).toBe(7);
     expect(refuted).toEqual([
@@ -160,13 +160,13 @@ describe('a count at a block', () => {
     expect(await sender.latestCount(WALLET)).toBe(7);
   });
 
-  test('that all differ on is none', async () => {
+  test('throws when all sources differ', async () => {
     const sender = await senderOn(node(7), node(9), node(8));
     await expect(countAt(sender, 500)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
     expect(refuted).toEqual([]);
   });
 
-  test('that two differ on is none, and nobody is accused', async () => {
+  test('throws when two sources differ, and refutes neither', async () => {
     const sender = await senderOn(node(7), node(9));
     await expect(countAt(sender, 500)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
     expect(refuted).toEqual([]);

@@ -25,7 +25,7 @@ const NEVER = new Promise<never>(() => undefined);
 
 interface Estimates {
   readonly gas: number;
-  /** What it waits for before it answers; undefined: nothing. */
+  /** Promise that it awaits before it answers. */
   readonly until?: Promise<unknown>;
   readonly onAsked?: () => void;
   readonly reverts?: boolean;
@@ -92,15 +92,15 @@ async function preparedBy(sources: readonly Estimates[], maxGas?: number): Promi
   return (await sender.prepare([PAYMENT]))[0];
 }
 
-describe('the gas of a payment', () => {
+describe('the gas limit of prepare', () => {
   const ready = (gasLimit: bigint): Prepared => ({ kind: 'READY', gasLimit });
 
-  test('is the higher of what two sources estimate: one that says too little makes nothing fail on the chain', async () => {
+  test('is the higher of two sources’ estimates', async () => {
     expect(await preparedBy([{ gas: 30_000 }, { gas: 60_000 }])).toEqual(ready(75_000n));
     expect(await preparedBy([{ gas: 60_000 }, { gas: 30_000 }])).toEqual(ready(75_000n));
   });
 
-  test('is asked for of both at once', async () => {
+  test('is requested from both sources at once', async () => {
     const { promise: both, resolve } = Promise.withResolvers<void>();
     let asked = 0;
     const onAsked = (): void => {
@@ -114,7 +114,7 @@ describe('the gas of a payment', () => {
     expect(await sender.prepare([PAYMENT])).toEqual([ready(75_000n)]);
   });
 
-  test.each([0, 1])('is that of the other one when source %d is slow', async (slow) => {
+  test.each([0, 1])('is that of the other source when source %d is slow', async (slow) => {
     const sources = [0, 1].map((place) => ({
       gas: 60_000,
       ...(place === slow ? { until: NEVER } : {}),
@@ -125,12 +125,12 @@ describe('the gas of a payment', () => {
     expect(performance.now() - started).toBeLessThan(TIMEOUT_MS);
   });
 
-  test('is that of the other one when a source gives none', async () => {
+  test('is that of the other source when one has a malformed estimate', async () => {
     expect(await preparedBy([{ gas: 0 }, { gas: 60_000 }])).toEqual(ready(75_000n));
     expect(await preparedBy([{ gas: 60_000 }, { gas: 0 }])).toEqual(ready(75_000n));
   });
 
-  test('of an obstacle that one source tells of, the other is waited for, however slow', async () => {
+  test('waits for a slow source when the other one reports an obstacle', async () => {
     const later = new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(
       await preparedBy([
@@ -148,13 +148,13 @@ describe('a payment that needs more gas than the cap', () => {
     detail: `it takes ${needed} gas, the cap for a payment is ${cap}`,
   });
 
-  test('would fail: what a receiver does with it is not paid for without end', async () => {
+  test('is WOULD_FAIL', async () => {
     expect(await preparedBy([{ gas: 1_000_001 }])).toEqual(tooMuch(1_000_001, 1_000_000));
     expect(await preparedBy([{ gas: 1_000_001 }, { gas: 1_400_000 }])).toEqual(tooMuch(1_000_001, 1_000_000));
     expect(await preparedBy([{ gas: 1_000_000 }])).toEqual({ kind: 'READY', gasLimit: 1_000_000n });
   });
 
-  test('of the network file', async () => {
+  test('uses the cap of the network file', async () => {
     expect(await preparedBy([{ gas: 50_001 }], 50_000)).toEqual(tooMuch(50_001, 50_000));
     expect(await preparedBy([{ gas: 1_000_000 }], 2_000_000)).toEqual({
       kind: 'READY',
@@ -162,7 +162,7 @@ describe('a payment that needs more gas than the cap', () => {
     });
   });
 
-  test('by one source alone is paid all the same', async () => {
+  test('is paid when only one source estimates too much', async () => {
     expect(await preparedBy([{ gas: 1_900_000 }, { gas: 60_000 }])).toEqual({
       kind: 'READY',
       gasLimit: 75_000n,
@@ -170,8 +170,8 @@ describe('a payment that needs more gas than the cap', () => {
   });
 });
 
-describe('prices', () => {
-  test('are not waited for longer than a moment when another source has told its own', async () => {
+describe('currentPrices', () => {
+  test('waits only shortly for a second source after a first answer', async () => {
     const sender = await senderOn([{ gas: 5, until: NEVER }, { gas: 7 }]);
     const started = performance.now();
     expect(await sender.currentPrices()).toEqual({ maxFeePerGas: 9n, maxPriorityFeePerGas: 7n });

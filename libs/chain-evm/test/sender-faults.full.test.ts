@@ -45,7 +45,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-/** What a caller does with a retryable error: asks again. Anything else is a mistake. */
+/** Retries after retryable errors, as a caller does; any other error is a bug. */
 async function again<T>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 0; tries < 200; tries += 1) {
     try {
@@ -57,7 +57,7 @@ async function again<T>(ask: () => Promise<T>): Promise<T> {
   throw new Error('no answer in 200 tries');
 }
 
-/** The nonce of a payment has one transaction after another, each dearer; all of them are kept and sent again. */
+/** A nonce with successive, increasingly expensive transactions; all of them are kept and sent again. */
 interface Paying {
   readonly intent: PaymentIntent;
   readonly nonce: number;
@@ -67,7 +67,7 @@ interface Paying {
 async function sign(sender: WalletSender, intent: PaymentIntent, nonce: number): Promise<Paying> {
   const [prepared] = await again(async () => {
     const found = await sender.prepare([intent]);
-    // Two proxies lag or lie at the same moment now and then; a payment that can be made is never given up.
+    // Both proxies may lag or fail at the same time; a payable payment is never given up.
     if (found[0]?.kind === 'READY') return found;
     throw new GatewayError('RPC_UNAVAILABLE', JSON.stringify(found), { retryable: true });
   });
@@ -77,7 +77,7 @@ async function sign(sender: WalletSender, intent: PaymentIntent, nonce: number):
   return { intent, nonce, attempts: [first] };
 }
 
-test('through two sources that fail in every way each payment lands once, however often it is sent, raised and lost', async () => {
+test('each payment lands exactly once through two sources with all faults', async () => {
   const random = seededRandom(20);
   const faults = {
     connectionReset: 0.05,
@@ -152,7 +152,7 @@ test('through two sources that fail in every way each payment lands once, howeve
     );
     expect(receipts.filter((receipt) => receipt !== null).map(({ status }) => status)).toEqual(['0x1']);
   }
-  // Nothing was smooth.
+  // The faults did occur.
   expect(payings.some(({ attempts }) => attempts.length > 1)).toBe(true);
   for (const { injected } of proxies)
     for (const fault of ['connectionReset', 'unavailable', 'truncatedJson', 'internalError'] as const)

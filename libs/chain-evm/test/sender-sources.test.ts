@@ -83,8 +83,8 @@ async function timed<T>(work: Promise<T>): Promise<{ readonly value: T; readonly
   return { value: await work, ms: performance.now() - startedAt };
 }
 
-describe('sending to several sources', () => {
-  test('who is silent is not waited for once another has taken it', async () => {
+describe('broadcast to several sources', () => {
+  test('does not wait for a silent source after another has accepted', async () => {
     const silent = await nodeThat((calls) =>
       calls[0]?.method === 'eth_chainId' ? telling(() => ({ result: '' }))(calls, false) : 'silence',
     );
@@ -96,7 +96,7 @@ describe('sending to several sources', () => {
     expect(ms).toBeLessThan(60_000);
   });
 
-  test('the best of what several say, transaction by transaction', async () => {
+  test('returns the best outcome of each transaction', async () => {
     const one = await nodeThat(
       telling(({ id }) =>
         id === 1
@@ -121,7 +121,7 @@ describe('sending to several sources', () => {
       expect(answers.filter(({ source }) => source === new URL(url).host)).toHaveLength(3);
   });
 
-  test('one transaction refused is no fault of the others, nor of the source', async () => {
+  test('a rejected transaction affects neither the others nor the source', async () => {
     const node = await nodeThat(
       telling(({ id, params }) =>
         id === 2
@@ -144,18 +144,18 @@ describe('sending to several sources', () => {
     ['HTTP 403', () => ({ status: 403, body: 'no' }), 'RPC_FORBIDDEN'],
     ['half an answer', () => ({ body: '[{"jsonrpc":"2.0","id":1,"resu' }), 'RPC_UNAVAILABLE'],
     [
-      'one answer to all',
+      'one error for all',
       () => ({ body: { jsonrpc: '2.0', id: null, error: { code: -32000, message: 'no' } } }),
       'RPC_REFUSED',
     ],
     [
-      'the answers of others',
+      'answers to other requests',
       () => ({ body: [{ jsonrpc: '2.0', id: 77, result: '0x' }] }),
       'INCONSISTENT_ANSWER',
     ],
     ['a reset', 'reset', 'RPC_UNAVAILABLE'],
     ['silence', 'silence', 'RPC_UNAVAILABLE'],
-  ])('%s: unknown', async (_, script, fault) => {
+  ])('returns UNKNOWN after %s', async (_, script, fault) => {
     const node = await nodeThat((calls, isBatch) => {
       if (calls[0]?.method === 'eth_chainId') return accepting(calls, isBatch);
       return typeof script === 'string' ? script : script(calls, isBatch);
@@ -167,7 +167,7 @@ describe('sending to several sources', () => {
     expect(here.map((answer) => answer.fault)).toEqual([fault, fault]);
   });
 
-  test('another network takes nothing, whatever it answers', async () => {
+  test('sends no transaction to a node of another network', async () => {
     const node = await nodeThat((calls, isBatch) =>
       calls[0]?.method === 'eth_chainId'
         ? { body: { jsonrpc: '2.0', id: 1, result: '0x1' } }
@@ -178,7 +178,7 @@ describe('sending to several sources', () => {
     expect(node.requests.flat().map(({ method }) => method)).toEqual(['eth_chainId']);
   });
 
-  test('a provider without batches gets them one by one', async () => {
+  test('sends single transactions to a provider without batches', async () => {
     const node = await nodeThat((calls, isBatch) =>
       isBatch
         ? {
@@ -194,7 +194,7 @@ describe('sending to several sources', () => {
     expect(await sender.broadcast(await transactions(sender, 5))).toEqual(Array(5).fill('ACCEPTED'));
   });
 
-  test('aborted in the middle: what is not answered is unknown', async () => {
+  test('returns UNKNOWN for unanswered transactions after an abort', async () => {
     const node = await nodeThat((calls, isBatch) =>
       calls[0]?.method === 'eth_chainId' ? accepting(calls, isBatch) : 'silence',
     );
@@ -205,7 +205,7 @@ describe('sending to several sources', () => {
     expect(ms).toBeLessThan(60_000);
   });
 
-  test('no key, no raw transaction and no URL path stands in what is told', async () => {
+  test('reports no key, no raw transaction and no URL path', async () => {
     const node = await nodeThat(refusing(-32000, 'see https://node.example/v2/secret-key for help'));
     const sender = senderOn([node.url]);
     const [transaction] = await transactions(sender, 1);
@@ -217,12 +217,12 @@ describe('sending to several sources', () => {
   });
 });
 
-describe('calls that may be refused', () => {
+describe('calls with mayBeRefused', () => {
   const call = (mayBeRefused: boolean, method = 'ask'): RpcRequest => ({ method, params: [], mayBeRefused });
   const clientOf = (node: ScriptedNode): EvmClient =>
     createEvmClient({ url: node.url, chainId: 56, requestTimeoutMs: 20_000 });
 
-  test('a refusal stands among the results, with its words and data', async () => {
+  test('return a rejection as a result, with message and data', async () => {
     const data = `0x08c379a0${'00'.repeat(31)}20`;
     const node = await nodeThat(
       telling(({ id }) =>
@@ -237,7 +237,7 @@ describe('calls that may be refused', () => {
       data,
       place: 1,
     });
-    // The flag is ours and goes to no node.
+    // The flag is internal and not sent to a node.
     expect(JSON.stringify(node.requests)).not.toContain('mayBeRefused');
   });
 
@@ -245,13 +245,13 @@ describe('calls that may be refused', () => {
     ['Parity', { code: -32015, message: 'VM execution error.', data: 'Reverted 0xdeadbeef' }],
     ['Hardhat', { code: -32603, message: 'reverted', data: { message: 'reverted', data: '0xdeadbeef' } }],
     ['geth', { code: 3, message: 'execution reverted', data: '0xDEADBEEF' }],
-  ])('the data as %s sends it', async (_, error) => {
+  ])('return the revert data of %s', async (_, error) => {
     const node = await nodeThat(telling(() => ({ error })));
     const [refusal] = await clientOf(node).batch([call(true)]);
     expect(isReaderError(refusal, 'RPC_REFUSED') && refusal.context['data']).toBe('0xdeadbeef');
   });
 
-  test('a refusal of another call is the error of all, as ever', async () => {
+  test('fail as a whole when another call is rejected', async () => {
     const node = await nodeThat(
       telling(({ id }) =>
         id === 1
@@ -264,7 +264,7 @@ describe('calls that may be refused', () => {
     });
   });
 
-  test('errors with a failing status are read all the same; results with one are not', async () => {
+  test('return errors with a failing HTTP status, but not results', async () => {
     const failing =
       (script: Script): Script =>
       (calls, isBatch) =>
@@ -280,7 +280,7 @@ describe('calls that may be refused', () => {
     });
   });
 
-  test("a contract's words about batches and limits are about neither", async () => {
+  test("ignore a contract's messages about batches and limits", async () => {
     const node = await nodeThat(
       telling(({ id }) => ({
         error: {
@@ -302,7 +302,7 @@ describe('calls that may be refused', () => {
     ]);
   });
 
-  test('a complaint that calls come too often slows down the next ones', async () => {
+  test('slow down after a rate-limit error', async () => {
     const node = await nodeThat(
       telling(({ id }) =>
         id === 2 ? { error: { code: 429, message: 'Too Many Requests' } } : { result: 'yes' },

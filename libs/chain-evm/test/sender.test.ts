@@ -157,8 +157,8 @@ const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
     (error: { code?: string }) => error.code ?? error,
   );
 
-describe('a payment, from the look at it to the block', () => {
-  test('the network is checked, with its tokens, and a wrong token stops it', async () => {
+describe('createEvmSender', () => {
+  test('checks the network and its tokens', async () => {
     await sender.checkNetwork();
     const [token] = senderTokens();
     const wrong = senderOn([anvil.rpcUrl], { tokens: [{ ...token, decimals: 8 }] });
@@ -169,7 +169,7 @@ describe('a payment, from the look at it to the block', () => {
       );
   });
 
-  test('tokens with and without an answer, of 6 and 18 decimals, and the coin to people and contracts arrive', async () => {
+  test('pays tokens of 6 and 18 decimals, and coin to accounts and contracts', async () => {
     const accepting = newAddress();
     await rpc('anvil_setCode', accepting, '0x00');
     const intents = [
@@ -202,7 +202,7 @@ describe('a payment, from the look at it to the block', () => {
     expect(await sender.latestCount(FIRST)).toBe(count + 4);
   });
 
-  test('64 payments are tried in two requests', async () => {
+  test('prepares 64 payments in two requests', async () => {
     const proxy = await proxyWith({});
     let requests = 0;
     const watched = createEvmSender(
@@ -223,14 +223,14 @@ describe('a payment, from the look at it to the block', () => {
     expect(await watched.prepare([])).toEqual([]);
   });
 
-  test('the gas is a quarter more than the node estimates', async () => {
+  test('adds a quarter to the node’s gas estimate', async () => {
     const intent = paying(1n, null);
     const call = { from: FIRST, to: intent.to, value: '0x1' };
     const estimated = BigInt(await rpc<string>('eth_estimateGas', call));
     expect(await gasOf(intent)).toBe((estimated * 5n + 3n) / 4n);
   });
 
-  test('balances are of one block', async () => {
+  test('reads balances at a single block', async () => {
     const { block, amounts } = await sender.balances(SECOND, [USDT, null, USDC, null]);
     const head = await rpc<{ hash: string; number: string }>('eth_getBlockByNumber', 'latest', false);
     expect([block.hash, block.height]).toEqual([head.hash, Number(head.number)]);
@@ -260,8 +260,8 @@ function networkOf(rpcUrls: readonly string[]): EvmSenderNetwork {
   };
 }
 
-describe('what is read while the chain changes', () => {
-  test('is no balance', async () => {
+describe('balances during a reorganisation', () => {
+  test('throws INCONSISTENT_ANSWER', async () => {
     const proxy = await proxyWith({
       override: async (call, honest) =>
         call.method === 'eth_getBlockByNumber' && call.params[0] !== 'latest'
@@ -272,7 +272,7 @@ describe('what is read while the chain changes', () => {
   });
 });
 
-describe('what would fail is not signed', () => {
+describe('obstacles of prepare', () => {
   const owner = async (
     contract: 'TetherLike' | 'UsdcLike',
     method: string,
@@ -296,7 +296,7 @@ describe('what would fail is not signed', () => {
       detail: expect.stringMatching(detail),
     }) as unknown as Prepared;
 
-  test('more than there is; of the others it is known all the same', async () => {
+  test('reports amounts above the balance, without affecting other payments', async () => {
     const much = 10n ** 30n;
     const prepared = await sender.prepare([
       paying(much),
@@ -314,7 +314,7 @@ describe('what would fail is not signed', () => {
     ]);
   });
 
-  test('a paused token, and a black list of senders or receivers', async () => {
+  test('reports a paused token, and blacklisted senders and receivers', async () => {
     const blocked = newAddress();
     await owner('TetherLike', 'pause');
     expect(await sender.prepare([paying(1n)])).toEqual([failing(/^reverted: paused$/)]);
@@ -329,7 +329,7 @@ describe('what would fail is not signed', () => {
     expect(await sender.prepare([paying(1n, USDC, FIRST, blocked)])).toEqual([failing(/black/i)]);
   });
 
-  test('a token that answers false, or nonsense, and contracts that do not take the coin', async () => {
+  test('reports a token that returns false or nonsense, and contracts that accept no coin', async () => {
     const [says, nonsense, loops] = [newAddress(), newAddress(), newAddress()];
     // PUSH1 32 PUSH1 0 RETURN; the same with 2 in the word; JUMPDEST PUSH1 0 JUMP.
     await rpc('anvil_setCode', says, '0x60206000f3');
@@ -349,7 +349,7 @@ describe('what would fail is not signed', () => {
     ]);
   });
 
-  test('a fault of the node is thrown and no obstacle; of one payment among others it is unclear', async () => {
+  test('throws a node fault; reports UNCLEAR for a single payment among others', async () => {
     const odd = paying(4_711n);
     const broken = (call: { method: string; params: readonly unknown[] }): boolean =>
       JSON.stringify(call.params).includes(odd.to.slice(2));
@@ -363,7 +363,7 @@ describe('what would fail is not signed', () => {
       expect.objectContaining({ kind: 'READY' }),
     ]);
     expect(await codeOf(watched.prepare([odd]))).toBe('RPC_REFUSED');
-    // The other source knows.
+    // The other source answers.
     const two = createEvmSender(networkOf([proxy.url, anvil.rpcUrl]), {
       backend,
       requestTimeoutMs: PATIENT_MS,
@@ -376,7 +376,7 @@ describe('what would fail is not signed', () => {
     expect(await codeOf(watched.prepare([paying(1n)]))).toBe('RPC_UNAVAILABLE');
   });
 
-  test('a source that lies of a failure holds up nothing', async () => {
+  test('is not blocked by a source with a false failure', async () => {
     const proxy = await proxyWith({
       override: async ({ method }) =>
         method === 'eth_call' ? { error: { code: 3, message: 'execution reverted: paused' } } : undefined,
@@ -388,7 +388,7 @@ describe('what would fail is not signed', () => {
     expect(await two.prepare([paying(1n)])).toEqual([expect.objectContaining({ kind: 'READY' })]);
   });
 
-  test('prices above the cap', async () => {
+  test('reports prices above the cap', async () => {
     const payouts = { minPriorityFeePerGas: '1', maxPriorityFeePerGas: '1', maxFeePerGas: '2' };
     const poor = createEvmSender(
       { ...networkOf([anvil.rpcUrl]), payouts },
@@ -405,8 +405,8 @@ describe('what would fail is not signed', () => {
   });
 });
 
-describe('sending', () => {
-  test('again and again is known, then the nonce is used', async () => {
+describe('broadcast', () => {
+  test('returns KNOWN for a repeat, then NONCE_TOO_LOW', async () => {
     const transaction = await signed(paying(1n));
     expect(await sender.broadcast([transaction])).toEqual(['ACCEPTED']);
     expect(await sender.broadcast([transaction])).toEqual(['KNOWN']);
@@ -415,7 +415,7 @@ describe('sending', () => {
     expect(await succeeded(transaction)).toBe(true);
   });
 
-  test('a raise replaces the pending one, which never lands; no raise at all and the old one are underpriced', async () => {
+  test('a raise replaces the pending transaction; others are UNDERPRICED', async () => {
     const intent = paying(11n);
     const first = await signed(intent);
     expect(await sender.broadcast([first])).toEqual(['ACCEPTED']);
@@ -431,7 +431,7 @@ describe('sending', () => {
     expect(await tokenBalance(anvil.rpcUrl, USDT, intent.to)).toBe(11n);
   });
 
-  test('a cancel replaces a payment: nothing is paid, the nonce is used', async () => {
+  test('a cancel replaces a payment and uses its nonce', async () => {
     const intent = paying(13n);
     const payment = await signed(intent);
     expect(await sender.broadcast([payment])).toEqual(['ACCEPTED']);
@@ -446,7 +446,7 @@ describe('sending', () => {
     expect(await sender.latestCount(FIRST)).toBe(payment.nonce + 1);
   });
 
-  test('without coin for the fee, with too little gas, and out of turn', async () => {
+  test('returns an outcome for no coin, too little gas, and a future nonce', async () => {
     const terms = await termsOf(paying(1n));
     const poor = await sender.sign(paying(1n, null, POOR.address), 0, terms);
     const starved = await sender.sign(paying(1n, USDT, THIRD), await sender.latestCount(THIRD), {
@@ -462,7 +462,7 @@ describe('sending', () => {
     expect(await sender.broadcast([poor, starved, later, cheap])).toEqual([
       'NO_GAS_MONEY',
       'REFUSED',
-      // Nodes keep it until the nonces before it come.
+      // Nodes keep it until the nonces before it arrive.
       'ACCEPTED',
       'UNDERPRICED',
     ]);
@@ -475,7 +475,7 @@ describe('sending', () => {
     await rpc('anvil_dropTransaction', later.txHash);
   });
 
-  test('an answer that got lost is unknown; the transaction is there all the same', async () => {
+  test('returns UNKNOWN when the answer is lost, though the transaction arrived', async () => {
     const proxy = await proxyWith({
       override: async (call, honest) => {
         if (call.method !== 'eth_sendRawTransaction') return undefined;
@@ -490,7 +490,7 @@ describe('sending', () => {
     expect(await succeeded(transaction)).toBe(true);
   });
 
-  test("one source's acceptance counts, whatever others say; another hash is a lie and no acceptance", async () => {
+  test("counts one source's acceptance, but not one with another hash", async () => {
     const liar = await proxyWith({
       override: async ({ method }) =>
         method === 'eth_sendRawTransaction' ? { result: `0x${'ab'.repeat(32)}` } : undefined,
@@ -509,7 +509,7 @@ describe('sending', () => {
     await mineBlock();
   });
 
-  test('more than a batch, in any order, to a node that limits batches', async () => {
+  test('sends more than a batch, in any order', async () => {
     const proxy = await proxyWith({});
     const terms = await termsOf(paying(1n, USDT, SECOND));
     const count = await sender.latestCount(SECOND);
@@ -522,7 +522,7 @@ describe('sending', () => {
     expect(await sender.latestCount(SECOND)).toBe(count + 120);
   });
 
-  test('aborted: unknown, at once', async () => {
+  test('returns UNKNOWN at once when aborted', async () => {
     const controller = new AbortController();
     controller.abort();
     const transaction = await signed(paying(1n));
@@ -531,13 +531,13 @@ describe('sending', () => {
   });
 });
 
-describe('how many transactions a wallet has sent', () => {
+describe('countAt and latestCount', () => {
   const headOf = async (): Promise<{ height: number; hash: BlockHash }> => {
     const head = await rpc<{ number: string; hash: BlockHash }>('eth_getBlockByNumber', 'latest', false);
     return { height: Number(head.number), hash: head.hash };
   };
 
-  test('at a block, by its hash or, where a node does not know that form, by its height', async () => {
+  test('count at a block by its hash, or by its height at nodes without EIP-1898', async () => {
     const before = await headOf();
     const count = await sender.latestCount(THIRD);
     await sender.broadcast([await signed(paying(1n, USDT, THIRD))]);
@@ -556,7 +556,7 @@ describe('how many transactions a wallet has sent', () => {
     expect(old.calls['eth_getBlockByNumber']).toBeGreaterThanOrEqual(4);
   });
 
-  test('at a block that is not in the chain any more there is no answer', async () => {
+  test('throw for a block that left the chain', async () => {
     await mineBlock();
     const gone = await headOf();
     await reorg({ rpcUrl: anvil.rpcUrl, depth: 1 });
@@ -575,7 +575,7 @@ describe('how many transactions a wallet has sent', () => {
     expect(await sender.countAt(FIRST, { height, hash })).toBe(await sender.latestCount(FIRST));
   });
 
-  test('two that differ are not believed, and the latest count is the highest', async () => {
+  test('throw when two sources differ; the latest count is the highest', async () => {
     const count = await sender.latestCount(FIRST);
     const lie = (by: number): Promise<LyingRpcProxy> =>
       proxyWith({
@@ -592,7 +592,7 @@ describe('how many transactions a wallet has sent', () => {
     expect(await senderOn([anvil.rpcUrl, more.url]).latestCount(FIRST)).toBe(count + 1);
   });
 
-  test('with a dead second source the one that is left is not believed at once, the latest count is', async () => {
+  test('accept only the latest count at once when the second source is dead', async () => {
     const dead = `http://127.0.0.1:${await findFreePort()}`;
     const two = senderOn([dead, anvil.rpcUrl]);
     expect(await two.latestCount(FIRST)).toBe(await sender.latestCount(FIRST));
@@ -600,7 +600,7 @@ describe('how many transactions a wallet has sent', () => {
   });
 });
 
-describe('prices', () => {
+describe('currentPrices', () => {
   const market = (baseFee: bigint, tip: bigint): Promise<LyingRpcProxy> =>
     proxyWith({
       override: async ({ method }) =>
@@ -616,7 +616,7 @@ describe('prices', () => {
           : undefined,
     });
 
-  test('of two sources the higher base fee and the lower tip, within the bounds', async () => {
+  test('takes the higher base fee and the lower tip of two sources, within the bounds', async () => {
     const [one, other] = [await market(30n * GWEI, 4n * GWEI), await market(20n * GWEI, 2n * GWEI)];
     expect(await senderOn([one.url, other.url]).currentPrices()).toEqual({
       maxFeePerGas: 62n * GWEI,
@@ -624,13 +624,13 @@ describe('prices', () => {
     });
     const liar = await market(10n ** 15n, 10n ** 15n);
     const dearest = await senderOn([liar.url]).currentPrices();
-    // Of the tip three raises are left.
+    // The tip leaves room for three raises.
     expect(dearest).toEqual({ maxFeePerGas: 200n * GWEI, maxPriorityFeePerGas: 3_511_659_807n });
     const bsc = await market(0n, 0n);
     expect(await senderOn([bsc.url]).currentPrices()).toEqual({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
   });
 
-  test('of one source when the other gives none, and none when nobody gives any', async () => {
+  test('uses one source when the other has no prices, and throws when none has', async () => {
     const one = await market(GWEI, GWEI);
     const broken = await proxyWith({
       override: async ({ method }) => (method === 'eth_feeHistory' ? { result: null } : undefined),
@@ -642,7 +642,7 @@ describe('prices', () => {
     expect(await codeOf(senderOn([broken.url]).currentPrices())).toBe('INCONSISTENT_ANSWER');
   });
 
-  test('a network must say what it pays', () => {
+  test('requires the prices of a network', () => {
     const { payouts: _, ...without } = networkOf([anvil.rpcUrl]);
     expect(() => createEvmSender(without, { backend })).toThrow(TypeError);
     expect(() =>

@@ -7,7 +7,7 @@ import type { Script, ScriptedNode } from './scripted-node.ts';
 import { answering, callOf, refusing, scriptedNode } from './scripted-node.ts';
 
 const SOURCES_MAX = 4;
-/** What a node may be like; only of `good` the answers may ever be seen. */
+/** Behaviours of a node; only the answers of `good` may ever be returned. */
 const BEHAVIOURS = {
   good: answering(() => 'truth'),
   wrongChain: answering(() => 'lie', '0x1'),
@@ -38,7 +38,7 @@ const behaviour = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Behaviour>('good') },
   { weight: 3, arbitrary: fc.constantFrom(...(Object.keys(BEHAVIOURS) as Behaviour[])) },
 );
-/** The nodes of a network, and which of them become what between the runs. */
+/** The nodes of a network, and their changes of behaviour between runs. */
 const story = fc.integer({ min: 1, max: SOURCES_MAX }).chain((count) =>
   fc.record({
     first: fc.array(behaviour, { minLength: count, maxLength: count }),
@@ -49,7 +49,7 @@ const story = fc.integer({ min: 1, max: SOURCES_MAX }).chain((count) =>
   }),
 );
 
-it('with one good source every run ends with its answer, whatever the others do and were before', async () => {
+it('every run returns the answer of a good source if there is one', async () => {
   const seen = { answers: 0, failures: 0 };
   await fc.assert(
     fc.asyncProperty(story, async ({ first, changes }) => {
@@ -58,7 +58,7 @@ it('with one good source every run ends with its answer, whatever the others do 
       const become = (place: number, to: Behaviour): void => {
         present[place] = to;
         nodes[place]!.script = BEHAVIOURS[to];
-        // Another node stands there now, so the connections to the one before are gone.
+        // Another node serves the URL now, so connections to the previous one are gone.
         nodes[place]!.dropConnections();
       };
       first.forEach((to, place) => become(place, to));

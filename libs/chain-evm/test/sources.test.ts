@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const node of nodes.splice(0)) await node.close();
 });
 
-/** A network of scripted nodes with a clock of its own, which stands unless moved. */
+/** A network of scripted nodes with its own clock, which moves only by `pass`. */
 async function network(
   scripts: readonly Script[],
   config: Partial<EvmSourcesConfig> = {},
@@ -50,37 +50,37 @@ async function network(
     pass: (ms) => void (now += ms),
     ask: async (options) =>
       (await sources.run((source, runOptions) => source.batch([callOf('who')], runOptions), options))[0],
-    /** How many requests other than for the chain id each node had. */
+    /** Number of requests to each node, except for the chain id. */
     asked: () => own.map(({ requests }) => requests.flat().filter(({ method }) => method === 'who').length),
   };
 }
-/** Says its name, and always the same head. */
+/** Answers with its name, and always the same head. */
 const named = (name: string, chainId?: string): Script =>
   answering(({ method }) => (method === 'eth_getBlockByNumber' ? header(100) : name), chainId);
 const down: Script = () => ({ status: 503, body: '<html>' });
 const labels = (sources: readonly EvmSource[]): string[] => sources.map(({ label }) => label);
 
-describe('failing over', () => {
+describe('fail-over', () => {
   it.each<[string, Script]>([
     ['is down', down],
     ['resets connections', () => 'reset'],
-    ['says nothing', () => 'silence'],
-    ['answers half of it', () => ({ body: '{"jsonrpc":"2.0","id":1,"res' })],
-    ['answers something else', () => ({ body: { jsonrpc: '2.0', id: 7, result: 'x' } })],
-    ['limits the rate', () => ({ status: 429, headers: { 'retry-after': '30' }, body: '' })],
-    ['forbids it', () => ({ status: 403, body: '' })],
+    ['does not answer', () => 'silence'],
+    ['sends half an answer', () => ({ body: '{"jsonrpc":"2.0","id":1,"res' })],
+    ['answers another request', () => ({ body: { jsonrpc: '2.0', id: 7, result: 'x' } })],
+    ['reports a rate limit', () => ({ status: 429, headers: { 'retry-after': '30' }, body: '' })],
+    ['forbids access', () => ({ status: 403, body: '' })],
     ['has no such method', refusing(-32601, 'the method who does not exist/is not available')],
     ['lags', refusing(-32602, 'block range extends beyond current head block')],
-    ['knows nothing of finality', refusing(-32000, 'finalized block not found')],
-    ['refuses for a reason nobody knows', refusing(-32099, 'not today')],
-    ['is of another chain', named('a lie', '0x1')],
-  ])('goes on to the next source when one %s', async (_, script) => {
+    ['has no finalized block', refusing(-32000, 'finalized block not found')],
+    ['rejects for an unknown reason', refusing(-32099, 'not today')],
+    ['is on another chain', named('wrong', '0x1')],
+  ])('tries the next source when one %s', async (_, script) => {
     const { ask, asked } = await network([script, named('second')], { requestTimeoutMs: 6_000 });
     expect(await ask()).toBe('second');
     expect(asked()[1]).toBe(1);
   });
 
-  it('does not go on when any source would say the same, nor when the work itself is wrong', async () => {
+  it('stops at an error that every source would return, and at a bug of the work', async () => {
     const tooLarge = refusing(-32005, 'query returned more than 10000 results');
     const { sources, ask, asked } = await network([
       (calls, isBatch) => (calls[0]?.method === 'who' ? tooLarge : named('first'))(calls, isBatch),
@@ -96,13 +96,13 @@ describe('failing over', () => {
     expect(sources.usable()).toHaveLength(2);
   });
 
-  it('goes on when the work finds the answers wrong, and remembers it', async () => {
+  it('tries the next source after a wrong answer, and records the fault', async () => {
     const { sources } = await network([named('first'), named('second')]);
     const tried: string[] = [];
     const result = await sources.run(async (source, options) => {
       const [name] = await source.batch([callOf('who')], options);
       tried.push(String(name));
-      if (name === 'first') throw readerError('INCONSISTENT_ANSWER', 'the bloom says otherwise');
+      if (name === 'first') throw readerError('INCONSISTENT_ANSWER', 'the bloom contradicts it');
       return name;
     });
     expect([result, tried]).toEqual(['second', ['first', 'second']]);
@@ -110,7 +110,7 @@ describe('failing over', () => {
     expect(sources.health()[0]?.score).toBeLessThan(1);
   });
 
-  it('tries each source once and throws what tells most', async () => {
+  it('tries each source once and throws the most informative error', async () => {
     const lagging = refusing(-32602, 'block range extends beyond current head block');
     const chained =
       (script: Script): Script =>
@@ -139,7 +139,7 @@ describe('failing over', () => {
     expect(sources.health().map(({ lastErrorCode }) => lastErrorCode)).toContain('BLOCK_NOT_FOUND');
   });
 
-  it('names a wait only when every source asked for one, and then the shortest', async () => {
+  it('returns the shortest delay, if every source named one', async () => {
     const busy =
       (seconds: number): Script =>
       () => ({ status: 429, headers: { 'retry-after': String(seconds) }, body: '' });
@@ -153,7 +153,7 @@ describe('failing over', () => {
     expect((error as { context: object }).context).not.toHaveProperty('retryAfterMs');
   });
 
-  it('ends with the caller’s signal and tries nobody else', async () => {
+  it('ends with the caller’s signal without trying another source', async () => {
     const { sources, asked } = await network([() => 'silence', named('second')]);
     const controller = new AbortController();
     const read = sources.run((source, options) => source.batch([callOf('who')], options), {
@@ -166,8 +166,8 @@ describe('failing over', () => {
   });
 });
 
-describe('a source that failed', () => {
-  it('rests, longer each time, and is asked only when nobody else can answer', async () => {
+describe('a failed source', () => {
+  it('rests, longer each time, and is asked only when no other can answer', async () => {
     const { sources, ask, asked, nodes: own, pass, changes } = await network([down, named('second')]);
     await ask();
     expect(labels(sources.usable())).toEqual([new URL(own[1]!.url).host]);
@@ -179,7 +179,7 @@ describe('a source that failed', () => {
     own[0]!.script = named('first');
     expect(await ask()).toBe('first');
     expect(asked()[0]).toBe(1);
-    // The second has rested; it does so twice as long after its second failure.
+    // The second has rested; after its second failure it rests twice as long.
     own[0]!.script = down;
     pass(126);
     await ask().catch(() => undefined);
@@ -189,7 +189,7 @@ describe('a source that failed', () => {
     expect(sources.usable()).toHaveLength(2);
   });
 
-  it('is preferred again when its failures lie back', async () => {
+  it('is preferred again some time after its failures', async () => {
     const { sources, ask, nodes: own, pass } = await network([named('first'), named('second')]);
     expect(await ask()).toBe('first');
     own[0]!.script = down;
@@ -203,14 +203,14 @@ describe('a source that failed', () => {
     expect(sources.health()[0]?.score).toBeGreaterThan(0.99);
   });
 
-  it('of another chain is not used until it names the right one', async () => {
+  it('on another chain is not used until it reports the right one', async () => {
     const {
       sources,
       ask,
       nodes: own,
       pass,
       changes,
-    } = await network([named('a lie', '0x1'), named('second')]);
+    } = await network([named('wrong', '0x1'), named('second')]);
     for (let count = 0; count < 3; count += 1) expect(await ask()).toBe('second');
     expect(sources.health()[0]).toMatchObject({
       usable: false,
@@ -221,7 +221,7 @@ describe('a source that failed', () => {
     expect(labels(sources.usable())).toEqual([new URL(own[1]!.url).host]);
     expect(changes.map(({ trouble }) => trouble)).toEqual(['WRONG_CHAIN']);
     own[0]!.script = named('first');
-    // It is asked for its head now and then, by nobody's order.
+    // The sources themselves ask it for its head now and then.
     await waitUntil('it is so', async () => {
       pass(60_000);
       return (await ask()) === 'first';
@@ -230,11 +230,11 @@ describe('a source that failed', () => {
   });
 });
 
-describe('a source behind the others', () => {
+describe('a lagging source', () => {
   const headOf = (head: () => number): Script =>
     answering(({ method }) => (method === 'eth_getBlockByNumber' ? header(head()) : `at ${head()}`));
 
-  it('is left out until it has caught up', async () => {
+  it('is not used until it has caught up', async () => {
     const heights = [100, 100];
     const { sources, pass, changes } = await network([headOf(() => heights[0]!), headOf(() => heights[1]!)], {
       epochMs: () => 10_000_000,
@@ -249,7 +249,7 @@ describe('a source behind the others', () => {
     expect(labels(sources.usable())).toEqual([sources.all()[1]!.label]);
     expect(sources.health()[0]).toMatchObject({ usable: false, trouble: 'LAGGING', headLagBlocks: 100 });
     heights[0] = 200;
-    // Nobody tells of its head but the sources themselves.
+    // Only the sources themselves record its head.
     await waitUntil('it is so', async () => {
       pass(5_000);
       await sources.run((source, options) => source.batch([callOf('who')], options));
@@ -258,7 +258,7 @@ describe('a source behind the others', () => {
     expect(changes.map(({ trouble }) => trouble)).toEqual(['LAGGING', null]);
   });
 
-  it('is stuck when its head stands while another’s moves', async () => {
+  it('is stuck when its head stops while another’s moves', async () => {
     const { sources, pass } = await network([named('first'), named('second')], { epochMs: () => 10_000_000 });
     const [first, second] = sources.all();
     for (let height = 100; height < 140; height += 1) {
@@ -280,17 +280,17 @@ describe('hedging', () => {
     };
   const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-  it('starts a second source beside one that takes long, and drops the slower', async () => {
+  it('starts a second source next to a slow one, and drops the slower', async () => {
     const never = slow('first', () => new Promise(() => undefined));
     const { ask, sources, nodes: own } = await network([never, named('second')]);
     expect(await ask({ hedge: true })).toBe('second');
-    // It was not that the first one's time was over.
+    // The first one did not fail by its timeout.
     expect(sources.health()[0]).toMatchObject({ usable: true, lastErrorCode: null });
     await waitUntil('it is so', () => own[0]!.brokenOff === 1);
   });
 
-  it('does so for no more than a tenth of the runs', async () => {
-    // Each takes longer than any before, so that each could do with a second source.
+  it('starts a second source in at most a tenth of the runs', async () => {
+    // Each run takes longer than any before, so that each would need a second source.
     let ms = 0;
     const takingLonger = (name: string): Script => slow(name, () => after(ms));
     const { ask, asked } = await network([takingLonger('first'), takingLonger('second')]);
@@ -303,15 +303,15 @@ describe('hedging', () => {
     expect(first + second).toBeGreaterThan(20);
   });
 
-  it('takes the first success, also when the first to end is a failure', async () => {
+  it('takes the first success, even after a failure', async () => {
     const first = slow('first', () => waitUntil('the second has failed', () => own[1]!.requests.length > 0));
     const { ask, nodes: own } = await network([first, down]);
     expect(await ask({ hedge: true })).toBe('first');
     expect(own[1]!.requests).toHaveLength(1);
   });
 
-  it('does not start anything without being told', async () => {
-    // Longer than the fifth of what it may take, after which one that is told to does.
+  it('starts no second source without the option', async () => {
+    // Longer than a fifth of the timeout, after which a hedged run starts a second source.
     const { ask, asked } = await network([slow('first', () => after(2_200)), named('second')], {
       requestTimeoutMs: 10_000,
     });
@@ -320,8 +320,8 @@ describe('hedging', () => {
   });
 });
 
-describe('sources', () => {
-  it('with a limit are passed over for one that is free, and used when all have one', async () => {
+describe('createEvmSources', () => {
+  it('prefers a source without a limit, and uses limited ones when all are', async () => {
     const [one, two] = [await scriptedNode(answering()), await scriptedNode(answering())];
     nodes.push(one, two);
     const config = { chainId: 56, maxBlockRange: 1_000, blockTimeMs: 1_000, requestTimeoutMs: 4_000 };
@@ -344,7 +344,7 @@ describe('sources', () => {
     expect(await alone.run((source, options) => source.batch(callsOf(30), options))).toHaveLength(30);
   });
 
-  it('keep their own ranges, none above what an endpoint or the network allows', async () => {
+  it('keeps a block range per source, within the limits of endpoint and network', async () => {
     const { url } = await scriptedNode(answering()).then((node) => (nodes.push(node), node));
     const sources = createEvmSources({
       endpoints: [{ url, maxBlockRange: 10 }, { url, maxBlockRange: 5_000 }, { url }],
@@ -355,7 +355,7 @@ describe('sources', () => {
     expect(sources.all().map(({ blockRange }) => blockRange.blocks())).toEqual([10, 1_000, 1_000]);
   });
 
-  it('that are unfit are left out for good, unless all are', async () => {
+  it('excludes unfit sources, unless all are', async () => {
     const { sources, ask, asked, nodes: own } = await network([named('first'), named('second')]);
     const [first, second] = sources.all();
     sources.exclude(first!, readerError('TOKEN_MISMATCH', 'no token there'));
@@ -368,12 +368,12 @@ describe('sources', () => {
     expect(sources.usable()).toHaveLength(2);
   });
 
-  it('need at least one URL', () => {
+  it('requires at least one URL', () => {
     const config = { endpoints: [], chainId: 1, maxBlockRange: 1, blockTimeMs: 1 };
     expect(() => createEvmSources(config)).toThrow(TypeError);
   });
 
-  it('are real nodes, and notice when another chain comes to stand at a URL', async () => {
+  it('detects another chain at the URL of a real node', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'sources-'));
     const port = await findFreePort();
     let anvil = await startAnvil({ dir, port, chainId: 56 });
@@ -406,7 +406,7 @@ describe('sources', () => {
   });
 });
 
-/** A header as eth_getBlockByNumber answers it, its time the same number as its height. */
+/** A header as eth_getBlockByNumber returns it; its time equals its height. */
 function header(height: number): object {
   const hash = `0x${height.toString(16).padStart(64, '0')}`;
   const hex = `0x${height.toString(16)}`;

@@ -17,7 +17,7 @@ function frame(text: string): Buffer {
   return Buffer.concat([Buffer.from([0x81, payload.length]), payload]);
 }
 
-/** A WebSocket server that does with each connection as told once the client has spoken. */
+/** A WebSocket server with a scripted reaction to each subscription. */
 async function socketServer(
   onSubscribe: (socket: Socket, nth: number) => void,
 ): Promise<{ url: string; opened: number[] }> {
@@ -49,8 +49,8 @@ async function socketServer(
 const HEAD = frame('{"method":"eth_subscription","params":{}}');
 const ACCEPTED = frame('{"id":1,"result":"0x1"}');
 
-describe('the subscription to heads', () => {
-  it('wakes up at the acknowledgement and at each head', async () => {
+describe('subscribeHeads', () => {
+  it('wakes at the acknowledgement and at each head', async () => {
     const { url } = await socketServer((socket) => {
       socket.write(Buffer.concat([ACCEPTED, HEAD, HEAD]));
     });
@@ -62,7 +62,7 @@ describe('the subscription to heads', () => {
     await done;
   });
 
-  it('connects again after silence, and after the connection was lost', async () => {
+  it('reconnects after silence and after a lost connection', async () => {
     const { url, opened } = await socketServer((socket, nth) => {
       socket.write(Buffer.concat([ACCEPTED, HEAD]));
       if (nth === 2) socket.destroy();
@@ -74,12 +74,12 @@ describe('the subscription to heads', () => {
       () => (woken += 1),
       controller.signal,
     );
-    await waitUntil('three connections, each told of', () => opened.length >= 3 && woken >= 5);
+    await waitUntil('three connections, each with a wake-up', () => opened.length >= 3 && woken >= 5);
     controller.abort();
     await done;
   });
 
-  it('goes on ever more slowly where there are no subscriptions, and never rejects', async () => {
+  it('backs off where there are no subscriptions, and never rejects', async () => {
     const refusal = frame('{"id":1,"error":{"code":-32601,"message":"notifications not supported"}}');
     const { url, opened } = await socketServer((socket) => socket.write(refusal));
     const controller = new AbortController();
@@ -92,11 +92,11 @@ describe('the subscription to heads', () => {
     controller.abort();
     await done;
     const gaps = opened.slice(1).map((at, place) => at - opened[place]!);
-    // No sooner than it doubles, less what timers may come early by.
+    // Each gap at least doubles, except for timers that fire early.
     gaps.slice(0, 4).forEach((gap, place) => expect(gap).toBeGreaterThan(20 * 2 ** place - 2));
   });
 
-  it('lives with a URL that is none', async () => {
+  it('retries with an invalid URL', async () => {
     const controller = new AbortController();
     const done = subscribeHeads(
       { url: 'no url', blockTimeMs: 1_000, reconnectMs: 1 },

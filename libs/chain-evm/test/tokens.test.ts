@@ -23,13 +23,13 @@ import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
 import { createPatientReader } from './patient-reader.ts';
 
 /*
- * The habits of real tokens, each by a contract that has them, on one chain. Every transaction makes its block. What a
- * block holds is read by every way there is, and they must agree: the seen pass, the verified pass with two sources
- * (two names of one node) and with one (by receipts), with bloom and without.
+ * Properties of real tokens, each by a contract that has them, on one chain. Every transaction is mined in its own
+ * block. Each block is read in all ways, and they must agree: the seen pass, the verified pass with two sources (two
+ * names of one node) and with one (by receipts), each with and without bloom.
  */
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
-/** EIP-7708: where a chain logs movements of its own coin. */
+/** EIP-7708: a chain logs movements of its own coin here. */
 const SYSTEM_ADDRESS = '0xfffffffffffffffffffffffffffffffffffffffe';
 const OWNER = devAccount(0);
 const PAYER = devAccount(1);
@@ -42,7 +42,7 @@ let dir: string;
 let anvil: Anvil;
 let at: Record<Contract | 'FAKE' | 'BATCH', string>;
 let readers: readonly ChainReader[];
-/** What the comparing of two sources came to. */
+/** Outcomes of comparing two sources. */
 const outcomes = new Set<string>();
 const deps: EvmReaderDeps = { onCompared: ({ outcome }) => outcomes.add(outcome) };
 
@@ -111,12 +111,12 @@ const payee = (account: number): Address => devAccount(account).address.toLowerC
 interface Found {
   readonly status: '0x1' | '0x0';
   readonly txHash: string;
-  /** Each as `from → to amount CONTRACT position`, with contracts by their names here. */
+  /** Each as `from → to amount CONTRACT position`, with the contract names of this file. */
   readonly lines: readonly string[];
   readonly transfers: readonly Transfer[];
 }
 
-/** Calls a contract, and reads what came of it by every reader. */
+/** Calls a contract and reads the result with every reader. */
 async function call(
   contract: Contract | 'FAKE' | 'BATCH',
   method: string,
@@ -162,15 +162,15 @@ function lineOf(transfer: Transfer): string {
 const payer = PAYER.address.toLowerCase();
 const owner = OWNER.address.toLowerCase();
 
-describe('a token', () => {
-  it('without a return value (USDT) is paid as any other', async () => {
+describe('a token payment', () => {
+  it('is found without a return value (USDT)', async () => {
     const to = newAddress();
     expect((await call('USDT', 'transfer', [to, 5n * USDT_UNIT])).lines).toEqual([
       `${payer} → ${to} ${5n * USDT_UNIT} USDT log:0`,
     ]);
   });
 
-  it('with 18 decimals keeps the last of them, one with 6 has no more', async () => {
+  it('keeps all decimals, 18 or 6', async () => {
     const to = newAddress();
     expect((await call('USDT', 'transfer', [to, 1_000_000_000_000_000_001n])).lines).toEqual([
       `${payer} → ${to} 1000000000000000001 USDT log:0`,
@@ -180,7 +180,7 @@ describe('a token', () => {
     ]);
   });
 
-  it('with a fee on transfer is credited with what arrived, and the fee is a transfer to its owner', async () => {
+  it('with a fee on transfer has the arrived amount and the fee as transfers', async () => {
     const to = newAddress();
     await call('USDT', 'setParams', [10, 40], { from: OWNER });
     try {
@@ -193,14 +193,14 @@ describe('a token', () => {
     }
   });
 
-  it.each(['USDT', 'USDC'] as const)('that is paused (%s) moves nothing', async (token) => {
+  it.each(['USDT', 'USDC'] as const)('is not found while the token is paused (%s)', async (token) => {
     await call(token, 'pause', [], { from: OWNER });
     const paid = await call(token, 'transfer', [newAddress(), 1n]);
     await call(token, 'unpause', [], { from: OWNER });
     expect(paid).toMatchObject({ status: '0x0', lines: [] });
   });
 
-  it('with the sender on its black list moves nothing (USDT, USDC)', async () => {
+  it('is not found from a blacklisted sender (USDT, USDC)', async () => {
     const thief = devAccount(3);
     for (const [token, list] of [
       ['USDT', 'addBlackList'],
@@ -212,7 +212,7 @@ describe('a token', () => {
     }
   });
 
-  it('with the recipient on its black list: USDC moves nothing, USDT does', async () => {
+  it('to a blacklisted recipient is found with USDT, not with USDC', async () => {
     const [usdc, usdt] = [newAddress(), newAddress()];
     await call('USDC', 'blacklist', [usdc], { from: OWNER });
     await call('USDT', 'addBlackList', [usdt], { from: OWNER });
@@ -220,7 +220,7 @@ describe('a token', () => {
     expect((await call('USDT', 'transfer', [usdt, 1n])).lines).toEqual([`${payer} → ${usdt} 1 USDT log:0`]);
   });
 
-  it('that is deprecated speaks through another contract, whose events are not its own', async () => {
+  it('of a deprecated token is not found in the events of its successor', async () => {
     const { rpcUrl } = anvil;
     const to = newAddress();
     expect((await call('OLD', 'transfer', [payee(4), 100n], { from: OWNER })).lines).toHaveLength(1);
@@ -238,7 +238,7 @@ describe('a token', () => {
     expect(paid.lines).toEqual([]);
   });
 
-  it('whose balances change without a Transfer (issue, redeem, destroyBlackFunds) has no transfer', async () => {
+  it('is not found when balances change without a Transfer (issue, redeem)', async () => {
     const victim = newAddress();
     expect((await call('USDT', 'transfer', [victim, 9n])).lines).toHaveLength(1);
     await call('USDT', 'addBlackList', [victim], { from: OWNER });
@@ -256,12 +256,12 @@ describe('a token', () => {
     }
   });
 
-  it('that is not configured (fake token) has no transfers, whatever it calls itself', async () => {
+  it('of a token that is not configured is not found, whatever its name', async () => {
     const paid = await call('FAKE', 'emitTransfer', [payer, newAddress(), 10n ** 24n]);
     expect(paid).toMatchObject({ status: '0x1', lines: [] });
   });
 
-  it('minted to an address comes from nobody', async () => {
+  it('that is minted comes from the zero address', async () => {
     const to = newAddress();
     expect((await call('USDC', 'mint', [to, 3n * USDC_UNIT], { from: OWNER })).lines).toEqual([
       `${ZERO_ADDRESS} → ${to} 3000000 USDC log:1`,
@@ -270,7 +270,7 @@ describe('a token', () => {
 });
 
 describe('a transfer', () => {
-  it('of zero is none, whoever makes it in whose name', async () => {
+  it('of zero is ignored, also with transferFrom', async () => {
     const to = newAddress();
     expect(await call('USDC', 'transfer', [to, 0n])).toMatchObject({ status: '0x1', lines: [] });
     const poison = await call('USDT', 'transferFrom', [payee(2), to, 0n]);
@@ -278,13 +278,13 @@ describe('a transfer', () => {
     expect((await waitForReceipt(anvil.rpcUrl, poison.txHash)).logs).toHaveLength(1);
   });
 
-  it('of an address to itself is one', async () => {
+  it('of an address to itself is found', async () => {
     expect((await call('USDC', 'transfer', [PAYER.address, 2n])).lines).toEqual([
       `${payer} → ${payer} 2 USDC log:0`,
     ]);
   });
 
-  it('is one of several in a transaction, to the same and to other addresses', async () => {
+  it('is found among several in a transaction, to the same and other addresses', async () => {
     const [a, b] = [newAddress(), newAddress()];
     const batch = at.BATCH.toLowerCase();
     await call('USDT', 'transfer', [at.BATCH, 100n]);
@@ -303,7 +303,7 @@ describe('a transfer', () => {
     ]);
   });
 
-  it('that is taken back within its transaction, or with it, is none', async () => {
+  it('that is reverted, within its transaction or with it, is ignored', async () => {
     const items = [[at.USDT, newAddress(), 1n]];
     expect(await call('BATCH', 'sendThenRevert', [items])).toMatchObject({ status: '0x0', lines: [] });
     expect(await call('BATCH', 'sendAndRevertInside', [items])).toMatchObject({ status: '0x1', lines: [] });
@@ -312,10 +312,10 @@ describe('a transfer', () => {
   it.each<[string, string, (to: string) => readonly unknown[]]>([
     ['4 topics (an NFT)', 'emitNftTransfer', (to) => [payer, to, 7n]],
     ['empty data', 'emitTransferWithoutData', (to) => [payer, to]],
-    ['nothing indexed', 'emitUnindexedTransfer', (to) => [payer, to, 7n]],
+    ['no indexed topics', 'emitUnindexedTransfer', (to) => [payer, to, 7n]],
     ['half a word', 'emitTransferWithData', (to) => [payer, to, `0x${'00'.repeat(15)}07`]],
     ['two words', 'emitTransferWithData', (to) => [payer, to, `0x${'00'.repeat(63)}07`]],
-  ])('in a log of a configured token with %s is none', async (_, method, methodArguments) => {
+  ])('in a log of a configured token with %s is ignored', async (_, method, methodArguments) => {
     const said = await call('ODD', method, methodArguments(newAddress()));
     expect(said).toMatchObject({ status: '0x1', lines: [] });
     expect((await waitForReceipt(anvil.rpcUrl, said.txHash)).logs).toHaveLength(1);
@@ -327,7 +327,7 @@ describe('a transfer', () => {
     expect(line).toBe(`${payer} → ${to} ${2n ** 256n - 1n} ODD log:0`);
   });
 
-  it('logged by the system address (EIP-7708) is none of a token', async () => {
+  it('logged by the system address (EIP-7708) is ignored', async () => {
     const code = await callRpc(anvil.rpcUrl, 'eth_getCode', [at.FAKE, 'latest']);
     await callRpc(anvil.rpcUrl, 'anvil_setCode', [SYSTEM_ADDRESS, code]);
     const txHash = await callContract({
@@ -374,7 +374,7 @@ describe('the native coin', () => {
       gasLimit: 3_000_000n,
     });
 
-  it('that a transaction carries is a transfer, proven by receipt and value', async () => {
+  it('of a transaction is a transfer, proven by receipt and value', async () => {
     const to = newAddress();
     const found = await read(await pay(to, WEI + 1n), natives);
     expect(found.lines).toEqual([`${payer} → ${to} ${WEI + 1n} coin value`]);
@@ -386,7 +386,7 @@ describe('the native coin', () => {
     expect((await read(await pay(newAddress(), WEI), readers)).lines).toEqual([]);
   });
 
-  it('stands beside the tokens that the same transaction moves', async () => {
+  it('is found next to the tokens of the same transaction', async () => {
     const to = newAddress();
     await call('USDC', 'transfer', [at.BATCH, 5n]);
     const data = contractInterface('TransferBatch').encodeFunctionData('send', [[[at.USDC, to, 5n]]]);
@@ -396,7 +396,7 @@ describe('the native coin', () => {
     ]);
   });
 
-  it('of zero, of a failed transaction, or put into a new contract is none', async () => {
+  it('of zero, of a failed transaction, or to a new contract is ignored', async () => {
     expect((await read(await pay(newAddress(), 0n), natives)).lines).toEqual([]);
     const items = [[ZERO_ADDRESS, newAddress(), 1n]];
     const revert = contractInterface('TransferBatch').encodeFunctionData('sendThenRevert', [items]);
@@ -406,11 +406,11 @@ describe('the native coin', () => {
     });
     const created = await read(await send(null, creationCode('TransferBatch', []), 0n), natives);
     expect(created).toMatchObject({ status: '0x1', lines: [] });
-    // STOP as the whole creation code: an empty contract that may be given coin.
+    // STOP as the whole creation code: an empty contract that may receive coin.
     expect(await read(await send(null, '0x00', WEI), natives)).toMatchObject({ status: '0x1', lines: [] });
   });
 
-  it('that a contract sends on is not seen: the stated limit', async () => {
+  it('that a contract forwards is not seen, a documented limit', async () => {
     const to = newAddress();
     const data = contractInterface('TransferBatch').encodeFunctionData('send', [[[ZERO_ADDRESS, to, WEI]]]);
     const { lines } = await read(await send(at.BATCH, data, WEI), natives);
@@ -418,7 +418,7 @@ describe('the native coin', () => {
     expect(lines).toEqual([`${payer} → ${at.BATCH.toLowerCase()} ${WEI} coin value`]);
   });
 
-  it('is refuted when the value or the recipient is another one', async () => {
+  it('is refuted when value or recipient differ', async () => {
     const found = await read(await pay(newAddress(), WEI), natives);
     const [real] = found.transfers;
     const lies = [

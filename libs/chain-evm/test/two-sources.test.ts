@@ -39,11 +39,11 @@ afterAll(() => chain.stop());
 type Lies = Partial<Omit<LyingRpcOptions, 'upstreamUrl'>>;
 type Override = NonNullable<LyingRpcOptions['override']>;
 
-/** What a pair of sources came to. */
+/** A pair of sources and its reports. */
 interface Pair {
   readonly reader: ChainReader;
   readonly sources: readonly [LyingRpcProxy, LyingRpcProxy];
-  /** Reasons why receipts were read. */
+  /** Reasons for reading receipts. */
   readonly judged: string[];
   readonly compared: string[];
   receiptCalls(): number;
@@ -74,13 +74,13 @@ async function pairOf(
 }
 
 const always = (fault: RpcFault): Lies => ({ faults: { [fault]: 1 } });
-/** The liar in the first place, and in the second. */
+/** The Byzantine source first, and second. */
 const bothWays = (lies: Lies): readonly (readonly [Lies, Lies])[] => [
   [lies, {}],
   [{}, lies],
 ];
 
-/** As geth refuses logs while it rebuilds its log index after a restart. */
+/** geth rejects logs like this while it rebuilds its log index after a restart. */
 const rebuildsLogIndex: Override = ({ method, params }) =>
   Promise.resolve(
     method === 'eth_getLogs'
@@ -93,8 +93,8 @@ const rebuildsLogIndex: Override = ({ method, params }) =>
       : undefined,
   );
 
-describe('geth that refuses logs while it rebuilds its log index', () => {
-  it('skips no block: receipts prove what is verified, and what is only shown waits', async () => {
+describe('geth that rebuilds its log index', () => {
+  it('skips no block: the verified pass uses receipts, the seen pass waits', async () => {
     let isRebuilding = true;
     const override: Override = (call, honest) =>
       isRebuilding ? rebuildsLogIndex(call, honest) : Promise.resolve(undefined);
@@ -104,28 +104,28 @@ describe('geth that refuses logs while it rebuilds its log index', () => {
     await expect(reader.readSeen(from, to)).rejects.toMatchObject({ code: 'RPC_REFUSED', retryable: true });
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
     isRebuilding = false;
-    await waitUntil('the source rests no more', async () => {
+    await waitUntil('the source no longer rests', async () => {
       expect(await reader.readSeen(from, to)).toEqual(truth);
       return true;
     });
   });
 
-  it('shows payments by the other source meanwhile', async () => {
+  it('does not stop the seen pass with another source', async () => {
     const { reader } = await pairOf({ override: rebuildsLogIndex }, {});
     expect(await reader.readSeen(from, to)).toEqual(truth);
   });
 });
 
-describe('a range that two sources are asked for', () => {
-  it('is taken without receipts when both say the same, byte for byte', async () => {
+describe('readVerified from two sources', () => {
+  it('needs no receipts when both return the same bytes', async () => {
     const { reader, compared, receiptCalls } = await pairOf({}, {});
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
     expect(new Set(compared)).toEqual(new Set(['AGREED']));
     expect(receiptCalls()).toBe(0);
   });
 
-  it('is taken without receipts when both say the same in other words', async () => {
-    // Another node software: other order of fields, other letters, one field more.
+  it('needs no receipts when both return the same content in another form', async () => {
+    // Another node software: a different order of fields, upper case, an additional field.
     const inOtherWords: Override = async ({ method, params }, honest) => {
       if (method !== 'eth_getLogs') return undefined;
       const logs = (await honest({ method, params })) as readonly Record<string, string>[];
@@ -152,9 +152,9 @@ describe('a range that two sources are asked for', () => {
     ['a block of logs dropped by one', {}, always('droppedBlockOfLogs')],
     ['a log invented by the first', always('inventedLog'), {}],
     ['a log invented by the second', {}, always('inventedLog')],
-  ])('is settled by receipts after %s', async (_, first, second) => {
+  ])('decides by receipts after %s', async (_, first, second) => {
     for (const bloom of [true, false]) {
-      // Blocks asked for by hash are answered whole even by a node whose index lags.
+      // Requests by block hash are answered completely even by a node whose log index lags.
       if (!bloom && (first.faults?.laggingLogs ?? second.faults?.laggingLogs) === 1) continue;
       const { reader, judged, compared, sources } = await pairOf(first, second, { bloom });
       expect(await reader.readVerified(from, to, [])).toEqual(truth);
@@ -164,7 +164,7 @@ describe('a range that two sources are asked for', () => {
     }
   });
 
-  it('is read although one source gives a log twice', async () => {
+  it('ignores a duplicate log of one source', async () => {
     for (const [first, second] of bothWays(always('duplicatedLog'))) {
       const { reader } = await pairOf(first, second);
       expect(await reader.readVerified(from, to, [])).toEqual(truth);
@@ -180,13 +180,13 @@ describe('a range that two sources are asked for', () => {
     ['another chain', always('wrongChainId')],
   ];
   const wrong: readonly (readonly [string, Lies])[] = [
-    ['a block it does not have', { lagBlocks: 10, ...always('laggingNode') }],
+    ['a missing block', { lagBlocks: 10, ...always('laggingNode') }],
     ['a log of another block', always('orphanedLog')],
-    ['a batch with an answer missing', always('answerMissing')],
+    ['a batch with a missing answer', always('answerMissing')],
   ];
 
   it.each([...unusable, ...wrong])(
-    'waits while one source gives %s, and goes on by a third',
+    'waits after %s from one source, and continues with a third',
     async (_, lies) => {
       for (const [first, second] of bothWays(lies)) {
         const { reader, sources } = await pairOf(first, second);
@@ -200,7 +200,7 @@ describe('a range that two sources are asked for', () => {
     },
   );
 
-  it.each(unusable)('is read by the other one where that may stand alone, after %s', async (_, lies) => {
+  it.each(unusable)('uses a single source where accepted, after %s', async (_, lies) => {
     for (const [first, second] of bothWays(lies)) {
       const alone: string[] = [];
       const { reader, sources, receiptCalls } = await pairOf(
@@ -216,7 +216,7 @@ describe('a range that two sources are asked for', () => {
     }
   });
 
-  it('is read by receipts while one stands alone, so that one dropped log is not missed', async () => {
+  it('uses receipts with a single source, so that no dropped log is missed', async () => {
     const { reader, receiptCalls } = await pairOf(always('unavailable'), always('droppedLog'), {
       aloneAfterSeconds: 0,
     });
@@ -224,22 +224,22 @@ describe('a range that two sources are asked for', () => {
     expect(receiptCalls()).toBeGreaterThan(0);
   });
 
-  it('is an error when none has it, never less than asked for', async () => {
+  it('throws when no source has the whole range', async () => {
     const lies = { lagBlocks: 10, ...always('laggingNode') };
     const { reader } = await pairOf(lies, lies);
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
   });
 
-  it('reveals an empty answer of both by the bloom, and what both drop only if it was seen before', async () => {
+  it('detects logs that both omit by the bloom, or by what was seen before', async () => {
     const both = await pairOf(always('falseEmpty'), always('falseEmpty'));
     expect(await both.reader.readVerified(from, to, [])).toEqual(truth);
     expect(new Set(both.judged)).toEqual(new Set(['BLOOM_CONTRADICTS']));
-    // Without a bloom every block that has transactions and is called empty is looked into.
+    // Without a bloom, every block with transactions and an empty answer is checked.
     const blind = await pairOf(always('falseEmpty'), always('falseEmpty'), { bloom: false });
     expect(await blind.reader.readVerified(from, to, [])).toEqual(truth);
     expect(new Set(blind.judged)).toEqual(new Set(['EMPTY_WITHOUT_BLOOM']));
 
-    // The stated limit: the same log left out by both, of a block of which they give others.
+    // The documented limit: both omit the same log of a block of which they return others.
     const busy = truth.headers.find(
       ({ hash }) => truth.transfers.filter(({ blockHash }) => blockHash === hash).length > 2,
     )!;
@@ -258,7 +258,7 @@ describe('a range that two sources are asked for', () => {
 });
 
 describe('sources on different forks', () => {
-  /** Another block at `height` and above, as a node on another branch has them. */
+  /** Another block from `height` on, like a node on another branch. */
   const forkAt =
     (height: number): Override =>
     async ({ method, params }, honest) => {
@@ -275,7 +275,7 @@ describe('sources on different forks', () => {
       };
     };
 
-  it('hold the verified pass, and say so: neither is picked', async () => {
+  it('stop the verified pass with a report', async () => {
     const { reader, compared, sources } = await pairOf({}, { override: forkAt(to - 3) });
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({
       code: 'INCONSISTENT_ANSWER',
@@ -285,15 +285,15 @@ describe('sources on different forks', () => {
     expect(compared).toContain('FORKED');
   });
 
-  it('do not hold what lies below the fork', async () => {
+  it('do not stop reads below the fork', async () => {
     const { reader } = await pairOf({}, { override: forkAt(to - 3) });
     const { headers } = await reader.readVerified(from, to - 4, []);
     expect(headers).toEqual(truth.headers.slice(0, -4));
   });
 });
 
-describe('receipts as the judge', () => {
-  it('are not believed when they are not whole, and then a third source is asked', async () => {
+describe('deciding receipts', () => {
+  it('are rejected when incomplete, and a third source is asked', async () => {
     const short = { faults: { droppedLog: 1, blockReceiptsShort: 1 } };
     for (const [first, second] of [...bothWays(short), [short, short] as const]) {
       const { reader, sources } = await pairOf(first, second);
@@ -305,7 +305,7 @@ describe('receipts as the judge', () => {
     }
   });
 
-  /** Receipts that look whole where no bloom is held against them: the block's last log is left out. */
+  /** Receipts that look complete without a bloom check: the block's last log is omitted. */
   const lastLogLeftOut: Override = async ({ method, params }, honest) => {
     if (method !== 'eth_getBlockReceipts') return undefined;
     const receipts = (await honest({ method, params })) as { logs: unknown[] }[];
@@ -317,7 +317,7 @@ describe('receipts as the judge', () => {
     };
   };
 
-  it('of two sources must agree where no bloom speaks', async () => {
+  it('of two sources must agree where there is no bloom', async () => {
     const { reader, compared } = await pairOf(
       { ...always('droppedLog') },
       { override: lastLogLeftOut },
@@ -330,7 +330,7 @@ describe('receipts as the judge', () => {
     expect(compared).toContain('CONTENTS_DIFFER');
   });
 
-  it('with a gap between logs are not whole, though no bloom says so', async () => {
+  it('are rejected with a gap between logs, also without a bloom', async () => {
     const firstLogLeftOut: Override = async ({ method, params }, honest) => {
       if (method !== 'eth_getBlockReceipts') return undefined;
       const receipts = (await honest({ method, params })) as { logs: unknown[] }[];
@@ -350,14 +350,14 @@ describe('receipts as the judge', () => {
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ message: /gap between logs/ });
   });
 
-  it('are held against the bloom where it speaks', async () => {
+  it('are checked against the block’s bloom', async () => {
     const { reader } = await pairOf({ ...always('droppedLog'), override: lastLogLeftOut }, {});
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({
-      message: /the bloom knows more logs/,
+      message: /the bloom contains more logs/,
     });
   });
 
-  it('are held against their own blooms where the block has none', async () => {
+  it('are checked against their own blooms where the block has none', async () => {
     const keepingBloom: Override = async (call, honest) => {
       const told = await lastLogLeftOut(call, honest);
       if (told === undefined || !('result' in told)) return told;
@@ -370,11 +370,11 @@ describe('receipts as the judge', () => {
     const { sources } = await pairOf({ override: keepingBloom }, {});
     const alone = createPatientReader({ ...chain.network, rpcUrls: [sources[0].url], bloom: false });
     await expect(alone.readVerified(from, to, [])).rejects.toMatchObject({
-      message: /bloom of a receipt is of other logs/,
+      message: /bloom of a receipt does not match its logs/,
     });
   });
 
-  it('are read one by one where a node has no receipts of blocks', async () => {
+  it('are read one by one from a node without block receipts', async () => {
     const missing: Override = async ({ method }) =>
       method === 'eth_getBlockReceipts'
         ? {
@@ -388,7 +388,7 @@ describe('receipts as the judge', () => {
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
   });
 
-  it('are whole with or without the state-sync transaction of Polygon', async () => {
+  it('are complete with or without the state-sync transaction of Polygon', async () => {
     const height = truth.transfers.at(-1)!.blockHeight;
     const sync = `0x${'5c'.repeat(32)}`;
     const receiptOf = (block: { hash: string; number: string }) => ({
@@ -424,7 +424,7 @@ describe('receipts as the judge', () => {
     ] as const) {
       const { sources } = await pairOf({ override: polygon(inBlock, inReceipts) }, {});
       const only = { ...chain.network, rpcUrls: [sources[0].url] };
-      // Elsewhere nothing is left out of account because it says so itself.
+      // On other chains no transaction is exempt because of its type.
       await expect(createPatientReader(only).readVerified(height, height, [])).rejects.toMatchObject({
         code: 'INCONSISTENT_ANSWER',
       });

@@ -5,17 +5,17 @@ import type { Source } from './source.ts';
 import { createSources, type Sources } from './sources.ts';
 
 const AFTER_MS = 60_000;
-const down = (): Error => readerError('RPC_UNAVAILABLE', 'nobody there');
+const down = (): Error => readerError('RPC_UNAVAILABLE', 'connection refused');
 
 interface World {
   readonly sources: Sources<Source>;
   readonly living: Source;
   readonly dead: Source;
-  /** Time goes by while the dead one fails on; so does the living one for `failsMs` of it. */
+  /** Advances the clock while the dead source keeps failing; the living one also fails for `failsMs` of it. */
   pass(ms: number, failsMs?: number): void;
 }
 
-/** Two sources, the second of which dies at once. */
+/** Two sources, the second of which fails from the start. */
 function world(aloneAfterSeconds: number | 'never' = AFTER_MS / 1_000): World {
   let nowMs = 5_000_000;
   const notes: { noteAnswer(): void; noteFailure(error: unknown): void }[] = [];
@@ -47,7 +47,7 @@ function world(aloneAfterSeconds: number | 'never' = AFTER_MS / 1_000): World {
   };
 }
 
-test('who answered for so long while all others did not may stand alone, and not a moment before', () => {
+test('accepts a single source exactly after the others failed for aloneAfterSeconds', () => {
   const { sources, living, dead, pass } = world();
   pass(AFTER_MS - 1);
   expect(sources.mayStandAlone(living)).toBe(false);
@@ -55,7 +55,7 @@ test('who answered for so long while all others did not may stand alone, and not
   expect([living, dead].map((source) => sources.mayStandAlone(source))).toEqual([true, false]);
 });
 
-test('failing for a moment now and then only puts it off by as long', () => {
+test('short failures of the single source delay its acceptance only by their duration', () => {
   const { sources, living, pass } = world();
   for (let time = 0; time < 30; time += 1) pass(2_000, 200);
   expect(sources.mayStandAlone(living)).toBe(false);
@@ -63,7 +63,7 @@ test('failing for a moment now and then only puts it off by as long', () => {
   expect(sources.mayStandAlone(living)).toBe(true);
 });
 
-test('after an outage of all, whoever comes back first has to answer for as long as ever', () => {
+test('requires the full time of the first source that recovers from a common outage', () => {
   const { sources, living, pass } = world();
   pass(1_000_000, 1_000_000 - 1);
   expect(sources.mayStandAlone(living)).toBe(false);
@@ -73,13 +73,13 @@ test('after an outage of all, whoever comes back first has to answer for as long
   expect(sources.mayStandAlone(living)).toBe(true);
 });
 
-test('never is never', () => {
+test('never accepts a single source when configured as never', () => {
   const { sources, living, pass } = world('never');
   pass(10 ** 9);
   expect(sources.mayStandAlone(living)).toBe(false);
 });
 
-test('what two must agree on is asked again when one may stand alone, however long the other one rests', async () => {
+test('retries a two-source question as soon as a single source is accepted', async () => {
   const { sources, living, pass } = world();
   for (let time = 0; time < 11; time += 1) pass(5_000);
   const question = { ask: () => Promise.resolve('the same'), height: undefined, onAlone: () => undefined };

@@ -3,13 +3,16 @@ import type { Source } from './source.ts';
 import type { SourceEntry } from './source-entry.ts';
 import type { HeadWatch } from './watch-heads.ts';
 
-/** Decides when one source of several is believed alone. Until then the gateway waits rather than guesses. */
+/** Decides when a single source of several is accepted. Until then the gateway waits. */
 export interface AloneRule<S extends Source> {
-  /** Since when the source has given no usable answer, by `nowMs`; undefined when it does. */
+  /** Moment from which the source has returned no usable answer, by `nowMs`; undefined while it answers. */
   failingSinceMs(entry: SourceEntry<S>): number | undefined;
-  /** Whether all others have failed for long enough while this one did not. False where there is no other. */
+  /** True if all others have failed for long enough while this one answered. False without other sources. */
   isAlone(entry: SourceEntry<S>): boolean;
-  /** How long until it is alone if the others go on failing and this one does not; undefined while another one answers. */
+  /**
+   * Milliseconds until `isAlone`, if the others keep failing and this one does not; undefined while another one
+   * answers.
+   */
   aloneInMs(entry: SourceEntry<S>): number | undefined;
 }
 
@@ -47,8 +50,8 @@ export function createAloneRule<S extends Source>({
     const since = others.map(failingSinceMs);
     if (others.length === 0 || since.includes(undefined)) return undefined;
     const sinceMs = Math.max(...since.filter((ms) => ms !== undefined));
-    // Only the time counts in which it answered itself: after an outage of all, whoever comes back first is no more to be
-    // believed than the others. But one that fails for a moment now and then need not begin anew each time.
+    // Only the time in which this source itself answered counts: after an outage of all, the first to recover is no
+    // more reliable than the others. A short failure now and then does not restart the count.
     const answeredMs = nowMs() - sinceMs - entry.record.failedMsSince(sinceMs);
     return Math.max(0, afterMs - answeredMs);
   }

@@ -2,12 +2,12 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError } from '@opentill/chain/reader-error';
 
 const TRIES = 3;
-/** A source that fails as slowly as this is not tried again by the same call. */
+/** A source that fails this slowly is not asked again by the same call. */
 const PATIENCE_MS = 1_000;
 
 /**
- * Asks one source again at once when its answer was broken, contradicted itself or came of a node that is behind: where
- * two must agree, one passing fault would otherwise undo what both have said. Never after it asked to be left alone.
+ * Asks one source again at once after a broken or inconsistent answer, or one from a lagging node. Otherwise a
+ * temporary fault would cost the answers of both sources. Never after a rate limit.
  */
 export async function askAgain<T>(work: () => Promise<T>, { signal }: ReadOptions): Promise<T> {
   const startedAt = performance.now();

@@ -7,17 +7,17 @@ import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
 /**
- * What one source answered of a transaction. 'unsound': what is no receipt of it. 'foreign': that another wallet sent it; the
- * source may be right, and whoever asks be wrong about whose it is.
+ * One source's answer about a transaction. 'unsound': not a receipt of it. 'foreign': another wallet sent it; the
+ * source may be right, and the caller's assumption wrong.
  */
 export type FateAnswer = TransactionFate | 'none' | 'unsound' | 'foreign';
 
-/** Of each transaction that was asked for. */
+/** By each requested transaction. */
 export type FateAccount = ReadonlyMap<TxHash, FateAnswer>;
 
 export type FateQuestion<S extends Source> = Pick<TwoSourcesQuestion<S, FateAccount>, 'ask' | 'onAlone'>;
 
-/** Asks what became of own transactions, and tells what is agreed; see ChainReader.readFates. */
+/** Asks for outcomes of own transactions and returns those on which sources agree; see ChainReader.readFates. */
 export async function askFates<S extends Source>(
   sources: Sources<S>,
   own: readonly OwnTransaction[],
@@ -33,7 +33,7 @@ export async function askFates<S extends Source>(
   );
 }
 
-/** The first sound account of all transactions, else the last one that was sound of some. */
+/** The first sound account of all transactions, else the last one that was sound for some. */
 async function askOneSource<S extends Source>(
   sources: Sources<S>,
   ask: FateQuestion<S>['ask'],
@@ -47,22 +47,23 @@ async function askOneSource<S extends Source>(
         const unsound = [...account].filter(([, answer]) => answer === 'unsound').map(([txHash]) => txHash);
         if (unsound.length === 0) return account;
         partly = account;
-        throw readerError('INCONSISTENT_ANSWER', 'the node answered no receipts of the transactions', {
+        throw readerError('INCONSISTENT_ANSWER', "the node's answers are not the transactions' receipts", {
           txHashes: unsound,
         });
       },
       { ...options, hedge: true },
     );
   } catch (error) {
-    // One transaction that every source gets wrong must not keep the others waiting.
+    // A transaction that every source answers wrongly must not delay the others.
     if (partly === undefined || !isReaderError(error, 'INCONSISTENT_ANSWER')) throw error;
     return partly;
   }
 }
 
 /**
- * What all accounts say alike. Which of two is right is never guessed. Of what another wallet sent no fate is told, by however
- * many: the row that names it as ours is wrong, and says nothing of the bytes that we signed.
+ * Outcomes on which all accounts agree. A transaction that another wallet sent is disputed even if all sources agree
+ * on that: the database row that names it as own is wrong, and proves nothing about the bytes that the gateway
+ * signed.
  */
 function agreedBy(own: readonly OwnTransaction[], accounts: readonly FateAccount[]): FatesRead {
   const fates: TransactionFate[] = [];

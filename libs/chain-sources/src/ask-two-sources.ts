@@ -6,7 +6,6 @@ import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
-/** What a source answered. */
 export interface Said<S extends Source, T> {
   readonly source: S;
   readonly answer: T;
@@ -14,17 +13,17 @@ export interface Said<S extends Source, T> {
 
 export interface TwoSourcesQuestion<S extends Source, T> {
   readonly ask: (source: S, options: ReadOptions) => Promise<T>;
-  /** The highest block that the question is about; undefined when it is about none in particular. */
+  /** The highest block that the question concerns; undefined when it concerns none. */
   readonly height: number | undefined;
-  /** Told when one source of several is believed alone. */
+  /** Called when a single source of several is accepted. */
   readonly onAlone: (source: S) => void;
-  /** One alone is believed only where no other is configured. @default false */
+  /** Accepts a single source only where no other is configured. @default false */
   readonly neverAlone?: boolean | undefined;
 }
 
 /**
- * Asks two sources the same, and others in the place of those that fail. One answer alone is given only where it may
- * stand alone; otherwise throws why there is no second: the caller waits.
+ * Asks two sources the same and replaces those that fail. Returns a single answer only where `mayStandAlone` permits
+ * it. Otherwise throws the reason why there is no second; the caller waits.
  */
 export async function askTwoSources<S extends Source, T>(
   sources: Sources<S>,
@@ -59,7 +58,7 @@ export async function askTwoSources<S extends Source, T>(
   }
 }
 
-/** Two to ask, or the one beside `first`; of different hosts where there is a choice. */
+/** Two sources to ask, or one in addition to `first`; on different hosts if possible. */
 function nextOf<S extends Source>(
   sources: Sources<S>,
   first: S | undefined,
@@ -70,7 +69,7 @@ function nextOf<S extends Source>(
   return pairOf(left);
 }
 
-/** The first, and the next of another host if there is one: two accounts at one provider see the same mistakes. */
+/** The first, and the next one on another host if there is one: two accounts at one provider share its errors. */
 export function pairOf<S extends Source>(sources: readonly S[]): readonly S[] {
   const [first, ...others] = sources;
   if (first === undefined) return [];
@@ -82,7 +81,7 @@ function hostOf({ label }: Source): string {
   return label.replace(/:\d+$/, '');
 }
 
-/** Takes a failure down against the source, and throws it when another one would have it as well. */
+/** Records a failure of the source, and throws it when every other source would fail in the same way. */
 export async function noteRefusal<S extends Source>(
   sources: Sources<S>,
   source: S,
@@ -98,8 +97,8 @@ export async function noteRefusal<S extends Source>(
 }
 
 /**
- * A source that lacks a block is behind, or has discarded it, or the block does not exist. Its head tells: only one
- * that is old by the clock, or above the block, speaks against the source.
+ * A source without a block lags, or has pruned it, or the block does not exist. The source is at fault only if its
+ * head is old by the clock, or above the block.
  */
 async function noteWhyLacking<S extends Source>(
   sources: Sources<S>,
@@ -116,7 +115,7 @@ async function noteWhyLacking<S extends Source>(
   }
 }
 
-/** Why the word of the one source that answers is not enough yet. */
+/** The reason why a single source's answer is not sufficient yet. */
 export function secondMissing<S extends Source>(
   sources: Pick<Sources<S>, 'againInMs'>,
   failures: ReadonlyMap<S, unknown>,
@@ -128,7 +127,7 @@ export function secondMissing<S extends Source>(
   const retryAfterMs = sources.againInMs();
   return readerError(
     'RPC_UNAVAILABLE',
-    'one source alone is not believed, and no second one can be asked now',
+    'two sources must agree, and no second one can be asked now',
     retryAfterMs === undefined ? {} : { retryAfterMs: Math.ceil(retryAfterMs) },
     known[0],
   );

@@ -6,9 +6,9 @@ import type { Sources } from './sources.ts';
 const WITNESSES = 2;
 
 /**
- * Asks two sources the same, and others in the place of those that fail; one answer is enough where no other comes. For what
- * nothing is credited by: of a dispute the caller makes what is safe, and may ask a further one while it says that it is open.
- * Throws the last failure when none answers.
+ * Asks two sources the same and replaces those that fail; one answer is enough if no other comes. Use it where no
+ * money is credited: the caller resolves a dispute conservatively, and `isOpen` may request a further answer. Throws
+ * the last failure when none answers.
  */
 export async function askWitnesses<S extends Source, T>(
   sources: Pick<Sources<S>, 'witnesses' | 'noteFault'>,

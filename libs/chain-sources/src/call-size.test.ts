@@ -8,8 +8,8 @@ function sized(max: number): { size: ReturnType<typeof createCallSize>; pass: (m
 }
 const HOUR_MS = 60 * 60 * 1_000;
 
-describe('the size of calls', () => {
-  it('halves at a refusal, down to one', () => {
+describe('createCallSize', () => {
+  it('halves after a rejection, down to one', () => {
     const { size } = sized(10);
     const seen = [size.blocks()];
     for (let count = 0; count < 5; count += 1) {
@@ -19,7 +19,7 @@ describe('the size of calls', () => {
     expect(seen).toEqual([10, 5, 2, 1, 1, 1]);
   });
 
-  it('takes a suggestion at once, unless it is no less than what was refused', () => {
+  it('adopts a suggested size that is smaller than the rejected one', () => {
     const { size } = sized(10_000);
     size.refused(2_000);
     expect(size.blocks()).toBe(2_000);
@@ -29,19 +29,19 @@ describe('the size of calls', () => {
     expect(size.blocks()).toBe(500);
   });
 
-  it('counts the refusals of calls that were under way together once', () => {
+  it('counts rejections of concurrent calls once', () => {
     const { size } = sized(1_000);
     for (let count = 0; count < 4; count += 1) size.refused(undefined, 1_000);
     expect(size.blocks()).toBe(500);
   });
 
-  it('goes by what was asked for when that was less', () => {
+  it('halves the size of the rejected call when that is smaller', () => {
     const { size } = sized(1_000);
     size.refused(undefined, 20);
     expect(size.blocks()).toBe(10);
   });
 
-  it('grows slowly, only by calls of the full size, and never beyond its maximum', () => {
+  it('grows slowly, only after calls of full size, and never beyond its maximum', () => {
     const { size } = sized(100);
     size.refused();
     for (let count = 0; count < 1_000; count += 1) size.accepted(10);
@@ -54,7 +54,7 @@ describe('the size of calls', () => {
     expect(size.blocks()).toBe(100);
   });
 
-  it('does not try again within an hour what was refused twice', () => {
+  it('does not retry within an hour a size that was rejected twice', () => {
     const { size, pass } = sized(100);
     const cap = 40;
     let refusals = 0;
@@ -76,7 +76,7 @@ describe('the size of calls', () => {
     expect(refusals).toBeGreaterThan(learned);
   });
 
-  it('is always between one and its maximum', () => {
+  it('stays between one and its maximum', () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant('refused'), suggested: fc.option(fc.integer(), { nil: undefined }) }),
       fc.record({ kind: fc.constant('accepted'), suggested: fc.constant(undefined) }),

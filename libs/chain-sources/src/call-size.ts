@@ -1,16 +1,16 @@
 /**
- * How much to ask for in one call (blocks of an eth_getLogs, calls of a batch) where the limit is somebody else's
- * and is learned: reduced by a refusal, at once; growing back slowly, and not to what was refused twice.
+ * Learned size of a call (blocks of an eth_getLogs, calls of a batch) where the provider sets the limit. A rejection
+ * reduces it at once. It grows back slowly, and not to a size that was rejected twice.
  */
 export interface CallSize {
-  /** The most to ask for now; at least 1. */
+  /** Current maximum; at least 1. */
   blocks(): number;
   /**
-   * A call was refused as too large. `suggested` is what the refusal named as possible, `attempted` what was asked
-   * for where that was less than `blocks()`; a refusal of more than `blocks()` is old news and changes nothing.
+   * A call was rejected as too large. `suggested`: the size that the rejection names as possible. `attempted`: the
+   * call's size, if less than `blocks()`. A rejection of more than `blocks()` is outdated and ignored.
    */
   refused(suggested?: number, attempted?: number): void;
-  /** A call was answered; one of less than `blocks()` (`attempted`) says nothing about more. */
+  /** A call was answered. One of less than `blocks()` (`attempted`) does not count towards growth. */
   accepted(attempted?: number): void;
 }
 
@@ -21,14 +21,14 @@ export interface CallSizeConfig {
   readonly nowMs?: () => number;
 }
 
-/** After so many calls of the full size in a row without complaint, a little more is tried. */
+/** Number of successful calls of full size in a row before a larger one is tried. */
 const ACCEPTED_PER_GROWTH = 20;
 const GROWTH = 1.1;
-/** A size refused twice within this time is not tried again before the older refusal is so old. */
+/** A size that was rejected twice within this time is not tried again until the older rejection has expired. */
 const REFUSALS_REMEMBERED_MS = 60 * 60 * 1_000;
 const REFUSALS_KEPT = 64;
 
-/** Starts at `max`: most providers say what they allow in their first refusal. */
+/** Starts at `max`: most providers name their limit in the first rejection. */
 export function createCallSize(config: CallSizeConfig): CallSize {
   const nowMs = config.nowMs ?? (() => performance.now());
   const max = Math.max(1, Math.floor(config.max));
@@ -36,7 +36,7 @@ export function createCallSize(config: CallSizeConfig): CallSize {
   let size = max;
   let accepted = 0;
 
-  /** The most that was not refused twice of late: the second smallest refused size, less one. */
+  /** The second smallest size that was rejected recently, less one. */
   function ceiling(): number {
     const since = nowMs() - REFUSALS_REMEMBERED_MS;
     refusals = refusals.filter(({ atMs }) => atMs > since).slice(-REFUSALS_KEPT);

@@ -3,22 +3,23 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
-/** What is not as it should be with one source. `Lack`: what its family may find missing besides. */
+/** Finding about one source. `Lack`: additional kinds of its family. */
 export interface SourceFinding<Lack extends string = never> {
   /** Label of the source. */
   readonly source: string;
   readonly kind:
     | Lack
-    /** It serves another network, or other tokens, than configured. It is not used until it passes the check. */
+    /** It serves another network, or other tokens, than configured. Not used until it passes the check. */
     | 'WRONG'
-    /** It could not be asked now. It is used when it comes up. */
+    /** It could not be asked now. Used as soon as it answers. */
     | 'UNREACHABLE';
   readonly error: unknown;
 }
 
 /**
- * Has every source checked. Those that are wrong (WRONG_CHAIN, TOKEN_MISMATCH) are left out when another is right, until they pass. Throws the
- * error of a wrong one when all are wrong, and of one that could not be asked when none is right: that one may be.
+ * Checks every source. Wrong ones (WRONG_CHAIN, TOKEN_MISMATCH) are excluded until they pass, if another one is
+ * right. If none is right, throws the error of one that could not be asked (it may be right), else that of a wrong
+ * one.
  */
 export async function checkSources<S extends Source>(
   sources: Pick<Sources<S>, 'all' | 'exclude'>,

@@ -1,16 +1,16 @@
-/** When a second source may start beside the first, and how often. */
+/** Decides when a second source may start in addition to the first, and how often. */
 export interface HedgeBudget {
-  /** One more run that might have needed a second source. */
+  /** One more run that could have needed a second source. */
   noteRun(): void;
-  /** How long such work took at a source that succeeded. */
+  /** Duration of successful work at a source. */
   noteDuration(source: object, durationMs: number): void;
-  /** The time in which the source usually (19 of 20 times) is done. */
+  /** The source's 95th percentile duration. */
   afterMs(source: object): number;
-  /** Takes one second start, if there is one. */
+  /** Consumes one second start, if available. */
   take(): boolean;
 }
 
-/** A tenth of the runs: the load does not double when everything becomes slow at once. */
+/** A tenth of the runs, so that the load does not double when all sources become slow at once. */
 const SHARE = 0.1;
 const SAVED_MAX = 5;
 const DURATIONS_KEPT = 64;
@@ -20,7 +20,7 @@ const AFTER_MS_MIN = 20;
 
 export function createHedgeBudget(requestTimeoutMs: number): HedgeBudget {
   const durations = new WeakMap<object, number[]>();
-  // As long as little is known of a source, a fifth of the longest time it may take.
+  // While little is known of a source: a fifth of its timeout.
   const unknownMs = requestTimeoutMs / 5;
   let saved = 1;
   return {

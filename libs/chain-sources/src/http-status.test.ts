@@ -14,6 +14,6 @@ it.each<[number, ReaderErrorCode | undefined]>([
   [429, 'RPC_RATE_LIMITED'],
   [500, 'RPC_UNAVAILABLE'],
   [503, 'RPC_UNAVAILABLE'],
-])('HTTP %i', (status, translated) => {
+])('translates HTTP %i', (status, translated) => {
   expect(codeOfHttpStatus(status)).toBe(translated);
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
 
-it('moves on to another URL unless any node would say the same', () => {
+it('fails over to another URL unless every node would return the same error', () => {
   const stays = ['RPC_RANGE_TOO_LARGE', 'TOKEN_MISMATCH', 'READ_ABORTED'] as const;
   for (const code of stays) expect(mayBeBetterElsewhere(readerError(code, 'x'))).toBe(false);
   expect(mayBeBetterElsewhere(new TypeError('a bug'))).toBe(false);

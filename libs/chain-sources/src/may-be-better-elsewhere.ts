@@ -1,8 +1,8 @@
 import { isReaderError } from '@opentill/chain/reader-error';
 
 /**
- * Whether the fault may be of this one URL, so that the next call should try another: everything about reaching and
- * being served, and a node that lags; not what any node would say of the same request.
+ * True if another URL may succeed: faults of reaching or serving, and a lagging node. False for an error that any
+ * node would return for the same request.
  */
 export function mayBeBetterElsewhere(error: unknown): boolean {
   return (

@@ -1,9 +1,9 @@
 const LENGTH_MAX = 300;
-/** Providers repeat the URL that was asked, with the key in it; some name others, to buy more. */
+/** Providers repeat the requested URL, which contains the key; some add links to their plans. */
 const URL_GRAMMAR = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
 
-/** What a node said, fit for an error and a log: bounded, and without URLs, in which keys stand. */
+/** A node's message for errors and logs: at most 300 characters, and without URLs, which may contain keys. */
 export function boundedText(text: string): string {
-  // Cut first, so that a long text costs nothing; a URL that is cut is still one up to the cut.
+  // Cut first, so that a long text is cheap; a URL that is cut is still replaced.
   return text.slice(0, LENGTH_MAX).replace(URL_GRAMMAR, '<url>');
 }

@@ -2,9 +2,10 @@ import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Notes the connection that a request is sent over. @returns whether something was asked over it before, once the request has it; not
- * `reusedSocket`: Node calls a connection new that another request has just left to this one, which waited for it.
- * @param usedBefore the connections over which something was asked
+ * Tracks the connection of a request. @returns a function: true if the connection was used before. Not
+ * `reusedSocket`: Node reports a connection as new that another request has just released to this one while it
+ * waited.
+ * @param usedBefore connections that earlier requests used
  */
 export function noteConnection(request: ClientRequest, usedBefore: WeakSet<Socket>): () => boolean {
   let isKept = false;

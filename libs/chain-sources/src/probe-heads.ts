@@ -12,13 +12,13 @@ export interface HeadProbeDeps<S extends Source> {
   readonly nowMs: () => number;
 }
 
-/** How often a source that is left out is asked for its head, and one that has shown none for long. */
+/** Interval of head requests to a source that is not usable, and to one that has shown no head for long. */
 const LEFT_OUT_MS = 5_000;
 const IDLE_MS = 60_000;
 
 /**
- * Makes the function that asks sources for their heads when nobody else does, so that those left out can come back and
- * those held in reserve are known. It starts the questions that are due and waits for none; one at a time per source. Excluded
+ * Creates the function that asks idle sources for their heads, so that unusable ones can return and the state of
+ * reserve sources is known. It starts the due requests without waiting for them; one at a time per source. Excluded
  * sources are checked again instead.
  */
 export function createHeadProbe<S extends Source>(deps: HeadProbeDeps<S>): () => void {

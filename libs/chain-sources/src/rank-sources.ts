@@ -3,7 +3,6 @@ import type { Source } from './source.ts';
 import type { SourceEntry } from './source-entry.ts';
 import type { HeadWatch } from './watch-heads.ts';
 
-/** A change of what is the matter with a source. */
 export interface SourceChange {
   readonly label: string;
   readonly trouble: SourceTrouble | null;
@@ -13,13 +12,14 @@ export interface SourceChange {
 
 export interface Ranking<S extends Source> {
   troubleOf(entry: SourceEntry<S>): SourceTrouble | null;
-  /** All that may be asked, the usable ones before the others, best first; the excluded only when all are. */
+  /** All sources that may be asked, usable ones first, best first; excluded ones only when all are excluded. */
   ranked(): readonly SourceEntry<S>[];
   /** The usable ones, or all when none is. */
   usable(): readonly SourceEntry<S>[];
   /**
-   * Those who may bear witness: also one that is behind, since it may well have the block in question, and after a rest
-   * one that named another chain, since it has to name the right one before it is heard.
+   * Sources whose answers count where two must agree. Includes a lagging one, which may have the block in question.
+   * Includes one that reported another chain, after its rest: it must report the right chain before its answers
+   * count.
    */
   witnesses(): readonly SourceEntry<S>[];
 }
@@ -31,9 +31,9 @@ export interface RankingDeps<S extends Source> {
   readonly onSourceChange: ((change: SourceChange) => void) | undefined;
 }
 
-/** A source that comes later in the configuration is preferred when it is so much better: four times as fast. */
+/** Penalty per place in the configuration: a later source is preferred only if it is four times as fast. */
 const PREFERENCE = 2;
-/** What is the matter with a source, from the least to the most bad. */
+/** From best to worst. */
 const BADNESS: readonly (SourceTrouble | null)[] = [
   null,
   'RESTING',

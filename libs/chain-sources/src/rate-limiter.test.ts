@@ -17,8 +17,8 @@ function limited(requestsPerSecond?: number): {
 }
 const PATIENCE_MS = 5_000;
 
-describe('a limiter with a rate', () => {
-  it('lets a second’s worth go at once and spaces the rest', () => {
+describe('createRateLimiter with a configured rate', () => {
+  it('sends one second’s worth of calls at once and spaces the rest', () => {
     const { limiter, pass } = limited(10);
     expect(limiter.burst()).toBe(10);
     expect(limiter.admit(10, PATIENCE_MS)).toMatchObject({ admitted: true, waitMs: 0 });
@@ -32,23 +32,23 @@ describe('a limiter with a rate', () => {
     expect(limiter.estimateMs(30)).toBe(2_000);
   });
 
-  it('refuses at once who would have to wait longer than it may, and takes nothing', () => {
+  it('rejects a call that would wait too long, without reserving a place', () => {
     const { limiter } = limited(1);
     for (let count = 0; count < 6; count += 1) limiter.admit(1, PATIENCE_MS);
     expect(limiter.admit(1, PATIENCE_MS)).toEqual({ admitted: false, waitMs: 6_000 });
     expect(limiter.waitMs()).toBe(6_000);
   });
 
-  it('takes places back that were not used', () => {
+  it('releases the places of cancelled calls', () => {
     const { limiter } = limited(1);
     limiter.admit(1, PATIENCE_MS);
     const admission = limiter.admit(1, PATIENCE_MS);
-    if (!admission.admitted) throw new Error('not let in');
+    if (!admission.admitted) throw new Error('not admitted');
     admission.cancel();
     expect(limiter.waitMs()).toBe(1_000);
   });
 
-  it('never lets more through in a time than the rate and one burst allow', () => {
+  it('never sends more calls in any period than the rate and one burst permit', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),
@@ -79,7 +79,7 @@ describe('a limiter with a rate', () => {
     );
   });
 
-  it('goes below the rate while the provider complains, and back up to it, not above', () => {
+  it('goes below the rate after rate-limit errors, then back up to it, not above', () => {
     const { limiter, pass } = limited(100);
     limiter.refused();
     expect(limiter.rate()).toBeCloseTo(70);
@@ -91,8 +91,8 @@ describe('a limiter with a rate', () => {
   });
 });
 
-describe('a limiter without a rate', () => {
-  it('is none until the provider complains twice', () => {
+describe('createRateLimiter without a configured rate', () => {
+  it('sets no limit before the second rate-limit error', () => {
     const { limiter, pass } = limited();
     expect(limiter.admit(10_000, 0)).toMatchObject({ admitted: true, waitMs: 0 });
     expect(limiter.refused()).toBe(250);
@@ -106,8 +106,8 @@ describe('a limiter without a rate', () => {
     expect(limiter.rate()).toBe(Infinity);
   });
 
-  /** A provider that allows `allowed` calls in any second and counts those it refuses, too. */
-  it('finds the rate that a provider allows and stays near it', () => {
+  /** A provider that permits `allowed` calls in any second and counts rejected ones, too. */
+  it('finds the rate that a provider permits and stays near it', () => {
     const { limiter, pass, now } = limited();
     const allowed = 40;
     let sent: number[] = [];
@@ -127,12 +127,12 @@ describe('a limiter without a rate', () => {
         limiter.answered();
       }
     }
-    // Ten minutes: more than half of what was allowed was used, and fewer than one call in fifty was refused.
+    // Ten minutes: more than half of the permitted calls were used, and fewer than one in fifty was rejected.
     expect(answered / 600).toBeGreaterThan(allowed / 2);
     expect(refused / answered).toBeLessThan(0.02);
   });
 
-  it('counts complaints about calls under way together once', () => {
+  it('counts rate-limit errors of concurrent calls once', () => {
     const { limiter, pass } = limited();
     for (let count = 0; count < 100; count += 1) limiter.admit(1, 0);
     limiter.refused();
@@ -143,7 +143,7 @@ describe('a limiter without a rate', () => {
     expect(limiter.burst()).toBe(35);
   });
 
-  it('sends a batch in one piece unless that is refused again and again', () => {
+  it('sends a batch in one piece until repeated rejections', () => {
     const { limiter, pass } = limited();
     limiter.refused();
     pass(2_000);
@@ -155,7 +155,7 @@ describe('a limiter without a rate', () => {
     expect(limiter.burst()).toBe(7);
   });
 
-  it('does as Retry-After says, up to a minute', () => {
+  it('obeys Retry-After, up to a minute', () => {
     const { limiter, pass } = limited();
     expect(limiter.refused(3_000)).toBe(3_000);
     expect(limiter.waitMs()).toBe(3_000);
@@ -166,7 +166,7 @@ describe('a limiter without a rate', () => {
     expect(limiter.waitMs()).toBeLessThan(61_000);
   });
 
-  it('pauses longer each time while there is nothing but complaints', () => {
+  it('doubles its pause with every rate-limit error in a row', () => {
     const { limiter, pass } = limited();
     const pauses = Array.from({ length: 10 }, () => {
       const pauseMs = limiter.refused();

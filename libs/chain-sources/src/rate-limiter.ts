@@ -1,63 +1,63 @@
-/** How long a group of calls waits for its turn, or that it is not let in. */
+/** Waiting time of a group of calls, or its rejection. */
 export type Admission =
   | {
       readonly admitted: true;
       readonly waitMs: number;
-      /** Gives back the places of calls never sent. */ cancel(): void;
+      /** Releases the places of calls that were not sent. */ cancel(): void;
     }
-  | { readonly admitted: false; /** After that it would be let in. */ readonly waitMs: number };
+  | { readonly admitted: false; /** Until it would be admitted. */ readonly waitMs: number };
 
 /**
- * Spaces the calls to one URL. With a rate given it is a token bucket of one second's worth. Without one it lets
- * everything through; a complaint of the provider is a pause, a second one soon after is a limit to be found: down by
- * a third at each complaint, up a little every few seconds without one.
+ * Spaces the calls to one URL. With a given rate it is a token bucket of one second's worth. Without one it lets all
+ * calls through until the provider reports a rate limit. The first report causes a pause. A second one soon after
+ * sets a limit, which falls by a third with each report and rises a little every few seconds without one.
  */
 export interface RateLimiter {
-  /** Takes places for `count` calls. Not admitted when the turn would come later than `patienceMs`. */
+  /** Reserves `count` calls. Not admitted when they would have to wait longer than `patienceMs`. */
   admit(count: number, patienceMs: number): Admission;
-  /** Milliseconds until the last of `count` calls would be let through, were they sent from now on. */
+  /** Milliseconds until the last of `count` calls would be sent, starting now. */
   estimateMs(count: number): number;
-  /** Milliseconds until a call would be let through. */
+  /** Milliseconds until a call would be sent. */
   waitMs(): number;
-  /** The most calls to send at once; Infinity without a limit. */
+  /** Maximum number of calls at once; Infinity without a limit. */
   burst(): number;
-  /** The provider complained; gives how long it is left alone: as it asked, within bounds, or longer each time. */
+  /** The provider reported a rate limit. Returns the pause: the provider's own, within bounds, or a growing one. */
   refused(retryAfterMs?: number): number;
-  /** The provider answered without complaint. */
+  /** The provider answered without a rate-limit error. */
   answered(): void;
-  /** Calls per second at the moment; Infinity without a limit. */
+  /** Current calls per second; Infinity without a limit. */
   rate(): number;
 }
 
 export interface RateLimiterConfig {
-  /** What the operator says the provider allows: never more, and less while the provider complains. */
+  /** The configured limit: never exceeded, and reduced while the provider reports rate limits. */
   readonly requestsPerSecond?: number | undefined;
   /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;
 }
 
-/** A longer Retry-After is cut to this: one wrong header must not take a source out for a day. */
+/** Cap on Retry-After: one wrong header must not disable a source for a day. */
 export const RETRY_AFTER_MS_MAX = 60_000;
 const PAUSE_MS = 250;
 const PAUSE_MS_MAX = 30_000;
 const DECREASE = 0.7;
-/** Refusals of calls that were under way together count once. */
+/** Rejections of calls that were in flight together count once. */
 const DECREASE_EVERY_MS = 1_000;
 const INCREASE_EVERY_MS = 2_000;
 const INCREASE = 0.1;
-/** Near to where the provider complained last it goes slowly: each step too far costs a refusal. */
+/** Close to the last rejected rate it rises slowly: each step too far costs a rejection. */
 const NEAR = 0.85;
 const NEAR_INCREASE_EVERY_MS = 15_000;
 const NEAR_INCREASE = 0.03;
 const LEARNED_MIN = 1;
-/** A single complaint says little: providers also send one when they are busy themselves. */
+/** A single report proves little: providers also send it under their own load. */
 const COMPLAINTS_BELONG_MS = 10_000;
 const LEARNED_FIRST_MIN = 10;
-/** A learned limit is one of the average at first: a batch goes in one piece, unless that is refused again and again. */
+/** A learned limit is an average at first: a batch goes in one piece unless the provider rejects repeatedly. */
 const LEARNED_BURST = 25;
 const STRICT_AFTER_REFUSALS = 3;
 const STRICT_MS = 5 * 60 * 1_000;
-/** A learned limit that has grown to this is none any more. */
+/** A learned limit that has grown to this is dropped. */
 const LEARNED_MAX = 500;
 const OBSERVED_MS = 2_000;
 const SENT_KEPT = 1_000;
@@ -65,7 +65,7 @@ const SENT_KEPT = 1_000;
 export function createRateLimiter(config: RateLimiterConfig = {}): RateLimiter {
   const nowMs = config.nowMs ?? (() => performance.now());
   const learned = createLearnedRate(config.requestsPerSecond ?? Infinity, nowMs);
-  /** Calls that may go at once; negative: calls already promised a later place. */
+  /** Calls that may go at once; negative: calls that are already admitted for later. */
   let places = learned.burst();
   let filledAtMs = nowMs();
   let pausedUntilMs = -Infinity;
@@ -73,7 +73,7 @@ export function createRateLimiter(config: RateLimiterConfig = {}): RateLimiter {
 
   function refill(): void {
     const now = nowMs();
-    // While the provider wants to be left alone nothing is saved up.
+    // No calls accumulate during a pause.
     const sinceMs = Math.max(0, now - Math.max(filledAtMs, pausedUntilMs));
     const burst = learned.burst();
     places = burst === Infinity ? Infinity : Math.min(burst, places + (sinceMs / 1_000) * learned.rate());
@@ -124,7 +124,7 @@ interface LearnedRate {
   rate(): number;
   burst(): number;
   sent(count: number): void;
-  /** After the so-manieth complaint in a row; whether the rate is another one now. */
+  /** `refusals`: rejections in a row. Returns true if the rate changed. */
   decrease(refusals: number): boolean;
   increase(): void;
 }
@@ -133,13 +133,13 @@ function createLearnedRate(ceiling: number, nowMs: () => number): LearnedRate {
   const floor = Math.min(LEARNED_MIN, ceiling);
   const sent = createSentCount(nowMs);
   let rate = ceiling;
-  /** At which the provider complained last. */
+  /** The rate at the last rejection. */
   let refusedRate = Infinity;
   let refusedAtMs = -Infinity;
   let changedAtMs = -Infinity;
   let strictUntilMs = -Infinity;
 
-  /** The rate after one more complaint; undefined when it is too early to tell. */
+  /** The rate after one more rejection; undefined when it is too early to tell. */
   function lower(): number | undefined {
     if (rate !== Infinity) return Math.max(floor, rate * DECREASE);
     const sinceMs = nowMs() - refusedAtMs;
@@ -158,7 +158,7 @@ function createLearnedRate(ceiling: number, nowMs: () => number): LearnedRate {
     decrease(refusals) {
       if (refusals >= STRICT_AFTER_REFUSALS) strictUntilMs = nowMs() + STRICT_MS;
       const next = nowMs() - changedAtMs < DECREASE_EVERY_MS ? undefined : lower();
-      // Complaints about calls that were under way together are one.
+      // Rejections of calls that were in flight together count once.
       if (nowMs() - refusedAtMs >= DECREASE_EVERY_MS) refusedAtMs = nowMs();
       if (next === undefined) return false;
       refusedRate = rate;
@@ -177,7 +177,7 @@ function createLearnedRate(ceiling: number, nowMs: () => number): LearnedRate {
   };
 }
 
-/** How many calls per second were sent of late. */
+/** Calls sent per second recently. */
 function createSentCount(nowMs: () => number): { add(count: number): void; perSecond(): number } {
   let sent: { readonly atMs: number; readonly count: number }[] = [];
   const ofLate = (): typeof sent => sent.filter(({ atMs }) => atMs > nowMs() - OBSERVED_MS);

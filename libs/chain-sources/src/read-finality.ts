@@ -7,28 +7,28 @@ import type { Sources } from './sources.ts';
 
 const FUTURE_SECONDS = 60;
 
-/** One source's finalized block hangs far behind another's. */
+/** One source's finalized block is far behind another's. */
 export interface FinalityLag {
-  /** Of the source that lags. */
+  /** The source that lags. */
   readonly source: string;
   readonly height: number;
   readonly lagSeconds: number;
 }
 
-/** The block that one source calls final. */
+/** The finalized block of one source. */
 export interface Finalized<S extends Source> extends BlockHeader {
   readonly source: S;
 }
 
 export interface FinalityDeps<S extends Source> {
   readonly sources: Sources<S>;
-  /** Throws FINALITY_UNAVAILABLE where the source names none. Notes the source's head besides. */
+  /** Throws FINALITY_UNAVAILABLE where the source reports none. Also records the source's head. */
   readonly readFinalized: (source: S, options: ReadOptions) => Promise<Finalized<S>>;
-  /** Whether the source has just this block. */
+  /** True if the source has exactly this block. */
   readonly hasBlock: (source: S, block: BlockHeader, options: ReadOptions) => Promise<boolean>;
-  /** A finalized block so much older than another source's is an alarm. */
+  /** A finalized block that is older than another source's by more than this raises an alarm. */
   readonly staleSeconds: number;
-  /** For so long on end it must be so before the other's counts. */
+  /** The lag must last this long before the other source's answer counts. */
   readonly aloneAfterSeconds: number | 'never' | undefined;
   readonly nowMs: () => number;
   readonly epochSeconds: () => number;
@@ -37,13 +37,13 @@ export interface FinalityDeps<S extends Source> {
 }
 
 /**
- * Makes the function that reads the finalized height: of two sources the lower, since what one alone calls final may be
- * of its own fork, or invented. One answer alone counts only of a source that may stand alone.
+ * Creates the function that reads the finalized height. Of two sources the lower height counts, because a single
+ * source may report a block of its own fork, or an invented one. A single answer counts only where `mayStandAlone`
+ * permits it.
  *
- * A source whose finality stands while its chain moves on must not hold crediting for ever, nor be overruled by a word:
- * its answer is passed over when for `aloneAfterSeconds` on end it was more than `staleSeconds` behind the other's, and
- * it has itself the block that the other calls final, with the same hash and a time that can be. Then only finality
- * rests on one source, and never the blocks.
+ * A source whose finality stalls must not stop crediting permanently. Its answer is ignored when two conditions hold.
+ * For `aloneAfterSeconds` it was more than `staleSeconds` behind the other's. And it has the other's finalized block
+ * itself, with the same hash and a plausible time. So only finality rests on one source, never the blocks.
  */
 export function createFinalityReader<S extends Source>(
   deps: FinalityDeps<S>,

@@ -1,12 +1,11 @@
 import type { Source } from './source.ts';
 import type { SourceEntry } from './source-entry.ts';
 
-/** Pause between checks of an excluded source. */
 const EVERY_MS = 60_000;
 
 /**
- * Makes the function that checks excluded sources again, so that a node which finished its sync is used without a restart.
- * It starts the checks that are due and waits for none; one at a time per source.
+ * Creates the function that checks excluded sources again, so that a node that has finished its sync is used without
+ * a restart. It starts the due checks without waiting for them; one at a time per source.
  */
 export function createRecheck<S extends Source>(
   entries: readonly SourceEntry<S>[],

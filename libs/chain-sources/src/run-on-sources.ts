@@ -5,18 +5,18 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
 
 export interface Run<S, T> {
-  /** In the order in which they are tried, each at most once. */
+  /** Order of attempts, each source at most once. */
   readonly order: readonly S[];
   readonly work: (source: S, signal: AbortSignal | undefined) => Promise<T>;
   readonly signal: AbortSignal | undefined;
   /** Absent: the next source starts only after a failure. */
   readonly hedge?: {
-    /** How long to wait for this source before another one starts beside it. */
+    /** Waiting time at this source before another one starts in addition. */
     readonly afterMs: (source: S) => number;
-    /** Whether one more source may start; counts it. */
+    /** Permits one more source and counts it. */
     readonly take: () => boolean;
   };
-  /** Every failure, also of those left behind; not those that were aborted. */
+  /** Called for every failure, including those of slower sources, but not for aborted ones. */
   readonly onFailure: (source: S, error: unknown) => void;
   readonly onSuccess: (source: S, durationMs: number) => void;
 }
@@ -27,7 +27,7 @@ type Settled<S, T> =
 
 /**
  * Tries sources until one succeeds. A failure that another source may not have (mayBeBetterElsewhere) leads to the
- * next; any other is thrown at once. When all have failed, throws the error that tells most.
+ * next; any other is thrown at once. When all have failed, throws the most informative error.
  */
 export async function runOnSources<S, T>(run: Run<S, T>): Promise<T> {
   const { order, signal, hedge } = run;
@@ -82,7 +82,7 @@ async function settle<S, T>(run: Run<S, T>, source: S, controller: AbortControll
   const both = signal === undefined ? controller.signal : AbortSignal.any([signal, controller.signal]);
   const startedAt = performance.now();
   try {
-    // Without a rival nobody aborts the work but the caller.
+    // Without hedging, only the caller aborts the work.
     const value = await run.work(source, hedge === undefined ? signal : both);
     return { source, ok: true, value, durationMs: performance.now() - startedAt };
   } catch (error) {
@@ -90,7 +90,7 @@ async function settle<S, T>(run: Run<S, T>, source: S, controller: AbortControll
   }
 }
 
-/** The value when it comes within the time, undefined otherwise. */
+/** The value if it comes in time, otherwise undefined. */
 async function withinMs<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const controller = new AbortController();
   const timer = delay(ms, undefined, { signal: controller.signal }).catch(() => undefined);
@@ -101,7 +101,7 @@ async function withinMs<T>(promise: Promise<T>, ms: number): Promise<T | undefin
   }
 }
 
-/** From what tells of the chain to what tells of one URL alone; the last three are somebody's to mend. */
+/** From errors about the chain to errors about a single URL; an operator must fix the last three. */
 const TELLING: readonly ReaderErrorCode[] = [
   'BLOCK_NOT_FOUND',
   'FINALITY_UNAVAILABLE',
@@ -115,8 +115,8 @@ const TELLING: readonly ReaderErrorCode[] = [
 ];
 
 /**
- * The most telling of several sources' errors, with `context.attempts` naming all. Not retryable only when none of
- * them is. `retryAfterMs` only when every source asked to be left alone, and then the shortest.
+ * The most informative of several sources' errors, with `context.attempts` naming all. Retryable unless none of them
+ * is. Has `retryAfterMs` only when every source named one: the shortest.
  */
 function bestInformed(failures: readonly unknown[]): unknown {
   const errors = failures.filter((failure) => failure instanceof GatewayError);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bestOutcome } from './send-to-all.ts';
 
-test('what one node took is not undone by what another says', () => {
+test('prefers a node’s acceptance to another node’s rejection', () => {
   expect(bestOutcome(['EXPIRED', 'REFUSED', 'KNOWN', 'UNKNOWN'])).toBe('KNOWN');
   expect(bestOutcome(['UNKNOWN', 'EXPIRED', 'ACCEPTED'])).toBe('ACCEPTED');
   expect(bestOutcome(['UNKNOWN', 'EXPIRED'])).toBe('EXPIRED');

@@ -10,44 +10,45 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
-/** What is sent of a transaction that ends by time. */
 export type SentExpiring = Pick<SignedExpiring, 'txHash' | 'raw'>;
 
-/** What a node said to a transaction that was sent to it. */
+/** A node's answer to a transaction that was sent to it. */
 export interface SaidToSending {
   readonly outcome: ExpiringSendOutcome;
   /** In the node's own words, when it did not take it. */
   readonly said?: string;
-  /** It named another transaction than was sent. */
+  /** It returned the hash of another transaction. */
   readonly lied?: true;
-  /** Why it has given no usable answer. */
+  /** Reason why it gave no usable answer. */
   readonly fault?: ReaderErrorCode;
 }
 
-/** What one source said to one transaction, for logs and alarms. */
+/** One source's answer to one transaction, for logs and alarms. */
 export interface SendAnswer extends SaidToSending {
-  /** Label of the source. */
   readonly source: string;
   readonly txHash: TxHash;
 }
 
 export interface SendingToAll<S extends Source> {
   readonly sources: Pick<Sources<S>, 'witnesses'>;
-  /** Sends to one source. Never throws: what is not answered is UNKNOWN. */
+  /** Sends to one source. Never throws: an unanswered transaction is UNKNOWN. */
   readonly send: (source: S, sent: SentExpiring, options: ReadOptions) => Promise<SaidToSending>;
-  /** Transactions under way at each source. */
+  /** Concurrent requests per source. */
   readonly atOnce: number;
   readonly onAnswer: (answer: SendAnswer) => void;
-  /** However many there are to send, and however slow a source is: what it has not answered by then is UNKNOWN. @default 20000 */
+  /** Limit for all transactions together: those unanswered by then are UNKNOWN. @default 20000 */
   readonly deadlineMs?: number | undefined;
 }
 
-/** How long the others are waited for once each transaction is taken: they go on by themselves until their deadline. */
+/**
+ * Waiting time for the other sources after each transaction is accepted. Their requests continue in the background
+ * until their deadline.
+ */
 const PATIENCE_MS = 500;
 const DEADLINE_MS = 20_000;
 const CONCLUSIVE: readonly ExpiringSendOutcome[] = ['ACCEPTED', 'KNOWN'];
 
-/** Sends signed bytes, as they are, to every source. Ends by the deadline. @returns the best that was said to each */
+/** Sends signed bytes unchanged to every source. Ends by the deadline. @returns the best outcome of each */
 export async function sendToAll<S extends Source>(
   { sources, send, atOnce, onAnswer, deadlineMs = DEADLINE_MS }: SendingToAll<S>,
   signed: readonly SentExpiring[],
@@ -84,12 +85,12 @@ export async function sendToAll<S extends Source>(
   return outcomes.map(bestOutcome);
 }
 
-/** The best of what several sources said. UNKNOWN when none said anything. */
+/** The best outcome of several sources. UNKNOWN when there is none. */
 export function bestOutcome(outcomes: readonly ExpiringSendOutcome[]): ExpiringSendOutcome {
   return EXPIRING_SEND_OUTCOMES.find((outcome) => outcomes.includes(outcome)) ?? 'UNKNOWN';
 }
 
-/** Also of a source that does not notice. */
+/** Resolves on abort, even if a source ignores the signal. */
 function ended(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) resolve();

@@ -1,35 +1,35 @@
 import type { Source } from './source.ts';
 import type { SourceRecord } from './source-record.ts';
 
-/** A source with what is known of it. */
+/** A source and its state. */
 export interface SourceEntry<S extends Source> {
   readonly source: S;
-  /** In the configuration: less is preferred. */
+  /** Index in the configuration: lower is preferred. */
   readonly place: number;
   readonly record: SourceRecord;
-  /** Since when it is left out, by `nowMs`, until its check passes. */
+  /** Moment of its exclusion, by `nowMs`; undefined after its check passes. */
   excludedSinceMs: number | undefined;
   /** The check that it failed. */
   recheck: (() => Promise<void>) | undefined;
-  /** Since when it lacks blocks below its head that were asked for, by `nowMs`; of late it had all that were. */
+  /** Moment from which it lacks requested blocks below its head, by `nowMs`; undefined while it has all of them. */
   lackingSinceMs: number | undefined;
-  /** Remembers a failure, once however often it is told. */
+  /** Records a failure; repeated reports of one error count once. */
   noteFailure(error: unknown): void;
 }
 
-/** Through which a source tells of every answer and failure, whoever asked. */
+/** Sinks for a source's answers and failures, whichever caller asked. */
 export interface SourceNotes {
   readonly noteAnswer: () => void;
-  /** How long an answer took, and how long it was. */
+  /** Duration and length of an answer. */
   readonly noteLatency: (durationMs: number, answerBytes: number) => void;
-  /** May be told the same error again. */
+  /** Repeated reports of one error count once. */
   readonly noteFailure: (error: unknown) => void;
 }
 
-/** Longer answers take as long as they are long, which says nothing of the source. */
+/** The duration of longer answers depends on their length instead of the source. */
 const ORDINARY_ANSWER_BYTES = 64 * 1024;
 
-/** Makes a source whose every answer and failure goes into its record. */
+/** Creates a source that records each answer and failure. */
 export function createSourceEntry<S extends Source>(
   place: number,
   record: SourceRecord,

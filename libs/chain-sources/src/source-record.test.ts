@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import { createSourceRecord, type SourceRecord } from './source-record.ts';
 
-const down = readerError('RPC_UNAVAILABLE', 'nobody there');
+const down = readerError('RPC_UNAVAILABLE', 'connection refused');
 
 function watched(): { readonly record: SourceRecord; pass(ms: number): void; restMs(): number } {
   let nowMs = 1_000;
@@ -14,7 +14,7 @@ function watched(): { readonly record: SourceRecord; pass(ms: number): void; res
   };
 }
 
-test('requests that fail together are one failure: the rest is that of one', () => {
+test('counts requests that fail together as one failure', () => {
   const { record, restMs } = watched();
   record.noteFailure(down);
   const ofOne = restMs();
@@ -22,7 +22,7 @@ test('requests that fail together are one failure: the rest is that of one', () 
   expect(restMs()).toBe(ofOne);
 });
 
-test('the rest doubles with each failure that comes after one', () => {
+test('doubles the rest with each failure after a rest', () => {
   const { record, pass, restMs } = watched();
   const rests = [1, 2, 3, 4].map(() => {
     record.noteFailure(down);
@@ -33,14 +33,14 @@ test('the rest doubles with each failure that comes after one', () => {
   expect(rests.map((ms) => ms / rests[0]!)).toEqual([1, 2, 4, 8]);
 });
 
-test('a rest that the provider asked for is not shortened by another failure meanwhile', () => {
+test('does not shorten a rest that the provider requested after another failure', () => {
   const { record, restMs } = watched();
-  record.noteFailure(readerError('RPC_RATE_LIMITED', 'leave me alone', { retryAfterMs: 20_000 }));
+  record.noteFailure(readerError('RPC_RATE_LIMITED', 'slow down', { retryAfterMs: 20_000 }));
   record.noteFailure(down);
   expect(restMs()).toBe(20_000);
 });
 
-test('the time without an answer is added up, of the failure that lasts as well, and only after the moment asked for', () => {
+test('sums up failed time after a moment, including the current failure', () => {
   const { record, pass } = watched();
   const fail = (ms: number): void => {
     record.noteFailure(down);
@@ -59,7 +59,7 @@ test('the time without an answer is added up, of the failure that lasts as well,
   expect(record.failedMsSince(2_455)).toBe(5);
 });
 
-test('of failures without end no more is kept than it takes, and the time without an answer never comes out too short', () => {
+test('keeps few failure periods and never understates the failed time', () => {
   const { record, pass } = watched();
   for (let time = 0; time < 1_000; time += 1) {
     record.noteFailure(down);

@@ -2,23 +2,23 @@ import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { RETRY_AFTER_MS_MAX } from './rate-limiter.ts';
 
-/** What is remembered of how a source answered. What lies back counts less and less. */
+/** Statistics of a source's answers. Older ones weigh less. */
 export interface SourceRecord {
   noteAnswer(): void;
-  /** How long an answer of ordinary size took. */
+  /** Duration of an answer of ordinary size. */
   noteLatency(ms: number): void;
   noteFailure(error: unknown): void;
-  /** Until when it is left alone, by `nowMs`; in the past when it need not be. */
+  /** End of its rest, by `nowMs`; in the past when it does not rest. */
   restingUntilMs(): number;
-  /** Since when no usable answer came, through all rests, by `nowMs`; undefined after a good one. */
+  /** Moment from which no usable answer came, including rests, by `nowMs`; undefined after a good one. */
   failingSinceMs(): number | undefined;
-  /** Milliseconds after that moment, by `nowMs`, in which it gave no usable answer; rather too many than too few. */
+  /** Milliseconds after that moment, by `nowMs`, without a usable answer; an upper bound. */
   failedMsSince(atMs: number): number;
-  /** Whether it named another network and nothing else since. */
+  /** True if it reported another network and has not answered since. */
   isOfAnotherChain(): boolean;
-  /** 0 (nothing came back lately) to 1 (everything did). */
+  /** 0 (no recent request succeeded) to 1 (all did). */
   score(): number;
-  /** For comparing sources: less is better; the milliseconds of `waitMs` count as slowness. */
+  /** For comparing sources: lower is better; the milliseconds of `waitMs` count as latency. */
   penalty(waitMs: number): number;
   lastErrorCode(): ReaderErrorCode | null;
 }
@@ -30,7 +30,7 @@ export interface SourceRecordConfig {
   readonly random: () => number;
 }
 
-/** How much a failure says against the source, 0 to 1. Codes that are not here say nothing of it. */
+/** Weight of a failure, 0 to 1. Codes that are missing here do not count against the source. */
 const WEIGHTS: Partial<Record<ReaderErrorCode, number>> = {
   RPC_UNAVAILABLE: 1,
   RPC_FORBIDDEN: 1,
@@ -49,11 +49,13 @@ const FAILURES_HALVED_MS = 30_000;
 const LATENCY_HALVED_MS = 120_000;
 const REST_MS = 250;
 const REST_MS_MAX = 30_000;
-/** Somebody has to mend it; until then a look now and then is enough. Of another chain a balancer may be for a moment. */
+/**
+ * An operator must fix it; until then a rare attempt is enough. A load balancer may reach another chain temporarily.
+ */
 const UNFIT_REST_MS = 30_000;
-/** So many times of failing are known one by one. */
+/** Number of failure periods that are kept separately. */
 const SPELLS_KEPT = 32;
-/** Slowness below this makes no difference. */
+/** Lower latencies make no difference. */
 const LATENCY_MS_MIN = 25;
 const FAILURE_PENALTY = 8;
 
@@ -78,7 +80,7 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
     failureRateAtMs = nowMs();
   }
 
-  /** How long to leave the source alone after a failure of this kind. */
+  /** Rest after a failure of this kind. */
   function restMsAfter(code: ReaderErrorCode, retryAfterMs: unknown): number {
     if (code === 'RPC_FORBIDDEN') return UNFIT_REST_MS;
     if (typeof retryAfterMs === 'number') return Math.min(retryAfterMs, RETRY_AFTER_MS_MAX);
@@ -104,14 +106,14 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
       if (!(error instanceof GatewayError)) return;
       const code = error.code as ReaderErrorCode;
       const weight = WEIGHTS[code];
-      // A call that the limiter did not let through says nothing of the source that it has not said before.
+      // A call that the limiter held back contains no new information about the source.
       if (weight === undefined || error.context['notSent'] === true) return;
       count(weight);
       lastErrorCode = code;
       if (code === 'WRONG_CHAIN') otherChain = true;
       const restFor = ['RPC_UNAVAILABLE', 'RPC_RATE_LIMITED', 'RPC_FORBIDDEN', 'WRONG_CHAIN'];
       if (!restFor.includes(code)) return;
-      // Requests that are under way together fail together: that is one failure, however many they are.
+      // Requests that are in flight together fail together and count as one failure.
       if (restingUntilMs <= nowMs()) failuresInRow += 1;
       failingSinceMs ??= nowMs();
       const untilMs = nowMs() + restMsAfter(code, error.context['retryAfterMs']);
@@ -133,13 +135,13 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
   };
 }
 
-/** A time without a usable answer. */
+/** A period without a usable answer. */
 interface Spell {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Makes one of the two oldest where there are too many: what lay between them then counts as failing, too. */
+/** Merges the two oldest periods when there are too many; the time between them then counts as failing, too. */
 function withoutTooMany(spells: readonly Spell[]): readonly Spell[] {
   const [first, second, ...rest] = spells;
   if (spells.length <= SPELLS_KEPT || first === undefined || second === undefined) return spells;

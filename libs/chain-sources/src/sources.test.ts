@@ -5,7 +5,7 @@ import { createSources, type Sources } from './sources.ts';
 
 const ALONE_AFTER_SECONDS = 60;
 
-/** Two sources, and the clock by which they rest. */
+/** Two sources, and their clock. */
 function twoSources(): { sources: Sources<Source>; pass: (ms: number) => void } {
   let now = 0;
   const sources = createSources<Source>({
@@ -21,8 +21,8 @@ function twoSources(): { sources: Sources<Source>; pass: (ms: number) => void } 
 }
 const isOfAnotherChain = () => readerError('WRONG_CHAIN', 'another chain');
 
-describe('when two must agree and one has failed', () => {
-  it('it is asked again when its rest is over', () => {
+describe('againInMs after one of two sources failed', () => {
+  it('returns the end of the failed source’s rest', () => {
     const { sources, pass } = twoSources();
     expect(sources.againInMs()).toBeUndefined();
     sources.noteFault(sources.all()[1]!, isOfAnotherChain());
@@ -31,14 +31,14 @@ describe('when two must agree and one has failed', () => {
     expect(sources.againInMs()).toBe(25);
   });
 
-  it('it is asked at once where its rest ended meanwhile, and not when the other one may stand alone', () => {
+  it('is undefined when the rest has ended already', () => {
     const { sources, pass } = twoSources();
     sources.noteFault(sources.all()[1]!, isOfAnotherChain());
     pass(500);
     expect(sources.againInMs()).toBeUndefined();
   });
 
-  it('the other one is asked alone once it may be, where that comes before the end of the rest', () => {
+  it('returns when a single source is accepted, if that is before the rest ends', () => {
     const { sources, pass } = twoSources();
     const failing = sources.all()[1]!;
     sources.noteFault(failing, readerError('RPC_FORBIDDEN', 'no key'));
@@ -48,7 +48,7 @@ describe('when two must agree and one has failed', () => {
   });
 });
 
-describe('a source without code for a token', () => {
+describe('a source without the code of a token', () => {
   it('is used again once it has the code, without a restart', async () => {
     const { sources, pass } = twoSources();
     const [first, second] = sources.all();

@@ -25,55 +25,55 @@ export interface RunOptions extends ReadOptions {
 /** Several URLs of one network behind one call. */
 export interface Sources<S extends Source> {
   /**
-   * Runs `work` against the best usable source; after a fault that another may not have (mayBeBetterElsewhere) against
-   * the next, each at most once, at last those that are not usable, too; then throws the error that tells most. `work`
-   * hands `options` on to its source. With `hedge` a second source starts when the first has not answered in its
-   * usual time; the first success wins and the other is aborted. No more than a tenth of the runs start a second one.
+   * Runs `work` on the best usable source. After a fault that another source may not have (mayBeBetterElsewhere) it
+   * tries the next, each at most once, and finally the unusable ones. Then it throws the most informative error.
+   * `work` passes `options` to its source. With `hedge`, a second source starts when the first exceeds its usual
+   * time; the first success wins and the other is aborted. At most a tenth of the runs start a second one.
    */
   run<T>(work: (source: S, options: AskOptions) => Promise<T>, options?: RunOptions): Promise<T>;
   /**
-   * Usable now, best first: not known for another chain, not resting, neither stuck nor behind the others, not
-   * excluded. Never empty: when none is well, all of them (the excluded only when all are), the least bad first.
+   * Usable now, best first: not on another chain, resting, stuck, lagging or excluded. Never empty: when none is
+   * usable, all of them, the least bad first (excluded ones only when all are excluded).
    */
   usable(): readonly S[];
   /**
-   * Who may be asked what two must agree on, best first: the usable ones, and those behind, who may have the block all
-   * the same. Never empty, likewise.
+   * Sources to ask where two must agree, best first: the usable ones and lagging ones, which may have the block.
+   * Never empty, as `usable`.
    */
   witnesses(): readonly S[];
   /**
-   * Whether this source's word alone is enough: it is the only one, or every other has given no usable answer for
-   * `aloneAfterSeconds` on end, while this one did.
+   * True if a single answer of this source is sufficient: it is the only one, or every other has given no usable
+   * answer for `aloneAfterSeconds` while this one did.
    */
   mayStandAlone(source: S): boolean;
   /**
-   * When it is worth it to ask again what two must agree on, in milliseconds from now: the next of the sources that rest may be
-   * asked then, or one may stand alone. Undefined when nothing of that is ahead, and when one that failed may be asked already:
-   * its rest may have ended while the other one answered.
+   * Milliseconds until it is worth repeating a question on which two must agree: a resting source may be asked then,
+   * or a single one is accepted. Undefined when no such moment is ahead, or when a failed source may be asked
+   * already.
    */
   againInMs(): number | undefined;
-  /** Tells whether a source had the blocks below its head that it was asked for. Nodes discard old ones. */
+  /** Records whether a source had the requested blocks below its head. Nodes prune old ones. */
   noteCompleteness(source: S, isComplete: boolean): void;
   /** Every source, in the order of the configuration. */
   all(): readonly S[];
-  /** Asks this one for its newest block, and notes it as its head. */
+  /** Asks this source for its newest block and records it as its head. */
   readHead(source: S, options?: AskOptions): Promise<ShownHead>;
-  /** Tells what head a source showed; one that stays behind is not usable until it has caught up. */
+  /** Records a source's head; a lagging source is not usable until it has caught up. */
   noteHead(source: S, header: { readonly height: number; readonly timeSeconds: number }): void;
-  /** How long ago a source last showed its head; Infinity before. */
+  /** Milliseconds since a source last reported its head; Infinity before. */
   headShownMsAgo(source: S): number;
-  /** Tells of a fault that was found in a source's answers outside of `run`, which notes its own. */
+  /** Records a fault in a source's answers that was found outside of `run`, which records its own. */
   noteFault(source: S, error: unknown): void;
   /**
-   * Leaves a source out while another one is left, until `recheck` passes, which runs each minute. Of one that names another
-   * chain it is enough to tell as a fault: it comes back when it names the right one.
+   * Excludes a source, while another one remains, until `recheck` passes, which runs each minute. A WRONG_CHAIN error
+   * is only recorded as a fault: the source returns when it reports the right chain.
    */
   exclude(source: S, error: unknown, recheck?: () => Promise<void>): void;
   health(): readonly SourceHealth[];
 }
 
 export interface SourcesConfig<S extends Source> {
-  /** Makes the source of each URL, in the order of preference; at least one. */
+  /** Creates the source of each URL, in the order of preference; at least one. */
   readonly createSources: readonly ((notes: SourceNotes) => S)[];
   /** Asks one source for its newest block. */
   readonly readHead: (source: S, options: AskOptions) => Promise<ShownHead>;
@@ -85,7 +85,7 @@ export interface SourcesConfig<S extends Source> {
   readonly headStaleSeconds?: number | undefined;
   /** From sending a request to the last byte of its answer. @default 5000 */
   readonly requestTimeoutMs?: number | undefined;
-  /** For alarms: told when somebody next asks after the change. */
+  /** For alarms: called at the next request after the change. */
   readonly onSourceChange?: ((change: SourceChange) => void) | undefined;
   /** Monotonic milliseconds. @default performance.now */
   readonly nowMs?: (() => number) | undefined;
@@ -97,7 +97,7 @@ export interface SourcesConfig<S extends Source> {
 
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** Opens nothing until the first call. Throws TypeError without an endpoint. */
+/** Opens no connection until the first call. Throws TypeError without an endpoint. */
 export function createSources<S extends Source>(config: SourcesConfig<S>): Sources<S> {
   if (config.createSources.length === 0) throw new TypeError('a network needs at least one URL');
   const nowMs = config.nowMs ?? (() => performance.now());
@@ -211,7 +211,8 @@ async function runRanked<S extends Source, T>(
   try {
     return await start(order, true);
   } catch (error) {
-    // Some were not asked: at their rate the calls take longer than usual. When nobody else has answered it is worth it.
+    // Some sources were skipped, because their rate limit makes the calls slow. No other source has answered, so use
+    // them.
     if (tooSlow.length === 0 || signal?.aborted === true || !mayBeBetterElsewhere(error)) throw error;
     return start(
       tooSlow.toSorted((x, y) => x.source.waitMs() - y.source.waitMs()),

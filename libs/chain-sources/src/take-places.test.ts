@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { createPlaces, type Places } from './take-places.ts';
 
-/** Lets what is due happen. */
+/** Runs pending callbacks. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Takes a place, or several, and writes its name down when it has them. */
+/** Takes places and records the name when they are granted. */
 function enter(
   places: Places,
   name: string,
@@ -20,7 +20,7 @@ function enter(
   return place;
 }
 
-test('so many are let in at once, and the others in their order as places are left', async () => {
+test('admits a limited number at once and the others in order of arrival', async () => {
   const [places, entered]: [Places, string[]] = [createPlaces(2), []];
   const all = ['a', 'b', 'c', 'd', 'e'].map((name) => enter(places, name, entered));
   await settled();
@@ -36,7 +36,7 @@ test('so many are let in at once, and the others in their order as places are le
   expect(entered).toEqual(['a', 'b', 'c', 'd', 'e']);
 });
 
-test('who is aborted while waiting gives up, and holds up nobody; the place goes to the next', async () => {
+test('an aborted waiter releases its turn to the next one', async () => {
   const [places, entered]: [Places, string[]] = [createPlaces(1), []];
   const leaving = await enter(places, 'a', entered);
   const abort = new AbortController();
@@ -51,7 +51,7 @@ test('who is aborted while waiting gives up, and holds up nobody; the place goes
   (await places.take(undefined))();
 });
 
-test('who counts for several is let in when so many are free, behind nobody who came later', async () => {
+test('admits a heavy caller when enough places are free, before later callers', async () => {
   const [places, entered]: [Places, string[]] = [createPlaces(3), []];
   const one = await enter(places, 'one', entered);
   const two = await enter(places, 'two', entered, undefined, 2);
@@ -61,7 +61,7 @@ test('who counts for several is let in when so many are free, behind nobody who 
   one();
   await settled();
   expect(entered).toEqual(['one', 'two']);
-  // It waits no more, so the next one need not either.
+  // It no longer waits, so the next one is admitted.
   abort.abort();
   await expect(heavy).rejects.toMatchObject({ code: 'READ_ABORTED' });
   await settled();

@@ -1,10 +1,10 @@
 import { readerError } from '@opentill/chain/reader-error';
 
-/** Lets so many in at once, and the others in the order in which they came. */
+/** A fair semaphore: admits a limited number at once, the others in order of arrival. */
 export interface Places {
   /**
-   * Takes one place, or as many as what is to be done counts for; all of them for more. Gives the function by which they are left.
-   * Throws READ_ABORTED when the signal aborts first.
+   * Takes one place, or several (at most all). Returns the function that releases them. Throws READ_ABORTED when the
+   * signal aborts first.
    */
   take(signal: AbortSignal | undefined, places?: number): Promise<() => void>;
 }
@@ -18,7 +18,7 @@ export function createPlaces(count: number): Places {
   let free = count;
   const waiting = new Set<Waiting>();
 
-  /** In their order: who needs many places is not passed by who needs few. */
+  /** In order of arrival: a caller that needs many places is not overtaken by one that needs few. */
   function letIn(): void {
     for (const next of waiting) {
       if (next.places > free) return;
@@ -37,7 +37,7 @@ export function createPlaces(count: number): Places {
         const turn = Promise.withResolvers<undefined>();
         const own: Waiting = { places, enter: () => turn.resolve(undefined) };
         const giveUp = (): void => {
-          // Who has been let in meanwhile has a place.
+          // If it was admitted meanwhile, it keeps its place.
           if (!waiting.delete(own)) return;
           turn.reject(readerError('READ_ABORTED', 'the read was aborted'));
           letIn();

@@ -5,12 +5,15 @@ import type { RateLimiter } from './rate-limiter.ts';
 import { RETRY_AFTER_MS_MAX } from './rate-limiter.ts';
 import type { AskOptions } from './source.ts';
 
-/** What the exchanges of one question share. */
+/** State that the exchanges of one question share. */
 export interface Turn {
   readonly options: AskOptions;
-  /** By `performance.now()`; put off by what the limiter makes wait. */
+  /** By `performance.now()`; extended by the limiter's waiting time. */
   readonly deadline: { atMs: number };
-  /** How long each exchange may wait for its turn: the question was let in, so this is longer for many calls. */
+  /**
+   * Maximum wait of each exchange for the limiter; longer for a question of many calls, because it was admitted as a
+   * whole.
+   */
   readonly patienceMs: number;
 }
 
@@ -21,8 +24,8 @@ export interface TurnDeps {
 }
 
 /**
- * Lets a question of `count` calls in, with the time it has; throws RPC_RATE_LIMITED where its turn comes too late, or,
- * of a hurried one, where the rate makes it take longer than it may.
+ * Admits a question of `count` calls and sets its deadline. Throws RPC_RATE_LIMITED where it would start too late,
+ * or, for a hurried one, end too late.
  */
 export function beginTurn(
   { endpoint, limiter, timeoutMs }: TurnDeps,
@@ -36,7 +39,7 @@ export function beginTurn(
   return { options, deadline: { atMs: performance.now() + timeoutMs }, patienceMs: allMs + timeoutMs };
 }
 
-/** Waits until the limiter lets `count` calls through. */
+/** Waits until the limiter permits `count` calls. */
 export async function takeTurn(
   { limiter, timeoutMs, endpoint }: TurnDeps,
   count: number,
@@ -53,16 +56,19 @@ export async function takeTurn(
   });
 }
 
-/** What a call fails with that would have to wait for its turn longer than it may; nothing was sent. */
+/** Error of a call that would wait for the limiter too long; it was not sent. */
 function notLetThrough(endpoint: string, retryAfterMs: number, tooSlow = false): ReaderError {
   const why = tooSlow
-    ? 'at the rate that the provider allows the calls take longer than they may'
-    : 'the provider has to be left alone for longer than a call may wait';
+    ? "the provider's rate limit makes the calls exceed their timeout"
+    : "the provider's rate limit lasts longer than a call may wait";
   const context = { endpoint, retryAfterMs: Math.ceil(retryAfterMs), notSent: true, tooSlow };
   return readerError('RPC_RATE_LIMITED', why, context);
 }
 
-/** Has the limiter hear of the complaint; the error with the wait that counts, if the provider named one. */
+/**
+ * Reports a rate-limit error to the limiter. Returns the error with the delay that applies, if the provider named
+ * one.
+ */
 export function noteComplaint(limiter: RateLimiter, error: ReaderError): ReaderError {
   const asked = error.context['retryAfterMs'];
   const retryAfterMs = typeof asked === 'number' ? Math.min(asked, RETRY_AFTER_MS_MAX) : undefined;

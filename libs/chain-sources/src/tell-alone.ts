@@ -1,14 +1,14 @@
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
-/** One source of several is believed alone. */
+/** A single source of several was accepted. */
 export interface AloneSource {
   readonly label: string;
-  /** Since when the others fail, in seconds since 1970. */
+  /** Seconds since 1970 from which the others fail. */
   readonly sinceSeconds: number;
 }
 
-/** What is to be called when a source is believed alone, so that `tell` also hears since when. */
+/** Creates the callback for an accepted single source, which adds the time since when the others fail. */
 export function createAloneTeller<S extends Source>(
   sources: Pick<Sources<S>, 'health'>,
   tell: ((alone: AloneSource) => void) | undefined,

@@ -10,11 +10,11 @@ export interface VouchDeps<S extends Source> {
   /** Throws BLOCK_NOT_FOUND where the source does not have the block. */
   readonly readHash: (source: S, height: number, options: ReadOptions) => Promise<BlockHash>;
   readonly onAlone: (source: S) => void;
-  /** Two sources named different blocks. */
+  /** Two sources reported different blocks. */
   readonly onForked: (labels: readonly [string, string], height: number) => void;
 }
 
-/** Has two sources name a block's hash; see ChainReader.vouch. */
+/** Checks a block's hash at two sources; see ChainReader.vouch. */
 export async function vouchForBlock<S extends Source>(
   { sources, readHash, onAlone, onForked }: VouchDeps<S>,
   { height, hash }: Pick<BlockHeader, 'height' | 'hash'>,

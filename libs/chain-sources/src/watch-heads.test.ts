@@ -20,7 +20,7 @@ function watch(blockMs = BLOCK_MS): {
     }),
     pass: (by) => (seconds += by),
     epochSeconds: () => seconds,
-    /** The chain's head, or a block so many blocks before it. */
+    /** The chain's head, or the block `behind` blocks before it. */
     head: (behind = 0) => {
       const height = Math.floor((seconds * 1_000) / blockMs) - behind;
       return { height, timeSeconds: (height * blockMs) / 1_000 };
@@ -28,13 +28,13 @@ function watch(blockMs = BLOCK_MS): {
   };
 }
 
-describe('watching heads', () => {
-  it('knows nothing of a source that showed none', () => {
+describe('createHeadWatch', () => {
+  it('has no data about a source without a head', () => {
     const { heads } = watch();
     expect([heads.trouble(0), heads.lagBlocks(0), heads.notedAtMs(0)]).toEqual([null, null, -Infinity]);
   });
 
-  it('finds a source behind that is so in blocks and in seconds, until it has caught up', () => {
+  it('reports a source that lags in blocks and in seconds, until it has caught up', () => {
     const { heads, head, pass } = watch();
     heads.note(0, head());
     heads.note(1, head(5)); // ten seconds
@@ -50,7 +50,7 @@ describe('watching heads', () => {
     expect(heads.trouble(0)).toBeNull();
   });
 
-  it('takes nobody for behind whose head is new, however far ahead another claims to be', () => {
+  it('does not report lag of a recent head when another source claims a higher one', () => {
     const { heads, head } = watch();
     const honest = head();
     heads.note(0, { height: honest.height + 50, timeSeconds: honest.timeSeconds + 40 });
@@ -58,7 +58,7 @@ describe('watching heads', () => {
     expect([heads.trouble(1), heads.lagBlocks(1)]).toEqual([null, 50]);
   });
 
-  it('does not take one for behind that was not asked for long', () => {
+  it('does not report lag of a source that was not asked for long', () => {
     const { heads, head, pass } = watch();
     heads.note(0, head());
     heads.note(1, head());
@@ -69,7 +69,7 @@ describe('watching heads', () => {
     expect([heads.trouble(1), heads.lagBlocks(1)]).toEqual([null, 0]);
   });
 
-  it('finds a source stuck whose head stands while another’s moves, not when the chain stands', () => {
+  it('reports a source as stuck only if another source’s head moves', () => {
     const { heads, head, pass } = watch();
     const old = head();
     heads.note(0, old);
@@ -87,7 +87,7 @@ describe('watching heads', () => {
     expect(heads.trouble(1)).toBeNull();
   });
 
-  it('takes nobody for behind by an invented head, on a chain of slow blocks either, nor keeps it out', () => {
+  it('invented heads make no honest source lag on a chain of slow blocks', () => {
     const { heads, head, pass, epochSeconds } = watch(12_000);
     const troubles: unknown[] = [];
     for (let minute = 0; minute < 60; minute += 1) {
@@ -101,14 +101,14 @@ describe('watching heads', () => {
       troubles.push(heads.trouble(1));
     }
     expect(new Set(troubles)).toEqual(new Set([null]));
-    // It once was behind; with its newest head it is well, whatever the other invents.
+    // It lagged once; with its newest head it is usable, whatever the other source invents.
     heads.note(1, head(10));
     expect(heads.trouble(1)).toBe('LAGGING');
     heads.note(1, head());
     expect(heads.trouble(1)).toBeNull();
   });
 
-  it('knows since when a source shows but old heads', () => {
+  it('records since when a source reports only old heads', () => {
     const { heads, head, pass } = watch();
     const old = head();
     heads.note(0, old);
@@ -124,7 +124,7 @@ describe('watching heads', () => {
     expect(heads.oldSinceMs(0)).toBeUndefined();
   });
 
-  it('measures nobody by a head of the future', () => {
+  it('ignores a head from the future', () => {
     const { heads, head } = watch();
     heads.note(0, { height: 1e9, timeSeconds: head().timeSeconds + 3_600 });
     heads.note(1, head());

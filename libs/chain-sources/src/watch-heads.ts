@@ -1,26 +1,29 @@
-/** A head as a source showed it. */
+/** A head as a source reported it. */
 export interface ShownHead {
   readonly height: number;
   readonly timeSeconds: number;
 }
 
-/** Compares the heads that sources show; sources are named by their place. */
+/** Compares the heads of sources, which are identified by their place. */
 export interface HeadWatch {
-  /** What a source shows now, compared with what the others showed last. */
+  /** Records a source's current head and compares it with the last heads of the others. */
   note(place: number, head: ShownHead): void;
   trouble(place: number): 'LAGGING' | 'STUCK' | null;
-  /** How far the source's head was behind when it was shown; null before. */
+  /** Distance behind the best head when it was recorded; null before. */
   lagBlocks(place: number): number | null;
-  /** Since when every head that the source showed was older than `staleSeconds` by the clock; undefined: none was. */
+  /**
+   * Moment from which every head of the source was older than `staleSeconds` by the clock; undefined: the last was
+   * not.
+   */
   oldSinceMs(place: number): number | undefined;
-  /** When the source last showed a head, by `nowMs`; -Infinity before. */
+  /** Time of the last recorded head, by `nowMs`; -Infinity before. */
   notedAtMs(place: number): number;
 }
 
 export interface HeadWatchConfig {
   /** Usual time between blocks. */
   readonly blockTimeMs: number;
-  /** A head older than this says that the source, or the chain, stands still. */
+  /** A head older than this means that the source, or the chain, has stopped. */
   readonly staleSeconds: number;
   /** Monotonic. */
   readonly nowMs: () => number;
@@ -30,7 +33,7 @@ export interface HeadWatchConfig {
 
 interface Noted extends ShownHead {
   readonly atMs: number;
-  /** When the height last grew. */
+  /** Time of the last height increase. */
   readonly movedAtMs: number;
   readonly oldSinceMs: number | undefined;
   readonly lagBlocks: number;
@@ -38,20 +41,21 @@ interface Noted extends ShownHead {
 }
 
 /**
- * More than this is behind: fewer blocks or seconds are the time between two questions. The head must be so old by the
- * clock as well, or a node that invents newer heads could have the honest ones left out and be believed alone.
+ * A source lags beyond these limits; a smaller distance is the time between two requests. Its head must also be old
+ * by the clock. Otherwise a node that invents newer heads could make honest ones unusable and be accepted as the
+ * single source.
  */
 const LAG_BLOCKS = 3;
 const LAG_SECONDS = 10;
 const AGE_SECONDS_MIN = 10;
-/** An honest head is seldom older: a slot or two without a block are ordinary. */
+/** Honest heads are rarely older: a slot or two without a block are normal. */
 const AGE_BLOCKS = 3;
-/** A source that was behind is well again when it is no further behind than this, in blocks or in seconds. */
+/** A lagging source is usable again within either of these distances. */
 const RECOVERED_BLOCKS = 1;
 const RECOVERED_SECONDS = 5;
 const STUCK_MS_MIN = 30_000;
 const STUCK_BLOCKS = 20;
-/** A head further ahead of the clock is nobody's measure: a node that invents heights must not make others look slow. */
+/** Heads further ahead of the clock are ignored: a node that invents heights must not make others look slow. */
 const FUTURE_SECONDS = 60;
 
 export function createHeadWatch(config: HeadWatchConfig): HeadWatch {

@@ -10,7 +10,7 @@ const said: readonly Said<Source, number>[] = [
   { source: other, answer: 2 },
 ];
 
-/** What counts of the answers, and of whom it was told that it stands alone. */
+/** Answers that count, and sources for which onAlone was called. */
 function count(
   answers: readonly Said<Source, number>[],
   alone: readonly Source[],
@@ -25,17 +25,17 @@ function count(
   return [whoCounts(sources, answers, (source) => told.push(source)), told];
 }
 
-test('both of two count, and one alone only when it may stand alone', () => {
+test('counts both of two answers, and a single one only when accepted', () => {
   expect(count(said, [])).toEqual([[1, 2], []]);
   for (const answer of said) {
     expect(() => count([answer], [])).toThrow(expect.objectContaining({ retryable: true }));
     expect(count([answer], [answer.source])).toEqual([[answer.answer], [answer.source]]);
   }
-  // The only one that is configured is nobody's alarm.
+  // The only configured source raises no alarm.
   expect(count([said[0]!], [one], [one])).toEqual([[1], []]);
 });
 
-test('beside one that stands alone the other does not count, unless both are long behind by the clock', () => {
+test('ignores the other source next to an accepted single one, unless both lag by the clock', () => {
   expect(count(said, [other])).toEqual([[2], [other]]);
   expect(count(said, [one, other])).toEqual([[1, 2], []]);
 });

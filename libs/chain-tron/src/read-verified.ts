@@ -108,7 +108,7 @@ function askingFor(
   return {
     anew,
     async orRemembered(source, options) {
-      if (sources.all().length > 1 && seen.toldBy(source, range) !== undefined) remembering ??= source;
+      if (sources.all().length > 1 && seen.blocksOf(source, range) !== undefined) remembering ??= source;
       const blocks = remembering === source ? await readRemembered(seen, source, range, options) : undefined;
       return blocks === undefined ? anew(source, options) : { blocks, isSolid: true, isRemembered: true };
     },

@@ -1,7 +1,7 @@
 /** A block's hash as its chain writes it; EVM: `0x` and 64 lower-case hex digits. */
 export type BlockHash = string & { readonly __brand: 'BlockHash' };
 
-/** What the scan loop needs of a block. */
+/** Block data that the scan loop uses. */
 export interface BlockHeader {
   /** Number of the block; a safe integer. SUI: the checkpoint's sequence number. */
   readonly height: number;
@@ -10,6 +10,6 @@ export interface BlockHeader {
   readonly parentHash: BlockHash;
   /** The block's own time in whole seconds since 1970. */
   readonly timeSeconds: number;
-  /** SUI: the epoch that the checkpoint is of. Other chains have none, and a block that was stored does not say. */
+  /** SUI: epoch of the checkpoint. Absent on other chains, and in a block read back from the database. */
   readonly epoch?: number;
 }

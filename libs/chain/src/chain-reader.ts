@@ -9,133 +9,132 @@ import type { CandidateTransfer, Transfer, TxHash } from './transfer.ts';
 
 /** A consistent reading of a range of blocks. */
 export interface RangeRead {
-  /** Every block of the range, ascending, each the parent of the next. Never fewer than asked for. */
+  /** Every block of the requested range, ascending, each the parent of the next. */
   readonly headers: readonly BlockHeader[];
   /**
-   * Every transfer of the configured tokens in the range and nothing else, ascending by block and index, without
-   * duplicates. Each names the hash of one of `headers`. Where the native coin is configured, also the value that each
-   * transaction carries, whether it succeeded or not: `confirmTransfers` tells. What contracts send is not seen.
+   * All transfers of the configured tokens in the range, ascending by block and index, without duplicates. Each names
+   * the hash of one of `headers`. With a configured native coin, also the value of each transaction, including failed
+   * ones, which `confirmTransfers` removes. Native coin that contracts send is not included.
    */
   readonly transfers: readonly CandidateTransfer[];
   /**
-   * Who acted, by every transaction of the range, also by those that moved nothing or failed. Only of a verified reading, and only
-   * where no count of a wallet's transactions says whether all of them are known.
+   * The actor of every transaction of the range, including failed ones and those that moved no money. Set only on a
+   * verified reading, and only on chains where no transaction count of a wallet shows whether all of them are known.
    */
   readonly actors?: readonly Actor[];
   /**
-   * In the place of `actors`, where all of them would be many addresses to write for a few that anybody asks for: what any of these
-   * wallets did, or had moved out of it.
+   * Replaces `actors` where the full list would be long and only a few wallets matter: the transactions that these
+   * wallets signed, or that moved money out of them.
    */
   readonly actsOf?: (wallets: ReadonlySet<Address>) => readonly Actor[];
-  /** How many transactions were read, beside `actsOf`. */
+  /** Number of transactions read; set together with `actsOf`. */
   readonly transactions?: number;
-  /** Of a verified reading, only where validators certify epochs: every block was proven. */
+  /** Set on a verified reading where validators certify epochs: every block was proven. */
   readonly proof?: RangeProof;
 }
 
-/** Whose transaction it is, by the key that signed it or by what that key was allowed to do in somebody's name. */
+/** The wallet that signed a transaction, or in whose name its signer was permitted to act. */
 export interface Actor {
   readonly txHash: TxHash;
   readonly wallet: Address;
   readonly blockHeight: number;
 }
 
-/** What the seen pass recorded of a transfer, for the verified pass to find again. */
+/** A transfer as the seen pass recorded it, for the verified pass to find again. */
 export type ExpectedTransfer = Pick<
   CandidateTransfer,
   'blockHash' | 'txHash' | 'contract' | 'to' | 'amountBaseUnits'
 >;
 
 /**
- * What became of candidates once their receipts were read. Every candidate is in one of the two, but for native ones
- * whose transaction failed: these are ordinary, moved nothing, and are in neither.
+ * Candidates after their receipts were read. Each candidate is in one of the two lists, except native transfers of
+ * failed transactions: they moved nothing and are in neither.
  */
 export interface ConfirmedTransfers {
   /** Proven by the receipt; in the order of the candidates. */
   readonly confirmed: readonly Transfer[];
   /**
-   * Not proven: the logs named them, but their transaction's receipt in the same block and the receipts of the whole
-   * block both say the transaction failed or has no such log. Not to be recorded; worth an alert about the node.
+   * The logs named them, but the receipt in the same block and all receipts of the block say that the transaction
+   * failed or has no such log. Must not be recorded; raise an alert about the node.
    */
   readonly refuted: readonly CandidateTransfer[];
 }
 
 export interface ReadOptions {
-  /** Ends the call with READ_ABORTED. Without it every call still ends by the reader's own request timeouts. */
+  /** Aborting it ends the call with READ_ABORTED. Without a signal, the reader's request timeouts end every call. */
   readonly signal?: AbortSignal;
 }
 
 export interface ConfirmOptions extends ReadOptions {
   /**
-   * The headers that were read with the candidates. Where one source alone has told the times of some of them, those of
-   * the candidates' blocks have to be what each source says that is asked now.
+   * The headers read with the candidates. If only one source reported some block times, each source that is asked now
+   * must report the same times for the candidates' blocks.
    */
   readonly headers?: readonly BlockHeader[];
-  /** One source's word is enough: for the seen pass, which credits nothing and must not wait. */
+  /** One source is enough. For the seen pass, which credits nothing and must not wait. */
   readonly byOneSource?: boolean;
 }
 
-/** Of what two sources must agree on. */
+/** Options of reads on which two sources must agree. */
 export interface AgreementOptions extends ReadOptions {
   /**
-   * Where several sources are configured one alone is never believed, however long the others have been away. For what
-   * can't be taken back.
+   * With several configured sources, never accepts a single one, however long the others have failed. For decisions
+   * that cannot be reversed.
    */
   readonly neverAlone?: boolean;
 }
 
 export interface FateOptions extends ConfirmOptions, AgreementOptions {
   /**
-   * Only a node that has a block of this height is heard. Required where absence is to mean something: a node that is
-   * behind has no receipt of what was mined since.
+   * Asks only nodes that have a block of this height. Required if a missing receipt is to mean something: a lagging
+   * node has no receipts of newer blocks.
    */
   readonly atHeight?: number;
 }
 
 /**
- * Reads one network. No method ever answers with less than it was asked for: a lagging node, an empty or partial
- * answer, a reorganisation under the read are GatewayErrors with a ReaderErrorCode. The caller retries; the reader
- * itself only splits ranges that a provider finds too large.
- * Nothing is kept between calls that could make an answer older, so several callers may share a reader.
+ * Reads one network. No method returns less than it was asked for. A lagging node, an empty or partial answer, or a
+ * reorganisation during the read becomes a GatewayError with a ReaderErrorCode, and the caller retries. The reader
+ * itself only splits ranges that a provider finds too large. It caches nothing that could make an answer older, so
+ * several callers may share a reader.
  */
 export interface ChainReader {
   readonly chain: Chain;
   /**
-   * How many blocks a node is asked for at once: a long way is read in parts of so many. May change with what blocks hold: it is looked
-   * at for each part. @default 20
+   * Number of blocks to request at once. The caller splits long ranges accordingly and reads it again for each part,
+   * because it may change with the blocks' content. @default 20
    */
   readonly blocksPerCall?: number;
 
   /**
-   * Asks every source whether it is the configured network and the configured tokens are what they are said to be.
-   * To be awaited before anything else. A source that is wrong while another is right is left out from then on;
-   * WRONG_CHAIN and TOKEN_MISMATCH when none is right: the operator's to mend.
+   * Asks every source for its network and its tokens. Must be awaited before any other call. A wrong source is
+   * excluded if another one is right. Throws WRONG_CHAIN or TOKEN_MISMATCH when none is right; the operator must
+   * correct the configuration.
    */
   checkNetwork(options?: ReadOptions): Promise<void>;
 
-  /** The newest block the node has. May be older than what it answered before: nodes behind one URL differ. */
+  /** Newest block of the node. May be older than in its previous answer: nodes behind one URL differ. */
   head(options?: ReadOptions): Promise<BlockHeader>;
 
   /**
-   * Height of the newest block that the chain itself calls final, of two sources' answers the lower one (unless that
-   * source hangs far behind). FINALITY_UNAVAILABLE when none names one.
+   * Height of the newest block that the chain calls final: the lower of two sources' answers, unless that source lags
+   * far behind. FINALITY_UNAVAILABLE when no source reports one.
    */
   finalizedHeight(options?: ReadOptions): Promise<number>;
 
-  /** The blocks `from` to `to` (both included), linked. BLOCK_NOT_FOUND when the node has not got all of them. */
+  /** Blocks `from` to `to` (inclusive), linked. BLOCK_NOT_FOUND when the node lacks some of them. */
   headers(from: number, to: number, options?: ReadOptions): Promise<readonly BlockHeader[]>;
 
   /** For the seen pass: the blocks `from` to `to` and their transfers. BLOCK_NOT_FOUND beyond the node's head. */
   readSeen(from: number, to: number, options?: ReadOptions): Promise<RangeRead>;
 
   /**
-   * For the verified pass, at depths where the answer must be right. What it answers is complete in one of two ways:
-   * two sources gave the same transfers and agree on the hash of the last block, or the block's receipts say so,
-   * checked to be whole; they are the judge of every difference, and all there is while only one source is usable.
-   * `expected` are the transfers recorded from this range and not orphaned; one that the logs lack is looked for in
-   * the block's receipts. Expected transfers of blocks that are not in the range any more are left to the caller's
-   * reorganisation logic. INCONSISTENT_ANSWER while two sources are on different forks, or give receipts that
-   * differ: which of them is right is never guessed.
+   * For the verified pass, where the answer must be right. The result is complete in one of two ways. Either two
+   * sources returned the same transfers and agree on the hash of the last block, or the complete receipts of the
+   * block confirm it. Receipts decide every difference, and they are used while only one source is usable.
+   * `expected` are the recorded, not orphaned transfers of this range. If the logs lack one, the reader looks for it
+   * in the receipts of the block. Expected transfers of blocks that left the range are left to the caller's
+   * reorganisation logic. INCONSISTENT_ANSWER while two sources are on different forks or return different receipts.
    */
   readVerified(
     from: number,
@@ -145,12 +144,11 @@ export interface ChainReader {
   ): Promise<RangeRead>;
 
   /**
-   * Reads the receipt of each candidate's transaction, once per transaction: success, the log really in it, in the
-   * same block; of native transfers, the value. Only for candidates whose recipients matter: it costs a request per
-   * transaction, of each of two sources where several are configured, which must say the same of block, outcome and
-   * position.
-   * INCONSISTENT_ANSWER when the transaction is in another block by now or two sources differ, also on the time of a
-   * block (`headers`); BLOCK_NOT_FOUND when it is in none.
+   * Reads the receipt of each candidate's transaction, once per transaction: success, the log in it, the same block;
+   * for native transfers, the value. Costs a request per transaction and source, so pass only candidates whose
+   * recipients matter. With several sources, two must agree on block, outcome and position.
+   * INCONSISTENT_ANSWER when the transaction is now in another block, or two sources differ, also on the time of a
+   * block (`headers`). BLOCK_NOT_FOUND when it is in no block.
    */
   confirmTransfers(
     candidates: readonly CandidateTransfer[],
@@ -158,37 +156,37 @@ export interface ChainReader {
   ): Promise<ConfirmedTransfers>;
 
   /**
-   * What became of own transactions, by their receipts, in one batched call to each source that is asked. Unless
-   * `byOneSource`, only what two sources say alike, as in `confirmTransfers`; what they don't is `disputed`, one
-   * transaction without the others. A receipt may name a block that the caller does not follow: the caller compares.
-   * BLOCK_NOT_FOUND when the nodes lack `atHeight`, or the error of a source that cannot be asked.
+   * Outcomes of own transactions by their receipts, in one batched call to each source that is asked. Unless
+   * `byOneSource`, two sources must agree, as in `confirmTransfers`; a transaction on which they differ is
+   * `disputed`, without affecting the others. A receipt may name a block that the caller does not follow: the caller
+   * compares. BLOCK_NOT_FOUND when the nodes lack `atHeight`; otherwise the error of a source that cannot be asked.
    */
   readFates(own: readonly OwnTransaction[], options?: FateOptions): Promise<FatesRead>;
 
   /**
-   * Resolves when two sources name this hash at this height, or when the only one left by `aloneAfterSeconds` does.
-   * For what no read of two sources covers: the block from which depth is counted, a branch that replaces verified
-   * blocks. INCONSISTENT_ANSWER when one names another hash, BLOCK_NOT_FOUND when one does not have the block, or the
-   * error of a source that cannot be asked: then the caller waits.
+   * Resolves when two sources report this hash at this height, or the only source left after `aloneAfterSeconds`
+   * does. For blocks that no read of two sources covers: the one from which depth is counted, or a branch that
+   * replaces verified blocks. Otherwise the caller waits: INCONSISTENT_ANSWER when a source reports another hash,
+   * BLOCK_NOT_FOUND when one lacks the block, or the error of a source that cannot be asked.
    */
   vouch(block: Pick<BlockHeader, 'height' | 'hash'>, options?: ReadOptions): Promise<void>;
 
   /**
-   * What the contracts of the configured tokens say of themselves, where two sources say the same. Throws the error of a source that
-   * cannot be asked. Absent where a family's tokens say nothing of the kind.
+   * Warnings that the contracts of the configured tokens report, where two sources agree. Throws the error of a
+   * source that cannot be asked. Absent where a family's tokens report none.
    */
   readonly tokenWarnings?: (options?: ReadOptions) => Promise<readonly TokenWarning[]>;
 
-  /** Who certifies blocks, and which. Absent where no epoch of validators does. */
+  /** Absent where no validators certify the epochs of the chain. */
   readonly committees?: EpochCommittees;
 
   /**
-   * Wakes the caller up at new heads until the signal is aborted; reconnects by itself, resolves when stopped, never
-   * rejects. A hint only: heads may be missed or repeated, so polling stays. Absent where the network has no
+   * Calls `onHead` at new heads until the signal is aborted. Reconnects by itself, resolves when stopped, never
+   * rejects. A hint only: heads may be missed or repeated, so the caller also polls. Absent where the network has no
    * subscription.
    */
   readonly subscribeHeads?: (onHead: () => void, signal: AbortSignal) => Promise<void>;
 
-  /** How each source does now, in the order of configuration. Absent where a reader has but one that it knows nothing of. */
+  /** State of each source, in the order of configuration. Absent where a reader has a single source without state. */
   readonly sources?: () => readonly SourceHealth[];
 }

@@ -6,7 +6,7 @@ export interface CheckFailure {
   readonly detail: string;
 }
 
-/** The failure that leaves a chain out; undefined for an error that passes by itself, such as a node that is down. */
+/** The failure that leaves a chain out; undefined for a temporary error, such as a node that is down. */
 export function checkFailureOf(error: unknown): CheckFailure | undefined {
   return isReaderError(error, 'WRONG_CHAIN') || isReaderError(error, 'TOKEN_MISMATCH')
     ? { code: error.code, detail: error.message }

@@ -3,23 +3,29 @@ import type { ReadOptions } from './chain-reader.ts';
 import type { PaymentIntent } from './wallet-sender.ts';
 
 /*
- * Where the work of contracts can be paid for otherwise than in coin (TRON: energy): stake gives so much of it a day, and may be
- * lent to other addresses, by its owner or by somebody who sells that.
+ * Chains where contract execution can be paid with a staked resource instead of coin (TRON: energy). Stake yields an
+ * amount of it a day. Its owner, or a seller, may lend it to other addresses.
  */
 
-/** What work and bytes cost now, base units of the native coin (TRON: sun). Governance changes it: never written down. */
+/**
+ * Current prices of execution and bytes, in base units of the native coin (TRON: sun). Governance changes them, so
+ * they are never hard-coded.
+ */
 export interface WorkPrices {
-  /** Of a unit of work (TRON: energy). */
+  /** Per unit of execution (TRON: energy). */
   readonly perUnit: bigint;
-  /** Of a byte of a transaction. */
+  /** Per byte of a transaction. */
   readonly perByte: bigint;
-  /** What the first coin that comes to an address costs whoever sends it, besides. */
+  /** Extra fee that the sender pays when an address receives its first coin. */
   readonly activation: bigint;
-  /** Bytes of a day that cost a new account nothing. */
+  /** Free bytes per day of a new account. */
   readonly freeBytesOfNew: bigint;
 }
 
-/** How much work stake buys: `units` a day for `stake` base units of the native coin, of everybody. Zeros: nobody knows. */
+/**
+ * Execution that stake yields: `units` a day for `stake` base units of the native coin, network totals. Zeros:
+ * unknown.
+ */
 export interface StakeYield {
   readonly units: bigint;
   readonly stake: bigint;
@@ -30,33 +36,39 @@ export interface EnergyMarket {
   readonly stakeYield: StakeYield;
 }
 
-/** What an address can pay with. */
+/** Resources of an address for paying fees. */
 export interface AddressMeans {
-  /** Whether the chain knows the address as an account: only to such a one anything can be lent. */
+  /** The chain knows the address as an account. Energy can be lent to active accounts only. */
   readonly isActive: boolean;
   readonly coinBaseUnits: bigint;
-  /** Units of work that its own stake, or what is lent to it, pays for now. */
+  /** Units of execution that its own stake and energy lent to it pay for now. */
   readonly workUnits: bigint;
-  /** Bytes of the next transaction that cost nothing, of stake or of the day's free ones; 0n where they are too few for any. */
+  /**
+   * Bytes of the next transaction that are free, from stake or the daily allowance; 0n where they cover no
+   * transaction.
+   */
   readonly freeBytes: bigint;
 }
 
 /**
- * Reads of one network how work is paid for. Of two sources what is worse to rest on: the dearer price, the smaller means. Every
- * method throws a GatewayError with a ReaderErrorCode, as ChainReader does.
+ * Reads how one network's transactions can be paid. Of two sources it takes the conservative answer: the higher
+ * price, the smaller means. Methods throw a GatewayError with a ReaderErrorCode, as ChainReader does.
  */
 export interface EnergyAccounts {
-  /** As it is told to whoever asks of this wallet: a node names the totals beside an account that it knows. */
+  /** Asked for a wallet, because a node returns the network's totals with a known account. */
   market(wallet: Address, options?: ReadOptions): Promise<EnergyMarket>;
   /**
-   * Agreed by two sources where two are configured, as whatever is signed on its strength: what is lent is there when both say
-   * so. One alone is believed when the others have given no answer for so long that it may stand alone.
+   * Two configured sources must agree, because transactions are signed on this answer. A single source is accepted
+   * when the others have failed for `aloneAfterSeconds`.
    */
   means(address: Address, options?: ReadOptions): Promise<AddressMeans>;
-  /** How much stake the wallet can lend now, base units of the native coin: what stands behind used work cannot be. */
+  /** Stake that the wallet can lend now, in base units of the native coin. Excludes stake whose energy is in use. */
   lendable(wallet: Address, options?: ReadOptions): Promise<bigint>;
-  /** How much stake `from` lends to `to` now, base units: the more that one of two sources names; 0n only when both say nothing. */
+  /**
+   * Stake that `from` lends to `to` now, in base units: the higher of two sources' answers; 0n only when both report
+   * none.
+   */
   lent(from: Address, to: Address, options?: ReadOptions): Promise<bigint>;
-  /** How many bytes a transaction takes that does this and calls no contract. Pure. */
+  /** Size in bytes of a transaction with this intent that calls no contract. Pure. */
   bytesOf(intent: PaymentIntent): bigint;
 }

@@ -1,6 +1,6 @@
 import type { BlockHash } from './block.ts';
 
-/** A validator as its committee names it. */
+/** A validator of a committee. */
 export interface CommitteeMember {
   /** Base64. */
   readonly publicKey: string;
@@ -17,7 +17,7 @@ export interface EpochCommittee {
 export interface CertifiedEnd {
   readonly height: number;
   readonly hash: BlockHash;
-  /** Of the next epoch, as the certified block names it. */
+  /** The committee of the next epoch, as the certified block names it. */
   readonly next: EpochCommittee;
 }
 
@@ -29,20 +29,24 @@ export interface EpochEnd {
 }
 
 /**
- * Every block of a range was checked: its contents against the digest in its summary, its summary against the hash that names it.
- * So the hash of a later block is proof of all of them. Who signed that hash, EpochCommittees says.
+ * Proof of a range. The contents of every block match the digest in its summary, and its summary matches its hash. So
+ * the hash of a later block proves all of them; EpochCommittees proves that hash.
  */
 export interface RangeProof {
   readonly epochEnds: readonly EpochEnd[];
 }
 
-/** What certifies the blocks of a chain by its validators. */
+/** Validator committees that certify the blocks of a chain. */
 export interface EpochCommittees {
-  /** The committee of an epoch by the word of two sources, or of the only one that is configured: later ones are proven from it. */
+  /**
+   * Committee of an epoch, by agreement of two sources or by the only configured one. Later committees are proven
+   * from it.
+   */
   trusted(epoch: number, signal: AbortSignal | undefined): Promise<EpochCommittee>;
   /**
-   * The end of the committee's epoch, from any source: the committee's signatures are the proof.
-   * @throws INCONSISTENT_ANSWER where no quorum of the committee has signed it, BLOCK_NOT_FOUND where the source has forgotten it
+   * End of the committee's epoch, from any source: the committee's signatures prove it.
+   * @throws INCONSISTENT_ANSWER without a quorum of the committee's signatures, BLOCK_NOT_FOUND if the source has
+   * pruned it
    */
   certifiedEnd(committee: EpochCommittee, signal: AbortSignal | undefined): Promise<CertifiedEnd>;
 }

@@ -7,10 +7,10 @@ export interface Finding {
   readonly error: unknown;
 }
 
-/** A source is one of these at a time; it may lack a method as well. */
+/** A source has one of these at a time; in addition it may lack a method. */
 const EXCLUSIVE: ReadonlySet<string> = new Set(['WRONG', 'UNREACHABLE']);
 
-/** Passes a finding on only when it differs from the last one of its source: checks are repeated while they fail. */
+/** Reports a finding only when it differs from the last one of its source: failing checks are repeated. */
 export function onNewFinding<F extends Finding>(report: (finding: F) => void): (finding: F) => void {
   const last = new Map<string, string>();
   return (finding) => {

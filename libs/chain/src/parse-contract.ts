@@ -1,7 +1,10 @@
 import type { AddressCodec } from './address-codec.ts';
 import type { TokenContract } from './transfer.ts';
 
-/** What names a token, in canonical form: its contract's address, or a coin type (SUI). Undefined for what names none. */
+/**
+ * Canonical form of a token's identifier: its contract's address, or a coin type (SUI). Undefined for an invalid
+ * text.
+ */
 export function contractIn(
   codec: Pick<AddressCodec, 'parse' | 'parseContract'>,
   text: string,

@@ -4,7 +4,7 @@ import { isReaderError, readerError } from './reader-error.ts';
 import { transferKey } from './transfer.ts';
 
 describe('reader errors', () => {
-  it('are retryable unless somebody has to mend something', () => {
+  it('are retryable unless an operator must act', () => {
     expect(readerError('INCONSISTENT_ANSWER', 'x').retryable).toBe(true);
     expect(readerError('RPC_RATE_LIMITED', 'x', { retryAfterMs: 5 })).toMatchObject({
       retryable: true,
@@ -15,7 +15,7 @@ describe('reader errors', () => {
     }
   });
 
-  it('are told apart by their code', () => {
+  it('are recognised by their code', () => {
     expect(isReaderError(readerError('BLOCK_NOT_FOUND', 'x'), 'BLOCK_NOT_FOUND')).toBe(true);
     expect(isReaderError(readerError('BLOCK_NOT_FOUND', 'x'), 'WRONG_CHAIN')).toBe(false);
     expect(isReaderError(new Error('BLOCK_NOT_FOUND'), 'BLOCK_NOT_FOUND')).toBe(false);
@@ -23,8 +23,8 @@ describe('reader errors', () => {
   });
 });
 
-describe('the natural key of a transfer', () => {
-  it('is chain, transaction and position', () => {
+describe('transferKey', () => {
+  it('joins chain, transaction hash and position', () => {
     expect(transferKey({ chain: 'BSC', txHash: '0xab' as never, position: 'log:3' as never })).toBe(
       'BSC:0xab:log:3',
     );

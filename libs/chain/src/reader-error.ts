@@ -1,30 +1,30 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** Why a ChainReader could not answer. Whatever the node says, one of these comes out; nothing is ever guessed. */
+/** Failures of a ChainReader. Every node error maps to one of these; an unclear answer is never interpreted. */
 export type ReaderErrorCode =
-  /** No usable answer: refused, reset, timed out, HTTP 5xx, the node's internal error. Retryable. */
+  /** No usable answer: refused, reset, timed out, HTTP 5xx, internal error of the node. Retryable. */
   | 'RPC_UNAVAILABLE'
-  /** The provider asks to slow down. Retryable; `context.retryAfterMs` when it said how long. */
+  /** The provider's rate limit. Retryable; `context.retryAfterMs` when the provider names a delay. */
   | 'RPC_RATE_LIMITED'
-  /** More blocks or more results than the provider gives in one answer, even for one block. Retryable. */
+  /** More blocks or results than the provider returns in one answer, even for one block. Retryable. */
   | 'RPC_RANGE_TOO_LARGE'
-  /** The node does not offer the method, or not to this account. Not retryable: another URL is needed. */
+  /** The node does not offer the method, or not to this account. Not retryable: configure another URL. */
   | 'RPC_METHOD_MISSING'
-  /** The node refused the key or the origin (HTTP 401, 403). Not retryable. */
+  /** The node rejected the key or the origin (HTTP 401, 403). Not retryable. */
   | 'RPC_FORBIDDEN'
-  /** The node refused the request for a reason this adapter does not know. Retryable, and worth an alert. */
+  /** The node rejected the request for a reason unknown to this adapter. Retryable; raise an alert. */
   | 'RPC_REFUSED'
-  /** The node does not have that block: it lags, or a reorganisation took the block away. Retryable. */
+  /** The node does not have that block: it lags, or a reorganisation removed the block. Retryable. */
   | 'BLOCK_NOT_FOUND'
-  /** The node knows no finalized block now (Polygon says so while milestones are stuck). Retryable. */
+  /** The node reports no finalized block (Polygon does so while milestones are stuck). Retryable. */
   | 'FINALITY_UNAVAILABLE'
-  /** Parts of an answer contradict one another, or are not what was asked for. Retryable. */
+  /** Parts of an answer contradict each other, or do not match the request. Retryable. */
   | 'INCONSISTENT_ANSWER'
   /** The node serves another network than the configured one. Not retryable. */
   | 'WRONG_CHAIN'
-  /** A configured token is not a contract there, or has other decimals. Not retryable. */
+  /** A configured token is not a contract on the chain, or has other decimals. Not retryable. */
   | 'TOKEN_MISMATCH'
-  /** The caller's signal was aborted. Retryable. */
+  /** The caller aborted its signal. Retryable. */
   | 'READ_ABORTED';
 
 const PERMANENT: ReadonlySet<ReaderErrorCode> = new Set<ReaderErrorCode>([
@@ -36,7 +36,7 @@ const PERMANENT: ReadonlySet<ReaderErrorCode> = new Set<ReaderErrorCode>([
 
 export type ReaderError = GatewayError<ReaderErrorCode>;
 
-/** Makes a reader's error; whether it is retryable follows from the code. `context` must not hold a whole URL. */
+/** The code decides whether the error is retryable. `context` must not contain a whole URL. */
 export function readerError(
   code: ReaderErrorCode,
   message: string,
@@ -46,7 +46,6 @@ export function readerError(
   return new GatewayError(code, message, { retryable: !PERMANENT.has(code), context, cause });
 }
 
-/** Whether `error` is a GatewayError with this code of a reader. */
 export function isReaderError(error: unknown, code: ReaderErrorCode): error is ReaderError {
   return error instanceof GatewayError && error.code === code;
 }

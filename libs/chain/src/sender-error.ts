@@ -1,17 +1,17 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** Why a WalletSender has not signed. Nothing was sent, and none of them passes by itself. */
+/** Reasons why a WalletSender did not sign. No transaction was sent, and retrying does not help. */
 export type SenderErrorCode =
-  /** What came out of signing is not what was asked for, or not by the wallet's key. Stop the signer and look. */
+  /** The signed bytes differ from the request, or another key signed them. Stop the signer and investigate. */
   | 'SIGNED_OTHERWISE'
   /** The signer has no key of this wallet. */
   | 'WALLET_UNKNOWN'
-  /** The intent or the terms are not ones that may be signed: a zero amount or receiver, prices above the cap. */
+  /** The intent or the terms must not be signed: a zero amount or receiver, prices above the cap. */
   | 'INTENT_INVALID';
 
 export type SenderError = GatewayError<SenderErrorCode>;
 
-/** Makes a sender's error. `context` and `cause` must not hold keys. */
+/** `context` and `cause` must not contain keys. */
 export function senderError(
   code: SenderErrorCode,
   message: string,

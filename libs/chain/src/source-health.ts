@@ -1,42 +1,44 @@
 import type { ReaderErrorCode } from './reader-error.ts';
 
-/** Why a source is not asked while another one is well. */
+/** Reasons why a source is not asked while another one is usable. */
 export type SourceTrouble =
-  /** It named another network; it is not asked until it names the right one. */
+  /** It reported another network; it is not asked until it reports the right one. */
   | 'WRONG_CHAIN'
-  /** It failed, or asked to be left alone, a moment ago. */
+  /** It failed or named a rate limit a moment ago. */
   | 'RESTING'
-  /** Its head is behind the best source's, in blocks and in seconds. */
+  /** Its head is behind the best source's, measured in blocks and in seconds. */
   | 'LAGGING'
-  /** It answers, but its head has not moved for long while another source's has. */
+  /** It answers, but its head has not moved for long while another source's head has. */
   | 'STUCK'
-  /** The reader found it unfit for good (a token that is none there): asked only when every source is unfit. */
+  /**
+   * The start-up checks excluded it (a configured token is missing there): asked only when every source is excluded.
+   */
   | 'EXCLUDED';
 
-/** How one source (URL) of a reader does, for health checks, metrics and the operator. */
+/** State of one source (URL) of a reader, for health checks, metrics and the operator. */
 export interface SourceHealth {
-  /** In the order of configuration, from 0. Tells sources of the same label apart. */
+  /** In the order of configuration, from 0. Distinguishes sources with the same label. */
   readonly place: number;
-  /** Host and port, never the path: keys of providers stand there. */
+  /** Host and port, never the path: it may contain a provider's key. */
   readonly label: string;
-  /** Whether it is asked now: the right chain, not resting, not left behind by the others. */
+  /** Asked now: the right chain, not resting, not far behind the others. */
   readonly usable: boolean;
-  /** Why it is not usable; null while it is. */
+  /** Null while it is usable. */
   readonly trouble: SourceTrouble | null;
   /**
-   * Since when, in seconds since 1970, it has given no usable answer: not reached, refused, resting in between, of
-   * another chain, or with a head that is old by the clock. Null after a good one. Grows through rests.
+   * Seconds since 1970 from which it has returned no usable answer: unreachable, rejecting, resting in between, on
+   * another chain, or with a head that is old by the clock. Null after a good one; a rest does not reset it.
    */
   readonly failingSinceSeconds: number | null;
   /**
-   * Whether its word alone is taken, since every other one has been failing for `aloneAfterSeconds`: an alarm. Never
-   * with one source configured, of which nothing else can be expected.
+   * A single source is accepted, because every other one has failed for `aloneAfterSeconds`. Raises an alarm. Never
+   * true with one configured source.
    */
   readonly isAlone: boolean;
-  /** 0 (nothing came back lately) to 1 (everything did). */
+  /** 0 (no recent request succeeded) to 1 (all did). */
   readonly score: number;
-  /** Blocks behind the best head that any source showed; null before it showed one. */
+  /** Blocks behind the best head that any source reported; null before it reported one. */
   readonly headLagBlocks: number | null;
-  /** Of its last failure; null when it never failed. */
+  /** Code of its last failure; null when it never failed. */
   readonly lastErrorCode: ReaderErrorCode | null;
 }

@@ -1,9 +1,11 @@
 import type { Address } from './address-codec.ts';
 import type { TokenContract } from './transfer.ts';
 
-/** What the contract of a configured token says of itself that its holders have to know. */
+/** Warning that the contract of a configured token reports to its holders. */
 export type TokenWarning =
-  /** Another contract has taken its place, the named one where it names one: payments through that are seen by nobody. */
+  /**
+   * Another contract replaced it, `by` where the token names it. The gateway does not see payments through that one.
+   */
   | { readonly kind: 'REPLACED'; readonly contract: TokenContract; readonly by: Address | undefined }
-  /** Nothing moves: nobody can pay, and no payout succeeds. */
+  /** All transfers are paused: customers cannot pay, and no payout succeeds. */
   | { readonly kind: 'PAUSED'; readonly contract: TokenContract };

@@ -8,24 +8,23 @@ import type { BlockHash } from './block.ts';
 export type TxHash = string & { readonly __brand: 'TxHash' };
 
 /**
- * Where in its transaction a transfer stands, by a string that no configuration can shift and that stays the same
- * when the transaction is mined again in another block: `log:<place of the log among the receipt's logs>` for tokens
- * (EVM, TRON), `value` for the native coin that the transaction itself carries. Not the node's logIndex, which counts
- * through the block and changes.
+ * Position of a transfer in its transaction. Stays the same when the transaction is mined again in another block, and
+ * does not depend on configuration: `log:<place of the log among the receipt's logs>` for tokens (EVM, TRON), `value`
+ * for the native coin of the transaction itself. Not the node's logIndex, which counts through the block and changes.
  */
 export type TransferPosition = string & { readonly __brand: 'TransferPosition' };
 
 /**
- * A transfer as a block's logs or transactions state it, before its receipt was read. Good for finding out whose
- * recipients they are; never to be shown, stored or credited: only a Transfer is.
+ * A transfer as a block's logs or transactions name it, before its receipt is read. Use it only to find recipients;
+ * show, store and credit only a Transfer.
  */
 export interface CandidateTransfer {
   readonly txHash: TxHash;
   readonly blockHash: BlockHash;
   readonly blockHeight: number;
   /**
-   * Place among everything the block records (EVM: logIndex; native transfers stand behind all logs, in the order of
-   * their transactions). Unique in a block; meaningless in any other block.
+   * Position in everything the block records (EVM: logIndex; native transfers follow all logs, in the order of their
+   * transactions). Unique within its block only.
    */
   readonly indexInBlock: number;
   /** Null for the chain's native coin. */
@@ -33,16 +32,19 @@ export interface CandidateTransfer {
   /** The zero address for minted tokens. */
   readonly from: Address;
   readonly to: Address;
-  /** Never zero: transfers of nothing are not transfers. */
+  /** Never zero: transfers of zero are dropped. */
   readonly amountBaseUnits: BaseUnits;
 }
 
-/** A transfer that the receipt of its transaction proves: the transaction succeeded and the log, if any, is in it. */
+/**
+ * A transfer that the receipt of its transaction proves: the transaction succeeded, and its receipt contains the log,
+ * if any.
+ */
 export interface Transfer extends CandidateTransfer {
   readonly chain: Chain;
-  /** With `chain` and `txHash` the natural key. */
+  /** Natural key, together with `chain` and `txHash`. */
   readonly position: TransferPosition;
-  /** What the sender paid for the whole transaction, in base units of the chain's native coin. */
+  /** Fee that the sender paid for the whole transaction, in base units of the chain's native coin. */
   readonly feeBaseUnits: BaseUnits;
 }
 

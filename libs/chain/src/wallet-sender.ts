@@ -7,7 +7,7 @@ import type { TransactionFate } from './own-transaction.ts';
 import type { SourceHealth } from './source-health.ts';
 import type { TokenContract, TxHash } from './transfer.ts';
 
-/** What a transaction is meant to do: one payment from a wallet of ours. */
+/** One payment from a wallet of the gateway. */
 export interface PaymentIntent {
   readonly from: Address;
   /** Null for the chain's native coin. */
@@ -15,13 +15,13 @@ export interface PaymentIntent {
   readonly to: Address;
   readonly amountBaseUnits: BaseUnits;
   /**
-   * Absent: money moves. Else nothing of it does: the work of contracts that as much of the wallet's stake pays for is lent to
-   * `to`, or taken back from there (TRON). A family that knows nothing of it refuses: INTENT_INVALID.
+   * Absent: a transfer of money. Otherwise no money moves: the energy of that much of the wallet's stake is lent to
+   * `to`, or taken back from there (TRON). Other families reject it with INTENT_INVALID.
    */
   readonly resource?: 'LEND_ENERGY' | 'TAKE_ENERGY_BACK';
 }
 
-/** What a transaction may cost at most. Prices in base units of the native coin (EVM: wei) per unit of gas. */
+/** Limits of a transaction's fee. Prices in base units of the native coin (EVM: wei) per unit of gas. */
 export interface FeeTerms {
   readonly gasLimit: bigint;
   /** Never less than `maxPriorityFeePerGas`. */
@@ -31,13 +31,16 @@ export interface FeeTerms {
 
 export type FeePrices = Omit<FeeTerms, 'gasLimit'>;
 
-/** Why a payment is not to be signed now. It may be possible later. */
+/** Reasons not to sign a payment now. It may become possible later. */
 export type PaymentObstacle =
-  /** The chain would refuse it: not enough balance, a token that is paused, a blocked receiver, a contract's revert. */
+  /** The chain would reject it: low balance, paused token, blocked receiver, revert of the contract. */
   | 'WOULD_FAIL'
-  /** Nodes do not say whether it would succeed, though they do of other payments. Never what one node alone fails at. */
+  /**
+   * Nodes cannot report whether it would succeed, though they can for other payments. Never set by the failure of a
+   * single node.
+   */
   | 'UNCLEAR'
-  /** The network's price is above what the configuration allows to pay. */
+  /** The network's price is above the configured cap. */
   | 'FEES_ABOVE_CAP';
 
 export type Prepared =
@@ -47,14 +50,17 @@ export type Prepared =
 
 /** A transaction as it is stored before anything is sent. */
 export interface SignedTransaction {
-  /** Hash of `raw`; known before anybody has seen the transaction. */
+  /** Hash of `raw`; known before the transaction is sent. */
   readonly txHash: TxHash;
   readonly raw: Uint8Array;
   readonly nonce: number;
   readonly terms: FeeTerms;
 }
 
-/** What stored bytes are said to be: signed by this wallet, with this nonce and these terms; without an intent, to move nothing. */
+/**
+ * Expected content of stored bytes: signed by this wallet, with this nonce and these terms. A null intent means a
+ * transaction that moves nothing.
+ */
 export interface StoredClaim {
   readonly wallet: Address;
   readonly nonce: number;
@@ -63,67 +69,70 @@ export interface StoredClaim {
 }
 
 /**
- * What became of sending stored bytes, the best over all sources, in this order. None of them proves that the payment
- * failed: they say where to look next, and receipts alone decide.
+ * Result of sending stored bytes, the best over all sources, in this order. None of them proves that the payment
+ * failed. They show what to check next; only receipts decide.
  */
 export type SendOutcome =
   /** A node took it into its pool. */
   | 'ACCEPTED'
   /** A node has it already, in its pool or in a block. */
   | 'KNOWN'
-  /** A transaction with this nonce is in the chain: this one, another of ours, or a stranger's. Go and look. */
+  /**
+   * The chain has a transaction with this nonce: this one, another of the gateway's, or a foreign one. Check the
+   * receipts.
+   */
   | 'NONCE_TOO_LOW'
-  /** A node has another transaction with this nonce, or others, that pay more; or the price is below what it takes. */
+  /** The node has other transactions with this nonce that pay more, or the price is below its minimum. */
   | 'UNDERPRICED'
   /** The wallet cannot pay value and fees of this and its other pending transactions. */
   | 'NO_GAS_MONEY'
-  /** A node refused it for good, or for a reason this adapter does not know. Worth an alert. */
+  /** The node rejected it permanently, or for a reason unknown to this adapter. Raise an alert. */
   | 'REFUSED'
-  /** No usable answer: timeouts, faults, limits. It may have arrived all the same. */
+  /** No usable answer: timeout, fault, rate limit. It may have arrived anyway. */
   | 'UNKNOWN';
 
-/** What several sources count. One may lie, and one alone proves nothing. */
+/** Transaction counts of several sources. One may be wrong; a single one proves nothing. */
 export interface SourcesCount {
-  /** By the source that counts most of those that `latestCount` believes alone; never below `agreed`. */
+  /** Highest count among sources that `latestCount` accepts individually; never below `agreed`. */
   readonly highest: number;
-  /** At least so many by two sources, by the only one where one is configured; 0 while fewer answer. */
+  /** Lower bound by two sources (by the only one where one is configured); 0 while fewer answer. */
   readonly agreed: number;
-  /** How many sources answered. */
+  /** Number of sources that answered. */
   readonly answers: number;
 }
 
-/** A payment that stands in a block, read from the chain. */
+/** A payment in a block, read from the chain. */
 export interface FoundPayment {
   readonly nonce: number;
-  /** What it was signed to do. */
+  /** Intent that was signed. */
   readonly intent: PaymentIntent;
   readonly fate: TransactionFate;
 }
 
 /**
- * Builds, signs and sends payments of one network. Keeps nothing of wallets between calls but whose counts were wrong:
- * nonces, stored bytes and what was sent are the caller's. Reading methods throw a GatewayError with a ReaderErrorCode
- * as ChainReader does; signing ones with a SenderErrorCode. Every call ends by its own deadline, without
- * `options.signal` as well.
+ * Builds, signs and sends payments of one network. Between calls it remembers only which sources reported wrong
+ * counts; the caller stores nonces, bytes and what was sent. Reading methods throw a GatewayError with a
+ * ReaderErrorCode as ChainReader does; signing methods one with a SenderErrorCode. Every call ends by its own
+ * deadline, even without `options.signal`.
  */
 export interface WalletSender {
   readonly chain: Chain;
 
-  /** Whether every source is the configured network. To be awaited before anything else. See ChainReader. */
+  /** Checks that every source serves the configured network. Must be awaited before any other call. See ChainReader. */
   checkNetwork(options?: ReadOptions): Promise<void>;
 
   /**
-   * How many transactions of the wallet the newest blocks hold; so the first nonce that none of them uses. The highest
-   * of all sources that answer: a lagging one never hides a transaction. An upper bound only, as one source may lie: what
-   * one alone claims counts until `countAt` refutes it at a block past the claim, then that source alone counts no more.
-   * Never below what two sources name.
+   * Number of the wallet's transactions up to the newest block, which is the first unused nonce. The highest answer
+   * of all sources, so that a lagging source hides no transaction. An upper bound only: a single source may overstate
+   * it. Its claim counts until `countAt` refutes it at a later block; from then on that source's claims count no
+   * more. Never below what two sources report.
    */
   latestCount(wallet: Address, options?: ReadOptions): Promise<number>;
 
   /**
-   * The same at the end of one block, agreed by two sources (by one where it may stand alone). INCONSISTENT_ANSWER
-   * while they differ and no third decides, or one has another block at that height, BLOCK_NOT_FOUND while one lacks it:
-   * the caller waits.
+   * The count at the end of one block, agreed by two sources (by one where a single source is accepted). The caller
+   * waits on INCONSISTENT_ANSWER (they differ and no third decides, or one has another block at that height) and
+   * BLOCK_NOT_FOUND (one lacks the block).
    */
   countAt(
     wallet: Address,
@@ -132,15 +141,15 @@ export interface WalletSender {
   ): Promise<number>;
 
   /**
-   * How many transactions of the wallet the newest blocks hold together with those that wait in the sources' pools next
-   * to them: so the first nonce that nothing anywhere is known to use.
+   * The count including transactions that wait in the sources' pools with consecutive nonces: the first nonce that no
+   * known transaction uses.
    */
   pendingCount(wallet: Address, options?: ReadOptions): Promise<SourcesCount>;
 
   /**
-   * What a transaction pays, and what became of it, agreed by two sources, of several never by one alone; undefined
-   * when they know no such transaction in a block up to `height`, or when it is no payment of the kind that `sign`
-   * makes. For transactions that this gateway no longer knows.
+   * Intent and outcome of a transaction that the gateway no longer has in its database. Two sources must agree; a
+   * single one of several is never accepted. Undefined when they know no such transaction in a block up to `height`,
+   * or when it is no payment of the kind that `sign` makes.
    */
   readPayment(
     txHash: TxHash,
@@ -149,8 +158,8 @@ export interface WalletSender {
   ): Promise<FoundPayment | undefined>;
 
   /**
-   * What the wallet holds of each (null: the native coin), and how many transactions of it the chain had, all at the same
-   * new block: what the others still take is not in the amounts. By one source.
+   * Balances of the wallet (null: the native coin) and its transaction count, all at the same recent block. Pending
+   * transactions are not subtracted. From one source.
    */
   balances(
     wallet: Address,
@@ -162,52 +171,52 @@ export interface WalletSender {
     readonly count: number;
   }>;
 
-  /** What a transaction should offer now to get into one of the next blocks; never above the configured cap. */
+  /** Prices for inclusion in one of the next blocks; never above the configured cap. */
   currentPrices(options?: ReadOptions): Promise<FeePrices>;
 
   /**
-   * Tries the payments on the newest state without sending them; the answers stand in the order of the intents. Where
-   * there is a second source an obstacle stands only if it does not say otherwise. A fault of the nodes is thrown for
-   * all of them and is never WOULD_FAIL. Throws RangeError for more than PREPARE_MAX intents.
+   * Simulates the payments on the newest state; answers are in the order of the intents. With a second source, an
+   * obstacle counts only if that source does not contradict it. A node fault is thrown for all intents and is never
+   * WOULD_FAIL. Throws RangeError for more than PREPARE_MAX intents.
    */
   prepare(intents: readonly PaymentIntent[], options?: ReadOptions): Promise<readonly Prepared[]>;
 
   /**
-   * Terms that replace a pending transaction of `old` terms at every node: both prices at least 12.5 % higher, and at
-   * least `now`. Undefined when the cap leaves no such terms. Pure.
+   * Terms with which every node replaces a pending transaction of `old` terms: both prices at least 12.5 % higher,
+   * and at least `now`. Undefined when the cap permits no such terms. Pure.
    */
   raise(old: FeeTerms, now: FeePrices): FeeTerms | undefined;
 
   /**
-   * Signs the payment, decodes the signed bytes again and compares each field with what was asked for:
-   * SIGNED_OTHERWISE when one differs. Asks nothing of the network and sends nothing.
+   * Signs the payment, decodes the signed bytes and compares each field with the request: SIGNED_OTHERWISE when one
+   * differs. Uses no network.
    */
   sign(intent: PaymentIntent, nonce: number, terms: FeeTerms): Promise<SignedTransaction>;
 
   /**
-   * Signs a transaction that moves nothing (no coin, from the wallet to itself) and uses the nonce up. Asks the network
-   * for the gas it takes. To replace a pending transaction, `prices` must come from `raise`.
+   * Signs a transaction that moves nothing (zero coin, from the wallet to itself) and only uses the nonce. Asks the
+   * network for its gas. To replace a pending transaction, `prices` must come from `raise`.
    */
   signCancel(wallet: Address, nonce: number, prices: FeePrices): Promise<SignedTransaction>;
 
   /**
-   * The first thing in which stored bytes are not what they are said to be, signature, network and hash included;
-   * undefined when they are just that. What the wallet's own key signed vouches for itself, whoever stored it. Pure.
+   * First difference between stored bytes and their expected content, signature, network and hash included; undefined
+   * when there is none. The wallet's own signature proves the bytes, whatever wrote them to the database. Pure.
    */
   differenceOf(stored: Pick<SignedTransaction, 'txHash' | 'raw'>, claim: StoredClaim): string | undefined;
 
   /**
-   * Sends stored bytes to all sources, any number of times; the outcomes stand in the order of `signed`. Never throws
-   * for what nodes answer or fail to. Once `options.signal` is aborted, what is not answered is UNKNOWN.
+   * Sends stored bytes to all sources; may be repeated. Outcomes are in the order of `signed`. Never throws because
+   * of a node's answer or failure. After `options.signal` is aborted, unanswered ones are UNKNOWN.
    */
   broadcast(
     signed: readonly Pick<SignedTransaction, 'txHash' | 'raw'>[],
     options?: ReadOptions,
   ): Promise<readonly SendOutcome[]>;
 
-  /** How each source does now, in the order of configuration. Absent where a sender has but one that it knows nothing of. */
+  /** State of each source, in the order of configuration. Absent where a sender has a single source without state. */
   readonly sources?: () => readonly SourceHealth[];
 }
 
-/** Most intents of one `prepare`. */
+/** Maximum number of intents per `prepare`. */
 export const PREPARE_MAX = 64;

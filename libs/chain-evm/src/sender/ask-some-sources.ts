@@ -4,9 +4,9 @@ import type { EvmSource, EvmSources } from '../sources.ts';
 import { mayBeBetterElsewhere } from '@opentill/chain-sources/may-be-better-elsewhere';
 
 /**
- * Asks `wanted` sources the same, others in the place of those that fail, and gives what those said that answered: at
- * least one, at most `wanted`. For what needs no agreement. Throws the last failure when none answers, and at once what
- * any node would say.
+ * Asks `wanted` sources the same and replaces those that fail. Returns at least one and at most `wanted` answers. For
+ * questions that need no agreement. Throws the last failure when none answers, and immediately an error that every
+ * node would return.
  */
 export async function askSomeSources<T>(
   sources: EvmSources,

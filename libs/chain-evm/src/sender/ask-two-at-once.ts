@@ -4,22 +4,21 @@ import { pairOf } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import { mayBeBetterElsewhere } from '@opentill/chain-sources/may-be-better-elsewhere';
 
-/** How long the second answer is waited for once there is a first that can be used alone. */
+/** Waiting time for the second answer after a first one that is sufficient. */
 const PATIENCE_MS = 500;
 const WANTED = 2;
 
 export interface QuestionToTwo<T> {
   readonly ask: (source: EvmSource, options: ReadOptions) => Promise<T>;
-  /** Whether the answer may stand alone, when a second one takes long. */
+  /** True if this answer suffices when a second one is slow. */
   readonly mayStandAlone: (answer: T) => boolean;
 }
 
 type Settled<T> = Said<EvmSource, T> | { readonly source: EvmSource; readonly failure: unknown };
 
 /**
- * Asks two sources the same at once, others in the place of those that fail, and gives one or two answers, in the order
- * of the sources. One that
- * is slow holds up nothing: its answer is waited for a moment only, unless the first may not stand alone. Throws the last
+ * Asks two sources the same at once and replaces those that fail. Returns one or two answers, in the order of the
+ * sources. A slow second answer is awaited only for PATIENCE_MS, unless the first does not suffice. Throws the last
  * failure when none answers.
  */
 export async function askTwoAtOnce<T>(
@@ -67,7 +66,7 @@ export async function askTwoAtOnce<T>(
   return said.toSorted((a, b) => asked.indexOf(a.source) - asked.indexOf(b.source));
 }
 
-/** The best two of different hosts, then the other usable ones, then those behind. */
+/** The best two on different hosts, then the other usable sources, then those that lag. */
 function inOrder(sources: EvmSources): EvmSource[] {
   const usable = sources.usable();
   return [...new Set([...pairOf(usable), ...usable, ...sources.witnesses()])];
@@ -80,10 +79,10 @@ function settle<T>(source: EvmSource, answer: Promise<T>): Promise<Settled<T>> {
   );
 }
 
-/** Of a question that is over soon after it began to be answered. */
+/** Timer that starts with the first sufficient answer. */
 interface Patience {
   begin(): void;
-  /** Settles when it is over; nothing before it began. */
+  /** Settles when the time is over; empty before `begin`. */
   isOver(): readonly Promise<undefined>[];
   end(): void;
 }

@@ -10,24 +10,29 @@ import { bestOutcome, sendOutcomeOf } from './send-outcome.ts';
 
 type Sent = Pick<SignedTransaction, 'txHash' | 'raw'>;
 
-/** What one source said to one transaction, for logs and alarms. */
+/** One source's answer to one transaction, for logs and alarms. */
 export interface SendAnswer {
-  /** Label of the source. */
   readonly source: string;
   readonly txHash: TxHash;
   readonly outcome: SendOutcome;
-  /** In the node's own words, when it refused; what it answered, when that was not the transaction's hash: a lie. */
+  /**
+   * Node's message when it rejected the transaction. With `lied`: the node returned another hash than the
+   * transaction's.
+   */
   readonly said?: string;
   readonly lied?: true;
-  /** Why the source has given no usable answer to any. */
+  /** Reason why the source has given no usable answer to any transaction. */
   readonly fault?: ReaderErrorCode;
 }
 
-/** How long the others are waited for once each transaction has an answer: they go on by themselves until their deadline. */
+/**
+ * Waiting time for the other sources after each transaction has an answer. Their requests continue in the background
+ * until their deadline.
+ */
 const PATIENCE_MS = 500;
 const CONCLUSIVE: readonly SendOutcome[] = ['ACCEPTED', 'KNOWN', 'NONCE_TOO_LOW'];
 
-/** See WalletSender.broadcast. Sources that rest after a fault are left out, unless all do. */
+/** See WalletSender.broadcast. Sources that rest after a fault are skipped, unless all rest. */
 export async function broadcast(
   sources: EvmSources,
   signed: readonly Sent[],
@@ -55,7 +60,7 @@ export async function broadcast(
   return outcomes.map(bestOutcome);
 }
 
-/** Sends to one source. Never throws: what it does not answer is UNKNOWN. */
+/** Sends to one source. Never throws: an unanswered transaction is UNKNOWN. */
 async function sendTo(
   source: EvmSource,
   signed: readonly Sent[],

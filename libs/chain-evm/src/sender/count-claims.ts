@@ -1,30 +1,35 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { EvmSource } from '../sources.ts';
 
-/** A source counted transactions of a wallet that the chain does not have. An alarm: it lies, or is broken. */
+/**
+ * A source counted transactions of a wallet that the chain does not have: it is Byzantine or broken. Raises an alarm.
+ */
 export interface RefutedCount {
   /** Host and port. */
   readonly source: string;
   readonly wallet: Address;
   readonly claimed: number;
-  /** By two sources at the block of this height, past the claim. */
+  /** By two sources at the block of this height, after the claim. */
   readonly counted: number;
   readonly height: number;
 }
 
 /**
- * What single sources say of counts that no second one names. Each such claim has to be borne out by the chain: when two
- * sources count less at a block past it, the source that made it is believed alone no more, as long as the process lives.
+ * Counts that only a single source claims. The chain must confirm each claim. When two sources count less at a later
+ * block, the source's single claims are ignored until the process ends.
  */
 export interface CountClaims {
   isBelieved(source: EvmSource): boolean;
-  /** Whether the source has a claim about this wallet that is neither borne out nor refuted. */
+  /** True if the source has a claim about this wallet that is neither confirmed nor refuted. */
   isOpen(wallet: Address, source: EvmSource): boolean;
-  /** Only the first of several claims counts, so that nothing is won by raising them. `height`: past it at the latest. */
+  /**
+   * Only the first of several claims counts, so that raising a claim does not postpone its check. `height`: the
+   * latest block at which it must be confirmed.
+   */
   note(wallet: Address, source: EvmSource, claim: { readonly count: number; readonly height: number }): void;
   /** Two sources agree on the count at a block. */
   settle(wallet: Address, counted: number, height: number): void;
-  /** Two sources contradict what this one says of the count at a block. */
+  /** Two sources contradict this one's count at a block. */
   refute(wallet: Address, source: EvmSource, claimed: number, counted: number, height: number): void;
 }
 

@@ -13,9 +13,9 @@ import type { CountClaims } from './count-claims.ts';
 
 type Block = Pick<BlockHeader, 'height' | 'hash'>;
 
-/** No source is believed to be further ahead of the others. */
+/** Maximum plausible lead of a source over the others. */
 const LEAD_MAX_BLOCKS = 64;
-/** Nodes behind one URL are not all at the head that one of them tells. */
+/** Nodes behind one URL may lag behind the head that one of them reports. */
 const SLACK_BLOCKS = 32;
 
 /** See WalletSender.latestCount. */
@@ -39,11 +39,11 @@ export async function readLatestCount(
   if (second === undefined || second.answer === most.answer) return most.answer;
   await noteClaim(claims, wallet, most, said, options);
   const believed = said.filter(({ source }) => claims.isBelieved(source));
-  // As many as two name there are, whoever they are.
+  // A count that two sources report is accepted, even from ignored ones.
   return Math.max(second.answer, ...believed.map(({ answer }) => answer));
 }
 
-/** Takes down what the one source says that counts more than all others, and past which block it must have shown. */
+/** Records the claim of the source with the highest count, and the block by which it must be confirmed. */
 async function noteClaim(
   claims: CountClaims,
   wallet: Address,
@@ -52,7 +52,7 @@ async function noteClaim(
   options: ReadOptions,
 ): Promise<void> {
   if (!claims.isBelieved(source) || claims.isOpen(wallet, source)) return;
-  // Asked after the counts: what was counted lies at or below the head that is told now.
+  // Requested after the counts: everything counted is at or below the head that is reported now.
   const heads = await Promise.all(said.map((one) => headOf(one.source, options)));
   const own = heads[said.findIndex((one) => one.source === source)];
   const others = heads.filter((head, place) => head !== undefined && said[place]?.source !== source);
@@ -61,7 +61,7 @@ async function noteClaim(
   claims.note(wallet, source, { count, height: Math.min(own ?? plausible, plausible) + SLACK_BLOCKS });
 }
 
-/** Undefined when it can't be had now. */
+/** Undefined when it is not available now. */
 async function headOf(source: EvmSource, options: ReadOptions): Promise<number | undefined> {
   try {
     const [raw] = await source.batch([{ method: 'eth_blockNumber', params: [] }], options);
@@ -73,8 +73,8 @@ async function headOf(source: EvmSource, options: ReadOptions): Promise<number |
 }
 
 /**
- * See WalletSender.countAt. Where two differ a third decides. `onAlone` is told when one source of several is believed
- * alone.
+ * See WalletSender.countAt. Where two sources differ, a third decides. `onAlone` is called when a single source of
+ * several is accepted.
  */
 export async function readCountAt(
   sources: EvmSources,
@@ -105,7 +105,7 @@ export async function readCountAt(
   return right.answer;
 }
 
-/** The one of two whose answer another source gives as well. */
+/** The one of the two answers that another source confirms. */
 async function findRight(
   sources: EvmSources,
   two: readonly Said<EvmSource, number>[],
@@ -126,7 +126,7 @@ async function findRight(
   return undefined;
 }
 
-/** By the block's hash (EIP-1898); where a node knows no such form, by its height, looking at the hash afterwards. */
+/** By the block's hash (EIP-1898); if the node does not support that, by height with a check of the hash. */
 async function countOf(
   source: EvmSource,
   wallet: Address,

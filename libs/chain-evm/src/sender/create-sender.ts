@@ -29,7 +29,7 @@ import { readPayment } from './read-payment.ts';
 import { readPrices } from './read-prices.ts';
 import { differenceOfStored, signNothing, signPayment } from './sign-payment.ts';
 
-/** What a sender needs of a network's configuration. `chainId` and `payouts` must be there. */
+/** Network settings of a sender. `chainId` and `payouts` are required. */
 export type EvmSenderNetwork = Pick<
   NetworkConfig,
   | 'chain'
@@ -44,21 +44,21 @@ export type EvmSenderNetwork = Pick<
   readonly payouts?: (FeeBoundsText & Pick<PayoutsConfig, 'maxGas'>) | TronPayoutsConfig | SuiPayoutsConfig;
 };
 
-/** What a sender needs, and tells of its work for metrics, logs and alarms. */
+/** Signer backend, and sinks for metrics, logs and alarms. */
 export interface EvmSenderDeps {
   readonly backend: SignerBackend;
   /** @default 5000 */
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
-  /** What each source said to each transaction that was sent to it; `lied` is an alarm. */
+  /** Each source's answer to each transaction sent to it; `lied` is an alarm. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
-  /** One source of several was believed alone: an alarm. */
+  /** A single source of several was accepted: an alarm. */
   readonly onAlone?: (source: { readonly label: string }) => void;
-  /** A source counted transactions of a wallet that the chain does not have: an alarm. Told once of each source. */
+  /** A source counted transactions of a wallet that the chain does not have: an alarm. Called once per source. */
   readonly onCountRefuted?: (count: RefutedCount) => void;
-  /** A source became usable or stopped being it: an alarm. */
+  /** A source became usable or unusable: an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
-  /** The check of the network found fault with a source. */
+  /** The network check found a fault of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
   /** Monotonic milliseconds. @default performance.now */
   readonly nowMs?: () => number;
@@ -69,8 +69,8 @@ export interface EvmSenderDeps {
 const ignore = (): void => undefined;
 
 /**
- * Signs and sends payments of an EVM network by JSON-RPC. Throws TypeError for a network without chain id or without
- * `payouts`, with prices that are no amounts, or with a token contract that is not an address.
+ * Signs and sends payments of an EVM network by JSON-RPC. Throws TypeError for a network without chain id or
+ * `payouts`, with malformed prices, or with a token contract that is no address.
  */
 export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps): WalletSender {
   const { chain, chainId, payouts } = network;

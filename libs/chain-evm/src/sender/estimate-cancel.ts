@@ -4,7 +4,7 @@ import type { EvmSources } from '../sources.ts';
 import { decodeInteger } from '../decode.ts';
 import { GAS_LIMIT_MAX } from './sign-payment.ts';
 
-/** The gas for a transaction of a wallet to itself that moves nothing, with a margin of a quarter. */
+/** Gas limit of a transaction of a wallet to itself that moves nothing, with a margin of a quarter. */
 export async function estimateCancel(sources: EvmSources, wallet: Address): Promise<bigint> {
   const call = { from: wallet, to: wallet, value: '0x0' };
   return sources.run(async (source, options) => {
@@ -13,6 +13,6 @@ export async function estimateCancel(sources: EvmSources, wallet: Address): Prom
     const gas = decodeInteger(raw, 'an estimate of gas');
     const gasLimit = BigInt(Math.ceil(gas * 1.25));
     if (gas > 0 && gasLimit <= GAS_LIMIT_MAX) return gasLimit;
-    throw readerError('INCONSISTENT_ANSWER', 'the estimate of gas is none', { gas });
+    throw readerError('INCONSISTENT_ANSWER', 'the gas estimate is malformed', { gas });
   });
 }

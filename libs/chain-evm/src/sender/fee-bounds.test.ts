@@ -17,50 +17,50 @@ const boundsOf = fc.tuple(wei, wei, wei).map((three): FeeBounds => {
   return { minPriorityFeePerGas: least, maxPriorityFeePerGas: most, maxFeePerGas: cap + 1n };
 });
 
-/** geth's legacypool: both must be higher, and at least as high as the old ones with a tenth on top, rounded down. */
+/** geth's legacypool: both must be higher, and at least the old prices plus a tenth, rounded down. */
 function gethReplaces(old: bigint, raised: bigint): boolean {
   return raised > old && raised >= (old * 110n) / 100n;
 }
 
-/** nethermind and besu reckon the tenth of the old price and add it; both round down. */
+/** nethermind and besu add a tenth of the old price; both round down. */
 function othersReplace(old: bigint, raised: bigint): boolean {
   return raised >= old + old / 10n;
 }
 
-describe('what to offer', () => {
-  test('the base fee doubled, and the tip', () => {
+describe('pricesFor', () => {
+  test('offers the doubled base fee plus the tip', () => {
     const prices = pricesFor({ baseFeePerGas: 10n * GWEI, tipPerGas: GWEI }, BOUNDS);
     expect(prices).toEqual({ maxFeePerGas: 21n * GWEI, maxPriorityFeePerGas: GWEI });
   });
 
-  test('without a base fee (BSC) the tip alone, at least the least that nodes take', () => {
+  test('offers at least the minimum tip where there is no base fee (BSC)', () => {
     const prices = pricesFor({ baseFeePerGas: 0n, tipPerGas: 0n }, BOUNDS);
     expect(prices).toEqual({ maxFeePerGas: GWEI / 10n, maxPriorityFeePerGas: GWEI / 10n });
   });
 
-  test('whatever nodes say, never above the cap, and what is offered may be signed', () => {
+  test('never offers more than the cap', () => {
     fc.assert(
       fc.property(wei, wei, boundsOf, (baseFeePerGas, tipPerGas, bounds) => {
         const prices = pricesFor({ baseFeePerGas, tipPerGas }, bounds);
         expect(isWithinBounds(prices, bounds) || prices.maxFeePerGas === 0n).toBe(true);
-        // Unless the cap is in the way the next block would take it.
+        // Unless the cap prevents it, the next block would accept the offer.
         if (!isAboveCap(baseFeePerGas, bounds)) expect(prices.maxFeePerGas >= baseFeePerGas).toBe(true);
       }),
     );
   });
 });
 
-describe('a first offer', () => {
-  /** How often terms can be raised while the market asks for the same. */
+describe('pricesFor and later raises', () => {
+  /** Number of times that terms can be raised while the market stays the same. */
   function raisesFrom(terms: FeeTerms, now: FeePrices, bounds: FeeBounds, most = 5): number {
     const raised = most === 0 ? undefined : raiseFees(terms, now, bounds);
     return raised === undefined ? 0 : 1 + raisesFrom(raised, now, bounds, most - 1);
   }
-  /** What three raises leave within a cap. */
+  /** True if three raises stay within a cap. */
   const wouldFit = (price: bigint, cap: bigint): boolean =>
     [1, 2, 3].reduce((raised) => raised + (raised === 0n ? 1n : (raised + 7n) / 8n), price) <= cap;
 
-  test('leaves three raises whatever nodes say of tips, unless the market itself is at a cap', () => {
+  test('leave room for three raises unless the market itself is at a cap', () => {
     fc.assert(
       fc.property(wei, wei, boundsOf, (baseFeePerGas, tipPerGas, bounds) => {
         const prices = pricesFor({ baseFeePerGas, tipPerGas }, bounds);
@@ -73,20 +73,20 @@ describe('a first offer', () => {
     );
   });
 
-  test('of a tip beyond the cap is below the cap, and the raises go up to it', () => {
+  test('stay below the cap for an excessive tip, and raise up to it', () => {
     const prices = pricesFor({ baseFeePerGas: 10n * GWEI, tipPerGas: 400n * GWEI }, BOUNDS);
     expect(prices.maxPriorityFeePerGas).toBeLessThan((BOUNDS.maxPriorityFeePerGas * 3n) / 4n);
     expect(prices.maxPriorityFeePerGas).toBeGreaterThan(BOUNDS.maxPriorityFeePerGas / 2n);
     expect(raisesFrom({ gasLimit: 1n, ...prices }, prices, BOUNDS)).toBe(3);
   });
 
-  test('of a market that is at the cap is the cap: it gets into the block, or nothing does', () => {
+  test('offer the cap when the market is at the cap', () => {
     const prices = pricesFor({ baseFeePerGas: 98n * GWEI, tipPerGas: GWEI }, BOUNDS);
     expect(prices).toEqual({ maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI });
     expect(raisesFrom({ gasLimit: 1n, ...prices }, prices, BOUNDS)).toBe(0);
   });
 
-  test('leaves what raises it can', () => {
+  test('leave as many raises as possible near the cap', () => {
     for (const [base, raises] of [
       [77n, 2],
       [85n, 1],
@@ -97,15 +97,15 @@ describe('a first offer', () => {
     }
   });
 
-  test('doubles the base fee only as far as raises are left', () => {
+  test('double the base fee only as far as raises remain', () => {
     const { maxFeePerGas } = pricesFor({ baseFeePerGas: 60n * GWEI, tipPerGas: GWEI }, BOUNDS);
     expect(maxFeePerGas).toBeGreaterThan(61n * GWEI);
     expect(maxFeePerGas).toBeLessThan(75n * GWEI);
   });
 });
 
-describe('a raise', () => {
-  test('is an eighth on both, rounded up', () => {
+describe('raiseFees', () => {
+  test('adds an eighth to both prices, rounded up', () => {
     const old = { gasLimit: 60_000n, maxFeePerGas: 1_001n, maxPriorityFeePerGas: 9n };
     const bounds = { ...BOUNDS, minPriorityFeePerGas: 0n };
     expect(raiseFees(old, { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }, bounds)).toEqual({
@@ -115,7 +115,7 @@ describe('a raise', () => {
     });
   });
 
-  test('of nothing is something: nodes refuse an equal price', () => {
+  test('raises a zero tip to a non-zero tip', () => {
     const bounds = { ...BOUNDS, minPriorityFeePerGas: 0n };
     const nothing = { maxFeePerGas: 8n, maxPriorityFeePerGas: 0n };
     expect(raiseFees({ gasLimit: 1n, ...nothing }, nothing, bounds)).toEqual({
@@ -125,13 +125,13 @@ describe('a raise', () => {
     });
   });
 
-  test('is at least what is asked now', () => {
+  test('raises at least to current prices', () => {
     const old = { gasLimit: 1n, maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI };
     const now = { maxFeePerGas: 40n * GWEI, maxPriorityFeePerGas: 2n * GWEI };
     expect(raiseFees(old, now, BOUNDS)).toEqual({ gasLimit: 1n, ...now });
   });
 
-  test('is none when a cap leaves no room on either price', () => {
+  test('returns undefined when a cap leaves no room on either price', () => {
     const now = { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n };
     const of = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint): unknown =>
       raiseFees({ gasLimit: 1n, maxFeePerGas, maxPriorityFeePerGas }, now, BOUNDS);
@@ -140,7 +140,7 @@ describe('a raise', () => {
     expect(of(88n * GWEI, GWEI)).toBeDefined();
   });
 
-  test('is taken by every node, never above the caps, never below what is asked now within them', () => {
+  test('satisfies every node within the caps, at least at current prices', () => {
     fc.assert(
       fc.property(wei, wei, wei, wei, boundsOf, (a, b, c, d, bounds) => {
         const [tip, fee] = a < b ? [a, b] : [b, a];
@@ -161,7 +161,7 @@ describe('a raise', () => {
     );
   });
 
-  test('raises that follow one another end at the cap', () => {
+  test('stops at the cap after repeated raises', () => {
     const now = { maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: GWEI };
     let terms: ReturnType<typeof raiseFees> = { gasLimit: 1n, ...now };
     let raises = 0;
@@ -170,7 +170,7 @@ describe('a raise', () => {
   });
 });
 
-describe('the bounds of a network file', () => {
+describe('feeBoundsOf', () => {
   test.each([
     ['1.5', '2', '3'],
     ['-1', '2', '3'],
@@ -179,13 +179,13 @@ describe('the bounds of a network file', () => {
     ['3', '2', '3'],
     ['1', '4', '3'],
     ['0', '0', '0'],
-  ])('%s, %s, %s are none', (minPriorityFeePerGas, maxPriorityFeePerGas, maxFeePerGas) => {
+  ])('rejects %s, %s, %s', (minPriorityFeePerGas, maxPriorityFeePerGas, maxFeePerGas) => {
     expect(() => feeBoundsOf({ minPriorityFeePerGas, maxPriorityFeePerGas, maxFeePerGas })).toThrow(
       TypeError,
     );
   });
 
-  test('are read exactly', () => {
+  test('reads bounds exactly', () => {
     const text = {
       minPriorityFeePerGas: '0',
       maxPriorityFeePerGas: '3000000000',

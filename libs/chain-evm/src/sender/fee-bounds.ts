@@ -1,40 +1,43 @@
 import type { FeePrices, FeeTerms } from '@opentill/chain/wallet-sender';
 
-/** What a network's transactions may offer, in wei per gas. */
+/** Limits of the prices that a network's transactions offer, in wei per gas. */
 export interface FeeBounds {
-  /** Tips below it are not taken by the network's nodes. */
+  /** The network's nodes reject lower tips. */
   readonly minPriorityFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
-  /** The cap: nothing is ever signed that may cost more per gas. */
+  /** The cap: no transaction that may cost more per gas is ever signed. */
   readonly maxFeePerGas: bigint;
 }
 
-/** The same as a network file has it: decimal strings. */
+/** The bounds as decimal strings, as in a network file. */
 export type FeeBoundsText = { readonly [Field in keyof FeeBounds]: string };
 
-/** What a network asks for now, in wei per gas. */
+/** Current market prices, in wei per gas. */
 export interface FeeMarket {
-  /** Of the block to come. Zero on BSC. */
+  /** Of the next block. Zero on BSC. */
   readonly baseFeePerGas: bigint;
-  /** What half of the latest transactions did with. */
+  /** Median tip of the latest transactions. */
   readonly tipPerGas: bigint;
 }
 
 const AMOUNT_GRAMMAR = /^(?:0|[1-9][0-9]{0,29})$/;
-/** Blocks raise the base fee by an eighth at most: doubled, it lasts for six full ones. */
+/** A block raises the base fee by at most an eighth: the double covers six full blocks. */
 const BASE_FEE_ROOM = 2n;
 /**
- * Nodes replace a pending transaction when both prices are higher by a tenth (geth, erigon, nethermind, besu, reth, bor,
- * bsc, coreth); an eighth satisfies those who round, too.
+ * Nodes replace a pending transaction when both prices are higher by a tenth (geth, erigon, nethermind, besu, reth,
+ * bor, bsc, coreth). An eighth also satisfies nodes that round.
  */
 const RAISE_DIVISOR = 8n;
-/** A first offer leaves room for so many: at a cap it could never be replaced, and all later nonces would wait for it. */
+/**
+ * Number of raises that a first offer leaves room for. An offer at the cap could never be replaced, and all later
+ * nonces would wait for it.
+ */
 const RAISES_LEFT = 3;
 
-/** Reads the bounds of a network file. Throws TypeError for what are no amounts, or are out of order. */
+/** Reads the bounds of a network file. Throws TypeError for malformed amounts, or bounds out of order. */
 export function feeBoundsOf(text: FeeBoundsText): FeeBounds {
   const read = (field: keyof FeeBounds): bigint => {
-    if (!AMOUNT_GRAMMAR.test(text[field])) throw new TypeError(`payouts.${field} is no amount of wei`);
+    if (!AMOUNT_GRAMMAR.test(text[field])) throw new TypeError(`payouts.${field} is not an amount of wei`);
     return BigInt(text[field]);
   };
   const bounds: FeeBounds = {
@@ -49,8 +52,8 @@ export function feeBoundsOf(text: FeeBoundsText): FeeBounds {
 }
 
 /**
- * What to offer: the base fee doubled and the tip, within the bounds, and so far below the caps that both can be raised
- * three times; less often where the market itself is near the cap, as what is below it gets into no block.
+ * Prices to offer: the doubled base fee and the tip, within the bounds. They stay so far below the caps that both can
+ * be raised three times. Near the cap, fewer raises remain, because an offer below the market gets into no block.
  */
 export function pricesFor(market: FeeMarket, bounds: FeeBounds): FeePrices {
   const { minPriorityFeePerGas: least, maxPriorityFeePerGas: most, maxFeePerGas: cap } = bounds;
@@ -62,12 +65,11 @@ export function pricesFor(market: FeeMarket, bounds: FeeBounds): FeePrices {
   return { maxFeePerGas, maxPriorityFeePerGas: lower(tip, maxFeePerGas) };
 }
 
-/** Whether no transaction within the bounds gets into the block to come. */
+/** True if no transaction within the bounds gets into the next block. */
 export function isAboveCap(baseFeePerGas: bigint, bounds: FeeBounds): boolean {
   return baseFeePerGas + bounds.minPriorityFeePerGas > bounds.maxFeePerGas;
 }
 
-/** Whether terms may be signed at all. */
 export function isWithinBounds(prices: FeePrices, bounds: FeeBounds): boolean {
   const { maxFeePerGas, maxPriorityFeePerGas } = prices;
   return (
@@ -92,15 +94,15 @@ export function raiseFees(old: FeeTerms, now: FeePrices, bounds: FeeBounds): Fee
   return isWithinBounds(raised, bounds) ? raised : undefined;
 }
 
-/** An eighth more, rounded up, and always more: nodes refuse an equal price even where it is zero. */
+/** An eighth more, rounded up, and always more: nodes reject an equal price, even zero. */
 function raise(price: bigint): bigint {
   return price + (price === 0n ? 1n : (price + RAISE_DIVISOR - 1n) / RAISE_DIVISOR);
 }
 
-/** The highest price that so many raises take no further than to `cap`. */
+/** The highest price that this many raises keep at or below `cap`. */
 function beforeRaises(cap: bigint, raises: number): bigint {
   let price = cap;
-  // x and an eighth of it, rounded up, are at most p exactly when x is at most eight ninths of p.
+  // x plus an eighth of it, rounded up, is at most p exactly when x is at most eight ninths of p.
   for (let raised = 0; raised < raises; raised += 1) price = (price * RAISE_DIVISOR) / (RAISE_DIVISOR + 1n);
   return price;
 }

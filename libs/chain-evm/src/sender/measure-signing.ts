@@ -1,7 +1,7 @@
 /**
- * Measures what signing payments costs: `node --conditions=source libs/chain-evm/src/sender/measure-signing.ts`.
- * Prints, of token transfers signed one after another on one core, how many there are in a second and the microseconds
- * each takes, with the share of reading the signed bytes again.
+ * Measures the cost of signing payments: `node --conditions=source libs/chain-evm/src/sender/measure-signing.ts`.
+ * Signs token transfers one after another on one core. Prints transfers per second, microseconds per transfer, and
+ * the share of decoding the signed bytes again.
  */
 import { randomBytes } from 'node:crypto';
 import type { Address } from '@opentill/chain/address-codec';
@@ -54,5 +54,5 @@ const readMs = performance.now() - before - signedMs;
 const perSecond = Math.round((COUNT / signedMs) * 1_000);
 process.stdout.write(
   `${COUNT} payments in ${Math.round(signedMs)} ms: ${perSecond} a second, ${Math.round((signedMs / COUNT) * 1_000)} µs each, ` +
-    `of which reading again ${Math.round((readMs / COUNT) * 1_000)} µs\n`,
+    `including decoding again ${Math.round((readMs / COUNT) * 1_000)} µs\n`,
 );

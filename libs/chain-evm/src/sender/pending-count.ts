@@ -8,8 +8,8 @@ import type { CountClaims } from './count-claims.ts';
 import { countRequest } from './count-transactions.ts';
 
 /**
- * See WalletSender.pendingCount. A node without a pool says of `pending` what it says of `latest`. A source that was
- * refuted about the latter counts alone no more here either.
+ * See WalletSender.pendingCount. A node without a pool answers `pending` like `latest`. A source whose `latest` claim
+ * was refuted does not count as a single source here either.
  */
 export async function readPendingCount(
   sources: EvmSources,

@@ -15,26 +15,26 @@ import { higher, isAboveCap, lower } from './fee-bounds.ts';
 import { decodeNextBaseFee, feeHistoryRequest } from './read-prices.ts';
 import { failureDetail, isExecutionFailure } from './revert-reason.ts';
 
-/** What a source says of one payment; an error when it does not say. */
+/** One source's verdict on a payment; an error when it has none. */
 type Verdict = Prepared | ReaderError;
 
 const GAS_GRAMMAR = /^0x[0-9a-fA-F]{1,16}$/;
 const DATA_GRAMMAR = /^0x[0-9a-fA-F]*$/;
 const TRUE_WORD = `0x${'1'.padStart(64, '0')}`;
 const FALSE_WORD = `0x${'0'.repeat(64)}`;
-/** A quarter more than estimated: what a transfer takes depends on balances that others change. */
+/** A quarter more than estimated: a transfer's gas depends on balances that other transactions change. */
 const MARGIN_DIVISOR = 4n;
 const REQUESTS_PER_INTENT = 2;
 
-/** What is paid for a payment at most. */
+/** Limits of a payment's cost. */
 export interface PaymentBounds extends FeeBounds {
-  /** A payment that takes more gas is none: a receiver could have it burnt as it likes. */
+  /** A payment that takes more gas is rejected: a receiver's code could burn it at will. */
   readonly maxGas: bigint;
 }
 
 /**
- * See WalletSender.prepare. An estimate alone is not enough: tokens that answer false instead of reverting have one, too.
- * Two sources are asked: one that lies or lags holds up no payment, and none gets too little gas by its word.
+ * See WalletSender.prepare. An estimate is not enough: tokens that return false instead of reverting also have one.
+ * Two sources are asked, so that a wrong or lagging one neither blocks a payment nor sets its gas too low.
  */
 export async function preparePayments(
   sources: EvmSources,
@@ -46,14 +46,14 @@ export async function preparePayments(
   if (intents.length === 0) return [];
   const question: QuestionToTwo<readonly Verdict[]> = {
     ask: (source, own) => judge(source, bounds, intents, own),
-    // Of an obstacle the other one may know better.
+    // The second source may contradict an obstacle.
     mayStandAlone: (verdicts) => verdicts.every(isReady),
   };
   const said = await askTwoAtOnce(sources, question, options);
   return intents.map((_, place) => settle(said.flatMap(({ answer }) => answer.slice(place, place + 1))));
 }
 
-/** What counts of the verdicts: that it can be paid, with the most gas named, else why not, else that nobody knows. */
+/** Combines verdicts: payable with the highest gas of all, else the obstacle, else UNCLEAR. */
 function settle(verdicts: readonly Verdict[]): Prepared {
   const ready = verdicts.filter(isReady);
   const gasLimit = ready.reduce((most, one) => higher(most, one.gasLimit), 0n);
@@ -68,7 +68,7 @@ function isReady(verdict: Verdict): verdict is Extract<Prepared, { kind: 'READY'
   return !(verdict instanceof GatewayError) && verdict.kind === 'READY';
 }
 
-/** Tries all payments at one source. Throws when it says nothing of any. */
+/** Tries all payments at one source. Throws when it has no verdict on any. */
 async function judge(
   source: EvmSource,
   bounds: PaymentBounds,
@@ -91,7 +91,7 @@ async function judge(
   return verdicts;
 }
 
-/** Without prices, so that the wallet's coin for fees is not looked at: that is not the payment's obstacle. */
+/** Without prices, so that the node does not check the wallet's coin for fees: that is not the payment's obstacle. */
 function requestsOf(intent: PaymentIntent): readonly RpcRequest[] {
   const { to, valueWei, data } = encodePayment(intent);
   const call = { from: intent.from, to, value: `0x${valueWei.toString(16)}`, data };
@@ -116,7 +116,7 @@ function verdictOf(
   if (typeof called !== 'string' || !DATA_GRAMMAR.test(called)) return malformed('a call', called);
   if (typeof estimated !== 'string' || !GAS_GRAMMAR.test(estimated) || BigInt(estimated) === 0n)
     return malformed('an estimate of gas', estimated);
-  // Tether's contract answers nothing, others true.
+  // Tether's contract returns no data, others return true.
   if (contract !== null && called !== '0x' && called !== TRUE_WORD) {
     const answer = called === FALSE_WORD ? 'false' : plainWord(called);
     return obstacle('WOULD_FAIL', `the token's contract answers ${answer} instead of true`);
@@ -136,5 +136,5 @@ function obstacle(kind: PaymentObstacle, detail: string): Prepared {
 
 function malformed(what: string, answer: unknown): ReaderError {
   const sample = boundedText(JSON.stringify(answer) ?? '');
-  return readerError('INCONSISTENT_ANSWER', `the answer to ${what} is none`, { sample });
+  return readerError('INCONSISTENT_ANSWER', `the answer to ${what} is malformed`, { sample });
 }

@@ -30,7 +30,7 @@ export function readBalances(
   return sources.run((source, own) => balancesAt(source, wallet, [...new Set(contracts)], own), options);
 }
 
-/** At the newest block, by its height; whose hash must still be the same when all is answered. */
+/** Reads at the newest block's height. Its hash must be unchanged after all answers. */
 async function balancesAt(
   source: EvmSource,
   wallet: Address,
@@ -65,5 +65,5 @@ function amountOf(contract: TokenContract | null, raw: unknown): bigint {
   const grammar = contract === null ? QUANTITY_GRAMMAR : WORD_GRAMMAR;
   if (typeof raw === 'string' && grammar.test(raw)) return BigInt(raw);
   const sample = boundedText(JSON.stringify(raw) ?? '');
-  throw readerError('INCONSISTENT_ANSWER', 'the answer for a balance is none', { contract, sample });
+  throw readerError('INCONSISTENT_ANSWER', 'the answer for a balance is malformed', { contract, sample });
 }

@@ -11,7 +11,7 @@ import { readFates } from '../read-fates.ts';
 import type { EvmSources } from '../sources.ts';
 import { encodePayment, TRANSFER_SELECTOR } from './encode-payment.ts';
 
-/** What a transaction was signed to do. */
+/** Content of a signed transaction. */
 interface Signed {
   readonly nonce: number;
   readonly intent: PaymentIntent;
@@ -55,7 +55,7 @@ export async function readPayment(
   return fate === undefined || fate.blockHeight > height ? undefined : { ...found, fate };
 }
 
-/** Undefined for what is in no block, and for what is no plain payment: of the coin, or by a token's `transfer`. */
+/** Undefined for a transaction that is in no block or is no plain payment: of coin, or by a token's `transfer`. */
 function signedIn(txHash: TxHash, raw: unknown): Signed | undefined {
   if (raw === null || typeof raw !== 'object') return undefined;
   const { blockHash, nonce, input } = raw as Record<string, unknown>;
@@ -66,7 +66,7 @@ function signedIn(txHash: TxHash, raw: unknown): Signed | undefined {
   const data = typeof input === 'string' ? input.toLowerCase() : '';
   const intent = to === null ? undefined : intentOf(from, to, valueWei, data);
   if (intent === undefined) return undefined;
-  // Written anew it must come to the same: nothing is left over, nothing is read into it.
+  // Encoding it again must give the same call: no data is lost or misread.
   const call = encodePayment(intent);
   const isIt = call.to === to && call.valueWei === valueWei && call.data === data;
   return isIt ? { nonce: decodeInteger(nonce, 'transaction.nonce'), intent } : undefined;

@@ -9,8 +9,8 @@ const history = (tips: readonly string[], shares: readonly number[], fees: reado
   reward: tips.map((tip) => [tip]),
 });
 
-describe("a node's history of fees", () => {
-  test('the base fee is that of the block to come, the tip the middle one of blocks with transactions', () => {
+describe('decodeMarket', () => {
+  test('takes the next block’s base fee and the median tip of non-empty blocks', () => {
     const raw = history(
       ['0x5', '0x0', '0x1', '0x9'],
       [0.5, 0, 0.1, 0.9],
@@ -19,7 +19,7 @@ describe("a node's history of fees", () => {
     expect(decodeMarket(raw)).toEqual({ baseFeePerGas: 11n, tipPerGas: 5n });
   });
 
-  test('without transactions there is no tip; BSC has no base fee', () => {
+  test('returns zeros for blocks without transactions and base fee', () => {
     expect(decodeMarket(history(['0x0'], [0], ['0x0', '0x0']))).toEqual({ baseFeePerGas: 0n, tipPerGas: 0n });
   });
 
@@ -31,11 +31,11 @@ describe("a node's history of fees", () => {
     { baseFeePerGas: ['0x1'], gasUsedRatio: [1], reward: [null] },
     { baseFeePerGas: ['0x1'], gasUsedRatio: [1], reward: null },
     history(['0x1'], [1], ['0x1', `0x${'f'.repeat(64)}`]),
-  ])('%j is none', (raw) => {
+  ])('rejects %j', (raw) => {
     expect(() => decodeMarket(raw)).toThrow(GatewayError);
   });
 
-  test('without tips the base fee can be read', () => {
+  test('the next base fee is readable without tips', () => {
     expect(decodeNextBaseFee({ baseFeePerGas: ['0x1', '0x2'], gasUsedRatio: [0] })).toBe(2n);
   });
 });

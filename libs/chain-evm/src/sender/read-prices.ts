@@ -10,15 +10,15 @@ import type { FeeBounds, FeeMarket } from './fee-bounds.ts';
 import { higher, lower, pricesFor } from './fee-bounds.ts';
 
 const BLOCKS = 10;
-/** Of the tips paid in a block, weighed by gas. */
+/** Median of the tips paid in a block, weighted by gas. */
 const PERCENTILE = 50;
 const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,32}$/;
 
 /**
- * What to offer now, of the last blocks' base fees and tips. Of two sources' answers the higher base fee counts, which
- * costs nothing as every block takes its own only, and the lower tip, which is paid in full: a source that lies upwards
- * changes what is set aside and not what is paid, and one that lies downwards is outdone, or costs a raise. What all
- * lie alike is bounded by the configured cap.
+ * Prices to offer, from the base fees and tips of the last blocks. Of two sources, the higher base fee counts: it
+ * costs nothing, because a block charges only its own. The lower tip counts, because it is paid in full. So a source
+ * that overstates changes the reserved amount, not the fee. One that understates is overruled, or costs a raise. The
+ * configured cap bounds an error that all share.
  */
 export async function readPrices(
   sources: EvmSources,
@@ -44,18 +44,18 @@ async function readMarket(source: EvmSource, options: ReadOptions): Promise<FeeM
   return decodeMarket(raw);
 }
 
-/** The base fees of the last blocks and of the one to come, and what was paid on top at these percentiles. */
+/** Requests the base fees of the last blocks and the next one, and the tips at these percentiles. */
 export function feeHistoryRequest(blocks: number, percentiles: readonly number[]): RpcRequest {
   return { method: 'eth_feeHistory', params: [hexQuantity(blocks), 'latest', percentiles] };
 }
 
-/** The base fee of the block to come: the last one of a fee history. */
+/** Base fee of the next block: the last of a fee history. */
 export function decodeNextBaseFee(raw: unknown): bigint {
   const fees = listOf(raw, 'baseFeePerGas');
   return quantityOf(fees.at(-1), raw);
 }
 
-/** The middle one of the blocks' tips; blocks without transactions have none. */
+/** Median of the blocks' tips; blocks without transactions have none. */
 export function decodeMarket(raw: unknown): FeeMarket {
   const shares = listOf(raw, 'gasUsedRatio');
   const tips = listOf(raw, 'reward')
@@ -76,5 +76,5 @@ function quantityOf(raw: unknown, whole: unknown): bigint {
 
 function malformed(raw: unknown): never {
   const sample = boundedText(JSON.stringify(raw) ?? '');
-  throw readerError('INCONSISTENT_ANSWER', "the node's answer is no history of fees", { sample });
+  throw readerError('INCONSISTENT_ANSWER', "the node's answer is not a fee history", { sample });
 }

@@ -19,7 +19,7 @@ const { tree } = fc.letrec<{ tree: Nested }>((tie) => ({
 }));
 
 describe('RLP', () => {
-  test('reads what another library writes', () => {
+  test('readRlp reads the encoding of another library', () => {
     fc.assert(
       fc.property(tree, (value) => {
         const bytes = getBytes(encodeRlp(value));
@@ -30,7 +30,7 @@ describe('RLP', () => {
     );
   });
 
-  test('takes nothing that another library would write otherwise', () => {
+  test('readRlp accepts only the encoding that another library would write', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (bytes) => {
         let item: RlpItem;
@@ -48,15 +48,15 @@ describe('RLP', () => {
   });
 
   test.each([
-    ['nothing', '0x'],
-    ['a byte that stands for itself, with a length', '0x8101'],
+    ['no bytes', '0x'],
+    ['a single byte below 0x80 with a length', '0x8101'],
     ['a short length written out', '0xb801ff'],
     ['a length with a zero before', `0xb90038${'ff'.repeat(56)}`],
-    ['less than it says', '0x83ffff'],
-    ['more than it says', '0x81ffff'],
+    ['fewer bytes than its length', '0x83ffff'],
+    ['more bytes than its length', '0x81ffff'],
     ['a list whose last item reaches beyond it', '0xc281ff81'],
     ['a length beyond all bounds', `0xbf${'ff'.repeat(8)}`],
-  ])('%s is none', (_, hex) => {
+  ])('readRlp rejects %s', (_, hex) => {
     expect(() => readRlp(getBytes(hex))).toThrow(RangeError);
   });
 });

@@ -4,7 +4,7 @@ export type RlpItem =
   | {
       readonly kind: 'list';
       readonly items: readonly RlpItem[];
-      /** The encodings of the items, one behind another, and where each of them ends. */
+      /** The concatenated encodings of the items, and the end of each. */
       readonly payload: Uint8Array;
       readonly ends: readonly number[];
     };
@@ -12,17 +12,17 @@ export type RlpItem =
 const SINGLE_MAX = 0x7f;
 const BYTES = 0x80;
 const LIST = 0xc0;
-/** Longer contents have their length written out. */
+/** Longer contents are preceded by their length. */
 const SHORT_MAX = 55;
 
-/** Reads bytes that are one item and nothing else, in the only valid encoding of it. Throws RangeError otherwise. */
+/** Decodes exactly one item in its only valid encoding. Throws RangeError otherwise. */
 export function readRlp(bytes: Uint8Array): RlpItem {
   const { item, end } = readItem(bytes, 0);
   if (end !== bytes.length) throw new RangeError('RLP: bytes are left over');
   return item;
 }
 
-/** A list's encoding out of those of its items. */
+/** Encodes a list from the concatenated encodings of its items. */
 export function wrapRlpList(payload: Uint8Array): Uint8Array {
   if (payload.length <= SHORT_MAX) return Uint8Array.of(LIST + payload.length, ...payload);
   const length = [];
@@ -39,11 +39,11 @@ function readItem(bytes: Uint8Array, at: number): { readonly item: RlpItem; read
   const contents = bytes.subarray(from, end);
   if (base === LIST) return { item: readList(contents), end };
   if (contents.length === 1 && (contents[0] ?? 0) <= SINGLE_MAX)
-    throw new RangeError('RLP: a byte that stands for itself has a length');
+    throw new RangeError('RLP: a single byte below 0x80 is encoded with a length');
   return { item: { kind: 'bytes', bytes: contents }, end };
 }
 
-/** Where the contents of the item at `at` lie, whose first byte is `code` above its kind. */
+/** Range of the contents of the item at `at`; `code` is its first byte minus the base of its kind. */
 function contentsOf(
   bytes: Uint8Array,
   at: number,

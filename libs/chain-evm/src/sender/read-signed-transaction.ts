@@ -4,10 +4,10 @@ import { keccak256 } from 'ethers/crypto';
 import { recover } from 'tiny-secp256k1';
 import { readRlp, wrapRlpList } from './read-rlp.ts';
 
-/** What signed bytes say, read from the bytes alone. Addresses, hash and data in lower case. */
+/** Content of signed bytes. Addresses, hash and data in lower case. */
 export interface ReadTransaction {
   readonly txHash: TxHash;
-  /** Whose key signed it. */
+  /** Recovered from the signature. */
   readonly from: Address;
   readonly chainId: bigint;
   readonly nonce: bigint;
@@ -27,9 +27,9 @@ const UNSIGNED_FIELDS = 9;
 const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /**
- * Reads a signed EIP-1559 transaction, and the signer from its signature. Shares no code with what encodes and signs,
- * so that a mistake there shows. Throws RangeError for bytes that are not exactly such a transaction: of another type,
- * with an access list, without a receiver, with a signature that nobody can have made, or encoded otherwise.
+ * Decodes a signed EIP-1559 transaction and recovers its signer. Shares no code with the encoder and signer, so that
+ * it detects their errors. Throws RangeError for any other bytes: another type, an access list, no receiver, an
+ * impossible signature, or a different encoding.
  */
 export function readSignedTransaction(raw: Uint8Array): ReadTransaction {
   if (raw[0] !== TYPE) throw new RangeError('not a transaction of type 2');
@@ -44,8 +44,8 @@ export function readSignedTransaction(raw: Uint8Array): ReadTransaction {
     },
   );
   if (list.items[UNSIGNED_FIELDS - 1]?.kind !== 'list' || accessList === undefined)
-    throw new RangeError('the access list is not one');
-  if (to?.length !== 20) throw new RangeError('the receiver is no address');
+    throw new RangeError('the access list is malformed');
+  if (to?.length !== 20) throw new RangeError('the receiver is not an address');
   const unsigned = list.payload.subarray(0, list.ends[UNSIGNED_FIELDS - 1]);
   return {
     txHash: keccak256(raw) as TxHash,
@@ -75,7 +75,7 @@ function recoverKey(digest: Uint8Array, signature: Uint8Array, parity: 0 | 1): U
   try {
     key = recover(digest, signature, parity, false);
   } catch (cause) {
-    throw new RangeError('the signature is none', { cause });
+    throw new RangeError('the signature is malformed', { cause });
   }
   if (key === null) throw new RangeError('the signature has no signer');
   return key;
@@ -83,7 +83,7 @@ function recoverKey(digest: Uint8Array, signature: Uint8Array, parity: 0 | 1): U
 
 function integerOf(bytes: Uint8Array | undefined): bigint {
   if (bytes === undefined || bytes.length > 32 || bytes[0] === 0)
-    throw new RangeError('a field is no integer');
+    throw new RangeError('a field is not an integer');
   return bytes.length === 0 ? 0n : BigInt(`0x${hexOf(bytes)}`);
 }
 

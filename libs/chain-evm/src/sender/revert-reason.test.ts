@@ -12,7 +12,7 @@ const refusal = (rpcCode: number, said: string, data?: string): ReturnType<typeo
 const encoded = (type: string, value: unknown): string =>
   AbiCoder.defaultAbiCoder().encode([type], [value]).slice(2);
 
-describe('a call that fails in the chain, too', () => {
+describe('isExecutionFailure', () => {
   test.each([
     ['geth', 3, 'execution reverted: Pausable: paused'],
     ['besu', -32000, 'Execution reverted'],
@@ -33,7 +33,7 @@ describe('a call that fails in the chain, too', () => {
     ['geth', -32000, 'max call depth exceeded'],
     ['geth', -32000, 'write protection'],
     ['nethermind', -32015, 'StaticCallViolation'],
-  ])('%s, %d: %s', (_, code, said) => {
+  ])('is true for %s, %d: %s', (_, code, said) => {
     expect(isExecutionFailure(refusal(code, said))).toBe(true);
   });
 
@@ -45,15 +45,15 @@ describe('a call that fails in the chain, too', () => {
     [429, 'Too Many Requests'],
     [-32005, 'daily request count exceeded'],
     [-32601, 'the method eth_call does not exist/is not available'],
-  ])('a fault of the node is none: %d %s', (code, said) => {
+  ])('is false for a node fault: %d %s', (code, said) => {
     expect(isExecutionFailure(refusal(code, said))).toBe(false);
   });
 });
 
-describe('why', () => {
+describe('failureDetail', () => {
   test.each([
     [
-      "a contract's words",
+      "a contract's message",
       `0x08c379a0${encoded('string', 'Pausable: paused')}`,
       'reverted: Pausable: paused',
     ],
@@ -63,11 +63,11 @@ describe('why', () => {
     ['broken data', '0x08c379a0ffff', 'reverted with malformed data (0x08c379a0)'],
     ['too little data', '0x08', 'execution reverted'],
     ['no data', undefined, 'execution reverted'],
-  ])('%s', (_, data, detail) => {
+  ])('describes %s', (_, data, detail) => {
     expect(failureDetail(refusal(3, 'execution reverted', data))).toBe(detail);
   });
 
-  test('is one bounded line of printable ASCII, whatever a contract says', () => {
+  test('returns one line of at most 200 printable ASCII characters', () => {
     const words = `\u001b[31mred\nnew line \u202e${'x'.repeat(500)}`;
     const detail = failureDetail(refusal(3, 'execution reverted', `0x08c379a0${encoded('string', words)}`));
     expect(detail).toMatch(/^reverted: \[31mred new line x+$/);

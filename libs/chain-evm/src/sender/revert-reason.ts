@@ -15,13 +15,13 @@ const KNOWN_ERRORS: Readonly<Record<string, string>> = {
 const DETAIL_MAX = 200;
 
 /**
- * What the EVM itself says when a call ends otherwise than by a contract's own revert: geth and its kin (bor, bsc,
- * coreth, erigon), nethermind, besu, reth, anvil. A call without a gas price fails for want of money by its value only.
+ * Wordings for a call that the EVM itself ended, not a contract's revert: geth and its forks (bor, bsc, coreth,
+ * erigon), nethermind, besu, reth, anvil. A call without a gas price can lack money only for its value.
  */
 const EXECUTION_FAILED =
   /out of ?gas|gas required exceeds|insufficient (?:funds|balance)|InsufficientBalance|OutOfFunds?|exceeds (?:account )?balance|enough (?:funds|balance)|max call depth|stack (?:limit|overflow|underflow)|write protection|return data out of bounds|gas u?int(?:64)? overflow|execution (?:failed|halted|error)|EVM error|(?:invalid|bad|unknown) (?:opcode|instruction|jump)|InvalidJump|InvalidOpcode|StaticCallViolation|StateChangeDuringStaticCall|precompile(?:d)? (?:contract )?(?:failed|error)/i;
 
-/** Whether a refused call would fail in the chain, too: the contract or the EVM ended it, and no fault of the node. */
+/** True if a rejected call would also fail in the chain: the contract or the EVM ended it, not a node fault. */
 export function isExecutionFailure(refusal: ReaderError): boolean {
   const { rpcCode, said } = refusal.context;
   const message = typeof said === 'string' ? said : '';
@@ -30,14 +30,14 @@ export function isExecutionFailure(refusal: ReaderError): boolean {
   );
 }
 
-/** Why a call failed, for operators: one line of printable ASCII, at most 200 characters. */
+/** Reason for operators: one line of printable ASCII, at most 200 characters. */
 export function failureDetail(refusal: ReaderError): string {
   const { said, data } = refusal.context;
   const reason = typeof data === 'string' ? reasonOf(data) : undefined;
   return plainLine(reason ?? (typeof said === 'string' ? said : refusal.message));
 }
 
-/** Contracts choose these words: nothing of them may break a log, a terminal or a page. */
+/** A contract chooses this text: it must not break a log, a terminal or a page. */
 function plainLine(text: string): string {
   return text
     .replace(/[^\x21-\x7e]+/g, ' ')

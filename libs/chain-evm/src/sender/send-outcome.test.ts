@@ -5,9 +5,9 @@ import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import { codeOfRpcError } from '../translate-rpc-error.ts';
 import { bestOutcome, sendOutcomeOf } from './send-outcome.ts';
 
-/** What nodes and providers answer to eth_sendRawTransaction: software, code, words, what it means. */
+/** Answers of nodes and providers to eth_sendRawTransaction: software, code, message, outcome. */
 const WORDINGS: readonly (readonly [string, number, string, SendOutcome])[] = [
-  // They have it.
+  // The node has it.
   ['geth, bor, bsc, coreth, erigon, reth', -32000, 'already known', 'KNOWN'],
   ['erigon', -32000, 'ALREADY_EXISTS: already known', 'KNOWN'],
   ['erigon', -32000, 'existing tx with same hash', 'KNOWN'],
@@ -35,7 +35,7 @@ const WORDINGS: readonly (readonly [string, number, string, SendOutcome])[] = [
   ['parity', -32010, 'Transaction nonce is too low. Try incrementing the nonce.', 'NONCE_TOO_LOW'],
   ['hardhat', -32000, 'Nonce too low. Expected nonce to be 3 but got 2.', 'NONCE_TOO_LOW'],
   ['a provider', -32000, 'nonce has already been used', 'NONCE_TOO_LOW'],
-  // Another one of the nonce pays more, or nobody takes so little.
+  // Another transaction with the nonce pays more, or no node accepts so little.
   ['geth, bor, bsc, reth, nethermind', -32000, 'replacement transaction underpriced', 'UNDERPRICED'],
   ['besu', -32000, 'Replacement transaction underpriced', 'UNDERPRICED'],
   ['nethermind before 1.37', -32010, 'ReplacementNotAllowed', 'UNDERPRICED'],
@@ -80,7 +80,7 @@ const WORDINGS: readonly (readonly [string, number, string, SendOutcome])[] = [
     'UNDERPRICED',
   ],
   ['anvil, reth', -32003, 'max fee per gas less than block base fee', 'UNDERPRICED'],
-  // No coin for it.
+  // Not enough coin.
   [
     'geth, bor, bsc',
     -32000,
@@ -110,7 +110,7 @@ const WORDINGS: readonly (readonly [string, number, string, SendOutcome])[] = [
     'NO_GAS_MONEY',
   ],
   ['hardhat', -32000, "Sender doesn't have enough funds to send tx.", 'NO_GAS_MONEY'],
-  // Refused for good, or at least until somebody has looked.
+  // Rejected permanently, or until an operator has checked.
   ['geth', -32000, 'intrinsic gas too low: gas 20999, minimum needed 21000', 'REFUSED'],
   ['besu', -32003, 'Intrinsic gas exceeds gas limit', 'REFUSED'],
   ['anvil', -32602, 'intrinsic gas too low', 'REFUSED'],
@@ -128,7 +128,7 @@ const WORDINGS: readonly (readonly [string, number, string, SendOutcome])[] = [
   ['geth', -32000, 'rlp: value size exceeds available input length', 'REFUSED'],
   ['besu', -32602, 'Invalid transaction type', 'REFUSED'],
   ['a node', -32000, 'the moon stands in the seventh house', 'REFUSED'],
-  // Not now; it may have arrived, or arrives when there is room.
+  // Not now; it may have arrived, or arrives later.
   ['geth, reth', -32000, 'txpool is full', 'UNKNOWN'],
   ['erigon', -32000, 'INTERNAL_ERROR: pending sub-pool is full', 'UNKNOWN'],
   ['geth', -32000, 'account limit exceeded: pooled 64 txs', 'UNKNOWN'],
@@ -157,27 +157,27 @@ const WORDINGS: readonly (readonly [string, number, string, SendOutcome])[] = [
   ['a provider', -32600, 'Unauthorized: must be authenticated', 'UNKNOWN'],
 ];
 
-describe('what the refusal of a transaction means', () => {
-  test.each(WORDINGS)('%s, %d: %s', (_, rpcCode, said, outcome) => {
+describe('sendOutcomeOf', () => {
+  test.each(WORDINGS)('understands %s, %d: %s', (_, rpcCode, said, outcome) => {
     const code = codeOfRpcError({ code: rpcCode, message: said });
     expect(sendOutcomeOf(readerError(code, 'the node answered an error', { rpcCode, said }))).toBe(outcome);
   });
 
   test.each<ReaderErrorCode>(['RPC_UNAVAILABLE', 'RPC_RATE_LIMITED', 'RPC_FORBIDDEN', 'RPC_METHOD_MISSING'])(
-    'without words %s says nothing',
+    'returns UNKNOWN for %s without a message',
     (code) => {
       expect(sendOutcomeOf(readerError(code, 'no words'))).toBe('UNKNOWN');
     },
   );
 
-  test('no refusal counts as acceptance', () => {
+  test('counts no rejection as acceptance', () => {
     for (const [, , said] of WORDINGS)
       expect(sendOutcomeOf(readerError('RPC_REFUSED', '', { said }))).not.toBe('ACCEPTED');
   });
 });
 
-describe('the best of several', () => {
-  test('one that took it outweighs all who did not', () => {
+describe('bestOutcome', () => {
+  test('prefers one acceptance to all rejections', () => {
     expect(bestOutcome(['REFUSED', 'UNKNOWN', 'ACCEPTED', 'KNOWN'])).toBe('ACCEPTED');
     expect(bestOutcome(['NO_GAS_MONEY', 'NONCE_TOO_LOW', 'UNDERPRICED'])).toBe('NONCE_TOO_LOW');
     expect(bestOutcome(['UNKNOWN', 'REFUSED'])).toBe('REFUSED');

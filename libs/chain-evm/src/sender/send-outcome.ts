@@ -1,7 +1,7 @@
 import type { ReaderError } from '@opentill/chain/reader-error';
 import type { SendOutcome } from '@opentill/chain/wallet-sender';
 
-/** From the best to the worst: what one node has said is not undone by what another has not. */
+/** From the best to the worst: one node's acceptance outweighs another's rejection. */
 const ORDER: readonly SendOutcome[] = [
   'ACCEPTED',
   'KNOWN',
@@ -13,8 +13,8 @@ const ORDER: readonly SendOutcome[] = [
 ];
 
 /**
- * How nodes refuse a transaction, in their words, first match first. Their codes say nothing: -32000 for everything, or
- * one that means something else at another vendor. The wordings stand in the test of this file.
+ * Wordings of nodes that reject a transaction, first match first. Their codes are useless: -32000 for everything, or
+ * one with another meaning at each vendor. The test of this file lists the wordings.
  */
 const BY_WORDING: readonly (readonly [RegExp, SendOutcome])[] = [
   [
@@ -25,7 +25,7 @@ const BY_WORDING: readonly (readonly [RegExp, SendOutcome])[] = [
     /nonce (?:is |provided for the transaction is |provided is )?too (?:low|small)|OldNonce|nonce (?:has )?(?:already )?(?:been )?used|STALE: /i,
     'NONCE_TOO_LOW',
   ],
-  // Against another transaction of the same nonce, or against what the node or the block to come asks for.
+  // Compared with another transaction of the same nonce, or with the minimum of the node or the next block.
   [
     /underpriced|replacement (?:transaction )?(?:not allowed|fee too low)|ReplacementNotAllowed|could not replace existing|another transaction with same nonce/i,
     'UNDERPRICED',
@@ -42,7 +42,7 @@ const BY_WORDING: readonly (readonly [RegExp, SendOutcome])[] = [
     /insufficient (?:funds|balance|eth\b)|InsufficientFunds|upfront cost exceeds|(?:not|n't) have enough (?:funds|balance)|not enough (?:funds|balance)|insufficient max ?fee ?per ?gas for sender balance|exceeds (?:the )?(?:account |sender )?balance/i,
     'NO_GAS_MONEY',
   ],
-  // It may be taken when there is room again, when the node has caught up, or when earlier nonces have arrived.
+  // The node may accept it later: when it has room, has caught up, or has received the earlier nonces.
   [
     /(?:pool|queue|mempool)\b[^:]{0,20}\b(?:full|overflow|limit|capacity)|pool size|account limit exceeded|in-flight transaction limit|exceeded capacity|spammer|too many pending/i,
     'UNKNOWN',
@@ -57,7 +57,7 @@ const BY_WORDING: readonly (readonly [RegExp, SendOutcome])[] = [
   ],
 ];
 
-/** What a node's refusal of a transaction means. Faults, limits and what only sounds like one of the node are UNKNOWN. */
+/** Outcome of a node's rejection. Faults, limits and rejections that may pass are UNKNOWN. */
 export function sendOutcomeOf(refusal: ReaderError): SendOutcome {
   const { said } = refusal.context;
   const worded = typeof said === 'string' ? BY_WORDING.find(([wording]) => wording.test(said)) : undefined;
@@ -65,7 +65,7 @@ export function sendOutcomeOf(refusal: ReaderError): SendOutcome {
   return refusal.code === 'RPC_REFUSED' ? 'REFUSED' : 'UNKNOWN';
 }
 
-/** The best of what several sources said. UNKNOWN when none said anything. */
+/** The best outcome of several sources. UNKNOWN when there is none. */
 export function bestOutcome(outcomes: readonly (SendOutcome | undefined)[]): SendOutcome {
   return ORDER.find((outcome) => outcomes.includes(outcome)) ?? 'UNKNOWN';
 }

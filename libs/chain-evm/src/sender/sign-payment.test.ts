@@ -62,11 +62,11 @@ async function codeOf(signing: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe('signing', () => {
+describe('signPayment and signNothing', () => {
   test.each([
     ['a token', TOKEN_PAYMENT],
     ['the coin', COIN_PAYMENT],
-  ])('%s: another library reads what was meant', async (_, intent) => {
+  ])('sign a payment of %s that another library reads correctly', async (_, intent) => {
     const { raw, txHash, nonce, terms } = await signPayment(depsOf(), intent, 7, TERMS);
     const read = Transaction.from(hexlify(raw));
     expect(read.hash).toBe(txHash);
@@ -83,7 +83,7 @@ describe('signing', () => {
     expect({ nonce, terms }).toEqual({ nonce: 7, terms: TERMS });
   });
 
-  test('any amount, nonce and price comes back as it was meant', async () => {
+  test('preserve any amount, nonce and price', async () => {
     const price = fc.bigInt({ min: 1n, max: 5n * GWEI });
     await fc.assert(
       fc.asyncProperty(
@@ -110,7 +110,7 @@ describe('signing', () => {
     );
   });
 
-  test('a cancel moves nothing, from the wallet to itself', async () => {
+  test('sign a cancel that moves nothing, from the wallet to itself', async () => {
     const { raw } = await signNothing(depsOf(), WALLET, 3, TERMS);
     const read = Transaction.from(hexlify(raw));
     expect([read.to?.toLowerCase(), read.from?.toLowerCase(), read.value, read.data, read.nonce]).toEqual([
@@ -123,8 +123,8 @@ describe('signing', () => {
   });
 });
 
-describe('what is signed is read again', () => {
-  /** Every way in which signed bytes can be something else than the payment of TOKEN_PAYMENT, by one valid key. */
+describe('differenceBetween and readSignedTransaction', () => {
+  /** Every way in which bytes signed by a valid key can differ from TOKEN_PAYMENT. */
   const words = (to: string, amount: bigint): string =>
     `${to.slice(2).padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`;
   const base = {
@@ -143,7 +143,7 @@ describe('what is signed is read again', () => {
   };
   const asked = { chainId: CHAIN_ID, from: WALLET, nonce: 7, terms: TERMS, intent: TOKEN_PAYMENT };
 
-  test('the same bytes differ in nothing', () => {
+  test('find no difference in the same bytes', () => {
     expect(differenceBetween(asked, read({}))).toBeUndefined();
   });
 
@@ -161,11 +161,11 @@ describe('what is signed is read again', () => {
     ['amount', { data: `0xa9059cbb${words(RECEIVER, 123_456_790n)}` }],
     ['data', { data: `0xa9059cbb${words(RECEIVER, 123_456_789n)}00` }],
     ['data', { data: '0x' }],
-  ])('another %s is seen', (field, change) => {
+  ])('detect another %s', (field, change) => {
     expect(differenceBetween(asked, read(change))).toBe(field);
   });
 
-  test('another signer is seen', () => {
+  test('detect another signer', () => {
     expect(differenceBetween(asked, read({}, OTHER_KEY))).toBe('from');
   });
 
@@ -173,7 +173,7 @@ describe('what is signed is read again', () => {
     ['to', { to: WALLET }],
     ['amount', { to: RECEIVER, value: 2n, data: '0x' }],
     ['data', { to: RECEIVER, value: 123_456_789n, data: '0x00' }],
-  ])('of the coin another %s is seen', (field, change) => {
+  ])('detect another %s in a coin payment', (field, change) => {
     expect(differenceBetween({ ...asked, intent: COIN_PAYMENT }, read({ data: '0x', ...change }))).toBe(
       field,
     );
@@ -183,11 +183,11 @@ describe('what is signed is read again', () => {
     ['to', { to: RECEIVER, data: '0x' }],
     ['amount', { to: WALLET, value: 1n, data: '0x' }],
     ['data', { to: WALLET, data: '0x00' }],
-  ])('of a cancel another %s is seen', (field, change) => {
+  ])('detect another %s in a cancel', (field, change) => {
     expect(differenceBetween({ ...asked, intent: null }, read(change))).toBe(field);
   });
 
-  test('no single changed byte passes for the transaction', async () => {
+  test('detect every single changed byte', async () => {
     const { raw } = await signPayment(depsOf(), TOKEN_PAYMENT, 7, TERMS);
     const random = seededRandom(7);
     for (let place = 0; place < raw.length; place += 1) {
@@ -205,16 +205,16 @@ describe('what is signed is read again', () => {
   });
 
   test.each([
-    ['a type before', (raw: Uint8Array) => Uint8Array.of(1, ...raw.subarray(1))],
-    ['bytes behind', (raw: Uint8Array) => Uint8Array.of(...raw, 0)],
-    ['bytes less', (raw: Uint8Array) => raw.subarray(0, -1)],
-    ['nothing', () => new Uint8Array()],
-  ])('%s: no transaction', async (_, change) => {
+    ['another type', (raw: Uint8Array) => Uint8Array.of(1, ...raw.subarray(1))],
+    ['extra bytes', (raw: Uint8Array) => Uint8Array.of(...raw, 0)],
+    ['missing bytes', (raw: Uint8Array) => raw.subarray(0, -1)],
+    ['no bytes', () => new Uint8Array()],
+  ])('reject a transaction with %s', async (_, change) => {
     const { raw } = await signPayment(depsOf(), TOKEN_PAYMENT, 7, TERMS);
     expect(() => readSignedTransaction(change(raw))).toThrow(RangeError);
   });
 
-  test('the other form of a signature, and integers with zeros before them, are no transaction', async () => {
+  test('reject a high-s signature and integers with leading zeros', async () => {
     const { raw } = await signPayment(depsOf(), TOKEN_PAYMENT, 7, TERMS);
     const fields = decodeRlp(raw.subarray(1)) as string[];
     const readWith = (changes: Readonly<Record<number, string>>): ReturnType<typeof readSignedTransaction> =>
@@ -228,7 +228,7 @@ describe('what is signed is read again', () => {
     expect(() => readWith({ 9: '0x02' })).toThrow(RangeError);
   });
 
-  test('access lists, legacy transactions and creations of contracts are none', () => {
+  test('reject access lists, legacy transactions and contract creations', () => {
     const sign = (fields: object): Uint8Array => {
       const transaction = Transaction.from({ ...base, ...fields });
       transaction.signature = Signature.from(new SigningKey(KEY).sign(transaction.unsignedHash));
@@ -245,7 +245,7 @@ describe('what is signed is read again', () => {
   });
 });
 
-describe('a signer that does something else', () => {
+describe('signPayment with a faulty signer', () => {
   const highS = (signature: Uint8Array): Uint8Array => {
     const s = N - BigInt(hexlify(signature.subarray(32, 64)));
     return getBytes(
@@ -261,21 +261,21 @@ describe('a signer that does something else', () => {
     ],
     ['with the higher s', backendOf(highS), 'signature'],
     ['with a v of Bitcoin', backendOf((sig) => Uint8Array.of(...sig.subarray(0, 64), 27)), 'signature'],
-    ['half', backendOf((sig) => sig.subarray(0, 64)), 'signature'],
-    ['zeros', backendOf(() => new Uint8Array(65)), 'encoding'],
+    ['with half a signature', backendOf((sig) => sig.subarray(0, 64)), 'signature'],
+    ['with zeros', backendOf(() => new Uint8Array(65)), 'encoding'],
     [
-      'something else',
+      'of another digest',
       { addresses: [WALLET], sign: async () => signatureBytes(KEY, new Uint8Array(32).fill(9)) },
       'from',
     ],
-  ])('%s: nothing comes out', async (_, backend, field) => {
+  ])('rejects a signer %s', async (_, backend, field) => {
     expect(await codeOf(signPayment(depsOf(backend), TOKEN_PAYMENT, 7, TERMS))).toEqual([
       'SIGNED_OTHERWISE',
       field,
     ]);
   });
 
-  test('its own error comes through', async () => {
+  test('passes on the signer’s own error', async () => {
     const failing: SignerBackend = {
       addresses: [WALLET],
       sign: () => Promise.reject(new TypeError('locked')),
@@ -284,21 +284,21 @@ describe('a signer that does something else', () => {
   });
 });
 
-describe('what is not asked to be signed', () => {
+describe('signPayment with an invalid request', () => {
   const never: SignerBackend = {
     addresses: [WALLET],
     sign: () => Promise.reject(new Error('asked to sign')),
   };
   const deps = depsOf(never);
   test.each<[string, Partial<PaymentIntent>]>([
-    ['nothing', { amountBaseUnits: baseUnits(0n) }],
-    ['more than a word', { amountBaseUnits: (2n ** 256n) as PaymentIntent['amountBaseUnits'] }],
-    ['less than nothing', { amountBaseUnits: -1n as PaymentIntent['amountBaseUnits'] }],
-    ['the zero address', { to: `0x${'0'.repeat(40)}` as Address }],
-    ['a mixed-case address', { to: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' as Address }],
-    ['no address', { to: 'alice' as Address }],
-    ['no contract', { contract: '0x12' as TokenContract }],
-  ])('%s', async (_, change) => {
+    ['an amount of zero', { amountBaseUnits: baseUnits(0n) }],
+    ['an amount above uint256', { amountBaseUnits: (2n ** 256n) as PaymentIntent['amountBaseUnits'] }],
+    ['a negative amount', { amountBaseUnits: -1n as PaymentIntent['amountBaseUnits'] }],
+    ['the zero address as receiver', { to: `0x${'0'.repeat(40)}` as Address }],
+    ['a mixed-case receiver', { to: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' as Address }],
+    ['a receiver that is not an address', { to: 'alice' as Address }],
+    ['a contract that is not an address', { contract: '0x12' as TokenContract }],
+  ])('rejects %s', async (_, change) => {
     expect(await codeOf(signPayment(deps, { ...TOKEN_PAYMENT, ...change }, 7, TERMS))).toEqual([
       'INTENT_INVALID',
       undefined,
@@ -306,27 +306,27 @@ describe('what is not asked to be signed', () => {
   });
 
   test.each<[string, Partial<typeof TERMS>]>([
-    ['above the cap', { maxFeePerGas: 101n * GWEI }],
+    ['a fee above the cap', { maxFeePerGas: 101n * GWEI }],
     ['a tip above its cap', { maxPriorityFeePerGas: 6n * GWEI }],
     ['a tip above the fee', { maxFeePerGas: GWEI - 1n }],
-    ['without gas', { gasLimit: 0n }],
+    ['zero gas', { gasLimit: 0n }],
     ['more gas than a transaction may use', { gasLimit: 16_777_217n }],
     ['a negative tip', { maxPriorityFeePerGas: -1n }],
-  ])('%s', async (_, change) => {
+  ])('rejects %s', async (_, change) => {
     expect(await codeOf(signPayment(deps, TOKEN_PAYMENT, 7, { ...TERMS, ...change }))).toEqual([
       'INTENT_INVALID',
       undefined,
     ]);
   });
 
-  test.each([-1, 1.5, Number.NaN, 2 ** 53])('the nonce %d', async (nonce) => {
+  test.each([-1, 1.5, Number.NaN, 2 ** 53])('rejects the nonce %d', async (nonce) => {
     expect(await codeOf(signPayment(deps, TOKEN_PAYMENT, nonce, TERMS))).toEqual([
       'INTENT_INVALID',
       undefined,
     ]);
   });
 
-  test("another's wallet", async () => {
+  test('rejects a foreign wallet', async () => {
     const intent = { ...TOKEN_PAYMENT, from: RECEIVER };
     expect(await codeOf(signPayment(deps, intent, 7, TERMS))).toEqual(['WALLET_UNKNOWN', undefined]);
   });

@@ -24,7 +24,7 @@ const ADDRESS_GRAMMAR = /^0x(?!0{40})[0-9a-f]{40}$/;
 const WORD_DIGITS = 64;
 const UINT256_END = 1n << 256n;
 
-/** A transaction to be signed: by whom, with what terms; without an intent it moves nothing. */
+/** A transaction to be signed. Without an intent it moves nothing. */
 export interface AskedTransaction {
   readonly chainId: number;
   readonly from: Address;
@@ -44,7 +44,7 @@ export async function signPayment(
   if (!ADDRESS_GRAMMAR.test(to) || (contract !== null && !ADDRESS_GRAMMAR.test(contract)))
     throw senderError('INTENT_INVALID', 'not an address that may be paid', { to, contract });
   if (intent.resource !== undefined)
-    throw senderError('INTENT_INVALID', 'nothing is lent on this chain', { resource: intent.resource });
+    throw senderError('INTENT_INVALID', 'energy cannot be lent on this chain', { resource: intent.resource });
   if (amountBaseUnits <= 0n || amountBaseUnits >= UINT256_END)
     throw senderError('INTENT_INVALID', 'not an amount that may be paid', { amount: `${amountBaseUnits}` });
   const asked = { chainId: deps.chainId, from, nonce, terms, intent };
@@ -100,7 +100,7 @@ function serialise(transaction: Transaction, signature: Uint8Array, from: Addres
     });
     return Buffer.from(transaction.serialized.slice(2), 'hex');
   } catch {
-    // ethers repeats what it was given, which belongs into no log.
+    // The error of ethers contains its input, which must not reach a log.
     throw signedOtherwise('signature', from);
   }
 }
@@ -129,7 +129,7 @@ export function differenceOfStored(
   return differenceBetween({ chainId, from: wallet, nonce, terms, intent }, read);
 }
 
-/** The first field in which a signed transaction is not the one asked for; undefined when it is. */
+/** The first field in which a signed transaction differs from the request; undefined when none does. */
 export function differenceBetween(asked: AskedTransaction, read: ReadTransaction): string | undefined {
   const { from, intent, terms } = asked;
   if (read.from !== from) return 'from';
@@ -144,7 +144,7 @@ export function differenceBetween(asked: AskedTransaction, read: ReadTransaction
   return read.data === '0x' ? undefined : 'data';
 }
 
-/** The field in which signed bytes pay otherwise than intended; undefined when they do what was intended. */
+/** The first field in which signed bytes differ from the intent; undefined when none does. */
 function differenceFrom(intent: PaymentIntent, read: ReadTransaction): string | undefined {
   const { from, contract, to, amountBaseUnits } = intent;
   if (read.from !== from) return 'from';
@@ -155,7 +155,7 @@ function differenceFrom(intent: PaymentIntent, read: ReadTransaction): string | 
   }
   if ((read.to as string) !== contract) return 'contract';
   if (read.valueWei !== 0n) return 'value';
-  // transfer(address,uint256): the selector and two words, and not a byte more.
+  // transfer(address,uint256): the selector and exactly two words.
   if (read.data.length !== TRANSFER_SELECTOR.length + 2 * WORD_DIGITS) return 'data';
   if (!read.data.startsWith(TRANSFER_SELECTOR)) return 'selector';
   const receiver = read.data.slice(TRANSFER_SELECTOR.length, -WORD_DIGITS);
@@ -164,6 +164,6 @@ function differenceFrom(intent: PaymentIntent, read: ReadTransaction): string | 
 }
 
 function signedOtherwise(field: string, wallet: Address, cause?: unknown): Error {
-  const why = 'what was signed is not what was asked for; it is thrown away';
+  const why = 'the signed bytes differ from the request and were discarded';
   return senderError('SIGNED_OTHERWISE', why, { field, wallet }, cause);
 }
