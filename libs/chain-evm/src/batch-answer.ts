@@ -106,7 +106,7 @@ function mayStandAmongResults({ requests }: HttpExchange, item: Item, isWhole: b
   if (place === undefined || requests[place]?.mayBeRefused !== true) return false;
   if (single) return true;
   const answered = rpcErrorOf(item['error']);
-  // A contract's revert text is never about the batch, whatever it contains.
+  // A contract's revert text is never about the batch, even if it mentions one.
   return !isWhole && (isRevert(answered) || batchRefusalOf(answered, false) === undefined);
 }
 

@@ -126,7 +126,7 @@ function fourTopics(): readonly string[] {
 describe('sameTransfers', () => {
   const [one, two] = transfersAt(usual, 100);
 
-  it('is true when every field is equal', () => {
+  it('finds two transfers equal when every field is equal', () => {
     expect(sameTransfers([one!, two!], [{ ...one! }, { ...two! }])).toBe(true);
     expect(sameTransfers([], [])).toBe(true);
   });
@@ -139,7 +139,7 @@ describe('sameTransfers', () => {
     'from',
     'to',
     'amountBaseUnits',
-  ])('is false when %s differs', (field) => {
+  ])('finds two transfers different when %s differs', (field) => {
     const other = {
       ...one!,
       [field]: field === 'amountBaseUnits' ? 1n : field === 'indexInBlock' ? 77 : null,
@@ -147,7 +147,7 @@ describe('sameTransfers', () => {
     expect(sameTransfers([one!], [other])).toBe(false);
   });
 
-  it('is false when one list is longer', () => {
+  it('finds two lists different when one is longer', () => {
     expect(sameTransfers([one!, two!], [one!])).toBe(false);
     expect(sameTransfers([one!], [one!, two!])).toBe(false);
   });

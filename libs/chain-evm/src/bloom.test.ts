@@ -12,19 +12,19 @@ function bloomOf(values: readonly string[]): string {
 }
 
 describe('bloom filters', () => {
-  it('sets the bits of the Yellow Paper', () => {
+  it('sets the bits that the Yellow Paper defines', () => {
     // keccak256 of an address of 20 zero bytes begins 5380c7b7ae81.
     expect(bloomBits(`0x${'00'.repeat(20)}`)).toEqual([0x5380 & 2047, 0xc7b7 & 2047, 0xae81 & 2047]);
   });
 
-  it('contains its values and few others', () => {
+  it('a bloom contains its values and few others', () => {
     const inside = ['testtest', 'test', 'hallo', 'other'].map(word);
     const bloom = bloomOf(inside);
     for (const value of inside) expect(bloomMayHold(bloom, bloomBits(value))).toBe(true);
     for (const value of ['tes', 'lo'].map(word)) expect(bloomMayHold(bloom, bloomBits(value))).toBe(false);
   });
 
-  it('matches exactly all of its logs, neither fewer nor others', () => {
+  it('a bloom matches exactly its logs, neither fewer nor others', () => {
     const logs = [
       { address: word('a'), topics: [word('b'), word('c')] },
       { address: word('a'), topics: [] },
@@ -41,7 +41,7 @@ describe('bloom filters', () => {
     expect([isBloomOf(bloom, []), isBloomOf(bloom, [...logs, foreign])]).toEqual([false, false]);
   });
 
-  it('has 256 bytes', () => {
+  it('accepts only a bloom of 256 bytes', () => {
     expect(isBloom(bloomOf([]))).toBe(true);
     for (const value of [undefined, null, '0x', bloomOf([]).slice(0, -1)]) expect(isBloom(value)).toBe(false);
   });

@@ -46,7 +46,7 @@ const tokens = new Set([USDT]);
 const INCONSISTENT = expect.objectContaining({ code: 'INCONSISTENT_ANSWER', retryable: true });
 
 describe('decodeLog and transferOf', () => {
-  it('decode a transfer to canonical form without loss', () => {
+  it('decodes a transfer to canonical form without loss', () => {
     expect(transferOf(decodeLog(LOG), tokens)).toEqual({
       txHash: LOG.transactionHash,
       blockHash: LOG.blockHash,
@@ -74,7 +74,7 @@ describe('decodeLog and transferOf', () => {
     ['without a recipient', { topics: [event, from] }],
     ['without topics', { topics: [] }],
     ['to a word that is not an address', { topics: [event, from, `0x${'33'.repeat(32)}`] }],
-  ])('ignore a log %s', (_, change) => {
+  ])('ignores a log %s', (_, change) => {
     expect(transferOf(decodeLog({ ...LOG, ...change }), tokens)).toBeUndefined();
   });
 
@@ -90,11 +90,11 @@ describe('decodeLog and transferOf', () => {
     ['without data', { ...LOG, data: undefined }],
     ['with odd data', { ...LOG, data: '0x123' }],
     ['beyond safe integers', { ...LOG, blockNumber: '0xffffffffffffffff' }],
-  ])('reject a log that is %s', (_, raw) => {
+  ])('rejects a log that is %s', (_, raw) => {
     expect(() => decodeLog(raw)).toThrow(INCONSISTENT);
   });
 
-  it('accept only a list of logs', () => {
+  it('accepts only a list of logs', () => {
     expect(decodeLogs([])).toEqual([]);
     for (const raw of [null, undefined, {}, 'x', [null]]) expect(() => decodeLogs(raw)).toThrow(INCONSISTENT);
   });

@@ -6,7 +6,7 @@ import { keccakOfWord } from './keccak.ts';
 const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
 
 describe('keccakOfWord', () => {
-  it('equals another implementation, whatever was hashed before', () => {
+  it('hashes like another implementation, regardless of earlier hashes', () => {
     expect(hexOf(keccakOfWord('0x'))).toBe(
       '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470',
     );

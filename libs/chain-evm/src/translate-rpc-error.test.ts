@@ -473,7 +473,7 @@ const BATCH_WORDINGS: readonly (readonly [
 ];
 
 describe('codeOfRpcError and batchRefusalOf', () => {
-  it.each(WORDINGS)('translate %s: %i %s', (_, code, message, translated, blocks) => {
+  it.each(WORDINGS)('translates the error of %s: %i %s', (_, code, message, translated, blocks) => {
     expect(codeOfRpcError({ code, message })).toBe(translated);
     if (translated === LARGE) expect(suggestedBlocksOf(message)).toBe(blocks);
     // None of them concerns the number of calls, even as the only answer to a batch.
@@ -481,13 +481,13 @@ describe('codeOfRpcError and batchRefusalOf', () => {
   });
 
   it.each(BATCH_WORDINGS)(
-    'recognise a batch rejection of %s: %i %s',
+    'recognises a batch rejection of %s: %i %s',
     (_, code, message, isWhole, callsMax, lasting) => {
       expect(batchRefusalOf({ code, message }, isWhole)).toEqual({ callsMax, lasting });
     },
   );
 
-  it('do not mistake a rejected call for a rejected batch', () => {
+  it('does not mistake a rejected call for a rejected batch', () => {
     expect(batchRefusalOf({ code: -32600, message: 'Invalid Request' }, false)).toBeUndefined();
   });
 });

@@ -63,7 +63,7 @@ describe('checkTokens', () => {
     await expect(check(answer)).rejects.toMatchObject({ code: 'TOKEN_MISMATCH', retryable: false });
   });
 
-  it('reports TOKEN_MISMATCH without code, whatever the error of a call says', async () => {
+  it('reports TOKEN_MISMATCH without code, for any error of a call', async () => {
     const failing = { error: { code: -32603, message: 'internal error' } };
     for (const nothing of ['0x', '0x0'])
       await expect(check(failing, nothing)).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
@@ -80,7 +80,7 @@ describe('checkTokens', () => {
     ['unknown', { error: { code: -32099, message: 'something else' } }],
     ['null', { result: null }],
     ['not hex data', { result: 'soon' }],
-  ])('is retryable after a node fault: %s', async (_, answer) => {
+  ])('throws a retryable error after a node fault: %s', async (_, answer) => {
     await expect(check(answer)).rejects.toMatchObject({ retryable: true });
   });
 });

@@ -111,7 +111,7 @@ describe('batch', () => {
     const { client, node } = await clientOf(single);
     expect(await client.batch(callsOf(10))).toEqual(numbers(10));
     node.requests.length = 0;
-    // That proves nothing about other calls: they are sent together again.
+    // This does not apply to other calls: they are sent together again.
     await client.batch(callsOf(10));
     expect(sizes(node)[0]).toBe(10);
   });
@@ -187,7 +187,7 @@ describe('batch', () => {
     expect(await failureOf(gone.client.batch(batch))).toMatchObject({ code: 'BLOCK_NOT_FOUND' });
   });
 
-  it('fails as a whole within one timeout, whatever its number of parts', async () => {
+  it('fails a batch of many parts within a single timeout', async () => {
     const script: Script = async (calls, isBatch) => {
       if (isBatch) return { body: { id: null, error: { code: -32600, message: 'Invalid Request' } } };
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -202,7 +202,7 @@ describe('batch', () => {
 });
 
 describe('client connections', () => {
-  it('check the chain id each, also when every answer closes its connection', async () => {
+  it('checks the chain id on each connection, also on single-use ones', async () => {
     const { client, node } = await clientOf((calls, isBatch) => ({
       ...(answering(echo)(calls, isBatch) as { body: unknown }),
       headers: { connection: 'close' },
@@ -212,7 +212,7 @@ describe('client connections', () => {
     expect(node.requests.filter(([call]) => call?.method === 'eth_chainId').length).toBeGreaterThanOrEqual(3);
   });
 
-  it('are replaced without an error when the node has closed them', async () => {
+  it('replaces connections that the node has closed, without an error', async () => {
     const { client, node, exchanges } = await clientOf(answering(echo));
     for (let count = 0; count < 20; count += 1) {
       expect(await client.batch(callsOf(2))).toEqual([0, 1]);
@@ -226,7 +226,7 @@ describe('client connections', () => {
     expect(exchanges.every(({ outcome }) => outcome === 'OK')).toBe(true);
   });
 
-  it('never lead to another chain undetected', async () => {
+  it('detects another chain behind a new connection', async () => {
     const { client, node } = await clientOf(answering(() => 'right'));
     expect(await client.batch(callsOf(2))).toEqual(['right', 'right']);
     node.script = answering(() => 'wrong', '0x1');
@@ -241,7 +241,7 @@ describe('client connections', () => {
     expect(await client.batch(callsOf(2))).toEqual(['right', 'right']);
   });
 
-  it('carry compressed answers, whose size is reported', async () => {
+  it('accepts compressed answers and reports their size', async () => {
     const packed = (body: unknown): { headers: Record<string, string>; body: Buffer } => ({
       headers: { 'content-encoding': 'gzip' },
       body: gzipSync(JSON.stringify(body)),
@@ -260,7 +260,7 @@ describe('client connections', () => {
 });
 
 describe('a provider’s rate limit', () => {
-  it('is obeyed when configured: batches go in parts, a second apart', async () => {
+  it('obeys a configured rate limit by sending batches in parts', async () => {
     const { client, node } = await clientOf(answering(echo), { requestsPerSecond: 10 });
     const startedAt = performance.now();
     await client.batch(callsOf(1));
@@ -270,7 +270,7 @@ describe('a provider’s rate limit', () => {
     expect(Math.max(...sizes(node))).toBeLessThanOrEqual(10);
   });
 
-  it('delays a call, but not beyond its timeout', async () => {
+  it('delays a call after a rate limit, but not beyond its timeout', async () => {
     let complained = false;
     const script: Script = (calls, isBatch) => {
       if (complained || calls[0]?.method === 'eth_chainId') return answering(echo)(calls, isBatch);
@@ -315,7 +315,7 @@ describe('a provider’s rate limit', () => {
 });
 
 describe('RawAnswer', () => {
-  it('has equal bytes from nodes of the same software, whatever was asked before', async () => {
+  it('sends equal bytes for equal requests, regardless of earlier ones', async () => {
     const [one, two] = [await clientOf(answering(echo)), await clientOf(answering(echo))];
     await one.client.batch(callsOf(7));
     const [a, b] = [await one.client.ask(callsOf(3)), await two.client.ask(callsOf(3))];
@@ -324,7 +324,7 @@ describe('RawAnswer', () => {
     expect(a.results()).toBe(a.results());
   });
 
-  it('reports its error when it is parsed', async () => {
+  it('reports the error of a raw answer when it is parsed', async () => {
     const { client, node } = await clientOf(answering(echo));
     await client.batch(callsOf(1));
     node.script = () => ({ body: [{ id: 1, result: 0 }] });

@@ -9,8 +9,8 @@ import type { Call, ScriptedNode } from './scripted-node.ts';
 import { answering, refusing, scriptedNode } from './scripted-node.ts';
 
 /*
- * One of two sources is Byzantine and consistent: its headers, blooms, logs and receipts match each other. The reader
- * must accept nothing that it invents and miss nothing that it omits, whichever of the two it asks first.
+ * One of two sources is Byzantine but consistent: its headers, blooms, logs and receipts match each other. The reader
+ * must not accept what it invents nor miss what it omits, whichever of the two it asks first.
  */
 
 const TOKEN = `0x${'11'.repeat(20)}`;
@@ -361,7 +361,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
       const { transfers } = await reader.readVerified(50, 50, []);
       expect(transfers.map(({ amountBaseUnits }) => amountBaseUnits)).toEqual([1n, 2n]);
       await expect(reader.confirmTransfers(transfers)).rejects.toMatchObject(HELD);
-      // The seen pass, which credits nothing, does not wait.
+      // The seen pass does not credit, so it does not wait.
       expect((await reader.confirmTransfers(transfers, { byOneSource: true })).confirmed).toHaveLength(2);
     });
   });
@@ -422,7 +422,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     expect(alone).toEqual([]);
   });
 
-  it('is accepted alone after an uninterrupted minute, with an alarm', async () => {
+  it('is accepted as the single source after an uninterrupted minute', async () => {
     const { reader, read, fails, recovers, pass, alone, liar } = await failing();
     fails();
     expect(await read()).toBe('RPC_UNAVAILABLE');
@@ -456,7 +456,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     expect(reader.sources!().map(({ isAlone }) => isAlone)).toEqual([false, false]);
   });
 
-  it('is never accepted alone with aloneAfterSeconds: never', async () => {
+  it('is never accepted as the single source with aloneAfterSeconds: never', async () => {
     const { read, fails, pass, alone } = await failing({ aloneAfterSeconds: 'never' });
     fails();
     for (let hour = 0; hour < 3; hour += 1) {

@@ -86,7 +86,7 @@ describe('checkNetwork', () => {
     await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'WRONG_CHAIN', retryable: false });
   });
 
-  it('is retryable while the only source that may be right is down', async () => {
+  it('throws a retryable error while the only possibly right source is down', async () => {
     const findings: SourceFinding[] = [];
     const down = await liar(undefined, { faults: { unavailable: 1 } });
     const reader = createPatientReader(networkOf([await anotherChain(), down]), {
@@ -184,13 +184,13 @@ describe('finalizedHeight', () => {
     return createPatientReader(networkOf(sources, { finality: { staleSeconds: 60 } })).finalizedHeight();
   }
 
-  it('is the lower of two sources’ heights', async () => {
+  it('takes the lower of two finalized heights', async () => {
     expect(await finalizedBy([[to - 3], [to - 7]])).toBe(to - 7);
     expect(await finalizedBy([[to - 7], [to - 3]])).toBe(to - 7);
     expect(await finalizedBy([[to - 3]])).toBe(to - 3);
   });
 
-  it('may jump up and down', async () => {
+  it('follows a finalized height that jumps up and down', async () => {
     let height = from;
     const jumping: Override = (call, honest) => finalizedAt(height)(call, honest);
     const reader = createPatientReader(networkOf([await liar(jumping), await liar(jumping)]));
@@ -201,13 +201,13 @@ describe('finalizedHeight', () => {
     expect(await reader.finalizedHeight()).toBe(from + 1);
   });
 
-  it('does not accept one source while the other has no finalized block (Polygon)', async () => {
+  it('does not accept one finalized height while the other is missing (Polygon)', async () => {
     await expect(finalizedBy([[STUCK], [to - 7]])).rejects.toMatchObject({ code: 'FINALITY_UNAVAILABLE' });
     await expect(finalizedBy([[to - 7], [null]])).rejects.toMatchObject({ code: 'FINALITY_UNAVAILABLE' });
     expect(await finalizedBy([[STUCK], [to - 7], [to - 3]])).toBe(to - 7);
   });
 
-  it('accepts one source only when the other has failed for long', async () => {
+  it('accepts one finalized height only when the other source failed for long', async () => {
     const pair = [await liar(undefined, { faults: { unavailable: 1 } }), await liar(finalizedAt(to - 2))];
     await expect(createPatientReader(networkOf(pair)).finalizedHeight()).rejects.toMatchObject({
       code: 'RPC_UNAVAILABLE',
@@ -215,7 +215,7 @@ describe('finalizedHeight', () => {
     expect(await createPatientReader(networkOf(pair, ALONE_AT_ONCE)).finalizedHeight()).toBe(to - 2);
   });
 
-  it('is FINALITY_UNAVAILABLE when no source has one (stuck Polygon milestones)', async () => {
+  it('throws FINALITY_UNAVAILABLE when no source has a finalized block', async () => {
     for (const unknown of [STUCK, { code: -32000, message: 'finalized header not found' }, null]) {
       await expect(finalizedBy([[unknown], [unknown]])).rejects.toMatchObject({
         code: 'FINALITY_UNAVAILABLE',
@@ -224,7 +224,7 @@ describe('finalizedHeight', () => {
     }
   });
 
-  it('ignores a source that lags far behind the other for long', async () => {
+  it('ignores a finalized height that lags far behind the other for long', async () => {
     const lags: FinalityLag[] = [];
     let skewMs = 0;
     const readerOf = async (ageSeconds: number, change: Partial<EvmNetwork> = {}) =>
@@ -258,7 +258,7 @@ describe('a range beyond a node’s head', () => {
     ['erigon, by hash', -32000, 'header for hash not found'],
   ];
 
-  it.each(beyond)('is not treated as empty: %s', async (_, code, message) => {
+  it.each(beyond)('does not treat a range beyond the head as empty: %s', async (_, code, message) => {
     const late = refuse('eth_getLogs', { code, message });
     await expect(createPatientReader(networkOf([await liar(late)])).readSeen(from, to)).rejects.toMatchObject(
       {
@@ -300,7 +300,7 @@ describe('a range that a provider rejects as too large', () => {
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
   });
 
-  it('is read by receipts when it is a single block', async () => {
+  it('reads a single block that is too large by receipts', async () => {
     for (const bloom of [true, false]) {
       const sources = [
         await liar(undefined, { resultCapLogs: 1 }),
@@ -321,7 +321,7 @@ describe('a network whose blooms cover other blocks (Avalanche)', () => {
     return { result: block && { ...block, logsBloom: `0x${'00'.repeat(256)}` } };
   };
 
-  it('is read completely from one source and from two', async () => {
+  it('reads a network without usable blooms from one and two sources', async () => {
     const short = { faults: { droppedLog: 1 } };
     for (const sources of [
       [await liar(empty)],
@@ -349,7 +349,7 @@ describe('the native coin of two sources', () => {
     };
   };
 
-  it('stops the verified pass when two sources differ on its transactions', async () => {
+  it('stops the verified pass when two sources differ on native transfers', async () => {
     for (const sources of [
       [await liar(), await liar(inflated)],
       [await liar(inflated), await liar()],
@@ -362,7 +362,7 @@ describe('the native coin of two sources', () => {
     }
   });
 
-  it('is refuted by receipts when a source invents it in the seen pass', async () => {
+  it('refutes native transfers that a source invents in the seen pass', async () => {
     const reader = createPatientReader(networkOf([await liar(inflated)], coin()));
     const { transfers } = await reader.readSeen(to, to);
     const natives = transfers.filter(({ contract }) => contract === null);
@@ -370,7 +370,7 @@ describe('the native coin of two sources', () => {
     expect(await reader.confirmTransfers(natives)).toEqual({ confirmed: [], refuted: natives });
   });
 
-  it('causes no request for transactions where it is not configured', async () => {
+  it('requests no transactions where native coin is not configured', async () => {
     const asked: unknown[] = [];
     const watching: Override = async ({ method, params }) => {
       if (method.startsWith('eth_getBlockBy')) asked.push(params[1]);

@@ -92,7 +92,7 @@ describe('the configured network', () => {
     tokens: [{ ...network.tokens[0]!, ...change }],
   });
 
-  it('must have the tokens with their decimals', async () => {
+  it('rejects tokens with other decimals', async () => {
     await expect(createPatientReader(changed({ decimals: 6 })).checkNetwork()).rejects.toMatchObject({
       code: 'TOKEN_MISMATCH',
       retryable: false,
@@ -102,14 +102,14 @@ describe('the configured network', () => {
     ).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
   });
 
-  it('must have the chain id of the node', async () => {
+  it('rejects a node with another chain id', async () => {
     await expect(createPatientReader({ ...network, chainId: 56 }).checkNetwork()).rejects.toMatchObject({
       code: 'WRONG_CHAIN',
       retryable: false,
     });
   });
 
-  it('must have a chain id and token addresses', () => {
+  it('requires a chain id and token addresses', () => {
     const { chainId: _, ...without } = network;
     expect(() => createPatientReader(without)).toThrow(TypeError);
     expect(() => createPatientReader(changed({ contract: 'USDT' as TokenContract }))).toThrow(TypeError);
@@ -117,7 +117,7 @@ describe('the configured network', () => {
 });
 
 describe('subscribeHeads of a reader', () => {
-  it('wakes at every block and ends with the signal', async () => {
+  it('wakes the caller at every block and ends with the signal', async () => {
     const reader = createPatientReader(network);
     const controller = new AbortController();
     const waiting: (() => void)[] = [];
@@ -134,7 +134,7 @@ describe('subscribeHeads of a reader', () => {
     await done;
   });
 
-  it('retries without a server, and stops at once', async () => {
+  it('retries a subscription without a server, and stops at once', async () => {
     let connections = 0;
     const { promise: thrice, resolve } = Promise.withResolvers<void>();
     const server = createServer();
@@ -159,7 +159,7 @@ describe('subscribeHeads of a reader', () => {
     await subscribeHeads({ url, blockTimeMs: 1_000 }, () => undefined, AbortSignal.abort());
   });
 
-  it('is absent without a WebSocket URL', () => {
+  it('has no subscription without a WebSocket URL', () => {
     const { wsUrl: _, ...without } = network;
     expect(createPatientReader(without).subscribeHeads).toBeUndefined();
   });

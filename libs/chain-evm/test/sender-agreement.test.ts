@@ -72,7 +72,7 @@ describe('pendingCount', () => {
     expect(await sender.pendingCount(WALLET)).toEqual({ highest: 7, agreed: 4, answers: 3 });
   });
 
-  test('is never below the latest count of a node without a pool', async () => {
+  test('counts at least the latest count of a node without a pool', async () => {
     expect(await (await senderOn([counting(5, 0)])).pendingCount(WALLET)).toEqual({
       highest: 5,
       agreed: 5,
@@ -80,7 +80,7 @@ describe('pendingCount', () => {
     });
   });
 
-  test('has an agreed count of 0 while only one of two sources answers', async () => {
+  test('agrees on a count of 0 while only one of two sources answers', async () => {
     const sender = await senderOn([counting(3, 7), {}]);
     expect(await sender.pendingCount(WALLET)).toEqual({ highest: 7, agreed: 0, answers: 1 });
   });

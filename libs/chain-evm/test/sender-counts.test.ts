@@ -67,7 +67,7 @@ const countAt = (sender: WalletSender, height: number): Promise<number> =>
 describe('a higher count from a single source', () => {
   const lying = (latest: number, head?: Node['head']): Node => ({ ...node(latest, head), at: 7 });
 
-  test('counts until two sources refute it at a later block, then raises an alarm', async () => {
+  test('believes a higher count until two sources refute it, then alarms', async () => {
     const sender = await senderOn(node(7), lying(9));
     expect(await sender.latestCount(WALLET)).toBe(9);
     expect(await sender.pendingCount(WALLET)).toEqual({ highest: 9, agreed: 7, answers: 2 });
@@ -84,7 +84,7 @@ describe('a higher count from a single source', () => {
     ]);
   });
 
-  test('is refuted in time when it keeps rising or names an impossible head', async () => {
+  test('refutes a count in time when it keeps rising or its head is impossible', async () => {
     const liar = lying(9, 10 ** 12);
     const sender = await senderOn(node(7), liar);
     for (let height = 1_000; height <= 1_100; height += 20) {
@@ -96,14 +96,14 @@ describe('a higher count from a single source', () => {
     expect(refuted).toHaveLength(1);
   });
 
-  test('is refuted in time when only the other source reports a head', async () => {
+  test('refutes a count in time when only the other source reports a head', async () => {
     const sender = await senderOn(node(7), lying(9, 'unknown'));
     await sender.latestCount(WALLET);
     await countAt(sender, 1_100);
     expect(await sender.latestCount(WALLET)).toBe(7);
   });
 
-  test('is confirmed when the source was ahead of the other', async () => {
+  test('confirms the count of a source that was ahead of the other', async () => {
     const behind = node(7, 990);
     const ahead = node(9);
     const sender = await senderOn(behind, ahead);
@@ -115,7 +115,7 @@ describe('a higher count from a single source', () => {
     expect(refuted).toEqual([]);
   });
 
-  test('counts again up to what a second source reports', async () => {
+  test('believes a refuted source again up to what a second one reports', async () => {
     const honest = node(7);
     const sender = await senderOn(honest, lying(9));
     await sender.latestCount(WALLET);
@@ -126,14 +126,14 @@ describe('a higher count from a single source', () => {
     expect(await sender.latestCount(WALLET)).toBe(9);
   });
 
-  test('is not refuted by the count of another wallet', async () => {
+  test('does not refute a count by that of another wallet', async () => {
     const sender = await senderOn(node(7), lying(9));
     await sender.latestCount(WALLET);
     await sender.countAt(OTHER, blockAt(1_100));
     expect(await sender.latestCount(WALLET)).toBe(9);
   });
 
-  test('counts when no other source answers, which only delays signing', async () => {
+  test('believes a refuted source when no other one answers', async () => {
     const sender = await senderOn(node(7), lying(9));
     await sender.latestCount(WALLET);
     await countAt(sender, 1_100);
@@ -142,7 +142,7 @@ describe('a higher count from a single source', () => {
     expect(await sender.latestCount(WALLET)).toBe(9);
   });
 
-  test('requests heads only once', async () => {
+  test('requests heads only once per claim', async () => {
     const sender = await senderOn(node(7), lying(9));
     for (let poll = 0; poll < 5; poll += 1) await sender.latestCount(WALLET);
     const asked = nodes[0]?.requests.flat().filter(({ method }) => method === 'eth_blockNumber');
@@ -151,7 +151,7 @@ describe('a higher count from a single source', () => {
 });
 
 describe('countAt', () => {
-  test('lets a third source decide, and no longer accepts the outvoted one alone', async () => {
+  test('lets a third source decide, and refutes the outvoted one', async () => {
     const sender = await senderOn(node(7), node(9), node(7));
     expect(await countAt(sender, 500)).toBe(7);
     expect(refuted).toEqual([
@@ -160,13 +160,13 @@ describe('countAt', () => {
     expect(await sender.latestCount(WALLET)).toBe(7);
   });
 
-  test('throws when all sources differ', async () => {
+  test('throws when all sources count differently', async () => {
     const sender = await senderOn(node(7), node(9), node(8));
     await expect(countAt(sender, 500)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
     expect(refuted).toEqual([]);
   });
 
-  test('throws when two sources differ, and refutes neither', async () => {
+  test('throws when two sources count differently, and refutes neither', async () => {
     const sender = await senderOn(node(7), node(9));
     await expect(countAt(sender, 500)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
     expect(refuted).toEqual([]);

@@ -95,12 +95,12 @@ async function preparedBy(sources: readonly Estimates[], maxGas?: number): Promi
 describe('the gas limit of prepare', () => {
   const ready = (gasLimit: bigint): Prepared => ({ kind: 'READY', gasLimit });
 
-  test('is the higher of two sources’ estimates', async () => {
+  test('takes the higher of two gas estimates', async () => {
     expect(await preparedBy([{ gas: 30_000 }, { gas: 60_000 }])).toEqual(ready(75_000n));
     expect(await preparedBy([{ gas: 60_000 }, { gas: 30_000 }])).toEqual(ready(75_000n));
   });
 
-  test('is requested from both sources at once', async () => {
+  test('requests gas estimates from both sources at once', async () => {
     const { promise: both, resolve } = Promise.withResolvers<void>();
     let asked = 0;
     const onAsked = (): void => {
@@ -114,7 +114,7 @@ describe('the gas limit of prepare', () => {
     expect(await sender.prepare([PAYMENT])).toEqual([ready(75_000n)]);
   });
 
-  test.each([0, 1])('is that of the other source when source %d is slow', async (slow) => {
+  test.each([0, 1])('takes the estimate of the other source when source %d is slow', async (slow) => {
     const sources = [0, 1].map((place) => ({
       gas: 60_000,
       ...(place === slow ? { until: NEVER } : {}),
@@ -125,7 +125,7 @@ describe('the gas limit of prepare', () => {
     expect(performance.now() - started).toBeLessThan(TIMEOUT_MS);
   });
 
-  test('is that of the other source when one has a malformed estimate', async () => {
+  test('ignores a malformed gas estimate', async () => {
     expect(await preparedBy([{ gas: 0 }, { gas: 60_000 }])).toEqual(ready(75_000n));
     expect(await preparedBy([{ gas: 60_000 }, { gas: 0 }])).toEqual(ready(75_000n));
   });
@@ -148,13 +148,13 @@ describe('a payment that needs more gas than the cap', () => {
     detail: `it takes ${needed} gas, the cap for a payment is ${cap}`,
   });
 
-  test('is WOULD_FAIL', async () => {
+  test('reports WOULD_FAIL for a payment above the gas cap', async () => {
     expect(await preparedBy([{ gas: 1_000_001 }])).toEqual(tooMuch(1_000_001, 1_000_000));
     expect(await preparedBy([{ gas: 1_000_001 }, { gas: 1_400_000 }])).toEqual(tooMuch(1_000_001, 1_000_000));
     expect(await preparedBy([{ gas: 1_000_000 }])).toEqual({ kind: 'READY', gasLimit: 1_000_000n });
   });
 
-  test('uses the cap of the network file', async () => {
+  test('uses the gas cap of the network file', async () => {
     expect(await preparedBy([{ gas: 50_001 }], 50_000)).toEqual(tooMuch(50_001, 50_000));
     expect(await preparedBy([{ gas: 1_000_000 }], 2_000_000)).toEqual({
       kind: 'READY',
@@ -162,7 +162,7 @@ describe('a payment that needs more gas than the cap', () => {
     });
   });
 
-  test('is paid when only one source estimates too much', async () => {
+  test('accepts a payment that only one source estimates above the gas cap', async () => {
     expect(await preparedBy([{ gas: 1_900_000 }, { gas: 60_000 }])).toEqual({
       kind: 'READY',
       gasLimit: 75_000n,
@@ -171,7 +171,7 @@ describe('a payment that needs more gas than the cap', () => {
 });
 
 describe('currentPrices', () => {
-  test('waits only shortly for a second source after a first answer', async () => {
+  test('waits only shortly for a second source’s prices', async () => {
     const sender = await senderOn([{ gas: 5, until: NEVER }, { gas: 7 }]);
     const started = performance.now();
     expect(await sender.currentPrices()).toEqual({ maxFeePerGas: 9n, maxPriorityFeePerGas: 7n });

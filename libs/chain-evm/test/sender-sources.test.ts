@@ -121,7 +121,7 @@ describe('broadcast to several sources', () => {
       expect(answers.filter(({ source }) => source === new URL(url).host)).toHaveLength(3);
   });
 
-  test('a rejected transaction affects neither the others nor the source', async () => {
+  test('isolates a rejected transaction from the others and the source', async () => {
     const node = await nodeThat(
       telling(({ id, params }) =>
         id === 2
@@ -222,7 +222,7 @@ describe('calls with mayBeRefused', () => {
   const clientOf = (node: ScriptedNode): EvmClient =>
     createEvmClient({ url: node.url, chainId: 56, requestTimeoutMs: 20_000 });
 
-  test('return a rejection as a result, with message and data', async () => {
+  test('returns a rejection as a result, with message and data', async () => {
     const data = `0x08c379a0${'00'.repeat(31)}20`;
     const node = await nodeThat(
       telling(({ id }) =>
@@ -245,13 +245,13 @@ describe('calls with mayBeRefused', () => {
     ['Parity', { code: -32015, message: 'VM execution error.', data: 'Reverted 0xdeadbeef' }],
     ['Hardhat', { code: -32603, message: 'reverted', data: { message: 'reverted', data: '0xdeadbeef' } }],
     ['geth', { code: 3, message: 'execution reverted', data: '0xDEADBEEF' }],
-  ])('return the revert data of %s', async (_, error) => {
+  ])('returns the revert data of %s', async (_, error) => {
     const node = await nodeThat(telling(() => ({ error })));
     const [refusal] = await clientOf(node).batch([call(true)]);
     expect(isReaderError(refusal, 'RPC_REFUSED') && refusal.context['data']).toBe('0xdeadbeef');
   });
 
-  test('fail as a whole when another call is rejected', async () => {
+  test('fails as a whole when a call without the flag is rejected', async () => {
     const node = await nodeThat(
       telling(({ id }) =>
         id === 1
@@ -264,7 +264,7 @@ describe('calls with mayBeRefused', () => {
     });
   });
 
-  test('return errors with a failing HTTP status, but not results', async () => {
+  test('accepts errors with a failing HTTP status, but not results', async () => {
     const failing =
       (script: Script): Script =>
       (calls, isBatch) =>
@@ -280,7 +280,7 @@ describe('calls with mayBeRefused', () => {
     });
   });
 
-  test("ignore a contract's messages about batches and limits", async () => {
+  test("does not mistake a contract's message for a batch or rate limit", async () => {
     const node = await nodeThat(
       telling(({ id }) => ({
         error: {
@@ -302,7 +302,7 @@ describe('calls with mayBeRefused', () => {
     ]);
   });
 
-  test('slow down after a rate-limit error', async () => {
+  test('slows down after a rate-limit error of one call', async () => {
     const node = await nodeThat(
       telling(({ id }) =>
         id === 2 ? { error: { code: 429, message: 'Too Many Requests' } } : { result: 'yes' },

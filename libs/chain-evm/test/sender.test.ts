@@ -261,7 +261,7 @@ function networkOf(rpcUrls: readonly string[]): EvmSenderNetwork {
 }
 
 describe('balances during a reorganisation', () => {
-  test('throws INCONSISTENT_ANSWER', async () => {
+  test('throws when the chain changes while balances are read', async () => {
     const proxy = await proxyWith({
       override: async (call, honest) =>
         call.method === 'eth_getBlockByNumber' && call.params[0] !== 'latest'
@@ -329,7 +329,7 @@ describe('obstacles of prepare', () => {
     expect(await sender.prepare([paying(1n, USDC, FIRST, blocked)])).toEqual([failing(/black/i)]);
   });
 
-  test('reports a token that returns false or nonsense, and contracts that accept no coin', async () => {
+  test('reports tokens that return false or nonsense, and contracts that reject coin', async () => {
     const [says, nonsense, loops] = [newAddress(), newAddress(), newAddress()];
     // PUSH1 32 PUSH1 0 RETURN; the same with 2 in the word; JUMPDEST PUSH1 0 JUMP.
     await rpc('anvil_setCode', says, '0x60206000f3');
@@ -376,7 +376,7 @@ describe('obstacles of prepare', () => {
     expect(await codeOf(watched.prepare([paying(1n)]))).toBe('RPC_UNAVAILABLE');
   });
 
-  test('is not blocked by a source with a false failure', async () => {
+  test('ignores a false failure of one source', async () => {
     const proxy = await proxyWith({
       override: async ({ method }) =>
         method === 'eth_call' ? { error: { code: 3, message: 'execution reverted: paused' } } : undefined,
@@ -415,7 +415,7 @@ describe('broadcast', () => {
     expect(await succeeded(transaction)).toBe(true);
   });
 
-  test('a raise replaces the pending transaction; others are UNDERPRICED', async () => {
+  test('replaces the pending transaction only by a raise', async () => {
     const intent = paying(11n);
     const first = await signed(intent);
     expect(await sender.broadcast([first])).toEqual(['ACCEPTED']);
@@ -431,7 +431,7 @@ describe('broadcast', () => {
     expect(await tokenBalance(anvil.rpcUrl, USDT, intent.to)).toBe(11n);
   });
 
-  test('a cancel replaces a payment and uses its nonce', async () => {
+  test('replaces a payment by a cancel, which uses its nonce', async () => {
     const intent = paying(13n);
     const payment = await signed(intent);
     expect(await sender.broadcast([payment])).toEqual(['ACCEPTED']);
@@ -537,7 +537,7 @@ describe('countAt and latestCount', () => {
     return { height: Number(head.number), hash: head.hash };
   };
 
-  test('count at a block by its hash, or by its height at nodes without EIP-1898', async () => {
+  test('counts at a block by its hash, or by its height without EIP-1898', async () => {
     const before = await headOf();
     const count = await sender.latestCount(THIRD);
     await sender.broadcast([await signed(paying(1n, USDT, THIRD))]);
@@ -556,7 +556,7 @@ describe('countAt and latestCount', () => {
     expect(old.calls['eth_getBlockByNumber']).toBeGreaterThanOrEqual(4);
   });
 
-  test('throw for a block that left the chain', async () => {
+  test('throws for a count at a block that left the chain', async () => {
     await mineBlock();
     const gone = await headOf();
     await reorg({ rpcUrl: anvil.rpcUrl, depth: 1 });
@@ -575,7 +575,7 @@ describe('countAt and latestCount', () => {
     expect(await sender.countAt(FIRST, { height, hash })).toBe(await sender.latestCount(FIRST));
   });
 
-  test('throw when two sources differ; the latest count is the highest', async () => {
+  test('throws for a disputed count at a block, takes the highest latest count', async () => {
     const count = await sender.latestCount(FIRST);
     const lie = (by: number): Promise<LyingRpcProxy> =>
       proxyWith({
@@ -592,7 +592,7 @@ describe('countAt and latestCount', () => {
     expect(await senderOn([anvil.rpcUrl, more.url]).latestCount(FIRST)).toBe(count + 1);
   });
 
-  test('accept only the latest count at once when the second source is dead', async () => {
+  test('accepts only the latest count at once when the second source is dead', async () => {
     const dead = `http://127.0.0.1:${await findFreePort()}`;
     const two = senderOn([dead, anvil.rpcUrl]);
     expect(await two.latestCount(FIRST)).toBe(await sender.latestCount(FIRST));

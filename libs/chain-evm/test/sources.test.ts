@@ -153,7 +153,7 @@ describe('fail-over', () => {
     expect((error as { context: object }).context).not.toHaveProperty('retryAfterMs');
   });
 
-  it('ends with the caller’s signal without trying another source', async () => {
+  it('ends with the caller’s signal, without fail-over', async () => {
     const { sources, asked } = await network([() => 'silence', named('second')]);
     const controller = new AbortController();
     const read = sources.run((source, options) => source.batch([callOf('who')], options), {
@@ -167,7 +167,7 @@ describe('fail-over', () => {
 });
 
 describe('a failed source', () => {
-  it('rests, longer each time, and is asked only when no other can answer', async () => {
+  it('rests a failed source, longer each time', async () => {
     const { sources, ask, asked, nodes: own, pass, changes } = await network([down, named('second')]);
     await ask();
     expect(labels(sources.usable())).toEqual([new URL(own[1]!.url).host]);
@@ -189,7 +189,7 @@ describe('a failed source', () => {
     expect(sources.usable()).toHaveLength(2);
   });
 
-  it('is preferred again some time after its failures', async () => {
+  it('prefers a source again some time after its failures', async () => {
     const { sources, ask, nodes: own, pass } = await network([named('first'), named('second')]);
     expect(await ask()).toBe('first');
     own[0]!.script = down;
@@ -203,7 +203,7 @@ describe('a failed source', () => {
     expect(sources.health()[0]?.score).toBeGreaterThan(0.99);
   });
 
-  it('on another chain is not used until it reports the right one', async () => {
+  it('does not use a source on another chain until it reports the right one', async () => {
     const {
       sources,
       ask,
@@ -234,7 +234,7 @@ describe('a lagging source', () => {
   const headOf = (head: () => number): Script =>
     answering(({ method }) => (method === 'eth_getBlockByNumber' ? header(head()) : `at ${head()}`));
 
-  it('is not used until it has caught up', async () => {
+  it('does not use a lagging source until it has caught up', async () => {
     const heights = [100, 100];
     const { sources, pass, changes } = await network([headOf(() => heights[0]!), headOf(() => heights[1]!)], {
       epochMs: () => 10_000_000,
@@ -258,7 +258,7 @@ describe('a lagging source', () => {
     expect(changes.map(({ trouble }) => trouble)).toEqual(['LAGGING', null]);
   });
 
-  it('is stuck when its head stops while another’s moves', async () => {
+  it('reports a source as stuck when only its head stops', async () => {
     const { sources, pass } = await network([named('first'), named('second')], { epochMs: () => 10_000_000 });
     const [first, second] = sources.all();
     for (let height = 100; height < 140; height += 1) {
@@ -303,14 +303,14 @@ describe('hedging', () => {
     expect(first + second).toBeGreaterThan(20);
   });
 
-  it('takes the first success, even after a failure', async () => {
+  it('takes the first success of a hedged run, even after a failure', async () => {
     const first = slow('first', () => waitUntil('the second has failed', () => own[1]!.requests.length > 0));
     const { ask, nodes: own } = await network([first, down]);
     expect(await ask({ hedge: true })).toBe('first');
     expect(own[1]!.requests).toHaveLength(1);
   });
 
-  it('starts no second source without the option', async () => {
+  it('starts no second source without the hedge option', async () => {
     // Longer than a fifth of the timeout, after which a hedged run starts a second source.
     const { ask, asked } = await network([slow('first', () => after(2_200)), named('second')], {
       requestTimeoutMs: 10_000,

@@ -50,7 +50,7 @@ const HEAD = frame('{"method":"eth_subscription","params":{}}');
 const ACCEPTED = frame('{"id":1,"result":"0x1"}');
 
 describe('subscribeHeads', () => {
-  it('wakes at the acknowledgement and at each head', async () => {
+  it('wakes the caller at the acknowledgement and at each head', async () => {
     const { url } = await socketServer((socket) => {
       socket.write(Buffer.concat([ACCEPTED, HEAD, HEAD]));
     });

@@ -162,15 +162,15 @@ function lineOf(transfer: Transfer): string {
 const payer = PAYER.address.toLowerCase();
 const owner = OWNER.address.toLowerCase();
 
-describe('a token payment', () => {
-  it('is found without a return value (USDT)', async () => {
+describe('token payments', () => {
+  it('finds a payment of a token without return value (USDT)', async () => {
     const to = newAddress();
     expect((await call('USDT', 'transfer', [to, 5n * USDT_UNIT])).lines).toEqual([
       `${payer} → ${to} ${5n * USDT_UNIT} USDT log:0`,
     ]);
   });
 
-  it('keeps all decimals, 18 or 6', async () => {
+  it('keeps all decimals of a token, 18 or 6', async () => {
     const to = newAddress();
     expect((await call('USDT', 'transfer', [to, 1_000_000_000_000_000_001n])).lines).toEqual([
       `${payer} → ${to} 1000000000000000001 USDT log:0`,
@@ -180,7 +180,7 @@ describe('a token payment', () => {
     ]);
   });
 
-  it('with a fee on transfer has the arrived amount and the fee as transfers', async () => {
+  it('finds the arrived amount and the fee of a fee-on-transfer token', async () => {
     const to = newAddress();
     await call('USDT', 'setParams', [10, 40], { from: OWNER });
     try {
@@ -193,14 +193,14 @@ describe('a token payment', () => {
     }
   });
 
-  it.each(['USDT', 'USDC'] as const)('is not found while the token is paused (%s)', async (token) => {
+  it.each(['USDT', 'USDC'] as const)('finds no payment while the token is paused (%s)', async (token) => {
     await call(token, 'pause', [], { from: OWNER });
     const paid = await call(token, 'transfer', [newAddress(), 1n]);
     await call(token, 'unpause', [], { from: OWNER });
     expect(paid).toMatchObject({ status: '0x0', lines: [] });
   });
 
-  it('is not found from a blacklisted sender (USDT, USDC)', async () => {
+  it('finds no payment from a blacklisted sender (USDT, USDC)', async () => {
     const thief = devAccount(3);
     for (const [token, list] of [
       ['USDT', 'addBlackList'],
@@ -212,7 +212,7 @@ describe('a token payment', () => {
     }
   });
 
-  it('to a blacklisted recipient is found with USDT, not with USDC', async () => {
+  it('finds a payment to a blacklisted recipient with USDT, not with USDC', async () => {
     const [usdc, usdt] = [newAddress(), newAddress()];
     await call('USDC', 'blacklist', [usdc], { from: OWNER });
     await call('USDT', 'addBlackList', [usdt], { from: OWNER });
@@ -220,7 +220,7 @@ describe('a token payment', () => {
     expect((await call('USDT', 'transfer', [usdt, 1n])).lines).toEqual([`${payer} → ${usdt} 1 USDT log:0`]);
   });
 
-  it('of a deprecated token is not found in the events of its successor', async () => {
+  it('ignores the events of a deprecated token’s successor', async () => {
     const { rpcUrl } = anvil;
     const to = newAddress();
     expect((await call('OLD', 'transfer', [payee(4), 100n], { from: OWNER })).lines).toHaveLength(1);
@@ -238,7 +238,7 @@ describe('a token payment', () => {
     expect(paid.lines).toEqual([]);
   });
 
-  it('is not found when balances change without a Transfer (issue, redeem)', async () => {
+  it('finds no payment in issue, redeem and destroyBlackFunds', async () => {
     const victim = newAddress();
     expect((await call('USDT', 'transfer', [victim, 9n])).lines).toHaveLength(1);
     await call('USDT', 'addBlackList', [victim], { from: OWNER });
@@ -256,12 +256,12 @@ describe('a token payment', () => {
     }
   });
 
-  it('of a token that is not configured is not found, whatever its name', async () => {
+  it('ignores a fake token with a configured symbol', async () => {
     const paid = await call('FAKE', 'emitTransfer', [payer, newAddress(), 10n ** 24n]);
     expect(paid).toMatchObject({ status: '0x1', lines: [] });
   });
 
-  it('that is minted comes from the zero address', async () => {
+  it('finds minted tokens as a transfer from the zero address', async () => {
     const to = newAddress();
     expect((await call('USDC', 'mint', [to, 3n * USDC_UNIT], { from: OWNER })).lines).toEqual([
       `${ZERO_ADDRESS} → ${to} 3000000 USDC log:1`,
@@ -269,8 +269,8 @@ describe('a token payment', () => {
   });
 });
 
-describe('a transfer', () => {
-  it('of zero is ignored, also with transferFrom', async () => {
+describe('transfers', () => {
+  it('ignores transfers of zero, also with transferFrom', async () => {
     const to = newAddress();
     expect(await call('USDC', 'transfer', [to, 0n])).toMatchObject({ status: '0x1', lines: [] });
     const poison = await call('USDT', 'transferFrom', [payee(2), to, 0n]);
@@ -278,13 +278,13 @@ describe('a transfer', () => {
     expect((await waitForReceipt(anvil.rpcUrl, poison.txHash)).logs).toHaveLength(1);
   });
 
-  it('of an address to itself is found', async () => {
+  it('finds a transfer of an address to itself', async () => {
     expect((await call('USDC', 'transfer', [PAYER.address, 2n])).lines).toEqual([
       `${payer} → ${payer} 2 USDC log:0`,
     ]);
   });
 
-  it('is found among several in a transaction, to the same and other addresses', async () => {
+  it('finds several transfers of a transaction, to the same and other addresses', async () => {
     const [a, b] = [newAddress(), newAddress()];
     const batch = at.BATCH.toLowerCase();
     await call('USDT', 'transfer', [at.BATCH, 100n]);
@@ -303,7 +303,7 @@ describe('a transfer', () => {
     ]);
   });
 
-  it('that is reverted, within its transaction or with it, is ignored', async () => {
+  it('ignores a reverted transfer, within its transaction or with it', async () => {
     const items = [[at.USDT, newAddress(), 1n]];
     expect(await call('BATCH', 'sendThenRevert', [items])).toMatchObject({ status: '0x0', lines: [] });
     expect(await call('BATCH', 'sendAndRevertInside', [items])).toMatchObject({ status: '0x1', lines: [] });
@@ -315,19 +315,19 @@ describe('a transfer', () => {
     ['no indexed topics', 'emitUnindexedTransfer', (to) => [payer, to, 7n]],
     ['half a word', 'emitTransferWithData', (to) => [payer, to, `0x${'00'.repeat(15)}07`]],
     ['two words', 'emitTransferWithData', (to) => [payer, to, `0x${'00'.repeat(63)}07`]],
-  ])('in a log of a configured token with %s is ignored', async (_, method, methodArguments) => {
+  ])('ignores a log of a configured token with %s', async (_, method, methodArguments) => {
     const said = await call('ODD', method, methodArguments(newAddress()));
     expect(said).toMatchObject({ status: '0x1', lines: [] });
     expect((await waitForReceipt(anvil.rpcUrl, said.txHash)).logs).toHaveLength(1);
   });
 
-  it('of the largest amount is exact', async () => {
+  it('finds the largest amount exactly', async () => {
     const to = newAddress();
     const [line] = (await call('ODD', 'emitTransfer', [payer, to, 2n ** 256n - 1n])).lines;
     expect(line).toBe(`${payer} → ${to} ${2n ** 256n - 1n} ODD log:0`);
   });
 
-  it('logged by the system address (EIP-7708) is ignored', async () => {
+  it('ignores transfers logged by the system address (EIP-7708)', async () => {
     const code = await callRpc(anvil.rpcUrl, 'eth_getCode', [at.FAKE, 'latest']);
     await callRpc(anvil.rpcUrl, 'anvil_setCode', [SYSTEM_ADDRESS, code]);
     const txHash = await callContract({
@@ -374,7 +374,7 @@ describe('the native coin', () => {
       gasLimit: 3_000_000n,
     });
 
-  it('of a transaction is a transfer, proven by receipt and value', async () => {
+  it('proves native coin of a transaction by receipt and value', async () => {
     const to = newAddress();
     const found = await read(await pay(to, WEI + 1n), natives);
     expect(found.lines).toEqual([`${payer} → ${to} ${WEI + 1n} coin value`]);
@@ -382,11 +382,11 @@ describe('the native coin', () => {
     expect(found.transfers[0]!.feeBaseUnits).toBeGreaterThanOrEqual(21_000n);
   });
 
-  it('is not read where it is not configured', async () => {
+  it('ignores native coin where it is not configured', async () => {
     expect((await read(await pay(newAddress(), WEI), readers)).lines).toEqual([]);
   });
 
-  it('is found next to the tokens of the same transaction', async () => {
+  it('finds native coin next to the tokens of the same transaction', async () => {
     const to = newAddress();
     await call('USDC', 'transfer', [at.BATCH, 5n]);
     const data = contractInterface('TransferBatch').encodeFunctionData('send', [[[at.USDC, to, 5n]]]);
@@ -396,7 +396,7 @@ describe('the native coin', () => {
     ]);
   });
 
-  it('of zero, of a failed transaction, or to a new contract is ignored', async () => {
+  it('ignores native coin of zero, of a failed transaction, or to a new contract', async () => {
     expect((await read(await pay(newAddress(), 0n), natives)).lines).toEqual([]);
     const items = [[ZERO_ADDRESS, newAddress(), 1n]];
     const revert = contractInterface('TransferBatch').encodeFunctionData('sendThenRevert', [items]);
@@ -410,7 +410,7 @@ describe('the native coin', () => {
     expect(await read(await send(null, '0x00', WEI), natives)).toMatchObject({ status: '0x1', lines: [] });
   });
 
-  it('that a contract forwards is not seen, a documented limit', async () => {
+  it('does not see native coin that a contract forwards, a documented limit', async () => {
     const to = newAddress();
     const data = contractInterface('TransferBatch').encodeFunctionData('send', [[[ZERO_ADDRESS, to, WEI]]]);
     const { lines } = await read(await send(at.BATCH, data, WEI), natives);
@@ -418,7 +418,7 @@ describe('the native coin', () => {
     expect(lines).toEqual([`${payer} → ${at.BATCH.toLowerCase()} ${WEI} coin value`]);
   });
 
-  it('is refuted when value or recipient differ', async () => {
+  it('refutes native coin when value or recipient differ', async () => {
     const found = await read(await pay(newAddress(), WEI), natives);
     const [real] = found.transfers;
     const lies = [

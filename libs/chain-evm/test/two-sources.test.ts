@@ -275,7 +275,7 @@ describe('sources on different forks', () => {
       };
     };
 
-  it('stop the verified pass with a report', async () => {
+  it('stops the verified pass when two sources are on different forks', async () => {
     const { reader, compared, sources } = await pairOf({}, { override: forkAt(to - 3) });
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({
       code: 'INCONSISTENT_ANSWER',
@@ -285,7 +285,7 @@ describe('sources on different forks', () => {
     expect(compared).toContain('FORKED');
   });
 
-  it('do not stop reads below the fork', async () => {
+  it('reads below a fork of two sources', async () => {
     const { reader } = await pairOf({}, { override: forkAt(to - 3) });
     const { headers } = await reader.readVerified(from, to - 4, []);
     expect(headers).toEqual(truth.headers.slice(0, -4));
@@ -293,7 +293,7 @@ describe('sources on different forks', () => {
 });
 
 describe('deciding receipts', () => {
-  it('are rejected when incomplete, and a third source is asked', async () => {
+  it('rejects incomplete receipts and asks a third source', async () => {
     const short = { faults: { droppedLog: 1, blockReceiptsShort: 1 } };
     for (const [first, second] of [...bothWays(short), [short, short] as const]) {
       const { reader, sources } = await pairOf(first, second);
@@ -317,7 +317,7 @@ describe('deciding receipts', () => {
     };
   };
 
-  it('of two sources must agree where there is no bloom', async () => {
+  it('requires equal receipts of two sources where there is no bloom', async () => {
     const { reader, compared } = await pairOf(
       { ...always('droppedLog') },
       { override: lastLogLeftOut },
@@ -330,7 +330,7 @@ describe('deciding receipts', () => {
     expect(compared).toContain('CONTENTS_DIFFER');
   });
 
-  it('are rejected with a gap between logs, also without a bloom', async () => {
+  it('rejects receipts with a gap between logs, also without a bloom', async () => {
     const firstLogLeftOut: Override = async ({ method, params }, honest) => {
       if (method !== 'eth_getBlockReceipts') return undefined;
       const receipts = (await honest({ method, params })) as { logs: unknown[] }[];
@@ -350,14 +350,14 @@ describe('deciding receipts', () => {
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ message: /gap between logs/ });
   });
 
-  it('are checked against the block’s bloom', async () => {
+  it('checks receipts against the block’s bloom', async () => {
     const { reader } = await pairOf({ ...always('droppedLog'), override: lastLogLeftOut }, {});
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({
       message: /the bloom contains more logs/,
     });
   });
 
-  it('are checked against their own blooms where the block has none', async () => {
+  it('checks receipts against their own blooms where the block has none', async () => {
     const keepingBloom: Override = async (call, honest) => {
       const told = await lastLogLeftOut(call, honest);
       if (told === undefined || !('result' in told)) return told;
@@ -374,7 +374,7 @@ describe('deciding receipts', () => {
     });
   });
 
-  it('are read one by one from a node without block receipts', async () => {
+  it('reads receipts one by one from a node without block receipts', async () => {
     const missing: Override = async ({ method }) =>
       method === 'eth_getBlockReceipts'
         ? {
@@ -388,7 +388,7 @@ describe('deciding receipts', () => {
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
   });
 
-  it('are complete with or without the state-sync transaction of Polygon', async () => {
+  it('accepts receipts with or without Polygon’s state-sync transaction', async () => {
     const height = truth.transfers.at(-1)!.blockHeight;
     const sync = `0x${'5c'.repeat(32)}`;
     const receiptOf = (block: { hash: string; number: string }) => ({

@@ -55,7 +55,7 @@ test('accepts a single source exactly after the others failed for aloneAfterSeco
   expect([living, dead].map((source) => sources.mayStandAlone(source))).toEqual([true, false]);
 });
 
-test('short failures of the single source delay its acceptance only by their duration', () => {
+test('delays a single source by no more than the duration of its failures', () => {
   const { sources, living, pass } = world();
   for (let time = 0; time < 30; time += 1) pass(2_000, 200);
   expect(sources.mayStandAlone(living)).toBe(false);

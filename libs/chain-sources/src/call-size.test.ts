@@ -41,7 +41,7 @@ describe('createCallSize', () => {
     expect(size.blocks()).toBe(10);
   });
 
-  it('grows slowly, only after calls of full size, and never beyond its maximum', () => {
+  it('grows slowly after calls of full size, and not beyond its maximum', () => {
     const { size } = sized(100);
     size.refused();
     for (let count = 0; count < 1_000; count += 1) size.accepted(10);

@@ -15,7 +15,7 @@ export interface CallSize {
 }
 
 export interface CallSizeConfig {
-  /** Never more, whatever is accepted. */
+  /** Upper limit. */
   readonly max: number;
   /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;

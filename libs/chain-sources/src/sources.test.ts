@@ -22,7 +22,7 @@ function twoSources(): { sources: Sources<Source>; pass: (ms: number) => void } 
 const isOfAnotherChain = () => readerError('WRONG_CHAIN', 'another chain');
 
 describe('againInMs after one of two sources failed', () => {
-  it('returns the end of the failed source’s rest', () => {
+  it('suggests a retry at the end of the failed source’s rest', () => {
     const { sources, pass } = twoSources();
     expect(sources.againInMs()).toBeUndefined();
     sources.noteFault(sources.all()[1]!, isOfAnotherChain());
@@ -31,14 +31,14 @@ describe('againInMs after one of two sources failed', () => {
     expect(sources.againInMs()).toBe(25);
   });
 
-  it('is undefined when the rest has ended already', () => {
+  it('suggests no delay when the rest has ended already', () => {
     const { sources, pass } = twoSources();
     sources.noteFault(sources.all()[1]!, isOfAnotherChain());
     pass(500);
     expect(sources.againInMs()).toBeUndefined();
   });
 
-  it('returns when a single source is accepted, if that is before the rest ends', () => {
+  it('suggests a retry when a single source is accepted before the rest ends', () => {
     const { sources, pass } = twoSources();
     const failing = sources.all()[1]!;
     sources.noteFault(failing, readerError('RPC_FORBIDDEN', 'no key'));
@@ -49,7 +49,7 @@ describe('againInMs after one of two sources failed', () => {
 });
 
 describe('a source without the code of a token', () => {
-  it('is used again once it has the code, without a restart', async () => {
+  it('uses an excluded source again once it has the token’s code', async () => {
     const { sources, pass } = twoSources();
     const [first, second] = sources.all();
     let hasCode = false;

@@ -36,7 +36,7 @@ test('admits a limited number at once and the others in order of arrival', async
   expect(entered).toEqual(['a', 'b', 'c', 'd', 'e']);
 });
 
-test('an aborted waiter releases its turn to the next one', async () => {
+test('passes the turn of an aborted waiter to the next one', async () => {
   const [places, entered]: [Places, string[]] = [createPlaces(1), []];
   const leaving = await enter(places, 'a', entered);
   const abort = new AbortController();
@@ -51,7 +51,7 @@ test('an aborted waiter releases its turn to the next one', async () => {
   (await places.take(undefined))();
 });
 
-test('admits a heavy caller when enough places are free, before later callers', async () => {
+test('admits a caller of several places before later callers', async () => {
   const [places, entered]: [Places, string[]] = [createPlaces(3), []];
   const one = await enter(places, 'one', entered);
   const two = await enter(places, 'two', entered, undefined, 2);

@@ -14,7 +14,7 @@ export interface VouchDeps<S extends Source> {
   readonly onForked: (labels: readonly [string, string], height: number) => void;
 }
 
-/** Checks a block's hash at two sources; see ChainReader.vouch. */
+/** Checks a block's hash at two sources; see ChainReader. */
 export async function vouchForBlock<S extends Source>(
   { sources, readHash, onAlone, onForked }: VouchDeps<S>,
   { height, hash }: Pick<BlockHeader, 'height' | 'hash'>,

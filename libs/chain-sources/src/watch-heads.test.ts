@@ -29,7 +29,7 @@ function watch(blockMs = BLOCK_MS): {
 }
 
 describe('createHeadWatch', () => {
-  it('has no data about a source without a head', () => {
+  it('returns no data about a source without a head', () => {
     const { heads } = watch();
     expect([heads.trouble(0), heads.lagBlocks(0), heads.notedAtMs(0)]).toEqual([null, null, -Infinity]);
   });
@@ -87,7 +87,7 @@ describe('createHeadWatch', () => {
     expect(heads.trouble(1)).toBeNull();
   });
 
-  it('invented heads make no honest source lag on a chain of slow blocks', () => {
+  it('reports no lag because of invented heads on a chain of slow blocks', () => {
     const { heads, head, pass, epochSeconds } = watch(12_000);
     const troubles: unknown[] = [];
     for (let minute = 0; minute < 60; minute += 1) {
@@ -101,7 +101,7 @@ describe('createHeadWatch', () => {
       troubles.push(heads.trouble(1));
     }
     expect(new Set(troubles)).toEqual(new Set([null]));
-    // It lagged once; with its newest head it is usable, whatever the other source invents.
+    // It lagged once; with its newest head it is usable, regardless of the other source's invention.
     heads.note(1, head(10));
     expect(heads.trouble(1)).toBe('LAGGING');
     heads.note(1, head());

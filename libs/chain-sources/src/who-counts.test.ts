@@ -35,7 +35,7 @@ test('counts both of two answers, and a single one only when accepted', () => {
   expect(count([said[0]!], [one], [one])).toEqual([[1], []]);
 });
 
-test('ignores the other source next to an accepted single one, unless both lag by the clock', () => {
+test('ignores a lagging source next to an accepted single one', () => {
   expect(count(said, [other])).toEqual([[2], [other]]);
   expect(count(said, [one, other])).toEqual([[1, 2], []]);
 });

@@ -45,7 +45,7 @@ export interface EpochWindow {
  */
 export type Funding = { readonly __brand: 'Funding' };
 
-/** A transaction as it is stored before anything is sent. */
+/** A transaction as stored before it is sent. */
 export interface SignedExpiring {
   /** Hash of what was signed; known before the transaction is sent. */
   readonly txHash: TxHash;

@@ -4,7 +4,7 @@ import { isReaderError, readerError } from './reader-error.ts';
 import { transferKey } from './transfer.ts';
 
 describe('reader errors', () => {
-  it('are retryable unless an operator must act', () => {
+  it('marks reader errors as retryable unless an operator must act', () => {
     expect(readerError('INCONSISTENT_ANSWER', 'x').retryable).toBe(true);
     expect(readerError('RPC_RATE_LIMITED', 'x', { retryAfterMs: 5 })).toMatchObject({
       retryable: true,
@@ -15,7 +15,7 @@ describe('reader errors', () => {
     }
   });
 
-  it('are recognised by their code', () => {
+  it('recognises reader errors by their code', () => {
     expect(isReaderError(readerError('BLOCK_NOT_FOUND', 'x'), 'BLOCK_NOT_FOUND')).toBe(true);
     expect(isReaderError(readerError('BLOCK_NOT_FOUND', 'x'), 'WRONG_CHAIN')).toBe(false);
     expect(isReaderError(new Error('BLOCK_NOT_FOUND'), 'BLOCK_NOT_FOUND')).toBe(false);

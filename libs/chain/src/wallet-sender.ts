@@ -48,7 +48,7 @@ export type Prepared =
   /** `detail` is for operators: one line of printable ASCII, at most 200 characters. */
   | { readonly kind: 'OBSTACLE'; readonly obstacle: PaymentObstacle; readonly detail: string };
 
-/** A transaction as it is stored before anything is sent. */
+/** A transaction as stored before it is sent. */
 export interface SignedTransaction {
   /** Hash of `raw`; known before the transaction is sent. */
   readonly txHash: TxHash;

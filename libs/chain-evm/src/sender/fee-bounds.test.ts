@@ -60,7 +60,7 @@ describe('pricesFor and later raises', () => {
   const wouldFit = (price: bigint, cap: bigint): boolean =>
     [1, 2, 3].reduce((raised) => raised + (raised === 0n ? 1n : (raised + 7n) / 8n), price) <= cap;
 
-  test('leave room for three raises unless the market itself is at a cap', () => {
+  test('leaves room for three raises unless the market itself is at a cap', () => {
     fc.assert(
       fc.property(wei, wei, boundsOf, (baseFeePerGas, tipPerGas, bounds) => {
         const prices = pricesFor({ baseFeePerGas, tipPerGas }, bounds);
@@ -73,20 +73,20 @@ describe('pricesFor and later raises', () => {
     );
   });
 
-  test('stay below the cap for an excessive tip, and raise up to it', () => {
+  test('offers less than the cap for an excessive tip, and raises up to it', () => {
     const prices = pricesFor({ baseFeePerGas: 10n * GWEI, tipPerGas: 400n * GWEI }, BOUNDS);
     expect(prices.maxPriorityFeePerGas).toBeLessThan((BOUNDS.maxPriorityFeePerGas * 3n) / 4n);
     expect(prices.maxPriorityFeePerGas).toBeGreaterThan(BOUNDS.maxPriorityFeePerGas / 2n);
     expect(raisesFrom({ gasLimit: 1n, ...prices }, prices, BOUNDS)).toBe(3);
   });
 
-  test('offer the cap when the market is at the cap', () => {
+  test('offers the cap when the market is at the cap', () => {
     const prices = pricesFor({ baseFeePerGas: 98n * GWEI, tipPerGas: GWEI }, BOUNDS);
     expect(prices).toEqual({ maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI });
     expect(raisesFrom({ gasLimit: 1n, ...prices }, prices, BOUNDS)).toBe(0);
   });
 
-  test('leave as many raises as possible near the cap', () => {
+  test('leaves as many raises as possible near the cap', () => {
     for (const [base, raises] of [
       [77n, 2],
       [85n, 1],
@@ -97,7 +97,7 @@ describe('pricesFor and later raises', () => {
     }
   });
 
-  test('double the base fee only as far as raises remain', () => {
+  test('doubles the base fee only as far as raises remain', () => {
     const { maxFeePerGas } = pricesFor({ baseFeePerGas: 60n * GWEI, tipPerGas: GWEI }, BOUNDS);
     expect(maxFeePerGas).toBeGreaterThan(61n * GWEI);
     expect(maxFeePerGas).toBeLessThan(75n * GWEI);
@@ -131,7 +131,7 @@ describe('raiseFees', () => {
     expect(raiseFees(old, now, BOUNDS)).toEqual({ gasLimit: 1n, ...now });
   });
 
-  test('returns undefined when a cap leaves no room on either price', () => {
+  test('returns no raise when a cap leaves no room on either price', () => {
     const now = { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n };
     const of = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint): unknown =>
       raiseFees({ gasLimit: 1n, maxFeePerGas, maxPriorityFeePerGas }, now, BOUNDS);
@@ -140,7 +140,7 @@ describe('raiseFees', () => {
     expect(of(88n * GWEI, GWEI)).toBeDefined();
   });
 
-  test('satisfies every node within the caps, at least at current prices', () => {
+  test('raises enough for every node, within the caps, to current prices or more', () => {
     fc.assert(
       fc.property(wei, wei, wei, wei, boundsOf, (a, b, c, d, bounds) => {
         const [tip, fee] = a < b ? [a, b] : [b, a];
@@ -161,7 +161,7 @@ describe('raiseFees', () => {
     );
   });
 
-  test('stops at the cap after repeated raises', () => {
+  test('stops raising at the cap', () => {
     const now = { maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: GWEI };
     let terms: ReturnType<typeof raiseFees> = { gasLimit: 1n, ...now };
     let raises = 0;
@@ -179,7 +179,7 @@ describe('feeBoundsOf', () => {
     ['3', '2', '3'],
     ['1', '4', '3'],
     ['0', '0', '0'],
-  ])('rejects %s, %s, %s', (minPriorityFeePerGas, maxPriorityFeePerGas, maxFeePerGas) => {
+  ])('rejects the bounds %s, %s, %s', (minPriorityFeePerGas, maxPriorityFeePerGas, maxFeePerGas) => {
     expect(() => feeBoundsOf({ minPriorityFeePerGas, maxPriorityFeePerGas, maxFeePerGas })).toThrow(
       TypeError,
     );

@@ -19,7 +19,7 @@ describe('decodeMarket', () => {
     expect(decodeMarket(raw)).toEqual({ baseFeePerGas: 11n, tipPerGas: 5n });
   });
 
-  test('returns zeros for blocks without transactions and base fee', () => {
+  test('returns zero prices for blocks without transactions and base fee', () => {
     expect(decodeMarket(history(['0x0'], [0], ['0x0', '0x0']))).toEqual({ baseFeePerGas: 0n, tipPerGas: 0n });
   });
 
@@ -31,11 +31,11 @@ describe('decodeMarket', () => {
     { baseFeePerGas: ['0x1'], gasUsedRatio: [1], reward: [null] },
     { baseFeePerGas: ['0x1'], gasUsedRatio: [1], reward: null },
     history(['0x1'], [1], ['0x1', `0x${'f'.repeat(64)}`]),
-  ])('rejects %j', (raw) => {
+  ])('rejects the fee history %j', (raw) => {
     expect(() => decodeMarket(raw)).toThrow(GatewayError);
   });
 
-  test('the next base fee is readable without tips', () => {
+  test('reads the next base fee without tips', () => {
     expect(decodeNextBaseFee({ baseFeePerGas: ['0x1', '0x2'], gasUsedRatio: [0] })).toBe(2n);
   });
 });

@@ -19,7 +19,7 @@ const { tree } = fc.letrec<{ tree: Nested }>((tie) => ({
 }));
 
 describe('RLP', () => {
-  test('readRlp reads the encoding of another library', () => {
+  test('decodes the RLP of another library', () => {
     fc.assert(
       fc.property(tree, (value) => {
         const bytes = getBytes(encodeRlp(value));
@@ -30,7 +30,7 @@ describe('RLP', () => {
     );
   });
 
-  test('readRlp accepts only the encoding that another library would write', () => {
+  test('accepts only the RLP that another library would write', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (bytes) => {
         let item: RlpItem;
@@ -56,7 +56,7 @@ describe('RLP', () => {
     ['more bytes than its length', '0x81ffff'],
     ['a list whose last item reaches beyond it', '0xc281ff81'],
     ['a length beyond all bounds', `0xbf${'ff'.repeat(8)}`],
-  ])('readRlp rejects %s', (_, hex) => {
+  ])('rejects RLP with %s', (_, hex) => {
     expect(() => readRlp(getBytes(hex))).toThrow(RangeError);
   });
 });

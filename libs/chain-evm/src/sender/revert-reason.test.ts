@@ -33,7 +33,7 @@ describe('isExecutionFailure', () => {
     ['geth', -32000, 'max call depth exceeded'],
     ['geth', -32000, 'write protection'],
     ['nethermind', -32015, 'StaticCallViolation'],
-  ])('is true for %s, %d: %s', (_, code, said) => {
+  ])('takes an error of %s for an execution failure: %d %s', (_, code, said) => {
     expect(isExecutionFailure(refusal(code, said))).toBe(true);
   });
 
@@ -45,7 +45,7 @@ describe('isExecutionFailure', () => {
     [429, 'Too Many Requests'],
     [-32005, 'daily request count exceeded'],
     [-32601, 'the method eth_call does not exist/is not available'],
-  ])('is false for a node fault: %d %s', (code, said) => {
+  ])('does not take a node fault for an execution failure: %d %s', (code, said) => {
     expect(isExecutionFailure(refusal(code, said))).toBe(false);
   });
 });
@@ -63,11 +63,11 @@ describe('failureDetail', () => {
     ['broken data', '0x08c379a0ffff', 'reverted with malformed data (0x08c379a0)'],
     ['too little data', '0x08', 'execution reverted'],
     ['no data', undefined, 'execution reverted'],
-  ])('describes %s', (_, data, detail) => {
+  ])('describes a revert with %s', (_, data, detail) => {
     expect(failureDetail(refusal(3, 'execution reverted', data))).toBe(detail);
   });
 
-  test('returns one line of at most 200 printable ASCII characters', () => {
+  test('describes a revert in one line of at most 200 printable ASCII characters', () => {
     const words = `\u001b[31mred\nnew line \u202e${'x'.repeat(500)}`;
     const detail = failureDetail(refusal(3, 'execution reverted', `0x08c379a0${encoded('string', words)}`));
     expect(detail).toMatch(/^reverted: \[31mred new line x+$/);

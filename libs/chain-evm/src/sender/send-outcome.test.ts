@@ -158,7 +158,7 @@ const WORDINGS: readonly (readonly [string, number, string, SendOutcome])[] = [
 ];
 
 describe('sendOutcomeOf', () => {
-  test.each(WORDINGS)('understands %s, %d: %s', (_, rpcCode, said, outcome) => {
+  test.each(WORDINGS)('translates the rejection of %s: %d %s', (_, rpcCode, said, outcome) => {
     const code = codeOfRpcError({ code: rpcCode, message: said });
     expect(sendOutcomeOf(readerError(code, 'the node answered an error', { rpcCode, said }))).toBe(outcome);
   });

@@ -66,7 +66,7 @@ describe('signPayment and signNothing', () => {
   test.each([
     ['a token', TOKEN_PAYMENT],
     ['the coin', COIN_PAYMENT],
-  ])('sign a payment of %s that another library reads correctly', async (_, intent) => {
+  ])('signs a payment of %s that another library reads correctly', async (_, intent) => {
     const { raw, txHash, nonce, terms } = await signPayment(depsOf(), intent, 7, TERMS);
     const read = Transaction.from(hexlify(raw));
     expect(read.hash).toBe(txHash);
@@ -83,7 +83,7 @@ describe('signPayment and signNothing', () => {
     expect({ nonce, terms }).toEqual({ nonce: 7, terms: TERMS });
   });
 
-  test('preserve any amount, nonce and price', async () => {
+  test('signs any amount, nonce and price unchanged', async () => {
     const price = fc.bigInt({ min: 1n, max: 5n * GWEI });
     await fc.assert(
       fc.asyncProperty(
@@ -110,7 +110,7 @@ describe('signPayment and signNothing', () => {
     );
   });
 
-  test('sign a cancel that moves nothing, from the wallet to itself', async () => {
+  test('signs a cancel of zero from the wallet to itself', async () => {
     const { raw } = await signNothing(depsOf(), WALLET, 3, TERMS);
     const read = Transaction.from(hexlify(raw));
     expect([read.to?.toLowerCase(), read.from?.toLowerCase(), read.value, read.data, read.nonce]).toEqual([
@@ -143,7 +143,7 @@ describe('differenceBetween and readSignedTransaction', () => {
   };
   const asked = { chainId: CHAIN_ID, from: WALLET, nonce: 7, terms: TERMS, intent: TOKEN_PAYMENT };
 
-  test('find no difference in the same bytes', () => {
+  test('finds no difference in the requested bytes', () => {
     expect(differenceBetween(asked, read({}))).toBeUndefined();
   });
 
@@ -161,11 +161,11 @@ describe('differenceBetween and readSignedTransaction', () => {
     ['amount', { data: `0xa9059cbb${words(RECEIVER, 123_456_790n)}` }],
     ['data', { data: `0xa9059cbb${words(RECEIVER, 123_456_789n)}00` }],
     ['data', { data: '0x' }],
-  ])('detect another %s', (field, change) => {
+  ])('detects another %s', (field, change) => {
     expect(differenceBetween(asked, read(change))).toBe(field);
   });
 
-  test('detect another signer', () => {
+  test('detects another signer', () => {
     expect(differenceBetween(asked, read({}, OTHER_KEY))).toBe('from');
   });
 
@@ -173,7 +173,7 @@ describe('differenceBetween and readSignedTransaction', () => {
     ['to', { to: WALLET }],
     ['amount', { to: RECEIVER, value: 2n, data: '0x' }],
     ['data', { to: RECEIVER, value: 123_456_789n, data: '0x00' }],
-  ])('detect another %s in a coin payment', (field, change) => {
+  ])('detects another %s in a coin payment', (field, change) => {
     expect(differenceBetween({ ...asked, intent: COIN_PAYMENT }, read({ data: '0x', ...change }))).toBe(
       field,
     );
@@ -183,11 +183,11 @@ describe('differenceBetween and readSignedTransaction', () => {
     ['to', { to: RECEIVER, data: '0x' }],
     ['amount', { to: WALLET, value: 1n, data: '0x' }],
     ['data', { to: WALLET, data: '0x00' }],
-  ])('detect another %s in a cancel', (field, change) => {
+  ])('detects another %s in a cancel', (field, change) => {
     expect(differenceBetween({ ...asked, intent: null }, read(change))).toBe(field);
   });
 
-  test('detect every single changed byte', async () => {
+  test('detects every single changed byte', async () => {
     const { raw } = await signPayment(depsOf(), TOKEN_PAYMENT, 7, TERMS);
     const random = seededRandom(7);
     for (let place = 0; place < raw.length; place += 1) {
@@ -209,12 +209,12 @@ describe('differenceBetween and readSignedTransaction', () => {
     ['extra bytes', (raw: Uint8Array) => Uint8Array.of(...raw, 0)],
     ['missing bytes', (raw: Uint8Array) => raw.subarray(0, -1)],
     ['no bytes', () => new Uint8Array()],
-  ])('reject a transaction with %s', async (_, change) => {
+  ])('rejects a transaction with %s', async (_, change) => {
     const { raw } = await signPayment(depsOf(), TOKEN_PAYMENT, 7, TERMS);
     expect(() => readSignedTransaction(change(raw))).toThrow(RangeError);
   });
 
-  test('reject a high-s signature and integers with leading zeros', async () => {
+  test('rejects a high-s signature and integers with leading zeros', async () => {
     const { raw } = await signPayment(depsOf(), TOKEN_PAYMENT, 7, TERMS);
     const fields = decodeRlp(raw.subarray(1)) as string[];
     const readWith = (changes: Readonly<Record<number, string>>): ReturnType<typeof readSignedTransaction> =>
@@ -228,7 +228,7 @@ describe('differenceBetween and readSignedTransaction', () => {
     expect(() => readWith({ 9: '0x02' })).toThrow(RangeError);
   });
 
-  test('reject access lists, legacy transactions and contract creations', () => {
+  test('rejects access lists, legacy transactions and contract creations', () => {
     const sign = (fields: object): Uint8Array => {
       const transaction = Transaction.from({ ...base, ...fields });
       transaction.signature = Signature.from(new SigningKey(KEY).sign(transaction.unsignedHash));

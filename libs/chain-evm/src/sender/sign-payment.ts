@@ -24,7 +24,7 @@ const ADDRESS_GRAMMAR = /^0x(?!0{40})[0-9a-f]{40}$/;
 const WORD_DIGITS = 64;
 const UINT256_END = 1n << 256n;
 
-/** A transaction to be signed. Without an intent it moves nothing. */
+/** A transaction to be signed. Without an intent it is a cancel. */
 export interface AskedTransaction {
   readonly chainId: number;
   readonly from: Address;
