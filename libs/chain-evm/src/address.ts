@@ -9,7 +9,7 @@ const COMPRESSED_BYTES = 33;
 const UNCOMPRESSED_BYTES = 65;
 
 /** EIP-55: a mixed-case address must have the right checksum; an address in a single case has none. */
-function checksumHolds(text: string): boolean {
+function isChecksumValid(text: string): boolean {
   return !MIXED_CASE.test(text.slice(2)) || getAddress(text.toLowerCase()) === text;
 }
 
@@ -18,7 +18,7 @@ export const evmAddressCodec: AddressCodec = {
   family: 'EVM',
 
   parse(text) {
-    if (!ADDRESS_GRAMMAR.test(text) || !checksumHolds(text)) return undefined;
+    if (!ADDRESS_GRAMMAR.test(text) || !isChecksumValid(text)) return undefined;
     const canonical = text.toLowerCase();
     return canonical === ZERO_ADDRESS ? undefined : (canonical as Address);
   },

@@ -48,7 +48,7 @@ export function batchBody(requests: readonly RpcRequest[]): unknown {
 }
 
 /** True if the answer shows no sign of an error, so that parsing can wait until the caller needs it. */
-export function looksWell({ status, body }: HttpAnswer, requests: readonly RpcRequest[]): boolean {
+export function hasNoErrorSign({ status, body }: HttpAnswer, requests: readonly RpcRequest[]): boolean {
   const brackets = requests.length === 1 ? '{}' : '[]';
   return (
     status >= 200 &&
@@ -80,9 +80,9 @@ export function readBatchAnswer(
       : failed(reading, 'INCONSISTENT_ANSWER', 'not a JSON-RPC answer');
   }
   const withError = items.filter(hasError);
-  const isWhole = !Array.isArray(json);
-  const ofTheWhole = withError.filter((item) => !mayStandAmongResults(reading, item, isWhole));
-  if (ofTheWhole.length > 0) return refusedBy(reading, ofTheWhole, isWhole);
+  const coversBatch = !Array.isArray(json);
+  const batchErrors = withError.filter((item) => !isAllowedError(reading, item, coversBatch));
+  if (batchErrors.length > 0) return refusedBy(reading, batchErrors, coversBatch);
   if (httpCode !== undefined && withError.length < items.length)
     return failed(reading, httpCode, `HTTP ${answer.status}`);
   return inOrder(reading, items);
@@ -100,14 +100,14 @@ function hasError(item: Item): boolean {
 }
 
 /** True for an error of a single call that allows it (`mayBeRefused`), as opposed to an error about the batch. */
-function mayStandAmongResults({ requests }: HttpExchange, item: Item, isWhole: boolean): boolean {
+function isAllowedError({ requests }: HttpExchange, item: Item, coversBatch: boolean): boolean {
   const single = requests.length === 1;
   const place = single ? 0 : placeOf(item, requests);
   if (place === undefined || requests[place]?.mayBeRefused !== true) return false;
   if (single) return true;
   const answered = rpcErrorOf(item['error']);
   // A contract's revert text is never about the batch, even if it mentions one.
-  return !isWhole && (isRevert(answered) || batchRefusalOf(answered, false) === undefined);
+  return !coversBatch && (isRevert(answered) || batchRefusalOf(answered, false) === undefined);
 }
 
 function isObject(value: unknown): value is Item {
@@ -189,13 +189,13 @@ function errorDataOf(error: unknown): string | undefined {
   return /(?:^|\s)(0x(?:[0-9a-fA-F]{2})+)$/.exec(text)?.[1]?.toLowerCase();
 }
 
-/** Each error belongs to its own call; `isWhole`: one error answers all of them. */
-function refusedBy(reading: HttpExchange, items: readonly Item[], isWhole: boolean): BatchAnswer {
+/** Each error belongs to its own call; `coversBatch`: one error answers all of them. */
+function refusedBy(reading: HttpExchange, items: readonly Item[], coversBatch: boolean): BatchAnswer {
   const { requests } = reading;
   const refusals = items.map((item) => refusalOf(reading, item));
   if (requests.length > 1) {
     for (const { answered, error } of refusals) {
-      const batchRefusal = batchRefusalOf(answered, isWhole);
+      const batchRefusal = batchRefusalOf(answered, coversBatch);
       if (batchRefusal !== undefined) return { kind: 'batchRefused', error, ...batchRefusal };
     }
   }

@@ -12,7 +12,7 @@ import type { EvmSource, EvmSources } from './sources.ts';
 export type BlockTimes = ReadonlyMap<BlockHash, number>;
 
 /** Blocks whose time only one source has reported, by their hash. */
-export type DoubtedBlocks = ReadonlyMap<BlockHash, BlockHeader>;
+export type UnconfirmedTimes = ReadonlyMap<BlockHash, BlockHeader>;
 
 const NONE: BlockTimes = new Map();
 
@@ -21,17 +21,17 @@ const NONE: BlockTimes = new Map();
  * of a range from two sources and those between from one. They are linked, so their hashes are certain, but their
  * times are not. The time of a block with a payment decides whether an order is paid in time.
  */
-export function timesInDoubt(
+export function unconfirmedTimesOf(
   { native }: Pick<Reading, 'native'>,
   sources: Pick<EvmSources, 'all'>,
   candidates: readonly CandidateTransfer[],
   { headers = [], byOneSource = false }: ConfirmOptions,
-): DoubtedBlocks {
+): UnconfirmedTimes {
   // With the native coin, all blocks are read from both sources. With one source there is no second to ask.
   if (byOneSource || native || sources.all().length === 1) return new Map();
   const paidIn = new Set(candidates.map(({ blockHash }) => blockHash));
-  const doubted = headers.slice(1, -1).filter(({ hash }) => paidIn.has(hash));
-  return new Map(doubted.map((header) => [header.hash, header]));
+  const unconfirmed = headers.slice(1, -1).filter(({ hash }) => paidIn.has(hash));
+  return new Map(unconfirmed.map((header) => [header.hash, header]));
 }
 
 /** Times of these blocks by one source. Throws BLOCK_NOT_FOUND, or INCONSISTENT_ANSWER for another block. */
@@ -58,12 +58,12 @@ export async function readTimes(
  * A hash commits to its block's time. If two sources report different times, one is wrong, and the reader cannot know
  * which.
  */
-export function mustBeTheTimes(
+export function checkTimes(
   reading: Pick<Reading, 'onCompared'>,
   witnesses: readonly { readonly source: Pick<EvmSource, 'label'>; readonly times: BlockTimes }[],
-  doubted: DoubtedBlocks,
+  unconfirmed: UnconfirmedTimes,
 ): void {
-  for (const [hash, { height, timeSeconds: told }] of doubted) {
+  for (const [hash, { height, timeSeconds: told }] of unconfirmed) {
     const said = witnesses.map(({ times }) => times.get(hash));
     if (said.every((timeSeconds) => timeSeconds === told)) continue;
     const [first = '', second = ''] = witnesses.map(({ source }) => source.label);

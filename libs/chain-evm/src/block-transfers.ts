@@ -29,7 +29,7 @@ export function transfersByBlock(
   headers: readonly EvmHeader[],
   rawLogs: readonly unknown[],
 ): TransfersByBlock {
-  return readQuickly(tokens, headers, rawLogs) ?? readCarefully(tokens, headers, decodeLogs(rawLogs));
+  return readQuickly(tokens, headers, rawLogs) ?? readSlowly(tokens, headers, decodeLogs(rawLogs));
 }
 
 interface QuickBlock {
@@ -102,7 +102,7 @@ function readQuickLog(
   return true;
 }
 
-function readCarefully(
+function readSlowly(
   tokens: ReadonlySet<string>,
   headers: readonly EvmHeader[],
   logs: readonly EvmLog[],
@@ -118,8 +118,8 @@ function readCarefully(
         height: log.blockHeight,
       });
     }
-    const twin = block.logs.get(log.logIndex);
-    if (twin !== undefined && !sameLog(twin, log)) {
+    const duplicate = block.logs.get(log.logIndex);
+    if (duplicate !== undefined && !sameLog(duplicate, log)) {
       throw readerError('INCONSISTENT_ANSWER', 'two different logs have the same index', { ...log });
     }
     block.logs.set(log.logIndex, log);

@@ -4,8 +4,8 @@ import type { CandidateTransfer, Transfer, TransferPosition, TxHash } from '@ope
 import { baseUnits } from '@opentill/domain/money';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { blockByHashRequest, receiptRequest, transactionRequest } from './block-requests.ts';
-import type { BlockTimes, DoubtedBlocks } from './block-times.ts';
-import { mustBeTheTimes, readTimes, timesInDoubt } from './block-times.ts';
+import type { BlockTimes, UnconfirmedTimes } from './block-times.ts';
+import { checkTimes, readTimes, unconfirmedTimesOf } from './block-times.ts';
 import { isBloomOf } from './bloom.ts';
 import type { EvmClient } from './client.ts';
 import type { EvmReceipt } from './decode.ts';
@@ -46,10 +46,10 @@ export async function confirmTransfers(
   options: ConfirmOptions,
 ): Promise<ConfirmedTransfers> {
   if (candidates.length === 0) return { confirmed: [], refuted: [] };
-  const doubted = timesInDoubt(reading, sources, candidates, options);
-  const witnesses = await hearWitnesses(reading, sources, { candidates, doubted }, options);
-  mustBeTheTimes(reading, witnesses, doubted);
-  const judges = witnesses.map(({ source }) => source);
+  const unconfirmed = unconfirmedTimesOf(reading, sources, candidates, options);
+  const witnesses = await askSources(reading, sources, { candidates, unconfirmed }, options);
+  checkTimes(reading, witnesses, unconfirmed);
+  const asked = witnesses.map(({ source }) => source);
   const confirmed: Transfer[] = [];
   const refuted: CandidateTransfer[] = [];
   for (const candidate of candidates) {
@@ -58,9 +58,9 @@ export async function confirmTransfers(
     if (transfer !== undefined) confirmed.push(transfer);
     else {
       const isOrdinary = candidate.contract === null && evidence?.receipt.succeeded === false;
-      await mustBeRefuted(
+      await checkRefuted(
         isOrdinary ? { ...reading, onJudged: () => undefined } : reading,
-        judges,
+        asked,
         candidate,
         options,
       );
@@ -70,17 +70,17 @@ export async function confirmTransfers(
   return { confirmed, refuted };
 }
 
-async function hearWitnesses(
+async function askSources(
   reading: Reading,
   sources: EvmSources,
-  question: { readonly candidates: readonly CandidateTransfer[]; readonly doubted: DoubtedBlocks },
+  question: { readonly candidates: readonly CandidateTransfer[]; readonly unconfirmed: UnconfirmedTimes },
   { byOneSource = false, ...options }: ConfirmOptions,
 ): Promise<readonly Witness[]> {
-  const { candidates, doubted } = question;
+  const { candidates, unconfirmed } = question;
   const ask = async (source: EvmSource, own: ReadOptions): Promise<Statement> => {
     const [evidences, times] = await Promise.all([
       readEvidences(reading, source, candidates, own),
-      readTimes(source, [...doubted.keys()], own),
+      readTimes(source, [...unconfirmed.keys()], own),
     ]);
     return { evidences, times };
   };
@@ -93,8 +93,8 @@ async function hearWitnesses(
     );
   }
   const height = Math.max(...candidates.map(({ blockHeight }) => blockHeight));
-  const said = await askTwoSources(sources, { ask, height, onAlone: reading.onAlone }, options);
-  return said.flatMap((one) => (one === undefined ? [] : [{ source: one.source, ...one.answer }]));
+  const received = await askTwoSources(sources, { ask, height, onAlone: reading.onAlone }, options);
+  return received.flatMap((one) => (one === undefined ? [] : [{ source: one.source, ...one.answer }]));
 }
 
 /** The transfer that all witnesses prove; undefined when none proves it. Throws when they differ. */
@@ -138,7 +138,7 @@ async function readEvidences(
       options,
     );
     asked.forEach((txHash, place) => {
-      const receipt = soundReceipt(txHash, answers[place], hasStateSync);
+      const receipt = checkedReceipt(txHash, answers[place], hasStateSync);
       const transaction = answers[asked.length + withTransaction.indexOf(txHash)];
       if (receipt === undefined) return;
       evidences.set(txHash, {
@@ -147,12 +147,12 @@ async function readEvidences(
       });
     });
   }
-  for (const candidate of candidates) mustBeInItsBlock(evidences.get(candidate.txHash)?.receipt, candidate);
+  for (const candidate of candidates) checkInBlock(evidences.get(candidate.txHash)?.receipt, candidate);
   return evidences;
 }
 
 /** The receipt of exactly this transaction, undefined when the node has none. Otherwise throws INCONSISTENT_ANSWER. */
-export function soundReceipt(txHash: TxHash, raw: unknown, hasStateSync: boolean): EvmReceipt | undefined {
+export function checkedReceipt(txHash: TxHash, raw: unknown, hasStateSync: boolean): EvmReceipt | undefined {
   if (raw === null) return undefined;
   const receipt = decodeReceipt(raw, hasStateSync);
   if (receipt.txHash !== txHash)
@@ -172,7 +172,7 @@ function nativeIn(txHash: TxHash, raw: unknown): CandidateTransfer | undefined {
   return nativeTransferOf(transaction);
 }
 
-function mustBeInItsBlock(receipt: EvmReceipt | undefined, candidate: CandidateTransfer): void {
+function checkInBlock(receipt: EvmReceipt | undefined, candidate: CandidateTransfer): void {
   if (receipt === undefined)
     throw readerError('BLOCK_NOT_FOUND', 'the transaction is in no block', { ...shown(candidate) });
   if (receipt.blockHash !== candidate.blockHash || receipt.blockHeight !== candidate.blockHeight) {
@@ -212,13 +212,13 @@ function provenBy(
 }
 
 /** A receipt that contradicts the logs is accepted only if the receipts of the whole block confirm it. */
-async function mustBeRefuted(
+async function checkRefuted(
   reading: Reading,
-  judges: readonly EvmSource[],
+  asked: readonly EvmSource[],
   candidate: CandidateTransfer,
   options: ReadOptions,
 ): Promise<void> {
-  for (const source of judges) {
+  for (const source of asked) {
     const evidence = await readEvidenceInBlock(reading, source, candidate, options);
     if (evidence !== undefined && provenBy(reading, evidence, candidate) !== undefined) {
       throw readerError('INCONSISTENT_ANSWER', "the block's receipts and the transaction's receipt differ", {

@@ -6,7 +6,7 @@ import type { Turn } from '@opentill/chain-sources/take-turn';
 import { noteComplaint, takeTurn } from '@opentill/chain-sources/take-turn';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { BatchAnswer } from './batch-answer.ts';
-import { batchBody, looksWell, readBatchAnswer } from './batch-answer.ts';
+import { batchBody, hasNoErrorSign, readBatchAnswer } from './batch-answer.ts';
 import { withoutLists } from './raw-answer.ts';
 import type { RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
 
@@ -56,7 +56,7 @@ export function createExchangeCalls(
     const { body, newConnection } = answer;
     const read = (ofBody: Buffer): BatchAnswer =>
       readBatchAnswer({ ...answer, body: ofBody }, requests, endpoint);
-    if (looksWell(answer, requests)) {
+    if (hasNoErrorSign(answer, requests)) {
       const results = once(() => resultsOf(read(body)));
       const resultsWithout: RawAnswer['resultsWithout'] = (lists) =>
         resultsOf(read(withoutLists(body, lists)));
@@ -90,16 +90,16 @@ export function createExchangeCalls(
       report(exchanged.kind === 'answered' ? 'OK' : exchanged.error.code);
       return exchanged;
     } catch (error) {
-      const told = isReaderError(error, 'RPC_RATE_LIMITED') ? noteComplaint(limiter, error) : error;
-      report(told instanceof GatewayError ? (told.code as ReaderErrorCode) : 'RPC_UNAVAILABLE');
+      const reported = isReaderError(error, 'RPC_RATE_LIMITED') ? noteComplaint(limiter, error) : error;
+      report(reported instanceof GatewayError ? (reported.code as ReaderErrorCode) : 'RPC_UNAVAILABLE');
       // The answers are too long together; single ones may be short enough.
       if (
         requests.length > 1 &&
-        isReaderError(told, 'RPC_RANGE_TOO_LARGE') &&
-        told.context['answerTooLong'] === true
+        isReaderError(reported, 'RPC_RANGE_TOO_LARGE') &&
+        reported.context['answerTooLong'] === true
       )
-        return { kind: 'batchRefused', error: told, callsMax: undefined, lasting: false };
-      throw told;
+        return { kind: 'batchRefused', error: reported, callsMax: undefined, lasting: false };
+      throw reported;
     }
   };
 }

@@ -19,7 +19,7 @@ import type { EvmSource, EvmSources } from './sources.ts';
  * One source's account of a range, and a second source's differences from it. Without a second source, it is
  * unconfirmed.
  */
-export interface Testimony {
+export interface ComparedAccount {
   readonly source: EvmSource;
   readonly account: Account;
   readonly peer: { readonly source: EvmSource; readonly difference: SourceDifference } | undefined;
@@ -30,38 +30,38 @@ export type Failures = Map<EvmSource, unknown>;
 
 /**
  * Asks two sources at once and replaces one that fails, until two have answered. Accepts a single source only where
- * `mayStandAlone` permits; otherwise throws the reason why there is no second. RPC_RANGE_TOO_LARGE of any source ends
+ * `acceptsSingle` permits; otherwise throws the reason why there is no second. RPC_RANGE_TOO_LARGE of any source ends
  * it, unless the range is a single block.
  */
-export async function hearSources(
+export async function readFromTwo(
   reading: Reading,
   sources: EvmSources,
   range: BlockRange,
   failures: Failures,
   options: ReadOptions,
-): Promise<Testimony> {
+): Promise<ComparedAccount> {
   const failed = (source: EvmSource, error: unknown): Promise<void> =>
     noteFailed(sources, range, failures, source, error, options);
   for (;;) {
     const [source, second] = pairOf(sources.witnesses().filter((witness) => !failures.has(witness)));
     if (source === undefined) throw [...failures.values()][0];
-    if (second === undefined && !sources.mayStandAlone(source)) throw secondMissing(sources, failures);
+    if (second === undefined && !sources.acceptsSingle(source)) throw secondMissing(sources, failures);
     const again = <T>(work: () => Promise<T>): Promise<T> => askAgain(work, options);
     const headers =
       reading.bloom || second === undefined
         ? undefined
         : again(() => readHeaders(reading, source, range, options));
-    const [own, beside] = await Promise.allSettled([
+    const [own, peer] = await Promise.allSettled([
       again(() =>
         second === undefined
-          ? readHeadersAlone(reading, source, range, options)
+          ? readHeadersOnly(reading, source, range, options)
           : readOwnAccount(reading, source, range, headers, options),
       ),
       second && again(() => askPeer(reading, second, range, headers, options)),
     ]);
     if (own.status === 'rejected') await failed(source, own.reason);
-    if (second !== undefined && beside.status === 'rejected') await failed(second, beside.reason);
-    if (own.status === 'rejected' || beside.status === 'rejected') continue;
+    if (second !== undefined && peer.status === 'rejected') await failed(second, peer.reason);
+    if (own.status === 'rejected' || peer.status === 'rejected') continue;
     noteAccepted(source, range);
     sources.noteCompleteness(source, true);
     const { account } = own.value;
@@ -69,9 +69,9 @@ export async function hearSources(
       if (sources.all().length > 1) reading.onAlone(source);
       return { source, account, peer: undefined };
     }
-    if (beside.value === undefined) continue;
+    if (peer.value === undefined) continue;
     try {
-      const difference = compareSources(reading, own.value, beside.value);
+      const difference = compareSources(reading, own.value, peer.value);
       noteAccepted(second, range);
       sources.noteCompleteness(second, true);
       return { source, account, peer: { source: second, difference } };
@@ -98,7 +98,7 @@ export async function noteFailed(
 }
 
 /** Without a second source, logs cannot be confirmed, so they are not requested: receipts prove more. */
-async function readHeadersAlone(
+async function readHeadersOnly(
   reading: Reading,
   source: EvmSource,
   range: BlockRange,

@@ -14,13 +14,13 @@ import type { Reading } from './reading.ts';
 const TRANSACTIONS_PER_CALL = 1_000;
 const RECEIPTS_PER_CALL = 50;
 
-type Judge = Pick<EvmClient, 'batch'>;
-type Whole = Pick<Reading, 'bloom' | 'hasStateSync'>;
+type ReceiptSource = Pick<EvmClient, 'batch'>;
+type ReceiptRules = Pick<Reading, 'bloom' | 'hasStateSync'>;
 
 /** All transfers of a block by its receipts, and native ones by its header's transactions. */
 export async function transfersByReceipts(
   reading: Reading,
-  source: Judge,
+  source: ReceiptSource,
   header: EvmHeader,
   options: ReadOptions,
 ): Promise<readonly CandidateTransfer[]> {
@@ -31,7 +31,7 @@ export async function transfersByReceipts(
 /** Transfers of several blocks, in their order, in as few calls as the receipts' size permits. */
 export async function transfersOfBlocksByReceipts(
   reading: Reading,
-  source: Judge,
+  source: ReceiptSource,
   headers: readonly EvmHeader[],
   options: ReadOptions,
 ): Promise<readonly (readonly CandidateTransfer[])[]> {
@@ -50,8 +50,8 @@ export async function transfersOfBlocksByReceipts(
  * it. Elsewhere each receipt's bloom is checked. Throws INCONSISTENT_ANSWER.
  */
 export async function readBlockReceipts(
-  reading: Whole,
-  source: Judge,
+  reading: ReceiptRules,
+  source: ReceiptSource,
   header: EvmHeader,
   options: ReadOptions,
 ): Promise<readonly EvmReceipt[]> {
@@ -78,7 +78,7 @@ function partsOf(headers: readonly EvmHeader[]): readonly (readonly EvmHeader[])
  * method.
  */
 async function askForReceipts(
-  source: Judge,
+  source: ReceiptSource,
   headers: readonly EvmHeader[],
   options: ReadOptions,
 ): Promise<readonly unknown[]> {
@@ -99,7 +99,7 @@ async function askForReceipts(
 }
 
 async function receiptsOneByOne(
-  source: Judge,
+  source: ReceiptSource,
   header: EvmHeader,
   options: ReadOptions,
 ): Promise<readonly unknown[]> {
@@ -113,8 +113,8 @@ async function receiptsOneByOne(
 }
 
 async function wholeReceipts(
-  { bloom, hasStateSync }: Whole,
-  source: Judge,
+  { bloom, hasStateSync }: ReceiptRules,
+  source: ReceiptSource,
   header: EvmHeader,
   raw: unknown,
   options: ReadOptions,
@@ -158,7 +158,7 @@ const logsOf = (receipts: readonly EvmReceipt[]): readonly EvmLog[] => receipts.
 
 /** Polygon: the last transaction's receipt, if it is the only one missing and is the state-sync transaction. */
 async function stateSyncLeftOut(
-  source: Judge,
+  source: ReceiptSource,
   header: EvmHeader,
   answered: readonly EvmReceipt[],
   options: ReadOptions,
@@ -174,7 +174,7 @@ async function stateSyncLeftOut(
 
 async function transfersIn(
   reading: Reading,
-  source: Judge,
+  source: ReceiptSource,
   header: EvmHeader,
   raw: unknown,
   options: ReadOptions,

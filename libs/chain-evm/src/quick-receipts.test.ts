@@ -84,7 +84,7 @@ function receiptsOf(plans: readonly TxPlan[]): Raw[] {
 }
 
 /** Result of the slow path for the same answer; undefined when it throws. */
-async function carefully(header: EvmHeader, raw: unknown): Promise<QuickReceipts | undefined> {
+async function bySlowPath(header: EvmHeader, raw: unknown): Promise<QuickReceipts | undefined> {
   const source = { batch: () => Promise.resolve([raw]) };
   const receipts = await readBlockReceipts({ bloom: true, hasStateSync: false }, source, header, {}).catch(
     () => undefined,
@@ -109,7 +109,7 @@ describe('readQuickReceipts', () => {
       [7, 100n],
     ]);
     expect(quick?.failed).toEqual(new Set([word(0x7001)]));
-    expect(quick).toEqual(await carefully(header, receiptsOf(PLANS)));
+    expect(quick).toEqual(await bySlowPath(header, receiptsOf(PLANS)));
     expect(readQuickReceipts(tokens, headerOf([]), [])).toEqual({ transfers: [], failed: new Set() });
   });
 
@@ -178,11 +178,11 @@ describe('readQuickReceipts on unusual receipts', () => {
           object[key] = change(object[key]);
         }
         const quick = readQuickReceipts(tokens, header, raw);
-        const careful = await carefully(header, raw);
-        if (careful === undefined) refused += 1;
+        const slow = await bySlowPath(header, raw);
+        if (slow === undefined) refused += 1;
         if (quick === undefined) return;
         quickOnes += 1;
-        expect(quick).toEqual(careful);
+        expect(quick).toEqual(slow);
       }),
       { numRuns: 3_000 },
     );

@@ -100,14 +100,14 @@ async function askCall(
   options: ReadOptions,
 ): Promise<readonly StateNumber[]> {
   const requests = [...questions.map(({ request }) => request), blockRequest(block.height)];
-  const said = await askTwoSources(
+  const received = await askTwoSources(
     sources,
     {
       ask: async (source, own) => {
         const answers = await source.batch(requests, own).catch((error: unknown) => {
           throw isAboutLostState(error) ? stateDiscarded(block.height, error) : error;
         });
-        mustBeTheBlock(answers.at(-1), block);
+        checkBlock(answers.at(-1), block);
         return questions.map(({ decode }, place) => decode(answers[place]));
       },
       height: block.height,
@@ -115,7 +115,7 @@ async function askCall(
     },
     options,
   );
-  return questions.map((_, place) => agreeOnNumber(said, place));
+  return questions.map((_, place) => agreeOnNumber(received, place));
 }
 
 /** True if a read failed because the nodes have no state that old: use a newer block or an archive node. */
@@ -141,7 +141,7 @@ function word(answer: unknown): bigint {
   throw readerError('INCONSISTENT_ANSWER', "the node's answer is malformed: not a token's balance");
 }
 
-function mustBeTheBlock(raw: unknown, { height, hash }: Pick<BlockHeader, 'height' | 'hash'>): void {
+function checkBlock(raw: unknown, { height, hash }: Pick<BlockHeader, 'height' | 'hash'>): void {
   if (raw === null) throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height });
   if (decodeHeader(raw).hash !== hash)
     throw readerError('INCONSISTENT_ANSWER', 'the node has another block at this height', { height, hash });

@@ -9,7 +9,7 @@ import { decodeHeader, plainHeader, sameHeader } from './decode.ts';
 import { transfersByReceipts } from './judge-by-receipts.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
 import { logsReadIn, type LogsRead } from './read-log-answer.ts';
-import type { BlockRange, JudgedBlock, Reading } from './reading.ts';
+import type { BlockRange, ReceiptDecision, Reading } from './reading.ts';
 
 /** Decodes headers that must exist and be linked. BLOCK_NOT_FOUND when the node answers null for one of them. */
 export function linkedHeaders(raw: readonly unknown[], from: number): readonly EvmHeader[] {
@@ -78,11 +78,11 @@ export function accountOf(headers: readonly EvmHeader[], logs: LogsRead | undefi
 }
 
 /** Reason why a block may have more transfers than its source's logs, judged from that source only; or undefined. */
-export function suspicion(
+export function reasonForReceipts(
   reading: Reading,
   header: EvmHeader,
   account: Account,
-): JudgedBlock['reason'] | undefined {
+): ReceiptDecision['reason'] | undefined {
   if (account.byBlock === undefined) return 'TOO_MANY_LOGS';
   const isEmpty = (account.byBlock.get(header.hash)?.logCount ?? 0) === 0;
   return isEmpty && reading.bloom && mayHoldTransfers(reading, header) ? 'BLOOM_CONTRADICTS' : undefined;
@@ -113,7 +113,7 @@ export async function readSeenBlocks(
   const account = await (reading.bloom ? readAtOnce : readByHash)(reading, source, range, options);
   const transfers = [];
   for (const header of account.headers) {
-    const reason = suspicion(reading, header, account);
+    const reason = reasonForReceipts(reading, header, account);
     if (reason !== undefined) {
       reading.onJudged({ header, reason });
       transfers.push(...(await transfersByReceipts(reading, source, header, options)));

@@ -3,7 +3,7 @@ import type { FatesRead, OwnTransaction, TransactionFate } from '@opentill/chain
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sources/ask-fates';
 import { headHeightRequest, receiptRequest } from './block-requests.ts';
-import { soundReceipt } from './confirm-transfers.ts';
+import { checkedReceipt } from './confirm-transfers.ts';
 import type { EvmReceipt } from './decode.ts';
 import { decodeInteger, transferOf } from './decode.ts';
 import type { Reading } from './reading.ts';
@@ -48,7 +48,7 @@ function fateIn(
   raw: unknown,
 ): FateAnswer {
   try {
-    const receipt = soundReceipt(own.txHash, raw, hasStateSync);
+    const receipt = checkedReceipt(own.txHash, raw, hasStateSync);
     if (receipt === undefined) return 'none';
     return receipt.from === own.from ? fateOf(own, receipt) : 'foreign';
   } catch (error) {

@@ -47,7 +47,7 @@ const bodyOf = (...lists: readonly (readonly unknown[])[]): Buffer =>
   Buffer.from(JSON.stringify(answersWith(...lists)));
 
 /** Result of the slow path for the bytes, or its error. */
-function carefully(body: Buffer): { readonly byBlock: TransfersByBlock; readonly rest: unknown } | Error {
+function bySlowPath(body: Buffer): { readonly byBlock: TransfersByBlock; readonly rest: unknown } | Error {
   try {
     const answers = JSON.parse(body.toString('utf8')) as { result: unknown }[];
     const rest = answers.map((answer, place) => (place === 1 ? { ...answer, result: [] } : answer));
@@ -133,13 +133,13 @@ describe('readLogBytes', () => {
         const quick = readLogBytes(tokens, headers, changed);
         if (quick === undefined) continue;
         read += 1;
-        const careful = carefully(changed);
-        if (careful instanceof Error) {
+        const slow = bySlowPath(changed);
+        if (slow instanceof Error) {
           // Then the rest is not valid JSON or no answer either, so the answer is rejected.
           expect(() => JSON.parse(withoutLists(changed, quick.lists).toString()) as unknown).toThrow();
         } else {
-          expect(quick.byBlock).toEqual(careful.byBlock);
-          expect(JSON.parse(withoutLists(changed, quick.lists).toString())).toEqual(careful.rest);
+          expect(quick.byBlock).toEqual(slow.byBlock);
+          expect(JSON.parse(withoutLists(changed, quick.lists).toString())).toEqual(slow.rest);
         }
       }
     expect(read).toBeGreaterThan(20);

@@ -5,17 +5,17 @@ import { askAgain } from '@opentill/chain-sources/ask-again';
 import { sameTransfers } from './block-transfers.ts';
 import type { EvmHeader } from './decode.ts';
 import { plainHeader } from './decode.ts';
-import type { Failures, Testimony } from './hear-sources.ts';
-import { hearSources, noteFailed } from './hear-sources.ts';
+import type { Failures, ComparedAccount } from './hear-sources.ts';
+import { readFromTwo, noteFailed } from './hear-sources.ts';
 import { transfersByReceipts, transfersOfBlocksByReceipts } from './judge-by-receipts.ts';
-import { mayHoldTransfers, suspicion, transfersOf } from './read-blocks.ts';
-import type { BlockRange, JudgedBlock, Reading, SourceComparison } from './reading.ts';
+import { mayHoldTransfers, reasonForReceipts, transfersOf } from './read-blocks.ts';
+import type { BlockRange, ReceiptDecision, Reading, SourceComparison } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
 type ByReceipts = ReadonlyMap<EvmHeader, readonly CandidateTransfer[]>;
 
 /** A source that answered the first requests but could not return receipts. */
-interface Unheard {
+interface FailedSource {
   readonly source: EvmSource;
   readonly error: unknown;
 }
@@ -37,12 +37,12 @@ export async function readVerifiedBlocks(
 ): Promise<RangeRead> {
   const failures: Failures = new Map();
   for (;;) {
-    const testimony = await hearSources(reading, sources, range, failures, options);
-    const { account, peer } = testimony;
+    const compared = await readFromTwo(reading, sources, range, failures, options);
+    const { account, peer } = compared;
     const byReceipts =
       peer === undefined
-        ? await readUnvouched(reading, testimony, options)
-        : await judgeSuspects(reading, testimony, peer, expected, options);
+        ? await readUnconfirmed(reading, compared, options)
+        : await decideByReceipts(reading, compared, peer, expected, options);
     if ('error' in byReceipts) {
       await noteFailed(sources, range, failures, byReceipts.source, byReceipts.error, options);
       continue;
@@ -57,9 +57,9 @@ export async function readVerifiedBlocks(
 }
 
 /** With one source, every block that its bloom does not exclude is read by its receipts. */
-async function readUnvouched(
+async function readUnconfirmed(
   reading: Reading,
-  { source, account }: Testimony,
+  { source, account }: ComparedAccount,
   options: ReadOptions,
 ): Promise<ByReceipts> {
   const headers = account.headers.filter((header) => mayHoldTransfers(reading, header));
@@ -67,30 +67,30 @@ async function readUnvouched(
   return new Map(headers.map((header, place) => [header, transfers[place] ?? []]));
 }
 
-async function judgeSuspects(
+async function decideByReceipts(
   reading: Reading,
-  { source, account }: Testimony,
-  { source: second, difference }: NonNullable<Testimony['peer']>,
+  { source, account }: ComparedAccount,
+  { source: second, difference }: NonNullable<ComparedAccount['peer']>,
   expected: readonly ExpectedTransfer[],
   options: ReadOptions,
-): Promise<ByReceipts | Unheard> {
-  const judges = [source, second] as const;
+): Promise<ByReceipts | FailedSource> {
+  const pair = [source, second] as const;
   const { outcome, height, differing } = difference;
-  tellComparison(reading, judges, outcome, height);
+  reportComparison(reading, pair, outcome, height);
   const byReceipts = new Map<EvmHeader, readonly CandidateTransfer[]>();
   for (const header of account.headers) {
     const here = expected.filter(({ blockHash }) => blockHash === header.hash);
     const lacks = (): boolean => here.length > 0 && !includesAll(transfersOf(reading, header, account), here);
     const isEmpty = (): boolean => (account.byBlock?.get(header.hash)?.logCount ?? 0) === 0;
-    const reason: JudgedBlock['reason'] | undefined =
-      suspicion(reading, header, account) ??
+    const reason: ReceiptDecision['reason'] | undefined =
+      reasonForReceipts(reading, header, account) ??
       (differing.has(header.hash) ? 'SOURCES_DIFFER' : undefined) ??
       (lacks() ? 'EXPECTED_MISSING' : undefined) ??
       // A false empty answer is the most frequent error, and nothing in this header contradicts it.
       (!reading.bloom && isEmpty() && mayHoldTransfers(reading, header) ? 'EMPTY_WITHOUT_BLOOM' : undefined);
     if (reason === undefined) continue;
     reading.onJudged({ header, reason });
-    const judged = await judge(reading, judges, header, options);
+    const judged = await transfersByBoth(reading, pair, header, options);
     if ('error' in judged) return judged;
     byReceipts.set(header, judged);
   }
@@ -98,7 +98,7 @@ async function judgeSuspects(
 }
 
 /** Throws when two sources are on different forks, or return different contents of one block. */
-function tellComparison(
+function reportComparison(
   reading: Reading,
   [source, second]: readonly [EvmSource, EvmSource],
   outcome: SourceComparison['outcome'],
@@ -113,13 +113,13 @@ function tellComparison(
 }
 
 /** Transfers of a block by its receipts. Both sources must agree, because complete receipts can also be invented. */
-async function judge(
+async function transfersByBoth(
   reading: Reading,
-  judges: readonly [EvmSource, EvmSource],
+  pair: readonly [EvmSource, EvmSource],
   header: EvmHeader,
   options: ReadOptions,
-): Promise<readonly CandidateTransfer[] | Unheard> {
-  const [source, second] = judges;
+): Promise<readonly CandidateTransfer[] | FailedSource> {
+  const [source, second] = pair;
   const [first, other] = await Promise.allSettled([
     askAgain(() => transfersByReceipts(reading, source, header, options), options),
     askAgain(() => transfersByReceipts(reading, second, header, options), options),
@@ -127,7 +127,7 @@ async function judge(
   if (first.status === 'rejected') return { source, error: first.reason };
   if (other.status === 'rejected') return { source: second, error: other.reason };
   if (!sameTransfers(first.value, other.value))
-    tellComparison(reading, judges, 'CONTENTS_DIFFER', header.height);
+    reportComparison(reading, pair, 'CONTENTS_DIFFER', header.height);
   return first.value;
 }
 

@@ -17,7 +17,7 @@ import { noteAccepted, noteTooLarge, readInCalls } from './read-in-calls.ts';
 import { readFates } from './read-fates.ts';
 import { hasBlock, readFinalized, readHead } from './read-tags.ts';
 import { readVerifiedBlocks } from './read-verified.ts';
-import type { BlockRange, JudgedBlock, Reading, SourceComparison } from './reading.ts';
+import type { BlockRange, ReceiptDecision, Reading, SourceComparison } from './reading.ts';
 import type { EvmSource, EvmSources, SourceChange } from './sources.ts';
 import { sourcesOfNetwork } from './sources-of-network.ts';
 import { subscribeHeads } from './subscribe-heads.ts';
@@ -48,11 +48,11 @@ export interface EvmReaderDeps {
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
   /** The logs of a block were in doubt and its receipts decided. */
-  readonly onJudged?: (block: { height: number; hash: string; reason: JudgedBlock['reason'] }) => void;
+  readonly onJudged?: (block: { height: number; hash: string; reason: ReceiptDecision['reason'] }) => void;
   /** Two sources were compared. While they are FORKED or return different contents, no block is verified: an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
   /** A single source of several was accepted: an alarm. Called at each such read; `sources()` has the current state. */
-  readonly onAlone?: (alone: AloneSource) => void;
+  readonly onAlone?: (source: AloneSource) => void;
   /** A source's finalized block is far behind another's and is ignored: an alarm. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
   /** A source became usable or unusable: an alarm. */

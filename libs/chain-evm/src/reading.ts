@@ -23,14 +23,14 @@ export interface Reading {
   /** True if the chain itself makes transactions that some nodes omit, see EvmReceipt.isStateSync (Polygon). */
   readonly hasStateSync: boolean;
   readonly epochSeconds: () => number;
-  readonly onJudged: (block: JudgedBlock) => void;
+  readonly onJudged: (block: ReceiptDecision) => void;
   readonly onCompared: (comparison: SourceComparison) => void;
   /** A single source of several was accepted. */
   readonly onAlone: (source: { readonly label: string }) => void;
 }
 
 /** A block whose receipts decide, because its logs are in doubt. */
-export interface JudgedBlock {
+export interface ReceiptDecision {
   readonly header: EvmHeader;
   readonly reason:
     /** No log of the configured tokens, but the header's bloom contains some. */

@@ -482,8 +482,8 @@ describe('codeOfRpcError and batchRefusalOf', () => {
 
   it.each(BATCH_WORDINGS)(
     'recognises a batch rejection of %s: %i %s',
-    (_, code, message, isWhole, callsMax, lasting) => {
-      expect(batchRefusalOf({ code, message }, isWhole)).toEqual({ callsMax, lasting });
+    (_, code, message, coversBatch, callsMax, lasting) => {
+      expect(batchRefusalOf({ code, message }, coversBatch)).toEqual({ callsMax, lasting });
     },
   );
 

@@ -132,13 +132,13 @@ const GETH_ANSWERS_TOO_LARGE = -32003;
 const NOT_UNDERSTOOD: readonly number[] = [-32600, -32700];
 
 /**
- * Recognises an error about the batch instead of a call in it, so that smaller batches may succeed. `isWhole`: it is
+ * Recognises an error about the batch instead of a call in it, so that smaller batches may succeed. `coversBatch`: it is
  * the only answer to the whole batch. `lasting`: any batch of this size would be rejected; otherwise only the answers
  * to this one were too large together.
  */
 export function batchRefusalOf(
   error: RpcErrorAnswer,
-  isWhole: boolean,
+  coversBatch: boolean,
 ): { readonly callsMax: number | undefined; readonly lasting: boolean } | undefined {
   const { code, message } = error;
   if (ANSWERS_TOO_LARGE.test(message) || (code === GETH_ANSWERS_TOO_LARGE && /too large/i.test(message)))
@@ -149,5 +149,5 @@ export function batchRefusalOf(
     return { callsMax: named === undefined ? undefined : Math.max(1, Number(named)), lasting: true };
   }
   const unknown = codeOfRpcError(error) === 'RPC_REFUSED';
-  return isWhole && unknown && NOT_UNDERSTOOD.includes(code) ? { callsMax: 1, lasting: true } : undefined;
+  return coversBatch && unknown && NOT_UNDERSTOOD.includes(code) ? { callsMax: 1, lasting: true } : undefined;
 }

@@ -251,9 +251,9 @@ describe('client connections', () => {
     );
     expect(await client.batch(callsOf(2))).toEqual(['x'.repeat(50_000), 'x'.repeat(50_000)]);
     expect(node.headers[0]).toMatchObject({ 'accept-encoding': 'gzip', 'content-type': 'application/json' });
-    const told = exchanges.at(-1);
-    expect(told?.answerBytes).toBeLessThan(2_000);
-    expect(told?.requestBytes).toBe(Number(node.headers.at(-1)?.['content-length']));
+    const reported = exchanges.at(-1);
+    expect(reported?.answerBytes).toBeLessThan(2_000);
+    expect(reported?.requestBytes).toBe(Number(node.headers.at(-1)?.['content-length']));
     node.script = () => ({ headers: { 'content-encoding': 'gzip' }, body: 'not packed at all' });
     expect(await failureOf(client.batch(callsOf(2)))).toMatchObject({ code: 'RPC_UNAVAILABLE' });
   });

@@ -31,10 +31,10 @@ async function node(
     request.on('end', () => {
       const body = JSON.parse(text) as Call | Call[];
       bodies.push(body);
-      const told = answer(Array.isArray(body) ? body : [body]);
-      if (told === undefined) return; // never answers
-      response.writeHead(told.status ?? 200, told.headers);
-      response.end(typeof told.body === 'string' ? told.body : JSON.stringify(told.body));
+      const scripted = answer(Array.isArray(body) ? body : [body]);
+      if (scripted === undefined) return; // never answers
+      response.writeHead(scripted.status ?? 200, scripted.headers);
+      response.end(typeof scripted.body === 'string' ? scripted.body : JSON.stringify(scripted.body));
     });
   });
   const connections = new Set<Socket>();

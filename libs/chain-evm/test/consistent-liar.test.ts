@@ -201,20 +201,20 @@ const readerOf = (
   createPatientReader({ ...NETWORK, rpcUrls: sources.map(({ url }) => url), ...change }, deps);
 
 /** Runs `work` on readers of the Byzantine and an honest source, in both orders. */
-async function besideHonest(
-  liar: View,
+async function withHonest(
+  byzantineNode: View,
   work: (reader: ChainReader) => Promise<void>,
   change: Partial<EvmNetwork> = {},
   honest: View = { chain: HONEST },
 ): Promise<void> {
-  const pair = [await nodeOf(liar), await nodeOf(honest)];
+  const pair = [await nodeOf(byzantineNode), await nodeOf(honest)];
   await work(readerOf(pair, change));
   await work(readerOf(pair.toReversed(), change));
 }
 
-const HELD = { code: 'INCONSISTENT_ANSWER', retryable: true };
-const held =
-  (from: number, to: number, error: object = HELD) =>
+const REJECTED = { code: 'INCONSISTENT_ANSWER', retryable: true };
+const expectRejected =
+  (from: number, to: number, error: object = REJECTED) =>
   async (reader: ChainReader) => {
     for (let round = 0; round < 3; round += 1)
       await expect(reader.readVerified(from, to, [])).rejects.toMatchObject(error);
@@ -223,8 +223,8 @@ const held =
 describe('a consistent Byzantine source next to an honest one', () => {
   it('cannot add a payment to a block with matching receipts', async () => {
     const invented = changed(50, (block) => ({ ...withLoot(block), bloomOf: block.txs }));
-    await besideHonest({ chain: invented }, held(48, 52));
-    await besideHonest({ chain: invented }, held(48, 52), { bloom: false });
+    await withHonest({ chain: invented }, expectRejected(48, 52));
+    await withHonest({ chain: invented }, expectRejected(48, 52), { bloom: false });
   });
 
   it('cannot hide a payment with matching receipts and bloom', async () => {
@@ -238,13 +238,13 @@ describe('a consistent Byzantine source next to an honest one', () => {
           [50, 52],
           [48, 52],
         ] as const)
-          await besideHonest({ chain }, held(from, to), { bloom });
+          await withHonest({ chain }, expectRejected(from, to), { bloom });
   });
 
   it('cannot invent a payment in an empty block with a matching bloom', async () => {
     const quiet = changed(50, () => ({ txs: [{ hash: hashOf('quiet'), amounts: [] }] }));
     const loud = changed(50, ({ txs }) => ({ txs: [{ ...txs[0]!, amounts: [LOOT] }], bloomOf: txs }), quiet);
-    await besideHonest({ chain: loud }, held(48, 52), {}, { chain: quiet });
+    await withHonest({ chain: loud }, expectRejected(48, 52), {}, { chain: quiet });
     // Its receipts must match its own bloom also when it is the only source.
     const twist: View['twist'] = ({ method }, result) => {
       if (method !== 'eth_getBlockReceipts') return result;
@@ -255,8 +255,8 @@ describe('a consistent Byzantine source next to an honest one', () => {
       }));
       return [{ ...first, logs }, ...others];
     };
-    const alone = readerOf([await nodeOf({ chain: HONEST, twist })]);
-    await expect(alone.readVerified(50, 50, [])).rejects.toMatchObject({
+    const single = readerOf([await nodeOf({ chain: HONEST, twist })]);
+    await expect(single.readVerified(50, 50, [])).rejects.toMatchObject({
       message: /a log is not in the bloom/,
     });
   });
@@ -264,10 +264,12 @@ describe('a consistent Byzantine source next to an honest one', () => {
   it('cannot add blocks on top of the chain', async () => {
     const longer = chainOf(12, HONEST, 'invented', [LOOT], 1);
     const top = { code: 'BLOCK_NOT_FOUND', retryable: true };
-    await besideHonest({ chain: longer }, held(HEAD.height + 1, HEAD.height + 1, top));
-    await besideHonest({ chain: longer }, held(HEAD.height - 1, HEAD.height + 1, top));
-    await besideHonest({ chain: longer }, held(HEAD.height - 1, HEAD.height + 1, top), { bloom: false });
-    await besideHonest({ chain: longer }, async (reader) => {
+    await withHonest({ chain: longer }, expectRejected(HEAD.height + 1, HEAD.height + 1, top));
+    await withHonest({ chain: longer }, expectRejected(HEAD.height - 1, HEAD.height + 1, top));
+    await withHonest({ chain: longer }, expectRejected(HEAD.height - 1, HEAD.height + 1, top), {
+      bloom: false,
+    });
+    await withHonest({ chain: longer }, async (reader) => {
       await expect(reader.vouch(longer.at(-1)! as never)).rejects.toMatchObject(top);
       await reader.vouch(HEAD as never);
     });
@@ -275,9 +277,9 @@ describe('a consistent Byzantine source next to an honest one', () => {
 
   it('cannot get a block of another branch confirmed', async () => {
     const branch = chainOf(21, HONEST.slice(0, 80), 'branch', []);
-    await besideHonest({ chain: branch }, async (reader) => {
-      await expect(reader.vouch(branch[85]! as never)).rejects.toMatchObject(HELD);
-      await expect(reader.vouch(HONEST[85]! as never)).rejects.toMatchObject(HELD);
+    await withHonest({ chain: branch }, async (reader) => {
+      await expect(reader.vouch(branch[85]! as never)).rejects.toMatchObject(REJECTED);
+      await expect(reader.vouch(HONEST[85]! as never)).rejects.toMatchObject(REJECTED);
       await reader.vouch(HONEST[79]! as never);
     });
   });
@@ -289,7 +291,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
       { ...HEAD, hash: hashOf('another') },
     ];
     for (const finalized of views) {
-      await besideHonest(
+      await withHonest(
         { chain: HONEST, finalized },
         async (reader) => expect(await reader.finalizedHeight()).toBe(60),
         { finality: { staleSeconds: 60 } },
@@ -310,18 +312,18 @@ describe('a consistent Byzantine source next to an honest one', () => {
 
   it('cannot shift the times of blocks', async () => {
     const shifted = HONEST.map((block) => ({ ...block, timeSeconds: block.timeSeconds + 86_400 }));
-    await besideHonest({ chain: shifted }, held(48, 50));
+    await withHonest({ chain: shifted }, expectRejected(48, 50));
     const earlier = HONEST.map((block) => ({ ...block, timeSeconds: block.timeSeconds - 600 }));
-    await besideHonest({ chain: earlier }, held(48, 50));
-    await besideHonest({ chain: earlier }, held(50, 50));
-    // Only where a single source is asked: the one that answers first, so both shift them there.
+    await withHonest({ chain: earlier }, expectRejected(48, 50));
+    await withHonest({ chain: earlier }, expectRejected(50, 50));
+    // Only in requests that a single source gets: the first to answer, so both shift them there.
     const twist: View['twist'] = ({ method }, result, calls) =>
       method === 'eth_getBlockByNumber' && calls.every((call) => call.method === method)
         ? { ...(result as object), timestamp: quantity(1) }
         : result;
-    await besideHonest({ chain: HONEST, twist }, held(48, 50), {}, { chain: HONEST, twist });
+    await withHonest({ chain: HONEST, twist }, expectRejected(48, 50), {}, { chain: HONEST, twist });
     const falling = changed(49, () => ({ timeSeconds: HONEST[51]!.timeSeconds }));
-    await held(48, 52)(readerOf([await nodeOf({ chain: falling })]));
+    await expectRejected(48, 52)(readerOf([await nodeOf({ chain: falling })]));
   });
 
   it('cannot shift the time of a block with a payment between two correct blocks', async () => {
@@ -357,17 +359,17 @@ describe('a consistent Byzantine source next to an honest one', () => {
       const before = { ...log, logIndex: '0x0', address: `0x${'99'.repeat(20)}` };
       return { ...receipt, logs: [before, ...receipt.logs] };
     };
-    await besideHonest({ chain: HONEST, twist }, async (reader) => {
+    await withHonest({ chain: HONEST, twist }, async (reader) => {
       const { transfers } = await reader.readVerified(50, 50, []);
       expect(transfers.map(({ amountBaseUnits }) => amountBaseUnits)).toEqual([1n, 2n]);
-      await expect(reader.confirmTransfers(transfers)).rejects.toMatchObject(HELD);
+      await expect(reader.confirmTransfers(transfers)).rejects.toMatchObject(REJECTED);
       // The seen pass does not credit, so it does not wait.
       expect((await reader.confirmTransfers(transfers, { byOneSource: true })).confirmed).toHaveLength(2);
     });
   });
 
   it('does not delay blocks on which both agree', async () => {
-    await besideHonest({ chain: changed(50, withLoot) }, async (reader) => {
+    await withHonest({ chain: changed(50, withLoot) }, async (reader) => {
       const { transfers } = await reader.readVerified(51, 60, []);
       expect(transfers).toHaveLength(20);
       expect((await reader.confirmTransfers(transfers)).confirmed).toHaveLength(20);
@@ -376,16 +378,16 @@ describe('a consistent Byzantine source next to an honest one', () => {
 });
 
 describe('a consistent Byzantine source while the honest one fails', () => {
-  const lying: View = { chain: changed(50, (block) => ({ ...withLoot(block), bloomOf: block.txs })) };
+  const byzantine: View = { chain: changed(50, (block) => ({ ...withLoot(block), bloomOf: block.txs })) };
 
   /** The honest source first, and a clock that moves only by `pass`. */
   async function failing(change: Partial<EvmNetwork> = {}) {
-    const [honest, liar] = [await nodeOf({ chain: HONEST }), await nodeOf(lying)];
+    const [honest, byzantineNode] = [await nodeOf({ chain: HONEST }), await nodeOf(byzantine)];
     const script = honest.script;
     let skewMs = 0;
-    const alone: { readonly label: string; readonly sinceSeconds: number }[] = [];
-    const reader = readerOf([honest, liar], change, {
-      onAlone: (told) => alone.push(told),
+    const single: { readonly label: string; readonly sinceSeconds: number }[] = [];
+    const reader = readerOf([honest, byzantineNode], change, {
+      onAlone: (source) => single.push(source),
       nowMs: () => skewMs,
       epochMs: () => STARTED_AT_MS + skewMs,
     });
@@ -399,8 +401,8 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     return {
       reader,
       read,
-      alone,
-      liar,
+      single,
+      byzantineNode,
       fails: () => (honest.script = refusing(-32000, 'down', 503)),
       limits: () => (honest.script = () => ({ status: 429, headers: { 'retry-after': '50' }, body: '' })),
       recovers: () => (honest.script = script),
@@ -409,7 +411,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
   }
 
   it('is not accepted while the honest source rests', async () => {
-    const { reader, read, limits, alone } = await failing();
+    const { reader, read, limits, single } = await failing();
     expect((await reader.readVerified(49, 49, [])).transfers).toHaveLength(2);
     limits();
     await expect(reader.readVerified(50, 50, [])).rejects.toMatchObject({ code: 'RPC_RATE_LIMITED' });
@@ -419,11 +421,11 @@ describe('a consistent Byzantine source while the honest one fails', () => {
       context: { retryAfterMs: expect.any(Number) },
     });
     expect(await read()).toBe('RPC_UNAVAILABLE');
-    expect(alone).toEqual([]);
+    expect(single).toEqual([]);
   });
 
   it('is accepted as the single source after an uninterrupted minute', async () => {
-    const { reader, read, fails, recovers, pass, alone, liar } = await failing();
+    const { reader, read, fails, recovers, pass, single, byzantineNode } = await failing();
     fails();
     expect(await read()).toBe('RPC_UNAVAILABLE');
     pass(50);
@@ -442,13 +444,13 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     expect(await read()).toBe('RPC_UNAVAILABLE');
     pass(50);
     expect(await read()).toBe('RPC_UNAVAILABLE');
-    expect(alone).toEqual([]);
+    expect(single).toEqual([]);
     pass(40);
     expect((await reader.readVerified(49, 49, [])).transfers).toHaveLength(2);
     await reader.vouch(HONEST[49]! as never);
-    const label = new URL(liar.url).host;
-    expect(alone).toMatchObject([{ label }, { label }]);
-    expect(alone[0]!.sinceSeconds).toBeGreaterThan(since + 60);
+    const label = new URL(byzantineNode.url).host;
+    expect(single).toMatchObject([{ label }, { label }]);
+    expect(single[0]!.sinceSeconds).toBeGreaterThan(since + 60);
     expect(reader.sources!().map(({ isAlone }) => isAlone)).toEqual([false, true]);
     recovers();
     pass(40);
@@ -457,29 +459,29 @@ describe('a consistent Byzantine source while the honest one fails', () => {
   });
 
   it('is never accepted as the single source with aloneAfterSeconds: never', async () => {
-    const { read, fails, pass, alone } = await failing({ aloneAfterSeconds: 'never' });
+    const { read, fails, pass, single } = await failing({ aloneAfterSeconds: 'never' });
     fails();
     for (let hour = 0; hour < 3; hour += 1) {
       expect(await read()).toBe('RPC_UNAVAILABLE');
       pass(3_600);
     }
-    expect(alone).toEqual([]);
+    expect(single).toEqual([]);
   });
 
   it('is not accepted only because it recovers first after a common outage', async () => {
-    const { read, fails, pass, alone, liar } = await failing();
-    const script = liar.script;
+    const { read, fails, pass, single, byzantineNode } = await failing();
+    const script = byzantineNode.script;
     fails();
-    liar.script = refusing(-32000, 'down', 503);
+    byzantineNode.script = refusing(-32000, 'down', 503);
     for (let minute = 0; minute < 5; minute += 1) {
       expect(await read()).toBe('RPC_UNAVAILABLE');
       pass(60);
     }
-    liar.script = script;
+    byzantineNode.script = script;
     expect(await read()).toBe('RPC_UNAVAILABLE');
     pass(30);
     expect(await read()).toBe('RPC_UNAVAILABLE');
-    expect(alone).toEqual([]);
+    expect(single).toEqual([]);
   });
 
   it('replaces agreement with a stopped node only after a minute', async () => {

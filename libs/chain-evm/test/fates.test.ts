@@ -211,15 +211,17 @@ describe('readFates from one node', () => {
   });
 });
 
-type Lies = Partial<Omit<LyingRpcOptions, 'upstreamUrl'>>;
+type Faulty = Partial<Omit<LyingRpcOptions, 'upstreamUrl'>>;
 
 async function readerOf(
-  lies: readonly Lies[],
+  faulty: readonly Faulty[],
   overrides: Partial<EvmNetwork> = {},
   deps: EvmReaderDeps = {},
 ): Promise<ChainReader> {
   const opened = await Promise.all(
-    lies.map((lie, place) => createLyingRpcProxy({ upstreamUrl: anvil.rpcUrl, seed: place + 1, ...lie })),
+    faulty.map((wrong, place) =>
+      createLyingRpcProxy({ upstreamUrl: anvil.rpcUrl, seed: place + 1, ...wrong }),
+    ),
   );
   proxies.push(...opened);
   const rpcUrls = opened.map(({ url }) => url);
@@ -227,7 +229,7 @@ async function readerOf(
 }
 
 /** Changes the receipt of one transaction; null for none. */
-function lyingAbout(txHash: string, change: (receipt: Record<string, unknown> | null) => unknown): Lies {
+function wrongReceipt(txHash: string, change: (receipt: Record<string, unknown> | null) => unknown): Faulty {
   return {
     override: async ({ method, params }, honest) => {
       if (method !== 'eth_getTransactionReceipt' || params[0] !== txHash) return undefined;
@@ -277,12 +279,12 @@ describe('readFates from two sources', () => {
     ],
   ];
   it.each(cases)('disputes only the transaction about which one source %s', async (_, change) => {
-    const lie = lyingAbout(paid.txHash, change);
-    for (const lies of [
-      [lie, {}],
-      [{}, lie],
+    const wrong = wrongReceipt(paid.txHash, change);
+    for (const faulty of [
+      [wrong, {}],
+      [{}, wrong],
     ]) {
-      const reader = await readerOf(lies);
+      const reader = await readerOf(faulty);
       const read = await reader.readFates([paid, ...others]);
       expect(read.disputed).toEqual([paid.txHash]);
       expect(read.fates).toEqual(truth.fates.filter(({ txHash }) => txHash !== paid.txHash));
@@ -299,7 +301,7 @@ describe('readFates from two sources', () => {
       transactionHash: unmined.txHash,
     }));
     const reader = await readerOf([
-      lyingAbout(unmined.txHash, () => ({ ...receipt, transactionHash: unmined.txHash, logs })),
+      wrongReceipt(unmined.txHash, () => ({ ...receipt, transactionHash: unmined.txHash, logs })),
       {},
     ]);
     expect(await reader.readFates([unmined])).toEqual({ fates: [], disputed: [unmined.txHash] });
@@ -308,12 +310,12 @@ describe('readFates from two sources', () => {
   });
 
   it('asks the other source after a malformed receipt with byOneSource', async () => {
-    const nonsense = lyingAbout(paid.txHash, () => ({ status: 'fine' }));
+    const nonsense = wrongReceipt(paid.txHash, () => ({ status: 'fine' }));
     const reader = await readerOf([nonsense, {}]);
     expect(await reader.readFates([paid, ...others], { byOneSource: true })).toEqual(truth);
-    const alone = await readerOf([nonsense]);
+    const single = await readerOf([nonsense]);
     for (const byOneSource of [true, false]) {
-      const read = await alone.readFates([paid, ...others], { byOneSource });
+      const read = await single.readFates([paid, ...others], { byOneSource });
       expect(read.fates).toHaveLength(2);
       expect(read.disputed).toEqual([paid.txHash]);
     }
@@ -321,25 +323,25 @@ describe('readFates from two sources', () => {
 
   it('waits for the second source until a single one is accepted', async () => {
     let nowMs = 0;
-    const alone: string[] = [];
+    const single: string[] = [];
     const reader = await readerOf(
       [{}, { faults: { unavailable: 1 } }],
       { aloneAfterSeconds: 60 },
-      { nowMs: () => nowMs, onAlone: ({ label }) => alone.push(label) },
+      { nowMs: () => nowMs, onAlone: ({ label }) => single.push(label) },
     );
     await expect(reader.readFates([paid])).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
     nowMs = 30_000;
     await expect(reader.readFates([paid])).rejects.toMatchObject({ retryable: true });
-    expect(alone).toEqual([]);
+    expect(single).toEqual([]);
     nowMs = 61_000;
     await reader.head();
     expect((await reader.readFates([paid])).fates).toHaveLength(1);
-    expect(alone).toHaveLength(1);
+    expect(single).toHaveLength(1);
   });
 
   it('ignores a lagging source, also for the absence of a receipt', async () => {
     const head = await headHeight(anvil.rpcUrl);
-    const behind: Lies = { faults: { laggingNode: 1 }, lagBlocks: 5 };
+    const behind: Faulty = { faults: { laggingNode: 1 }, lagBlocks: 5 };
     const reader = await readerOf([behind, {}]);
     await expect(reader.readFates([paid], { atHeight: head })).rejects.toMatchObject({
       code: 'BLOCK_NOT_FOUND',

@@ -43,7 +43,7 @@ type ProxyOptions = Omit<Parameters<typeof createLyingRpcProxy>[0], 'upstreamUrl
 };
 
 /** A chain of 60 blocks behind Byzantine nodes. */
-export interface LiedAboutChain {
+export interface ByzantineChain {
   readonly chain: EvmHarness;
   /** The node's own answer for all blocks. */
   readonly truth: RangeRead;
@@ -52,12 +52,12 @@ export interface LiedAboutChain {
   /** Every third block pays this address, twice in one transaction. */
   readonly payee: Address;
   /** Closed after the test. */
-  liar(options: ProxyOptions): Promise<LyingRpcProxy>;
+  proxyOf(options: ProxyOptions): Promise<LyingRpcProxy>;
   readerOf(proxy: LyingRpcProxy, deps?: EvmReaderDeps, bloom?: boolean): ChainReader;
 }
 
 /** Sets it up before the file's tests and stops it after them; its fields are available only in tests. */
-export function useLiedAboutChain(): LiedAboutChain {
+export function useByzantineChain(): ByzantineChain {
   let chain: EvmHarness;
   let truth: RangeRead;
   let from: number;
@@ -106,7 +106,7 @@ export function useLiedAboutChain(): LiedAboutChain {
     get payee() {
       return payee;
     },
-    async liar(options) {
+    async proxyOf(options) {
       const proxy = await createLyingRpcProxy({ upstreamUrl: chain.url, seed: 1, ...options });
       proxies.push(proxy);
       return proxy;
@@ -117,7 +117,7 @@ export function useLiedAboutChain(): LiedAboutChain {
 }
 
 /** Retries until success; every failure must be a reader's own error. Also returns the failures. */
-async function persistently<T>(attempt: () => Promise<T>): Promise<{ result: T; failures: string[] }> {
+async function retryUntilSuccess<T>(attempt: () => Promise<T>): Promise<{ result: T; failures: string[] }> {
   const failures: string[] = [];
   for (let count = 0; count < 400; count += 1) {
     try {
@@ -137,8 +137,8 @@ async function persistently<T>(attempt: () => Promise<T>): Promise<{ result: T; 
  * Reads the chain from a node with all faults, by the seed, until each occurred: the reader must return only the
  * truth.
  */
-export async function readDespiteEveryLie(lied: LiedAboutChain, seed: number): Promise<void> {
-  const { chain, truth, from, to, payee, liar, readerOf } = lied;
+export async function readDespiteAllFaults(shared: ByzantineChain, seed: number): Promise<void> {
+  const { chain, truth, from, to, payee, proxyOf, readerOf } = shared;
   const rare = Object.fromEntries(REVEALED.map((fault) => [fault, 0.04]));
   // Rates per call; a request has many. Some faults occur only after others, or only near the head.
   const faults = {
@@ -149,7 +149,7 @@ export async function readDespiteEveryLie(lied: LiedAboutChain, seed: number): P
     laggingLogs: 0.5,
     laggingNode: 0.1,
   };
-  const proxy = await liar({ seed, faults, delayMs: 700, rangeCapBlocks: 15, resultCapLogs: 60 });
+  const proxy = await proxyOf({ seed, faults, delayMs: 700, rangeCapBlocks: 15, resultCapLogs: 60 });
   const exchanges: RpcExchange[] = [];
   const reader = readerOf(proxy, {
     requestTimeoutMs: 500,
@@ -159,24 +159,26 @@ export async function readDespiteEveryLie(lied: LiedAboutChain, seed: number): P
   const proven = (await chain.reader.confirmTransfers(ours)).confirmed;
   let failures = 0;
   // Real timeouts shift the sequence of faults, so it continues until each occurred.
-  const untold = () => REVEALED.filter((fault) => proxy.injected[fault] === undefined);
-  for (let round = 0; round < 3 || (round < 60 && untold().length > 0); round += 1) {
+  const missing = () => REVEALED.filter((fault) => proxy.injected[fault] === undefined);
+  for (let round = 0; round < 3 || (round < 60 && missing().length > 0); round += 1) {
     for (let first = from; first <= to; first += 15) {
       const last = Math.min(to, first + 14);
       const inRange = ({ blockHeight }: { blockHeight: number }): boolean =>
         blockHeight >= first && blockHeight <= last;
       const expected = truth.transfers.filter(inRange);
-      const seen = await persistently(() => reader.readSeen(first, last));
+      const seen = await retryUntilSuccess(() => reader.readSeen(first, last));
       expect(seen.result.transfers).toEqual(expected);
       expect(seen.result.headers).toEqual(truth.headers.slice(first - from, last - from + 1));
-      const verified = await persistently(() => reader.readVerified(first, last, proven.filter(inRange)));
+      const verified = await retryUntilSuccess(() =>
+        reader.readVerified(first, last, proven.filter(inRange)),
+      );
       expect(verified.result).toEqual(seen.result);
-      const confirmed = await persistently(() => reader.confirmTransfers(ours.filter(inRange)));
+      const confirmed = await retryUntilSuccess(() => reader.confirmTransfers(ours.filter(inRange)));
       expect(confirmed.result).toEqual({ confirmed: proven.filter(inRange), refuted: [] });
       failures += seen.failures.length + verified.failures.length + confirmed.failures.length;
     }
   }
-  expect(untold()).toEqual([]);
+  expect(missing()).toEqual([]);
   expect(failures).toBeGreaterThan(20);
   expect(exchanges.some((exchange) => exchange.outcome === 'OK')).toBe(true);
 }

@@ -34,7 +34,7 @@ afterAll(() => chain.stop());
 
 type Override = NonNullable<LyingRpcOptions['override']>;
 
-async function liar(override?: Override, options: Partial<LyingRpcOptions> = {}): Promise<LyingRpcProxy> {
+async function proxyOf(override?: Override, options: Partial<LyingRpcOptions> = {}): Promise<LyingRpcProxy> {
   const proxy = await createLyingRpcProxy({
     upstreamUrl: chain.url,
     seed: 1,
@@ -61,12 +61,12 @@ const refuse =
 
 describe('checkNetwork', () => {
   const anotherChain = (): Promise<LyingRpcProxy> =>
-    liar(async ({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : undefined));
+    proxyOf(async ({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : undefined));
 
   it('excludes a source of another chain and continues with the right one', async () => {
     for (const place of [0, 1]) {
       const findings: SourceFinding[] = [];
-      const [wrong, right] = [await anotherChain(), await liar()];
+      const [wrong, right] = [await anotherChain(), await proxyOf()];
       const sources = place === 0 ? [wrong, right] : [right, wrong];
       const reader = createPatientReader(networkOf(sources, ALONE_AT_ONCE), {
         onFinding: (finding) => findings.push(finding),
@@ -88,7 +88,7 @@ describe('checkNetwork', () => {
 
   it('throws a retryable error while the only possibly right source is down', async () => {
     const findings: SourceFinding[] = [];
-    const down = await liar(undefined, { faults: { unavailable: 1 } });
+    const down = await proxyOf(undefined, { faults: { unavailable: 1 } });
     const reader = createPatientReader(networkOf([await anotherChain(), down]), {
       onFinding: (finding) => findings.push(finding),
     });
@@ -97,8 +97,8 @@ describe('checkNetwork', () => {
   });
 
   it('does not wait for an unavailable source next to a right one', async () => {
-    const down = await liar(undefined, { faults: { unavailable: 1 } });
-    await createPatientReader(networkOf([down, await liar()])).checkNetwork();
+    const down = await proxyOf(undefined, { faults: { unavailable: 1 } });
+    await createPatientReader(networkOf([down, await proxyOf()])).checkNetwork();
   });
 
   const sixteenDecimals: Override = async ({ method }) =>
@@ -106,7 +106,7 @@ describe('checkNetwork', () => {
 
   it('excludes a source with other decimals next to a right one', async () => {
     const findings: SourceFinding[] = [];
-    const [wrong, right] = [await liar(sixteenDecimals), await liar()];
+    const [wrong, right] = [await proxyOf(sixteenDecimals), await proxyOf()];
     const reader = createPatientReader(networkOf([wrong, right], ALONE_AT_ONCE), {
       onFinding: (finding) => findings.push(finding),
     });
@@ -120,13 +120,13 @@ describe('checkNetwork', () => {
   });
 
   it('reports TOKEN_MISMATCH when all sources have other decimals or no contract', async () => {
-    const sources = [await liar(sixteenDecimals), await liar(sixteenDecimals)];
+    const sources = [await proxyOf(sixteenDecimals), await proxyOf(sixteenDecimals)];
     await expect(createPatientReader(networkOf(sources)).checkNetwork()).rejects.toMatchObject({
       code: 'TOKEN_MISMATCH',
       retryable: false,
     });
     const nothing = { ...chain.network.tokens[0]!, contract: devAccount(9).address };
-    const reader = createPatientReader(networkOf([await liar()], { tokens: [nothing] }));
+    const reader = createPatientReader(networkOf([await proxyOf()], { tokens: [nothing] }));
     await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
   });
 
@@ -134,8 +134,8 @@ describe('checkNetwork', () => {
     const missing = { code: -32601, message: 'the method does not exist/is not available' };
     const findings: SourceFinding[] = [];
     const sources = [
-      await liar(refuse('eth_getLogs', missing)),
-      await liar(refuse('eth_getBlockReceipts', missing)),
+      await proxyOf(refuse('eth_getLogs', missing)),
+      await proxyOf(refuse('eth_getBlockReceipts', missing)),
     ];
     const reader = createPatientReader(networkOf(sources), {
       onFinding: (finding) => findings.push(finding),
@@ -151,7 +151,7 @@ describe('checkNetwork', () => {
   });
 
   it('determines the maximum block range of logs', async () => {
-    const source = await liar(undefined, { rangeCapBlocks: 3 });
+    const source = await proxyOf(undefined, { rangeCapBlocks: 3 });
     const reader = createPatientReader(networkOf([source]));
     await reader.checkNetwork();
     const refusals = source.injected.rangeCap;
@@ -180,7 +180,7 @@ describe('finalizedHeight', () => {
 
   async function finalizedBy(answers: readonly Parameters<typeof finalizedAt>[]): Promise<number> {
     const sources = [];
-    for (const answer of answers) sources.push(await liar(finalizedAt(...answer)));
+    for (const answer of answers) sources.push(await proxyOf(finalizedAt(...answer)));
     return createPatientReader(networkOf(sources, { finality: { staleSeconds: 60 } })).finalizedHeight();
   }
 
@@ -193,7 +193,7 @@ describe('finalizedHeight', () => {
   it('follows a finalized height that jumps up and down', async () => {
     let height = from;
     const jumping: Override = (call, honest) => finalizedAt(height)(call, honest);
-    const reader = createPatientReader(networkOf([await liar(jumping), await liar(jumping)]));
+    const reader = createPatientReader(networkOf([await proxyOf(jumping), await proxyOf(jumping)]));
     expect(await reader.finalizedHeight()).toBe(from);
     height = to;
     expect(await reader.finalizedHeight()).toBe(to);
@@ -208,7 +208,10 @@ describe('finalizedHeight', () => {
   });
 
   it('accepts one finalized height only when the other source failed for long', async () => {
-    const pair = [await liar(undefined, { faults: { unavailable: 1 } }), await liar(finalizedAt(to - 2))];
+    const pair = [
+      await proxyOf(undefined, { faults: { unavailable: 1 } }),
+      await proxyOf(finalizedAt(to - 2)),
+    ];
     await expect(createPatientReader(networkOf(pair)).finalizedHeight()).rejects.toMatchObject({
       code: 'RPC_UNAVAILABLE',
     });
@@ -229,7 +232,7 @@ describe('finalizedHeight', () => {
     let skewMs = 0;
     const readerOf = async (ageSeconds: number, change: Partial<EvmNetwork> = {}) =>
       createPatientReader(
-        networkOf([await liar(finalizedAt(to - 1)), await liar(finalizedAt(to - 20, ageSeconds))], {
+        networkOf([await proxyOf(finalizedAt(to - 1)), await proxyOf(finalizedAt(to - 20, ageSeconds))], {
           finality: { staleSeconds: 600 },
           ...change,
         }),
@@ -260,17 +263,17 @@ describe('a range beyond a node’s head', () => {
 
   it.each(beyond)('does not treat a range beyond the head as empty: %s', async (_, code, message) => {
     const late = refuse('eth_getLogs', { code, message });
-    await expect(createPatientReader(networkOf([await liar(late)])).readSeen(from, to)).rejects.toMatchObject(
-      {
-        code: 'BLOCK_NOT_FOUND',
-        retryable: true,
-      },
-    );
-    const reader = createPatientReader(networkOf([await liar(late), await liar()]));
+    await expect(
+      createPatientReader(networkOf([await proxyOf(late)])).readSeen(from, to),
+    ).rejects.toMatchObject({
+      code: 'BLOCK_NOT_FOUND',
+      retryable: true,
+    });
+    const reader = createPatientReader(networkOf([await proxyOf(late), await proxyOf()]));
     expect(await reader.readSeen(from, to)).toEqual(truth);
     // Another source has it, but a single one is not accepted.
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
-    const third = createPatientReader(networkOf([await liar(late), await liar(), await liar()]));
+    const third = createPatientReader(networkOf([await proxyOf(late), await proxyOf(), await proxyOf()]));
     expect(await third.readVerified(from, to, [])).toEqual(truth);
   });
 });
@@ -295,7 +298,7 @@ describe('a range that a provider rejects as too large', () => {
       if (method !== 'eth_getLogs' || Number(toBlock) - Number(fromBlock) < cap) return undefined;
       return { error: { code, message: wording(cap) } };
     };
-    const reader = createPatientReader(networkOf([await liar(capped), await liar(capped)]));
+    const reader = createPatientReader(networkOf([await proxyOf(capped), await proxyOf(capped)]));
     expect(await reader.readSeen(from, to)).toEqual(truth);
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
   });
@@ -303,8 +306,8 @@ describe('a range that a provider rejects as too large', () => {
   it('reads a single block that is too large by receipts', async () => {
     for (const bloom of [true, false]) {
       const sources = [
-        await liar(undefined, { resultCapLogs: 1 }),
-        await liar(undefined, { resultCapLogs: 1 }),
+        await proxyOf(undefined, { resultCapLogs: 1 }),
+        await proxyOf(undefined, { resultCapLogs: 1 }),
       ];
       const reader = createPatientReader(networkOf(sources, { bloom }));
       expect(await reader.readSeen(from, to)).toEqual(truth);
@@ -324,15 +327,15 @@ describe('a network whose blooms cover other blocks (Avalanche)', () => {
   it('reads a network without usable blooms from one and two sources', async () => {
     const short = { faults: { droppedLog: 1 } };
     for (const sources of [
-      [await liar(empty)],
-      [await liar(empty), await liar(empty)],
-      [await liar(empty), await liar(empty, short)],
-      [await liar(empty, short), await liar(empty)],
+      [await proxyOf(empty)],
+      [await proxyOf(empty), await proxyOf(empty)],
+      [await proxyOf(empty), await proxyOf(empty, short)],
+      [await proxyOf(empty, short), await proxyOf(empty)],
     ]) {
       const reader = createPatientReader(networkOf(sources, { bloom: false }));
       expect(await reader.readVerified(from, to, [])).toEqual(truth);
     }
-    const reader = createPatientReader(networkOf([await liar(empty)], { bloom: false }));
+    const reader = createPatientReader(networkOf([await proxyOf(empty)], { bloom: false }));
     expect(await reader.readSeen(from, to)).toEqual(truth);
   });
 });
@@ -351,8 +354,8 @@ describe('the native coin of two sources', () => {
 
   it('stops the verified pass when two sources differ on native transfers', async () => {
     for (const sources of [
-      [await liar(), await liar(inflated)],
-      [await liar(inflated), await liar()],
+      [await proxyOf(), await proxyOf(inflated)],
+      [await proxyOf(inflated), await proxyOf()],
     ]) {
       const reader = createPatientReader(networkOf(sources, coin()));
       await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({
@@ -363,7 +366,7 @@ describe('the native coin of two sources', () => {
   });
 
   it('refutes native transfers that a source invents in the seen pass', async () => {
-    const reader = createPatientReader(networkOf([await liar(inflated)], coin()));
+    const reader = createPatientReader(networkOf([await proxyOf(inflated)], coin()));
     const { transfers } = await reader.readSeen(to, to);
     const natives = transfers.filter(({ contract }) => contract === null);
     expect(natives).toHaveLength(2);
@@ -376,7 +379,7 @@ describe('the native coin of two sources', () => {
       if (method.startsWith('eth_getBlockBy')) asked.push(params[1]);
       return undefined;
     };
-    const reader = createPatientReader(networkOf([await liar(watching), await liar(watching)]));
+    const reader = createPatientReader(networkOf([await proxyOf(watching), await proxyOf(watching)]));
     await reader.readSeen(from, to);
     await reader.readVerified(from, to, []);
     expect(new Set(asked)).toEqual(new Set([false]));

@@ -47,12 +47,14 @@ export async function scriptedNode(script: Script = answering()): Promise<Script
       node.headers.push(request.headers);
       response.on('close', () => (node.brokenOff += response.writableEnded ? 0 : 1));
       void (async () => {
-        const told = await node.script(calls, Array.isArray(body));
-        if (told === 'silence') return;
-        if (told === 'reset') return void request.socket.destroy();
-        response.writeHead(told.status ?? 200, told.headers);
+        const answer = await node.script(calls, Array.isArray(body));
+        if (answer === 'silence') return;
+        if (answer === 'reset') return void request.socket.destroy();
+        response.writeHead(answer.status ?? 200, answer.headers);
         response.end(
-          typeof told.body === 'string' || Buffer.isBuffer(told.body) ? told.body : JSON.stringify(told.body),
+          typeof answer.body === 'string' || Buffer.isBuffer(answer.body)
+            ? answer.body
+            : JSON.stringify(answer.body),
         );
       })();
     });

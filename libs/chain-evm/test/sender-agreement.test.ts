@@ -25,7 +25,7 @@ afterEach(async () => {
 /** A node that answers by method; a method without an answer fails with an internal error. */
 async function nodeThat(answers: Answers | 'away'): Promise<string> {
   const known: Answers = { eth_chainId: () => '0x38', ...(answers === 'away' ? {} : answers) };
-  const tell = ({ id, method, params }: Call) => {
+  const respond = ({ id, method, params }: Call) => {
     const answer = known[method];
     return answer === undefined
       ? { jsonrpc: '2.0', id, error: { code: -32_603, message: 'internal error' } }
@@ -33,7 +33,7 @@ async function nodeThat(answers: Answers | 'away'): Promise<string> {
   };
   const node = await scriptedNode((calls, isBatch) => {
     if (answers === 'away') return { status: 503, body: 'gone' };
-    const items = calls.map(tell);
+    const items = calls.map(respond);
     return { body: isBatch ? items : items[0] };
   });
   nodes.push(node);

@@ -25,9 +25,9 @@ afterEach(async () => {
   for (const node of nodes.splice(0)) await node.close();
 });
 
-async function senderOn(...said: readonly Node[]): Promise<WalletSender> {
+async function senderOn(...states: readonly Node[]): Promise<WalletSender> {
   const rpcUrls = await Promise.all(
-    said.map(async (node) => {
+    states.map(async (node) => {
       const resultOf = ({ method, params }: Call): unknown => {
         if (method === 'eth_blockNumber') return node.head === 'unknown' ? null : hex(node.head);
         return hex(params[0] === OTHER ? 0 : typeof params[1] === 'object' ? node.at : node.latest);
@@ -65,10 +65,10 @@ const countAt = (sender: WalletSender, height: number): Promise<number> =>
   sender.countAt(WALLET, blockAt(height));
 
 describe('a higher count from a single source', () => {
-  const lying = (latest: number, head?: Node['head']): Node => ({ ...node(latest, head), at: 7 });
+  const overstating = (latest: number, head?: Node['head']): Node => ({ ...node(latest, head), at: 7 });
 
   test('believes a higher count until two sources refute it, then alarms', async () => {
-    const sender = await senderOn(node(7), lying(9));
+    const sender = await senderOn(node(7), overstating(9));
     expect(await sender.latestCount(WALLET)).toBe(9);
     expect(await sender.pendingCount(WALLET)).toEqual({ highest: 9, agreed: 7, answers: 2 });
     for (const height of [900, 1_000, 1_030]) {
@@ -85,11 +85,11 @@ describe('a higher count from a single source', () => {
   });
 
   test('refutes a count in time when it keeps rising or its head is impossible', async () => {
-    const liar = lying(9, 10 ** 12);
-    const sender = await senderOn(node(7), liar);
+    const source = overstating(9, 10 ** 12);
+    const sender = await senderOn(node(7), source);
     for (let height = 1_000; height <= 1_100; height += 20) {
       await sender.latestCount(WALLET);
-      liar.latest += 1;
+      source.latest += 1;
       await countAt(sender, height);
     }
     expect(await sender.latestCount(WALLET)).toBe(7);
@@ -97,7 +97,7 @@ describe('a higher count from a single source', () => {
   });
 
   test('refutes a count in time when only the other source reports a head', async () => {
-    const sender = await senderOn(node(7), lying(9, 'unknown'));
+    const sender = await senderOn(node(7), overstating(9, 'unknown'));
     await sender.latestCount(WALLET);
     await countAt(sender, 1_100);
     expect(await sender.latestCount(WALLET)).toBe(7);
@@ -117,7 +117,7 @@ describe('a higher count from a single source', () => {
 
   test('believes a refuted source again up to what a second one reports', async () => {
     const honest = node(7);
-    const sender = await senderOn(honest, lying(9));
+    const sender = await senderOn(honest, overstating(9));
     await sender.latestCount(WALLET);
     await countAt(sender, 1_100);
     honest.latest = 8;
@@ -127,14 +127,14 @@ describe('a higher count from a single source', () => {
   });
 
   test('does not refute a count by that of another wallet', async () => {
-    const sender = await senderOn(node(7), lying(9));
+    const sender = await senderOn(node(7), overstating(9));
     await sender.latestCount(WALLET);
     await sender.countAt(OTHER, blockAt(1_100));
     expect(await sender.latestCount(WALLET)).toBe(9);
   });
 
   test('believes a refuted source when no other one answers', async () => {
-    const sender = await senderOn(node(7), lying(9));
+    const sender = await senderOn(node(7), overstating(9));
     await sender.latestCount(WALLET);
     await countAt(sender, 1_100);
     await nodes[0]?.close();
@@ -143,7 +143,7 @@ describe('a higher count from a single source', () => {
   });
 
   test('requests heads only once per claim', async () => {
-    const sender = await senderOn(node(7), lying(9));
+    const sender = await senderOn(node(7), overstating(9));
     for (let poll = 0; poll < 5; poll += 1) await sender.latestCount(WALLET);
     const asked = nodes[0]?.requests.flat().filter(({ method }) => method === 'eth_blockNumber');
     expect(asked).toHaveLength(1);

@@ -18,7 +18,7 @@ const GWEI = 10n ** 9n;
 const TERMS = { gasLimit: 21_000n, maxFeePerGas: 2n * GWEI, maxPriorityFeePerGas: GWEI };
 
 /** A result, or an error as a node sends it. */
-type Told = { readonly result: unknown } | { readonly error: unknown };
+type CallAnswer = { readonly result: unknown } | { readonly error: unknown };
 
 const nodes: ScriptedNode[] = [];
 const answers: SendAnswer[] = [];
@@ -28,12 +28,12 @@ afterEach(async () => {
 });
 
 /** Answers call by call; the chain id is that of BSC. */
-function telling(tell: (call: Call) => Told): Script {
+function answeringBy(answer: (call: Call) => CallAnswer): Script {
   return (calls, isBatch) => {
     const items = calls.map((call) => ({
       jsonrpc: '2.0',
       id: call.id,
-      ...(call.method === 'eth_chainId' ? { result: '0x38' } : tell(call)),
+      ...(call.method === 'eth_chainId' ? { result: '0x38' } : answer(call)),
     }));
     return { body: isBatch ? items : items[0] };
   };
@@ -45,8 +45,8 @@ async function nodeThat(script: Script): Promise<ScriptedNode> {
   return node;
 }
 
-const accepting = telling(({ params }) => ({ result: keccak256(String(params[0])) }));
-const refusing = (code: number, message: string): Script => telling(() => ({ error: { code, message } }));
+const accepting = answeringBy(({ params }) => ({ result: keccak256(String(params[0])) }));
+const refusing = (code: number, message: string): Script => answeringBy(() => ({ error: { code, message } }));
 
 function senderOn(urls: readonly string[], requestTimeoutMs = 20_000): WalletSender {
   return createEvmSender(
@@ -86,7 +86,7 @@ async function timed<T>(work: Promise<T>): Promise<{ readonly value: T; readonly
 describe('broadcast to several sources', () => {
   test('does not wait for a silent source after another has accepted', async () => {
     const silent = await nodeThat((calls) =>
-      calls[0]?.method === 'eth_chainId' ? telling(() => ({ result: '' }))(calls, false) : 'silence',
+      calls[0]?.method === 'eth_chainId' ? answeringBy(() => ({ result: '' }))(calls, false) : 'silence',
     );
     const good = await nodeThat(accepting);
     const sender = senderOn([silent.url, good.url], 60_000);
@@ -98,14 +98,14 @@ describe('broadcast to several sources', () => {
 
   test('returns the best outcome of each transaction', async () => {
     const one = await nodeThat(
-      telling(({ id }) =>
+      answeringBy(({ id }) =>
         id === 1
           ? { error: { code: -32000, message: 'already known' } }
           : { error: { code: -32000, message: 'insufficient funds for gas * price + value' } },
       ),
     );
     const other = await nodeThat(
-      telling(({ id }) =>
+      answeringBy(({ id }) =>
         id === 3
           ? { error: { code: -32000, message: 'nonce too low: next nonce 9, tx nonce 2' } }
           : { error: { code: -32603, message: 'internal error' } },
@@ -123,7 +123,7 @@ describe('broadcast to several sources', () => {
 
   test('isolates a rejected transaction from the others and the source', async () => {
     const node = await nodeThat(
-      telling(({ id, params }) =>
+      answeringBy(({ id, params }) =>
         id === 2
           ? { error: { code: -32000, message: 'replacement transaction underpriced' } }
           : { result: keccak256(String(params[0])) },
@@ -210,10 +210,10 @@ describe('broadcast to several sources', () => {
     const sender = senderOn([node.url]);
     const [transaction] = await transactions(sender, 1);
     await sender.broadcast(await transactions(sender, 1));
-    const told = JSON.stringify(answers);
+    const reported = JSON.stringify(answers);
     expect(answers).toHaveLength(1);
-    expect(told).not.toContain('secret-key');
-    expect(told).not.toContain(Buffer.from(transaction?.raw ?? []).toString('hex'));
+    expect(reported).not.toContain('secret-key');
+    expect(reported).not.toContain(Buffer.from(transaction?.raw ?? []).toString('hex'));
   });
 });
 
@@ -225,7 +225,7 @@ describe('calls with mayBeRefused', () => {
   test('returns a rejection as a result, with message and data', async () => {
     const data = `0x08c379a0${'00'.repeat(31)}20`;
     const node = await nodeThat(
-      telling(({ id }) =>
+      answeringBy(({ id }) =>
         id === 2 ? { error: { code: 3, message: 'execution reverted: no', data } } : { result: 'yes' },
       ),
     );
@@ -246,14 +246,14 @@ describe('calls with mayBeRefused', () => {
     ['Hardhat', { code: -32603, message: 'reverted', data: { message: 'reverted', data: '0xdeadbeef' } }],
     ['geth', { code: 3, message: 'execution reverted', data: '0xDEADBEEF' }],
   ])('returns the revert data of %s', async (_, error) => {
-    const node = await nodeThat(telling(() => ({ error })));
+    const node = await nodeThat(answeringBy(() => ({ error })));
     const [refusal] = await clientOf(node).batch([call(true)]);
     expect(isReaderError(refusal, 'RPC_REFUSED') && refusal.context['data']).toBe('0xdeadbeef');
   });
 
   test('fails as a whole when a call without the flag is rejected', async () => {
     const node = await nodeThat(
-      telling(({ id }) =>
+      answeringBy(({ id }) =>
         id === 1
           ? { error: { code: 3, message: 'no' } }
           : { error: { code: -32000, message: 'header not found' } },
@@ -274,7 +274,7 @@ describe('calls with mayBeRefused', () => {
     const refused = await nodeThat(failing(refusing(-32000, 'nonce too low')));
     const [refusal] = await clientOf(refused).batch([call(true), call(true)]);
     expect(isReaderError(refusal, 'RPC_UNAVAILABLE') && refusal.context['said']).toBe('nonce too low');
-    const answered = await nodeThat(failing(telling(() => ({ result: 'yes' }))));
+    const answered = await nodeThat(failing(answeringBy(() => ({ result: 'yes' }))));
     await expect(clientOf(answered).batch([call(true), call(true)])).rejects.toMatchObject({
       code: 'RPC_UNAVAILABLE',
     });
@@ -282,7 +282,7 @@ describe('calls with mayBeRefused', () => {
 
   test("does not mistake a contract's message for a batch or rate limit", async () => {
     const node = await nodeThat(
-      telling(({ id }) => ({
+      answeringBy(({ id }) => ({
         error: {
           code: 3,
           message:
@@ -304,7 +304,7 @@ describe('calls with mayBeRefused', () => {
 
   test('slows down after a rate-limit error of one call', async () => {
     const node = await nodeThat(
-      telling(({ id }) =>
+      answeringBy(({ id }) =>
         id === 2 ? { error: { code: 429, message: 'Too Many Requests' } } : { result: 'yes' },
       ),
     );

@@ -491,12 +491,12 @@ describe('broadcast', () => {
   });
 
   test("counts one source's acceptance, but not one with another hash", async () => {
-    const liar = await proxyWith({
+    const wrong = await proxyWith({
       override: async ({ method }) =>
         method === 'eth_sendRawTransaction' ? { result: `0x${'ab'.repeat(32)}` } : undefined,
     });
     const transaction = await signed(paying(19n));
-    expect(await senderOn([liar.url]).broadcast([transaction])).toEqual(['UNKNOWN']);
+    expect(await senderOn([wrong.url]).broadcast([transaction])).toEqual(['UNKNOWN']);
     expect(answers).toEqual([
       expect.objectContaining({
         outcome: 'UNKNOWN',
@@ -505,7 +505,7 @@ describe('broadcast', () => {
       }),
     ]);
     const dead = `http://127.0.0.1:${await findFreePort()}`;
-    expect(await senderOn([liar.url, dead, anvil.rpcUrl]).broadcast([transaction])).toEqual(['ACCEPTED']);
+    expect(await senderOn([wrong.url, dead, anvil.rpcUrl]).broadcast([transaction])).toEqual(['ACCEPTED']);
     await mineBlock();
   });
 
@@ -577,14 +577,14 @@ describe('countAt and latestCount', () => {
 
   test('throws for a disputed count at a block, takes the highest latest count', async () => {
     const count = await sender.latestCount(FIRST);
-    const lie = (by: number): Promise<LyingRpcProxy> =>
+    const offBy = (by: number): Promise<LyingRpcProxy> =>
       proxyWith({
         override: async (call, honest) =>
           call.method === 'eth_getTransactionCount'
             ? { result: `0x${(Number(await honest(call)) + by).toString(16)}` }
             : undefined,
       });
-    const [more, less] = [await lie(1), await lie(-1)];
+    const [more, less] = [await offBy(1), await offBy(-1)];
     expect(await codeOf(senderOn([anvil.rpcUrl, more.url]).countAt(FIRST, await headOf()))).toBe(
       'INCONSISTENT_ANSWER',
     );
@@ -622,8 +622,8 @@ describe('currentPrices', () => {
       maxFeePerGas: 62n * GWEI,
       maxPriorityFeePerGas: 2n * GWEI,
     });
-    const liar = await market(10n ** 15n, 10n ** 15n);
-    const dearest = await senderOn([liar.url]).currentPrices();
+    const wrong = await market(10n ** 15n, 10n ** 15n);
+    const dearest = await senderOn([wrong.url]).currentPrices();
     // The tip leaves room for three raises.
     expect(dearest).toEqual({ maxFeePerGas: 200n * GWEI, maxPriorityFeePerGas: 3_511_659_807n });
     const bsc = await market(0n, 0n);

@@ -9,17 +9,17 @@ import { answering, callOf, refusing, scriptedNode } from './scripted-node.ts';
 const SOURCES_MAX = 4;
 /** Behaviours of a node; only the answers of `good` may ever be returned. */
 const BEHAVIOURS = {
-  good: answering(() => 'truth'),
-  wrongChain: answering(() => 'lie', '0x1'),
+  good: answering(() => 'right'),
+  wrongChain: answering(() => 'wrong', '0x1'),
   down: () => ({ status: 503, body: '' }),
   reset: () => 'reset',
   forbidden: () => ({ status: 401, body: 'no' }),
   limited: () => ({ status: 429, headers: { 'retry-after': '0' }, body: '' }),
   html: () => ({ body: '<html>welcome</html>' }),
   truncated: (calls, isBatch) => ({
-    body: JSON.stringify((answering(() => 'lie')(calls, isBatch) as { body: unknown }).body).slice(0, -3),
+    body: JSON.stringify((answering(() => 'wrong')(calls, isBatch) as { body: unknown }).body).slice(0, -3),
   }),
-  foreign: (calls) => ({ body: { jsonrpc: '2.0', id: (calls[0]?.id ?? 0) + 1, result: 'lie' } }),
+  foreign: (calls) => ({ body: { jsonrpc: '2.0', id: (calls[0]?.id ?? 0) + 1, result: 'wrong' } }),
   noMethod: refusing(-32601, 'the method does not exist'),
   lagging: refusing(-32602, 'block range extends beyond current head block'),
   puzzling: refusing(-32099, 'not today'),
@@ -89,7 +89,7 @@ it('every run returns the answer of a good source if there is one', async () => 
         expect(sources.usable().length).toBeGreaterThan(0);
         if (present.includes('good')) {
           seen.answers += 1;
-          expect(outcome).toBe('truth');
+          expect(outcome).toBe('right');
           expect(sources.usable().length).toBeLessThanOrEqual(first.length);
         } else {
           seen.failures += 1;

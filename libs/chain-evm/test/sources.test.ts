@@ -337,11 +337,11 @@ describe('createEvmSources', () => {
     });
     expect(await limited.run((source, options) => source.batch(callsOf(30), options))).toHaveLength(30);
     two.script = down;
-    const alone = createEvmSources({
+    const single = createEvmSources({
       ...config,
       endpoints: [{ url: one.url, requestsPerSecond: 5 }, { url: two.url }],
     });
-    expect(await alone.run((source, options) => source.batch(callsOf(30), options))).toHaveLength(30);
+    expect(await single.run((source, options) => source.batch(callsOf(30), options))).toHaveLength(30);
   });
 
   it('keeps a block range per source, within the limits of endpoint and network', async () => {

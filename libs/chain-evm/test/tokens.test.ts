@@ -316,9 +316,9 @@ describe('transfers', () => {
     ['half a word', 'emitTransferWithData', (to) => [payer, to, `0x${'00'.repeat(15)}07`]],
     ['two words', 'emitTransferWithData', (to) => [payer, to, `0x${'00'.repeat(63)}07`]],
   ])('ignores a log of a configured token with %s', async (_, method, methodArguments) => {
-    const said = await call('ODD', method, methodArguments(newAddress()));
-    expect(said).toMatchObject({ status: '0x1', lines: [] });
-    expect((await waitForReceipt(anvil.rpcUrl, said.txHash)).logs).toHaveLength(1);
+    const emitted = await call('ODD', method, methodArguments(newAddress()));
+    expect(emitted).toMatchObject({ status: '0x1', lines: [] });
+    expect((await waitForReceipt(anvil.rpcUrl, emitted.txHash)).logs).toHaveLength(1);
   });
 
   it('finds the largest amount exactly', async () => {
@@ -421,13 +421,13 @@ describe('the native coin', () => {
   it('refutes native coin when value or recipient differ', async () => {
     const found = await read(await pay(newAddress(), WEI), natives);
     const [real] = found.transfers;
-    const lies = [
+    const wrong = [
       { ...real!, to: newAddress() },
       { ...real!, amountBaseUnits: (WEI + 1n) as Transfer['amountBaseUnits'] },
       { ...real!, indexInBlock: real!.indexInBlock + 1 },
     ];
-    const { confirmed, refuted } = await natives[0]!.confirmTransfers([...lies, real!]);
-    expect(refuted).toEqual(lies);
+    const { confirmed, refuted } = await natives[0]!.confirmTransfers([...wrong, real!]);
+    expect(refuted).toEqual(wrong);
     expect(confirmed).toEqual([real]);
   });
 });

@@ -36,7 +36,7 @@ afterEach(async () => {
 });
 afterAll(() => chain.stop());
 
-type Lies = Partial<Omit<LyingRpcOptions, 'upstreamUrl'>>;
+type Faulty = Partial<Omit<LyingRpcOptions, 'upstreamUrl'>>;
 type Override = NonNullable<LyingRpcOptions['override']>;
 
 /** A pair of sources and its reports. */
@@ -50,8 +50,8 @@ interface Pair {
 }
 
 async function pairOf(
-  first: Lies,
-  second: Lies,
+  first: Faulty,
+  second: Faulty,
   overrides: Partial<EvmNetwork> = {},
   deps: EvmReaderDeps = {},
 ): Promise<Pair> {
@@ -73,11 +73,11 @@ async function pairOf(
   return { reader, sources: [one, two], judged, compared, receiptCalls };
 }
 
-const always = (fault: RpcFault): Lies => ({ faults: { [fault]: 1 } });
+const always = (fault: RpcFault): Faulty => ({ faults: { [fault]: 1 } });
 /** The Byzantine source first, and second. */
-const bothWays = (lies: Lies): readonly (readonly [Lies, Lies])[] => [
-  [lies, {}],
-  [{}, lies],
+const bothWays = (faulty: Faulty): readonly (readonly [Faulty, Faulty])[] => [
+  [faulty, {}],
+  [{}, faulty],
 ];
 
 /** geth rejects logs like this while it rebuilds its log index after a restart. */
@@ -142,7 +142,7 @@ describe('readVerified from two sources', () => {
     expect(receiptCalls()).toBe(0);
   });
 
-  it.each<[string, Lies, Lies]>([
+  it.each<[string, Faulty, Faulty]>([
     ['one log dropped by the first', always('droppedLog'), {}],
     ['one log dropped by the second', {}, always('droppedLog')],
     ['an empty answer of the first', always('falseEmpty'), {}],
@@ -171,7 +171,7 @@ describe('readVerified from two sources', () => {
     }
   });
 
-  const unusable: readonly (readonly [string, Lies])[] = [
+  const unusable: readonly (readonly [string, Faulty])[] = [
     ['an error', always('internalError')],
     ['no answer', always('connectionReset')],
     ['HTTP 503', always('unavailable')],
@@ -179,7 +179,7 @@ describe('readVerified from two sources', () => {
     ['half an answer', always('truncatedJson')],
     ['another chain', always('wrongChainId')],
   ];
-  const wrong: readonly (readonly [string, Lies])[] = [
+  const wrong: readonly (readonly [string, Faulty])[] = [
     ['a missing block', { lagBlocks: 10, ...always('laggingNode') }],
     ['a log of another block', always('orphanedLog')],
     ['a batch with a missing answer', always('answerMissing')],
@@ -187,8 +187,8 @@ describe('readVerified from two sources', () => {
 
   it.each([...unusable, ...wrong])(
     'waits after %s from one source, and continues with a third',
-    async (_, lies) => {
-      for (const [first, second] of bothWays(lies)) {
+    async (_, faulty) => {
+      for (const [first, second] of bothWays(faulty)) {
         const { reader, sources } = await pairOf(first, second);
         await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ retryable: true });
         const three = createPatientReader({
@@ -200,18 +200,18 @@ describe('readVerified from two sources', () => {
     },
   );
 
-  it.each(unusable)('uses a single source where accepted, after %s', async (_, lies) => {
-    for (const [first, second] of bothWays(lies)) {
-      const alone: string[] = [];
+  it.each(unusable)('uses a single source where accepted, after %s', async (_, faulty) => {
+    for (const [first, second] of bothWays(faulty)) {
+      const single: string[] = [];
       const { reader, sources, receiptCalls } = await pairOf(
         first,
         second,
         { aloneAfterSeconds: 0 },
-        { onAlone: ({ label }) => alone.push(label) },
+        { onAlone: ({ label }) => single.push(label) },
       );
       expect(await reader.readVerified(from, to, [])).toEqual(truth);
-      const well = sources[first === lies ? 1 : 0];
-      expect(new Set(alone)).toEqual(new Set([new URL(well.url).host]));
+      const well = sources[first === faulty ? 1 : 0];
+      expect(new Set(single)).toEqual(new Set([new URL(well.url).host]));
       expect(receiptCalls()).toBeGreaterThan(0);
     }
   });
@@ -225,8 +225,8 @@ describe('readVerified from two sources', () => {
   });
 
   it('throws when no source has the whole range', async () => {
-    const lies = { lagBlocks: 10, ...always('laggingNode') };
-    const { reader } = await pairOf(lies, lies);
+    const faulty = { lagBlocks: 10, ...always('laggingNode') };
+    const { reader } = await pairOf(faulty, faulty);
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
   });
 
@@ -359,17 +359,17 @@ describe('deciding receipts', () => {
 
   it('checks receipts against their own blooms where the block has none', async () => {
     const keepingBloom: Override = async (call, honest) => {
-      const told = await lastLogLeftOut(call, honest);
-      if (told === undefined || !('result' in told)) return told;
+      const short = await lastLogLeftOut(call, honest);
+      if (short === undefined || !('result' in short)) return short;
       const whole = (await honest(call)) as { logsBloom: string }[];
-      const receipts = told.result as object[];
+      const receipts = short.result as object[];
       return {
         result: receipts.map((receipt, place) => ({ ...receipt, logsBloom: whole[place]!.logsBloom })),
       };
     };
     const { sources } = await pairOf({ override: keepingBloom }, {});
-    const alone = createPatientReader({ ...chain.network, rpcUrls: [sources[0].url], bloom: false });
-    await expect(alone.readVerified(from, to, [])).rejects.toMatchObject({
+    const single = createPatientReader({ ...chain.network, rpcUrls: [sources[0].url], bloom: false });
+    await expect(single.readVerified(from, to, [])).rejects.toMatchObject({
       message: /bloom of a receipt does not match its logs/,
     });
   });

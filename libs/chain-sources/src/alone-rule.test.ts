@@ -50,45 +50,45 @@ function world(aloneAfterSeconds: number | 'never' = AFTER_MS / 1_000): World {
 test('accepts a single source exactly after the others failed for aloneAfterSeconds', () => {
   const { sources, living, dead, pass } = world();
   pass(AFTER_MS - 1);
-  expect(sources.mayStandAlone(living)).toBe(false);
+  expect(sources.acceptsSingle(living)).toBe(false);
   pass(1);
-  expect([living, dead].map((source) => sources.mayStandAlone(source))).toEqual([true, false]);
+  expect([living, dead].map((source) => sources.acceptsSingle(source))).toEqual([true, false]);
 });
 
 test('delays a single source by no more than the duration of its failures', () => {
   const { sources, living, pass } = world();
   for (let time = 0; time < 30; time += 1) pass(2_000, 200);
-  expect(sources.mayStandAlone(living)).toBe(false);
+  expect(sources.acceptsSingle(living)).toBe(false);
   pass(6_000);
-  expect(sources.mayStandAlone(living)).toBe(true);
+  expect(sources.acceptsSingle(living)).toBe(true);
 });
 
 test('requires the full time of the first source that recovers from a common outage', () => {
   const { sources, living, pass } = world();
   pass(1_000_000, 1_000_000 - 1);
-  expect(sources.mayStandAlone(living)).toBe(false);
+  expect(sources.acceptsSingle(living)).toBe(false);
   pass(AFTER_MS - 2);
-  expect(sources.mayStandAlone(living)).toBe(false);
+  expect(sources.acceptsSingle(living)).toBe(false);
   pass(1);
-  expect(sources.mayStandAlone(living)).toBe(true);
+  expect(sources.acceptsSingle(living)).toBe(true);
 });
 
 test('never accepts a single source when configured as never', () => {
   const { sources, living, pass } = world('never');
   pass(10 ** 9);
-  expect(sources.mayStandAlone(living)).toBe(false);
+  expect(sources.acceptsSingle(living)).toBe(false);
 });
 
 test('retries a two-source question as soon as a single source is accepted', async () => {
   const { sources, living, pass } = world();
   for (let time = 0; time < 11; time += 1) pass(5_000);
   const question = { ask: () => Promise.resolve('the same'), height: undefined, onAlone: () => undefined };
-  const alone = AFTER_MS - 55_000;
+  const remainingMs = AFTER_MS - 55_000;
   await expect(askTwoSources(sources, question, {})).rejects.toMatchObject({
     code: 'RPC_UNAVAILABLE',
-    context: { retryAfterMs: alone },
+    context: { retryAfterMs: remainingMs },
   });
-  pass(alone);
-  const [said, other] = await askTwoSources(sources, question, {});
-  expect([said.source, other]).toEqual([living, undefined]);
+  pass(remainingMs);
+  const [first, other] = await askTwoSources(sources, question, {});
+  expect([first.source, other]).toEqual([living, undefined]);
 });

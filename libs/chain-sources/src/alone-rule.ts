@@ -4,7 +4,7 @@ import type { SourceEntry } from './source-entry.ts';
 import type { HeadWatch } from './watch-heads.ts';
 
 /** Decides when a single source of several is accepted. Until then the gateway waits. */
-export interface AloneRule<S extends Source> {
+export interface SingleSourceRule<S extends Source> {
   /** Moment from which the source has returned no usable answer, by `nowMs`; undefined while it answers. */
   failingSinceMs(entry: SourceEntry<S>): number | undefined;
   /** True if all others have failed for long enough while this one answered. False without other sources. */
@@ -13,10 +13,10 @@ export interface AloneRule<S extends Source> {
    * Milliseconds until `isAlone`, if the others keep failing and this one does not; undefined while another one
    * answers.
    */
-  aloneInMs(entry: SourceEntry<S>): number | undefined;
+  acceptedInMs(entry: SourceEntry<S>): number | undefined;
 }
 
-export interface AloneRuleDeps<S extends Source> {
+export interface SingleSourceRuleDeps<S extends Source> {
   readonly entries: readonly SourceEntry<S>[];
   readonly heads: HeadWatch;
   /** Monotonic. */
@@ -25,12 +25,12 @@ export interface AloneRuleDeps<S extends Source> {
   readonly aloneAfterSeconds: number | 'never' | undefined;
 }
 
-export function createAloneRule<S extends Source>({
+export function createSingleSourceRule<S extends Source>({
   entries,
   heads,
   nowMs,
   aloneAfterSeconds,
-}: AloneRuleDeps<S>): AloneRule<S> {
+}: SingleSourceRuleDeps<S>): SingleSourceRule<S> {
   const afterMs =
     aloneAfterSeconds === 'never' ? Infinity : (aloneAfterSeconds ?? ALONE_AFTER_SECONDS) * 1_000;
 
@@ -45,7 +45,7 @@ export function createAloneRule<S extends Source>({
     return known.length === 0 ? undefined : Math.min(...known);
   }
 
-  function aloneInMs(entry: SourceEntry<S>): number | undefined {
+  function acceptedInMs(entry: SourceEntry<S>): number | undefined {
     const others = entries.filter((other) => other !== entry);
     const since = others.map(failingSinceMs);
     if (others.length === 0 || since.includes(undefined)) return undefined;
@@ -56,5 +56,5 @@ export function createAloneRule<S extends Source>({
     return Math.max(0, afterMs - answeredMs);
   }
 
-  return { failingSinceMs, aloneInMs, isAlone: (entry) => aloneInMs(entry) === 0 };
+  return { failingSinceMs, acceptedInMs, isAlone: (entry) => acceptedInMs(entry) === 0 };
 }

@@ -26,10 +26,10 @@ export async function askFates<S extends Source>(
 ): Promise<FatesRead> {
   if (own.length === 0) return { fates: [], disputed: [] };
   if (byOneSource) return agreedBy(own, [await askOneSource(sources, ask, options)]);
-  const said = await askTwoSources(sources, { ask, height: atHeight, onAlone, neverAlone }, options);
+  const received = await askTwoSources(sources, { ask, height: atHeight, onAlone, neverAlone }, options);
   return agreedBy(
     own,
-    said.flatMap((one) => (one === undefined ? [] : [one.answer])),
+    received.flatMap((one) => (one === undefined ? [] : [one.answer])),
   );
 }
 
@@ -70,8 +70,8 @@ function agreedBy(own: readonly OwnTransaction[], accounts: readonly FateAccount
   const disputed: TxHash[] = [];
   for (const { txHash } of own) {
     const [first, ...others] = accounts.map((account) => account.get(txHash));
-    const isTold = first !== undefined && first !== 'unsound' && first !== 'foreign';
-    if (!isTold || !others.every((other) => isSame(first, other))) disputed.push(txHash);
+    const isUsable = first !== undefined && first !== 'unsound' && first !== 'foreign';
+    if (!isUsable || !others.every((other) => isSame(first, other))) disputed.push(txHash);
     else if (first !== 'none') fates.push(first);
   }
   return { fates, disputed };

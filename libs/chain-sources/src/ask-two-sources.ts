@@ -22,7 +22,7 @@ export interface TwoSourcesQuestion<S extends Source, T> {
 }
 
 /**
- * Asks two sources the same and replaces those that fail. Returns a single answer only where `mayStandAlone` permits
+ * Asks two sources the same and replaces those that fail. Returns a single answer only where `acceptsSingle` permits
  * it. Otherwise throws the reason why there is no second; the caller waits.
  */
 export async function askTwoSources<S extends Source, T>(
@@ -30,29 +30,29 @@ export async function askTwoSources<S extends Source, T>(
   { ask, height, onAlone, neverAlone = false }: TwoSourcesQuestion<S, T>,
   options: ReadOptions,
 ): Promise<readonly [Said<S, T>, Said<S, T> | undefined]> {
-  const mayStandAlone = (source: S): boolean =>
-    neverAlone ? sources.all().length === 1 : sources.mayStandAlone(source);
-  const said: Said<S, T>[] = [];
+  const acceptsSingle = (source: S): boolean =>
+    neverAlone ? sources.all().length === 1 : sources.acceptsSingle(source);
+  const received: Said<S, T>[] = [];
   const failures = new Map<S, unknown>();
   for (;;) {
-    const [first, second] = said;
+    const [first, second] = received;
     if (first !== undefined && second !== undefined) return [first, second];
     const asked = nextOf(sources, first?.source, failures);
     const [only] = asked;
     if (first !== undefined && only === undefined) {
-      if (!mayStandAlone(first.source)) throw secondMissing(sources, failures);
+      if (!acceptsSingle(first.source)) throw secondMissing(sources, failures);
       if (sources.all().length > 1) onAlone(first.source);
       return [first, undefined];
     }
     if (only === undefined) throw [...failures.values()][0];
-    if (first === undefined && asked.length === 1 && !mayStandAlone(only))
+    if (first === undefined && asked.length === 1 && !acceptsSingle(only))
       throw secondMissing(sources, failures);
     const answers = await Promise.allSettled(
       asked.map((source) => askAgain(() => ask(source, options), options)),
     );
     for (const [place, source] of asked.entries()) {
       const answer = answers[place];
-      if (answer?.status === 'fulfilled') said.push({ source, answer: answer.value });
+      if (answer?.status === 'fulfilled') received.push({ source, answer: answer.value });
       else failures.set(source, await noteRefusal(sources, source, answer?.reason, height, options));
     }
   }
@@ -121,8 +121,8 @@ export function secondMissing<S extends Source>(
   failures: ReadonlyMap<S, unknown>,
 ): GatewayError {
   const known = [...failures.values()].filter((error) => error instanceof GatewayError);
-  const telling = known.find(({ code }) => code === 'BLOCK_NOT_FOUND' || code === 'FINALITY_UNAVAILABLE');
-  const best = telling ?? known.find(({ retryable }) => retryable);
+  const aboutChain = known.find(({ code }) => code === 'BLOCK_NOT_FOUND' || code === 'FINALITY_UNAVAILABLE');
+  const best = aboutChain ?? known.find(({ retryable }) => retryable);
   if (best !== undefined) return best;
   const retryAfterMs = sources.againInMs();
   return readerError(

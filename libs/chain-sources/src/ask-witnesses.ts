@@ -3,7 +3,7 @@ import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
-const WITNESSES = 2;
+const WANTED = 2;
 
 /**
  * Asks two sources the same and replaces those that fail; one answer is enough if no other comes. Use it where no
@@ -14,17 +14,17 @@ export async function askWitnesses<S extends Source, T>(
   sources: Pick<Sources<S>, 'witnesses' | 'noteFault'>,
   ask: (source: S) => Promise<T>,
   options: ReadOptions,
-  isOpen: (said: readonly T[]) => boolean = () => false,
+  isOpen: (received: readonly T[]) => boolean = () => false,
 ): Promise<readonly T[]> {
-  const said: T[] = [];
+  const received: T[] = [];
   const left = [...sources.witnesses()];
   let failure: unknown;
-  while ((said.length < WITNESSES || isOpen(said)) && left.length > 0) {
-    const asked = left.splice(0, Math.max(1, WITNESSES - said.length));
+  while ((received.length < WANTED || isOpen(received)) && left.length > 0) {
+    const asked = left.splice(0, Math.max(1, WANTED - received.length));
     const answers = await Promise.allSettled(asked.map(ask));
     for (const [place, answer] of answers.entries()) {
       if (answer.status === 'fulfilled') {
-        said.push(answer.value);
+        received.push(answer.value);
         continue;
       }
       failure = answer.reason;
@@ -33,6 +33,6 @@ export async function askWitnesses<S extends Source, T>(
       if (source !== undefined) sources.noteFault(source, failure);
     }
   }
-  if (said.length === 0) throw failure;
-  return said;
+  if (received.length === 0) throw failure;
+  return received;
 }

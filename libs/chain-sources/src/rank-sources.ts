@@ -49,7 +49,7 @@ export function createRanking<S extends Source>({
   nowMs,
   onSourceChange,
 }: RankingDeps<S>): Ranking<S> {
-  const told = new Map<SourceEntry<S>, SourceTrouble | null>();
+  const reported = new Map<SourceEntry<S>, SourceTrouble | null>();
 
   function troubleOf({ record, excludedSinceMs, place }: SourceEntry<S>): SourceTrouble | null {
     if (excludedSinceMs !== undefined) return 'EXCLUDED';
@@ -57,10 +57,10 @@ export function createRanking<S extends Source>({
     return record.restingUntilMs() > nowMs() ? 'RESTING' : heads.trouble(place);
   }
 
-  function tell(entry: SourceEntry<S>, trouble: SourceTrouble | null): void {
-    const before = told.get(entry) ?? null;
+  function report(entry: SourceEntry<S>, trouble: SourceTrouble | null): void {
+    const before = reported.get(entry) ?? null;
     if (trouble === before) return;
-    told.set(entry, trouble);
+    reported.set(entry, trouble);
     const lastErrorCode = entry.record.lastErrorCode();
     onSourceChange?.({ label: entry.source.label, trouble, before, lastErrorCode });
   }
@@ -68,7 +68,7 @@ export function createRanking<S extends Source>({
   function sorted(): readonly { readonly entry: SourceEntry<S>; readonly trouble: SourceTrouble | null }[] {
     const found = entries.map((entry) => {
       const trouble = troubleOf(entry);
-      tell(entry, trouble);
+      report(entry, trouble);
       const penalty = entry.record.penalty(entry.source.waitMs()) + PREFERENCE * entry.place;
       return { entry, trouble, penalty, badness: BADNESS.indexOf(trouble) };
     });
@@ -77,7 +77,7 @@ export function createRanking<S extends Source>({
     return asked.toSorted((a, b) => a.badness - b.badness || a.penalty - b.penalty);
   }
 
-  function whose(
+  function fitOrAll(
     isFit: (trouble: SourceTrouble | null, entry: SourceEntry<S>) => boolean,
   ): readonly SourceEntry<S>[] {
     const all = sorted();
@@ -88,9 +88,9 @@ export function createRanking<S extends Source>({
   return {
     troubleOf,
     ranked: () => sorted().map(({ entry }) => entry),
-    usable: () => whose((trouble) => trouble === null),
+    usable: () => fitOrAll((trouble) => trouble === null),
     witnesses: () =>
-      whose(
+      fitOrAll(
         (trouble, { record }) =>
           trouble === null ||
           trouble === 'LAGGING' ||

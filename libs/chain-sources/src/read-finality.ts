@@ -38,7 +38,7 @@ export interface FinalityDeps<S extends Source> {
 
 /**
  * Creates the function that reads the finalized height. Of two sources the lower height counts, because a single
- * source may report a block of its own fork, or an invented one. A single answer counts only where `mayStandAlone`
+ * source may report a block of its own fork, or an invented one. A single answer counts only where `acceptsSingle`
  * permits it.
  *
  * A source whose finality stalls must not stop crediting permanently. Its answer is ignored when two conditions hold.

@@ -74,7 +74,7 @@ export async function runOnSources<S, T>(run: Run<S, T>): Promise<T> {
     failures.push(first.error);
     if (running.size === 0) start();
   }
-  throw bestInformed(failures);
+  throw mostInformative(failures);
 }
 
 async function settle<S, T>(run: Run<S, T>, source: S, controller: AbortController): Promise<Settled<S, T>> {
@@ -102,7 +102,7 @@ async function withinMs<T>(promise: Promise<T>, ms: number): Promise<T | undefin
 }
 
 /** From errors about the chain to errors about a single URL; an operator must fix the last three. */
-const TELLING: readonly ReaderErrorCode[] = [
+const MOST_INFORMATIVE_FIRST: readonly ReaderErrorCode[] = [
   'BLOCK_NOT_FOUND',
   'FINALITY_UNAVAILABLE',
   'INCONSISTENT_ANSWER',
@@ -118,10 +118,12 @@ const TELLING: readonly ReaderErrorCode[] = [
  * The most informative of several sources' errors, with `context.attempts` naming all. Retryable unless none of them
  * is. Has `retryAfterMs` only when every source named one: the shortest.
  */
-function bestInformed(failures: readonly unknown[]): unknown {
+function mostInformative(failures: readonly unknown[]): unknown {
   const errors = failures.filter((failure) => failure instanceof GatewayError);
   const [best] = errors.toSorted(
-    (a, b) => TELLING.indexOf(a.code as ReaderErrorCode) - TELLING.indexOf(b.code as ReaderErrorCode),
+    (a, b) =>
+      MOST_INFORMATIVE_FIRST.indexOf(a.code as ReaderErrorCode) -
+      MOST_INFORMATIVE_FIRST.indexOf(b.code as ReaderErrorCode),
   );
   if (best === undefined || errors.length === 1) return failures[0];
   const waits = errors

@@ -60,7 +60,7 @@ export async function sendToAll<S extends Source>(
   const outcomes: ExpiringSendOutcome[][] = signed.map(() => []);
   const settled = Promise.withResolvers<undefined>();
   const isConclusive = (): boolean =>
-    outcomes.every((said) => said.some((outcome) => CONCLUSIVE.includes(outcome)));
+    outcomes.every((replies) => replies.some((outcome) => CONCLUSIVE.includes(outcome)));
   const sendAll = async (source: S): Promise<void> => {
     const waiting = signed.entries();
     const sendOn = async (): Promise<void> => {

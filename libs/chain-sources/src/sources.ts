@@ -2,7 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { SourceHealth } from '@opentill/chain/source-health';
 import { isReaderError } from '@opentill/chain/reader-error';
 import { headStaleSecondsOf } from '@opentill/contracts/network-config';
-import { createAloneRule } from './alone-rule.ts';
+import { createSingleSourceRule } from './alone-rule.ts';
 import type { HedgeBudget } from './hedge-budget.ts';
 import { createHedgeBudget } from './hedge-budget.ts';
 import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
@@ -45,7 +45,7 @@ export interface Sources<S extends Source> {
    * True if a single answer of this source is sufficient: it is the only one, or every other has given no usable
    * answer for `aloneAfterSeconds` while this one did.
    */
-  mayStandAlone(source: S): boolean;
+  acceptsSingle(source: S): boolean;
   /**
    * Milliseconds until it is worth repeating a question on which two must agree: a resting source may be asked then,
    * or a single one is accepted. Undefined when no such moment is ahead, or when a failed source may be asked
@@ -113,7 +113,7 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
     createSourceEntry(place, createSourceRecord({ nowMs, random }), createSource),
   );
   const ranking = createRanking({ entries, heads, nowMs, onSourceChange: config.onSourceChange });
-  const alone = createAloneRule({ entries, heads, nowMs, aloneAfterSeconds: config.aloneAfterSeconds });
+  const rule = createSingleSourceRule({ entries, heads, nowMs, aloneAfterSeconds: config.aloneAfterSeconds });
   const probe = createHeadProbe({ entries, ranking, heads, nowMs, readHead: config.readHead });
   const budget = createHedgeBudget(config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
   const bySource = new Map(entries.map((entry) => [entry.source, entry]));
@@ -130,7 +130,7 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
     },
     usable: () => ranking.usable().map(({ source }) => source),
     witnesses: () => ranking.witnesses().map(({ source }) => source),
-    mayStandAlone: (source) => entries.length === 1 || alone.isAlone(known(source)),
+    acceptsSingle: (source) => entries.length === 1 || rule.isAlone(known(source)),
     againInMs() {
       const rests = entries.flatMap(({ record, excludedSinceMs }) =>
         excludedSinceMs === undefined && record.failingSinceMs() !== undefined
@@ -138,8 +138,8 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
           : [],
       );
       if (rests.some((ms) => ms <= 0)) return undefined;
-      const alones = entries.flatMap((entry) => alone.aloneInMs(entry) ?? []);
-      const ahead = [...rests, ...alones].filter((ms) => ms > 0 && ms < Infinity);
+      const acceptances = entries.flatMap((entry) => rule.acceptedInMs(entry) ?? []);
+      const ahead = [...rests, ...acceptances].filter((ms) => ms > 0 && ms < Infinity);
       return ahead.length === 0 ? undefined : Math.min(...ahead);
     },
     noteCompleteness(source, isComplete) {
@@ -163,8 +163,8 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
     health: () =>
       entries.map((entry) => ({
         ...plainHealthOf(entry, ranking.troubleOf(entry)),
-        failingSinceSeconds: epochSecondsOf(alone.failingSinceMs(entry), epochMs() - nowMs()),
-        isAlone: alone.isAlone(entry),
+        failingSinceSeconds: epochSecondsOf(rule.failingSinceMs(entry), epochMs() - nowMs()),
+        isAlone: rule.isAlone(entry),
         headLagBlocks: heads.lagBlocks(entry.place),
       })),
   };

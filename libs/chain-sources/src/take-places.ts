@@ -19,7 +19,7 @@ export function createPlaces(count: number): Places {
   const waiting = new Set<Waiting>();
 
   /** In order of arrival: a caller that needs many places is not overtaken by one that needs few. */
-  function letIn(): void {
+  function admitNext(): void {
     for (const next of waiting) {
       if (next.places > free) return;
       free -= next.places;
@@ -40,7 +40,7 @@ export function createPlaces(count: number): Places {
           // If it was admitted meanwhile, it keeps its place.
           if (!waiting.delete(own)) return;
           turn.reject(readerError('READ_ABORTED', 'the read was aborted'));
-          letIn();
+          admitNext();
         };
         waiting.add(own);
         signal?.addEventListener('abort', giveUp, { once: true });
@@ -51,7 +51,7 @@ export function createPlaces(count: number): Places {
         if (isLeft) return;
         isLeft = true;
         free += places;
-        letIn();
+        admitNext();
       };
     },
   };

@@ -11,11 +11,11 @@ export interface AloneSource {
 /** Creates the callback for an accepted single source, which adds the time since when the others fail. */
 export function createAloneTeller<S extends Source>(
   sources: Pick<Sources<S>, 'health'>,
-  tell: ((alone: AloneSource) => void) | undefined,
+  notify: ((source: AloneSource) => void) | undefined,
 ): (source: Pick<S, 'label'>) => void {
   return ({ label }) => {
     const failing = sources.health().filter(({ isAlone }) => !isAlone);
     const since = failing.map(({ failingSinceSeconds }) => failingSinceSeconds ?? 0);
-    tell?.({ label, sinceSeconds: Math.max(...since) });
+    notify?.({ label, sinceSeconds: Math.max(...since) });
   };
 }

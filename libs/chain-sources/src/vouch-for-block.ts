@@ -5,7 +5,7 @@ import { askTwoSources } from './ask-two-sources.ts';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
-export interface VouchDeps<S extends Source> {
+export interface BlockConfirmationDeps<S extends Source> {
   readonly sources: Sources<S>;
   /** Throws BLOCK_NOT_FOUND where the source does not have the block. */
   readonly readHash: (source: S, height: number, options: ReadOptions) => Promise<BlockHash>;
@@ -16,7 +16,7 @@ export interface VouchDeps<S extends Source> {
 
 /** Checks a block's hash at two sources; see ChainReader. */
 export async function vouchForBlock<S extends Source>(
-  { sources, readHash, onAlone, onForked }: VouchDeps<S>,
+  { sources, readHash, onAlone, onForked }: BlockConfirmationDeps<S>,
   { height, hash }: Pick<BlockHeader, 'height' | 'hash'>,
   options: ReadOptions,
 ): Promise<void> {

@@ -5,7 +5,7 @@ import { whoCounts } from './who-counts.ts';
 
 const sourceOf = (label: string): Source => ({ label, waitMs: () => 0 });
 const [one, other] = [sourceOf('one'), sourceOf('other')];
-const said: readonly Said<Source, number>[] = [
+const received: readonly Said<Source, number>[] = [
   { source: one, answer: 1 },
   { source: other, answer: 2 },
 ];
@@ -13,29 +13,29 @@ const said: readonly Said<Source, number>[] = [
 /** Answers that count, and sources for which onAlone was called. */
 function count(
   answers: readonly Said<Source, number>[],
-  alone: readonly Source[],
+  accepted: readonly Source[],
   all: readonly Source[] = [one, other],
-): readonly [counted: readonly number[], told: readonly Source[]] {
-  const told: Source[] = [];
+): readonly [counted: readonly number[], notified: readonly Source[]] {
+  const notified: Source[] = [];
   const sources = {
     all: () => all,
     againInMs: () => undefined,
-    mayStandAlone: (source: Source) => alone.includes(source),
+    acceptsSingle: (source: Source) => accepted.includes(source),
   };
-  return [whoCounts(sources, answers, (source) => told.push(source)), told];
+  return [whoCounts(sources, answers, (source) => notified.push(source)), notified];
 }
 
 test('counts both of two answers, and a single one only when accepted', () => {
-  expect(count(said, [])).toEqual([[1, 2], []]);
-  for (const answer of said) {
+  expect(count(received, [])).toEqual([[1, 2], []]);
+  for (const answer of received) {
     expect(() => count([answer], [])).toThrow(expect.objectContaining({ retryable: true }));
     expect(count([answer], [answer.source])).toEqual([[answer.answer], [answer.source]]);
   }
   // The only configured source raises no alarm.
-  expect(count([said[0]!], [one], [one])).toEqual([[1], []]);
+  expect(count([received[0]!], [one], [one])).toEqual([[1], []]);
 });
 
 test('ignores a lagging source next to an accepted single one', () => {
-  expect(count(said, [other])).toEqual([[2], [other]]);
-  expect(count(said, [one, other])).toEqual([[1, 2], []]);
+  expect(count(received, [other])).toEqual([[2], [other]]);
+  expect(count(received, [one, other])).toEqual([[1, 2], []]);
 });

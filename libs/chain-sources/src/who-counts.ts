@@ -6,23 +6,23 @@ import type { Sources } from './sources.ts';
 const ENOUGH = 2;
 
 /**
- * Selects the answers that count. With two answers, both. If a single source is accepted (see Sources.mayStandAlone),
+ * Selects the answers that count. With two answers, both. If a single source is accepted (see Sources.acceptsSingle),
  * only its answer, even if a source that lags for long answers as well. Otherwise throws the reason why there is no
  * second.
  * @param onAlone called when a single source of several is accepted
  */
 export function whoCounts<S extends Source, T>(
-  sources: Pick<Sources<S>, 'all' | 'againInMs' | 'mayStandAlone'>,
-  said: readonly Said<S, T>[],
+  sources: Pick<Sources<S>, 'all' | 'againInMs' | 'acceptsSingle'>,
+  received: readonly Said<S, T>[],
   onAlone: (source: S) => void,
 ): readonly T[] {
-  const alone = said.filter(({ source }) => sources.mayStandAlone(source));
-  const [only] = alone;
+  const accepted = received.filter(({ source }) => sources.acceptsSingle(source));
+  const [only] = accepted;
   // With a wrong local clock, all sources seem to lag for long.
-  if (only !== undefined && alone.length === 1) {
+  if (only !== undefined && accepted.length === 1) {
     if (sources.all().length > 1) onAlone(only.source);
     return [only.answer];
   }
-  if (said.length < ENOUGH) throw secondMissing(sources, new Map());
-  return said.map(({ answer }) => answer);
+  if (received.length < ENOUGH) throw secondMissing(sources, new Map());
+  return received.map(({ answer }) => answer);
 }

@@ -14,17 +14,17 @@ export async function askSomeSources<T>(
   ask: (source: EvmSource, options: ReadOptions) => Promise<T>,
   options: ReadOptions,
 ): Promise<readonly Said<EvmSource, T>[]> {
-  const said: Said<EvmSource, T>[] = [];
+  const received: Said<EvmSource, T>[] = [];
   const left = [...sources.witnesses()];
   let failure: unknown;
-  while (said.length < wanted && left.length > 0) {
-    const asked = left.splice(0, wanted - said.length);
+  while (received.length < wanted && left.length > 0) {
+    const asked = left.splice(0, wanted - received.length);
     const answers = await Promise.allSettled(asked.map((source) => ask(source, options)));
     for (const [place, source] of asked.entries()) {
       const answer = answers[place];
       if (answer === undefined) continue;
       if (answer.status === 'fulfilled') {
-        said.push({ source, answer: answer.value });
+        received.push({ source, answer: answer.value });
         continue;
       }
       failure = answer.reason;
@@ -32,6 +32,6 @@ export async function askSomeSources<T>(
       sources.noteFault(source, failure);
     }
   }
-  if (said.length === 0) throw failure;
-  return said;
+  if (received.length === 0) throw failure;
+  return received;
 }

@@ -11,7 +11,7 @@ const WANTED = 2;
 export interface QuestionToTwo<T> {
   readonly ask: (source: EvmSource, options: ReadOptions) => Promise<T>;
   /** True if this answer suffices when a second one is slow. */
-  readonly mayStandAlone: (answer: T) => boolean;
+  readonly suffices: (answer: T) => boolean;
 }
 
 type Settled<T> = Said<EvmSource, T> | { readonly source: EvmSource; readonly failure: unknown };
@@ -23,7 +23,7 @@ type Settled<T> = Said<EvmSource, T> | { readonly source: EvmSource; readonly fa
  */
 export async function askTwoAtOnce<T>(
   sources: EvmSources,
-  { ask, mayStandAlone }: QuestionToTwo<T>,
+  { ask, suffices }: QuestionToTwo<T>,
   options: ReadOptions,
 ): Promise<readonly Said<EvmSource, T>[]> {
   const controller = new AbortController();
@@ -31,12 +31,12 @@ export async function askTwoAtOnce<T>(
   const signal = given === undefined ? controller.signal : AbortSignal.any([given, controller.signal]);
   const left = inOrder(sources);
   const underWay = new Map<EvmSource, Promise<Settled<T>>>();
-  const said: Said<EvmSource, T>[] = [];
+  const received: Said<EvmSource, T>[] = [];
   const asked: EvmSource[] = [];
   const patience = createPatience();
   let failure: unknown;
   const start = (): void => {
-    while (underWay.size + said.length < WANTED) {
+    while (underWay.size + received.length < WANTED) {
       const source = left.shift();
       if (source === undefined) return;
       asked.push(source);
@@ -54,16 +54,16 @@ export async function askTwoAtOnce<T>(
         sources.noteFault(next.source, failure);
         if (!mayBeBetterElsewhere(failure)) left.length = 0;
       } else {
-        said.push(next);
-        if (mayStandAlone(next.answer)) patience.begin();
+        received.push(next);
+        if (suffices(next.answer)) patience.begin();
       }
     }
   } finally {
     patience.end();
     controller.abort();
   }
-  if (said.length === 0) throw failure;
-  return said.toSorted((a, b) => asked.indexOf(a.source) - asked.indexOf(b.source));
+  if (received.length === 0) throw failure;
+  return received.toSorted((a, b) => asked.indexOf(a.source) - asked.indexOf(b.source));
 }
 
 /** The best two on different hosts, then the other usable sources, then those that lag. */

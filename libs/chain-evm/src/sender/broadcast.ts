@@ -43,10 +43,12 @@ export async function broadcast(
   const outcomes: (SendOutcome | undefined)[][] = signed.map(() => []);
   const settled = Promise.withResolvers<undefined>();
   const isConclusive = (): boolean =>
-    outcomes.every((said) => said.some((outcome) => outcome !== undefined && CONCLUSIVE.includes(outcome)));
+    outcomes.every((replies) =>
+      replies.some((outcome) => outcome !== undefined && CONCLUSIVE.includes(outcome)),
+    );
   const sends = sources.witnesses().map(async (source) => {
-    const said = await sendTo(source, signed, onAnswer, options);
-    said.forEach((outcome, place) => outcomes[place]?.push(outcome));
+    const replies = await sendTo(source, signed, onAnswer, options);
+    replies.forEach((outcome, place) => outcomes[place]?.push(outcome));
     if (isConclusive()) settled.resolve(undefined);
   });
   const all = Promise.all(sends);
@@ -74,9 +76,9 @@ async function sendTo(
   }));
   const answers = await source.batch(requests, options).catch((error: unknown) => error);
   return signed.map(({ txHash }, place) => {
-    const said = Array.isArray(answers) ? outcomeOf(txHash, answers[place]) : faultOf(answers);
-    onAnswer({ source: source.label, txHash, ...said });
-    return said.outcome;
+    const reply = Array.isArray(answers) ? outcomeOf(txHash, answers[place]) : faultOf(answers);
+    onAnswer({ source: source.label, txHash, ...reply });
+    return reply.outcome;
   });
 }
 

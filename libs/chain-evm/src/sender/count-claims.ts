@@ -19,7 +19,7 @@ export interface RefutedCount {
  * block, the source's single claims are ignored until the process ends.
  */
 export interface CountClaims {
-  isBelieved(source: EvmSource): boolean;
+  isTrusted(source: EvmSource): boolean;
   /** True if the source has a claim about this wallet that is neither confirmed nor refuted. */
   isOpen(wallet: Address, source: EvmSource): boolean;
   /**
@@ -43,21 +43,21 @@ interface Claim {
 /** At most one open claim per wallet and source. */
 export function createCountClaims(onRefuted: (count: RefutedCount) => void): CountClaims {
   let open: readonly Claim[] = [];
-  const disbelieved = new Set<EvmSource>();
+  const distrusted = new Set<EvmSource>();
   const isOpen = (wallet: Address, source: EvmSource): boolean =>
     open.some((claim) => claim.wallet === wallet && claim.source === source);
 
   const refute: CountClaims['refute'] = (wallet, source, claimed, counted, height) => {
     open = open.filter((claim) => claim.source !== source);
-    if (disbelieved.has(source)) return;
-    disbelieved.add(source);
+    if (distrusted.has(source)) return;
+    distrusted.add(source);
     onRefuted({ source: source.label, wallet, claimed, counted, height });
   };
   return {
-    isBelieved: (source) => !disbelieved.has(source),
+    isTrusted: (source) => !distrusted.has(source),
     isOpen,
     note(wallet, source, claim) {
-      if (!disbelieved.has(source) && !isOpen(wallet, source)) open = [...open, { wallet, source, ...claim }];
+      if (!distrusted.has(source) && !isOpen(wallet, source)) open = [...open, { wallet, source, ...claim }];
     },
     settle(wallet, counted, height) {
       const due = open.filter((claim) => claim.wallet === wallet && claim.height <= height);

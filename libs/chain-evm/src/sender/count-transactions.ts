@@ -25,7 +25,7 @@ export async function readLatestCount(
   wallet: Address,
   options: ReadOptions,
 ): Promise<number> {
-  const said = await askSomeSources(
+  const received = await askSomeSources(
     sources,
     sources.witnesses().length,
     async (source, own) => {
@@ -34,28 +34,28 @@ export async function readLatestCount(
     },
     options,
   );
-  const [most, second] = said.toSorted((a, b) => b.answer - a.answer);
+  const [most, second] = received.toSorted((a, b) => b.answer - a.answer);
   if (most === undefined) throw new TypeError('no source answered');
   if (second === undefined || second.answer === most.answer) return most.answer;
-  await noteClaim(claims, wallet, most, said, options);
-  const believed = said.filter(({ source }) => claims.isBelieved(source));
+  await recordClaim(claims, wallet, most, received, options);
+  const trusted = received.filter(({ source }) => claims.isTrusted(source));
   // A count that two sources report is accepted, even from ignored ones.
-  return Math.max(second.answer, ...believed.map(({ answer }) => answer));
+  return Math.max(second.answer, ...trusted.map(({ answer }) => answer));
 }
 
 /** Records the claim of the source with the highest count, and the block by which it must be confirmed. */
-async function noteClaim(
+async function recordClaim(
   claims: CountClaims,
   wallet: Address,
   { source, answer: count }: Said<EvmSource, number>,
-  said: readonly Said<EvmSource, number>[],
+  received: readonly Said<EvmSource, number>[],
   options: ReadOptions,
 ): Promise<void> {
-  if (!claims.isBelieved(source) || claims.isOpen(wallet, source)) return;
+  if (!claims.isTrusted(source) || claims.isOpen(wallet, source)) return;
   // Requested after the counts: everything counted is at or below the head that is reported now.
-  const heads = await Promise.all(said.map((one) => headOf(one.source, options)));
-  const own = heads[said.findIndex((one) => one.source === source)];
-  const others = heads.filter((head, place) => head !== undefined && said[place]?.source !== source);
+  const heads = await Promise.all(received.map((one) => headOf(one.source, options)));
+  const own = heads[received.findIndex((one) => one.source === source)];
+  const others = heads.filter((head, place) => head !== undefined && received[place]?.source !== source);
   if (others.length === 0) return;
   const plausible = Math.max(...others.map(Number)) + LEAD_MAX_BLOCKS;
   claims.note(wallet, source, { count, height: Math.min(own ?? plausible, plausible) + SLACK_BLOCKS });

@@ -17,7 +17,7 @@ export async function readPendingCount(
   wallet: Address,
   options: ReadOptions,
 ): Promise<SourcesCount> {
-  const said = await askSomeSources(
+  const received = await askSomeSources(
     sources,
     sources.witnesses().length,
     async (source, own) => {
@@ -29,8 +29,8 @@ export async function readPendingCount(
     },
     options,
   );
-  const [first = 0, second = 0] = said.map(({ answer }) => answer).toSorted((a, b) => b - a);
-  const believed = said.filter(({ source }) => claims.isBelieved(source)).map(({ answer }) => answer);
-  const highest = said.length < 2 ? first : Math.max(second, ...believed);
-  return { highest, agreed: sources.all().length === 1 ? first : second, answers: said.length };
+  const [first = 0, second = 0] = received.map(({ answer }) => answer).toSorted((a, b) => b - a);
+  const trusted = received.filter(({ source }) => claims.isTrusted(source)).map(({ answer }) => answer);
+  const highest = received.length < 2 ? first : Math.max(second, ...trusted);
+  return { highest, agreed: sources.all().length === 1 ? first : second, answers: received.length };
 }

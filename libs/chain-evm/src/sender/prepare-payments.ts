@@ -45,12 +45,12 @@ export async function preparePayments(
   if (intents.length > PREPARE_MAX) throw new RangeError(`${intents.length} payments at once are too many`);
   if (intents.length === 0) return [];
   const question: QuestionToTwo<readonly Verdict[]> = {
-    ask: (source, own) => judge(source, bounds, intents, own),
+    ask: (source, own) => tryPayments(source, bounds, intents, own),
     // The second source may contradict an obstacle.
-    mayStandAlone: (verdicts) => verdicts.every(isReady),
+    suffices: (verdicts) => verdicts.every(isReady),
   };
-  const said = await askTwoAtOnce(sources, question, options);
-  return intents.map((_, place) => settle(said.flatMap(({ answer }) => answer.slice(place, place + 1))));
+  const received = await askTwoAtOnce(sources, question, options);
+  return intents.map((_, place) => settle(received.flatMap(({ answer }) => answer.slice(place, place + 1))));
 }
 
 /** Combines verdicts: payable with the highest gas of all, else the obstacle, else UNCLEAR. */
@@ -58,8 +58,8 @@ function settle(verdicts: readonly Verdict[]): Prepared {
   const ready = verdicts.filter(isReady);
   const gasLimit = ready.reduce((most, one) => higher(most, one.gasLimit), 0n);
   if (ready.length > 0) return { kind: 'READY', gasLimit };
-  const told = verdicts.find((verdict) => !(verdict instanceof GatewayError));
-  if (told !== undefined && !(told instanceof GatewayError)) return told;
+  const known = verdicts.find((verdict) => !(verdict instanceof GatewayError));
+  if (known !== undefined && !(known instanceof GatewayError)) return known;
   const [failure] = verdicts;
   return obstacle('UNCLEAR', failure instanceof GatewayError ? failureDetail(failure) : '');
 }
@@ -69,7 +69,7 @@ function isReady(verdict: Verdict): verdict is Extract<Prepared, { kind: 'READY'
 }
 
 /** Tries all payments at one source. Throws when it has no verdict on any. */
-async function judge(
+async function tryPayments(
   source: EvmSource,
   bounds: PaymentBounds,
   intents: readonly PaymentIntent[],

@@ -25,7 +25,7 @@ export async function readPrices(
   bounds: FeeBounds,
   options: ReadOptions,
 ): Promise<FeePrices> {
-  const question = { ask: readMarket, mayStandAlone: () => true };
+  const question = { ask: readMarket, suffices: () => true };
   const [first, second] = await askTwoAtOnce(sources, question, options);
   if (first === undefined) throw new TypeError('no source answered');
   const one = first.answer;
