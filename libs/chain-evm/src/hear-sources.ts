@@ -1,7 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { askAgain } from '@opentill/chain-sources/ask-again';
-import { noteRefusal, pairOf, secondMissing } from '@opentill/chain-sources/ask-two-sources';
+import { noteRefusal, pairOf, noSecondSource } from '@opentill/chain-sources/ask-two-sources';
 import { blockRequest } from './block-requests.ts';
 import type { RpcRequest } from './client.ts';
 import type { OwnAccount, PeerAnswers, SourceDifference } from './compare-sources.ts';
@@ -45,7 +45,7 @@ export async function readFromTwo(
   for (;;) {
     const [source, second] = pairOf(sources.witnesses().filter((witness) => !failures.has(witness)));
     if (source === undefined) throw [...failures.values()][0];
-    if (second === undefined && !sources.acceptsSingle(source)) throw secondMissing(sources, failures);
+    if (second === undefined && !sources.acceptsSingle(source)) throw noSecondSource(sources, failures);
     const again = <T>(work: () => Promise<T>): Promise<T> => askAgain(work, options);
     const headers =
       reading.bloom || second === undefined

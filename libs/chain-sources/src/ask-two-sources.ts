@@ -2,7 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { askAgain } from './ask-again.ts';
-import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
+import { isFailoverError } from './may-be-better-elsewhere.ts';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
@@ -40,13 +40,13 @@ export async function askTwoSources<S extends Source, T>(
     const asked = nextOf(sources, first?.source, failures);
     const [only] = asked;
     if (first !== undefined && only === undefined) {
-      if (!acceptsSingle(first.source)) throw secondMissing(sources, failures);
+      if (!acceptsSingle(first.source)) throw noSecondSource(sources, failures);
       if (sources.all().length > 1) onAlone(first.source);
       return [first, undefined];
     }
     if (only === undefined) throw [...failures.values()][0];
     if (first === undefined && asked.length === 1 && !acceptsSingle(only))
-      throw secondMissing(sources, failures);
+      throw noSecondSource(sources, failures);
     const answers = await Promise.allSettled(
       asked.map((source) => askAgain(() => ask(source, options), options)),
     );
@@ -89,7 +89,7 @@ export async function noteRefusal<S extends Source>(
   height: number | undefined,
   options: ReadOptions,
 ): Promise<unknown> {
-  if (options.signal?.aborted === true || !mayBeBetterElsewhere(error)) throw error;
+  if (options.signal?.aborted === true || !isFailoverError(error)) throw error;
   sources.noteFault(source, error);
   if (height !== undefined && isReaderError(error, 'BLOCK_NOT_FOUND') && sources.all().length > 1)
     await noteWhyLacking(sources, source, height, options);
@@ -116,15 +116,15 @@ async function noteWhyLacking<S extends Source>(
 }
 
 /** The reason why a single source's answer is not sufficient yet. */
-export function secondMissing<S extends Source>(
-  sources: Pick<Sources<S>, 'againInMs'>,
+export function noSecondSource<S extends Source>(
+  sources: Pick<Sources<S>, 'retryInMs'>,
   failures: ReadonlyMap<S, unknown>,
 ): GatewayError {
   const known = [...failures.values()].filter((error) => error instanceof GatewayError);
   const aboutChain = known.find(({ code }) => code === 'BLOCK_NOT_FOUND' || code === 'FINALITY_UNAVAILABLE');
   const best = aboutChain ?? known.find(({ retryable }) => retryable);
   if (best !== undefined) return best;
-  const retryAfterMs = sources.againInMs();
+  const retryAfterMs = sources.retryInMs();
   return readerError(
     'RPC_UNAVAILABLE',
     'two sources must agree, and no second one can be asked now',

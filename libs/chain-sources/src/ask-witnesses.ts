@@ -1,5 +1,5 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
+import { isFailoverError } from './may-be-better-elsewhere.ts';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
@@ -28,7 +28,7 @@ export async function askWitnesses<S extends Source, T>(
         continue;
       }
       failure = answer.reason;
-      if (options.signal?.aborted === true || !mayBeBetterElsewhere(failure)) throw failure;
+      if (options.signal?.aborted === true || !isFailoverError(failure)) throw failure;
       const source = asked[place];
       if (source !== undefined) sources.noteFault(source, failure);
     }

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
-import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
+import { isFailoverError } from './may-be-better-elsewhere.ts';
 
 it('fails over to another URL unless every node would return the same error', () => {
   const stays = ['RPC_RANGE_TOO_LARGE', 'TOKEN_MISMATCH', 'READ_ABORTED'] as const;
-  for (const code of stays) expect(mayBeBetterElsewhere(readerError(code, 'x'))).toBe(false);
-  expect(mayBeBetterElsewhere(new TypeError('a bug'))).toBe(false);
+  for (const code of stays) expect(isFailoverError(readerError(code, 'x'))).toBe(false);
+  expect(isFailoverError(new TypeError('a bug'))).toBe(false);
   const moves = [
     'BLOCK_NOT_FOUND',
     'RPC_RATE_LIMITED',
@@ -14,5 +14,5 @@ it('fails over to another URL unless every node would return the same error', ()
     'WRONG_CHAIN',
     'INCONSISTENT_ANSWER',
   ] as const;
-  for (const code of moves) expect(mayBeBetterElsewhere(readerError(code, 'x'))).toBe(true);
+  for (const code of moves) expect(isFailoverError(readerError(code, 'x'))).toBe(true);
 });

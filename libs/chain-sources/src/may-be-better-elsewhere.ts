@@ -4,7 +4,7 @@ import { isReaderError } from '@opentill/chain/reader-error';
  * True if another URL may succeed: faults of reaching or serving, and a lagging node. False for an error that any
  * node would return for the same request.
  */
-export function mayBeBetterElsewhere(error: unknown): boolean {
+export function isFailoverError(error: unknown): boolean {
   return (
     isReaderError(error, 'RPC_UNAVAILABLE') ||
     isReaderError(error, 'RPC_RATE_LIMITED') ||

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
+import { isFailoverError } from './may-be-better-elsewhere.ts';
 
 export interface Run<S, T> {
   /** Order of attempts, each source at most once. */
@@ -26,7 +26,7 @@ type Settled<S, T> =
   | { readonly source: S; readonly ok: false; readonly error: unknown };
 
 /**
- * Tries sources until one succeeds. A failure that another source may not have (mayBeBetterElsewhere) leads to the
+ * Tries sources until one succeeds. A failure that another source may not have (isFailoverError) leads to the
  * next; any other is thrown at once. When all have failed, throws the most informative error.
  */
 export async function runOnSources<S, T>(run: Run<S, T>): Promise<T> {
@@ -67,7 +67,7 @@ export async function runOnSources<S, T>(run: Run<S, T>): Promise<T> {
       return first.value;
     }
     run.onFailure(first.source, first.error);
-    if (signal?.aborted === true || !mayBeBetterElsewhere(first.error)) {
+    if (signal?.aborted === true || !isFailoverError(first.error)) {
       stopOthers();
       throw first.error;
     }

@@ -21,21 +21,21 @@ function twoSources(): { sources: Sources<Source>; pass: (ms: number) => void } 
 }
 const isOfAnotherChain = () => readerError('WRONG_CHAIN', 'another chain');
 
-describe('againInMs after one of two sources failed', () => {
+describe('retryInMs after one of two sources failed', () => {
   it('suggests a retry at the end of the failed source’s rest', () => {
     const { sources, pass } = twoSources();
-    expect(sources.againInMs()).toBeUndefined();
+    expect(sources.retryInMs()).toBeUndefined();
     sources.noteFault(sources.all()[1]!, isOfAnotherChain());
-    expect(sources.againInMs()).toBe(125);
+    expect(sources.retryInMs()).toBe(125);
     pass(100);
-    expect(sources.againInMs()).toBe(25);
+    expect(sources.retryInMs()).toBe(25);
   });
 
   it('suggests no delay when the rest has ended already', () => {
     const { sources, pass } = twoSources();
     sources.noteFault(sources.all()[1]!, isOfAnotherChain());
     pass(500);
-    expect(sources.againInMs()).toBeUndefined();
+    expect(sources.retryInMs()).toBeUndefined();
   });
 
   it('suggests a retry when a single source is accepted before the rest ends', () => {
@@ -44,7 +44,7 @@ describe('againInMs after one of two sources failed', () => {
     sources.noteFault(failing, readerError('RPC_FORBIDDEN', 'no key'));
     pass((ALONE_AFTER_SECONDS - 10) * 1_000);
     sources.noteFault(failing, readerError('RPC_FORBIDDEN', 'no key'));
-    expect(sources.againInMs()).toBe(10_000);
+    expect(sources.retryInMs()).toBe(10_000);
   });
 });
 

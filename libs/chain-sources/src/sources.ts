@@ -5,7 +5,7 @@ import { headStaleSecondsOf } from '@opentill/contracts/network-config';
 import { createSingleSourceRule } from './alone-rule.ts';
 import type { HedgeBudget } from './hedge-budget.ts';
 import { createHedgeBudget } from './hedge-budget.ts';
-import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
+import { isFailoverError } from './may-be-better-elsewhere.ts';
 import { createHeadProbe } from './probe-heads.ts';
 import type { SourceChange } from './rank-sources.ts';
 import { createRanking } from './rank-sources.ts';
@@ -25,7 +25,7 @@ export interface RunOptions extends ReadOptions {
 /** Several URLs of one network behind one call. */
 export interface Sources<S extends Source> {
   /**
-   * Runs `work` on the best usable source. After a fault that another source may not have (mayBeBetterElsewhere) it
+   * Runs `work` on the best usable source. After a fault that another source may not have (isFailoverError) it
    * tries the next, each at most once, and finally the unusable ones. Then it throws the most informative error.
    * `work` passes `options` to its source. With `hedge`, a second source starts when the first exceeds its usual
    * time; the first success wins and the other is aborted. At most a tenth of the runs start a second one.
@@ -51,7 +51,7 @@ export interface Sources<S extends Source> {
    * or a single one is accepted. Undefined when no such moment is ahead, or when a failed source may be asked
    * already.
    */
-  againInMs(): number | undefined;
+  retryInMs(): number | undefined;
   /** Records whether a source had the requested blocks below its head. Nodes prune old ones. */
   noteCompleteness(source: S, isComplete: boolean): void;
   /** Every source, in the order of the configuration. */
@@ -131,7 +131,7 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
     usable: () => ranking.usable().map(({ source }) => source),
     witnesses: () => ranking.witnesses().map(({ source }) => source),
     acceptsSingle: (source) => entries.length === 1 || rule.isAlone(known(source)),
-    againInMs() {
+    retryInMs() {
       const rests = entries.flatMap(({ record, excludedSinceMs }) =>
         excludedSinceMs === undefined && record.failingSinceMs() !== undefined
           ? [record.restingUntilMs() - nowMs()]
@@ -213,7 +213,7 @@ async function runRanked<S extends Source, T>(
   } catch (error) {
     // Some sources were skipped, because their rate limit makes the calls slow. No other source has answered, so use
     // them.
-    if (tooSlow.length === 0 || signal?.aborted === true || !mayBeBetterElsewhere(error)) throw error;
+    if (tooSlow.length === 0 || signal?.aborted === true || !isFailoverError(error)) throw error;
     return start(
       tooSlow.toSorted((x, y) => x.source.waitMs() - y.source.waitMs()),
       false,

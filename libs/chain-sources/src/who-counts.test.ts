@@ -19,7 +19,7 @@ function count(
   const notified: Source[] = [];
   const sources = {
     all: () => all,
-    againInMs: () => undefined,
+    retryInMs: () => undefined,
     acceptsSingle: (source: Source) => accepted.includes(source),
   };
   return [whoCounts(sources, answers, (source) => notified.push(source)), notified];

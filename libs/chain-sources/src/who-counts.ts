@@ -1,5 +1,5 @@
 import type { Said } from './ask-two-sources.ts';
-import { secondMissing } from './ask-two-sources.ts';
+import { noSecondSource } from './ask-two-sources.ts';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
@@ -12,7 +12,7 @@ const ENOUGH = 2;
  * @param onAlone called when a single source of several is accepted
  */
 export function whoCounts<S extends Source, T>(
-  sources: Pick<Sources<S>, 'all' | 'againInMs' | 'acceptsSingle'>,
+  sources: Pick<Sources<S>, 'all' | 'retryInMs' | 'acceptsSingle'>,
   received: readonly Said<S, T>[],
   onAlone: (source: S) => void,
 ): readonly T[] {
@@ -23,6 +23,6 @@ export function whoCounts<S extends Source, T>(
     if (sources.all().length > 1) onAlone(only.source);
     return [only.answer];
   }
-  if (received.length < ENOUGH) throw secondMissing(sources, new Map());
+  if (received.length < ENOUGH) throw noSecondSource(sources, new Map());
   return received.map(({ answer }) => answer);
 }

@@ -1,7 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
-import { mayBeBetterElsewhere } from '@opentill/chain-sources/may-be-better-elsewhere';
+import { isFailoverError } from '@opentill/chain-sources/may-be-better-elsewhere';
 
 /**
  * Asks `wanted` sources the same and replaces those that fail. Returns at least one and at most `wanted` answers. For
@@ -28,7 +28,7 @@ export async function askSomeSources<T>(
         continue;
       }
       failure = answer.reason;
-      if (options.signal?.aborted === true || !mayBeBetterElsewhere(failure)) throw failure;
+      if (options.signal?.aborted === true || !isFailoverError(failure)) throw failure;
       sources.noteFault(source, failure);
     }
   }

@@ -2,7 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import { pairOf } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
-import { mayBeBetterElsewhere } from '@opentill/chain-sources/may-be-better-elsewhere';
+import { isFailoverError } from '@opentill/chain-sources/may-be-better-elsewhere';
 
 /** Waiting time for the second answer after a first one that is sufficient. */
 const PATIENCE_MS = 500;
@@ -52,7 +52,7 @@ export async function askTwoAtOnce<T>(
         failure = next.failure;
         if (given?.aborted === true) throw failure;
         sources.noteFault(next.source, failure);
-        if (!mayBeBetterElsewhere(failure)) left.length = 0;
+        if (!isFailoverError(failure)) left.length = 0;
       } else {
         received.push(next);
         if (suffices(next.answer)) patience.begin();
