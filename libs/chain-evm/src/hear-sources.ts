@@ -94,7 +94,7 @@ export async function noteFailed(
   if (isTooLarge(range, error)) throw error;
   if (!isReaderError(error, 'RPC_RANGE_TOO_LARGE'))
     failures.set(source, await noteRefusal(sources, source, error, range.to, options));
-  else failures.set(source, error); // a single block too large for this one may be small enough for another
+  else failures.set(source, error); // a block too large for this source may be small enough for another
 }
 
 /** Without a second source, logs cannot be confirmed, so they are not requested: receipts prove more. */

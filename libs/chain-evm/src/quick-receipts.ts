@@ -16,7 +16,6 @@ export interface QuickReceipts {
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** A block whose receipts are being read. */
 interface QuickBlock {
   readonly header: EvmHeader;
   readonly heightHex: string;

@@ -60,7 +60,7 @@ export function logRequests(
 /** One source's answer for a range. */
 export interface Account {
   readonly headers: readonly EvmHeader[];
-  /** Undefined when even one block has more logs than the provider gives in an answer. */
+  /** Undefined when even one block has more logs than the provider returns in an answer. */
   readonly byBlock: TransfersByBlock | undefined;
 }
 

@@ -46,7 +46,6 @@ function othersIn(results: readonly unknown[], before: number): readonly unknown
   return [...results.slice(0, before), ...results.slice(-1)];
 }
 
-/** The logs of one or several lists. */
 function logsIn(lists: readonly unknown[]): readonly unknown[] {
   const [first, ...others] = lists.map((logs) => {
     if (Array.isArray(logs)) return logs as readonly unknown[];

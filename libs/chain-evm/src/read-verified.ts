@@ -86,7 +86,7 @@ async function decideByReceipts(
       reasonForReceipts(reading, header, account) ??
       (differing.has(header.hash) ? 'SOURCES_DIFFER' : undefined) ??
       (lacks() ? 'EXPECTED_MISSING' : undefined) ??
-      // A false empty answer is the most frequent error, and nothing in this header contradicts it.
+      // A false empty answer is the most frequent error, and this header cannot contradict it.
       (!reading.bloom && isEmpty() && mayHoldTransfers(reading, header) ? 'EMPTY_WITHOUT_BLOOM' : undefined);
     if (reason === undefined) continue;
     reading.onJudged({ header, reason });
@@ -131,7 +131,7 @@ async function transfersByBoth(
   return first.value;
 }
 
-/** True if `found` has every expected transfer, as often as it is expected. */
+/** True if `found` has every expected transfer, with the expected number of repeats. */
 function includesAll(found: readonly ExpectedTransfer[], expected: readonly ExpectedTransfer[]): boolean {
   const left = new Map<string, number>();
   const contents = (t: ExpectedTransfer): string => `${t.txHash} ${t.contract} ${t.to} ${t.amountBaseUnits}`;

@@ -32,7 +32,6 @@ export interface RecoveredTransaction {
   readonly terms: FeeTerms | undefined;
 }
 
-/** A transaction as eth_getBlockByNumber lists it. */
 interface RpcTransaction {
   readonly hash: string;
   readonly type: string;

@@ -4,7 +4,6 @@ import type { ByteRange } from './json-bytes.ts';
 
 export type { AskOptions };
 
-/** One call of a JSON-RPC batch. */
 export interface RpcRequest {
   readonly method: string;
   readonly params: readonly unknown[];

@@ -78,13 +78,13 @@ const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
     'RPC_RANGE_TOO_LARGE',
   ],
   [/query (?:timeout exceeded|timed out)|query execution timed? ?out/i, 'RPC_RANGE_TOO_LARGE'],
-  // Too often.
+  // Too many requests.
   [
     /rate limit|too many requests?|request limit|credits limited|requests limited|requests? (?:per|a) (?:second|minute)|compute units|throughput|quota|capacity|too much load/i,
     'RPC_RATE_LIMITED',
   ],
   [/daily (?:request|relay)/i, 'RPC_RATE_LIMITED'],
-  // Not offered, or not to this caller.
+  // Method or access missing.
   [
     /method (?:\S+ )?(?:does not exist|not (?:found|supported|available|allowed|whitelisted))|unsupported method/i,
     'RPC_METHOD_MISSING',

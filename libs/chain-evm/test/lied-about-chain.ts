@@ -51,7 +51,7 @@ export interface ByzantineChain {
   readonly to: number;
   /** Every third block pays this address, twice in one transaction. */
   readonly payee: Address;
-  /** Closed after the test. */
+  /** The proxy closes after the test. */
   proxyOf(options: ProxyOptions): Promise<LyingRpcProxy>;
   readerOf(proxy: LyingRpcProxy, deps?: EvmReaderDeps, bloom?: boolean): ChainReader;
 }

@@ -15,7 +15,7 @@ export type SentExpiring = Pick<SignedExpiring, 'txHash' | 'raw'>;
 /** A node's answer to a transaction that was sent to it. */
 export interface SaidToSending {
   readonly outcome: ExpiringSendOutcome;
-  /** In the node's own words, when it did not take it. */
+  /** The node's message when it did not accept the transaction. */
   readonly said?: string;
   /** It returned the hash of another transaction. */
   readonly lied?: true;

@@ -1,7 +1,6 @@
 import type { Source } from './source.ts';
 import type { SourceRecord } from './source-record.ts';
 
-/** A source and its state. */
 export interface SourceEntry<S extends Source> {
   readonly source: S;
   /** Index in the configuration: lower is preferred. */
@@ -9,7 +8,6 @@ export interface SourceEntry<S extends Source> {
   readonly record: SourceRecord;
   /** Moment of its exclusion, by `nowMs`; undefined after its check passes. */
   excludedSinceMs: number | undefined;
-  /** The check that it failed. */
   recheck: (() => Promise<void>) | undefined;
   /** Moment from which it lacks requested blocks below its head, by `nowMs`; undefined while it has all of them. */
   lackingSinceMs: number | undefined;

@@ -22,7 +22,6 @@ export interface RunOptions extends ReadOptions {
   readonly hedge?: boolean;
 }
 
-/** Several URLs of one network behind one call. */
 export interface Sources<S extends Source> {
   /**
    * Runs `work` on the best usable source. After a fault that another source may not have (isFailoverError) it
@@ -75,7 +74,6 @@ export interface Sources<S extends Source> {
 export interface SourcesConfig<S extends Source> {
   /** Creates the source of each URL, in the order of preference; at least one. */
   readonly createSources: readonly ((notes: SourceNotes) => S)[];
-  /** Asks one source for its newest block. */
   readonly readHead: (source: S, options: AskOptions) => Promise<ShownHead>;
   /** Usual time between blocks. */
   readonly blockTimeMs: number;

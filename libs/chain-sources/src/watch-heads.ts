@@ -21,13 +21,11 @@ export interface HeadWatch {
 }
 
 export interface HeadWatchConfig {
-  /** Usual time between blocks. */
   readonly blockTimeMs: number;
   /** A head older than this means that the source, or the chain, has stopped. */
   readonly staleSeconds: number;
   /** Monotonic. */
   readonly nowMs: () => number;
-  /** Seconds since 1970. */
   readonly epochSeconds: () => number;
 }
 

@@ -21,7 +21,7 @@ export interface AddressCodec {
    * Callers use contractIn instead.
    */
   parseContract?(text: string): TokenContract | undefined;
-  /** The form shown to people and put into API answers (EVM: EIP-55 checksum). */
+  /** Displayed form, also used in API answers (EVM: EIP-55 checksum). */
   format(address: Address): string;
   /** Displayed form of a token's contract or coin type, also used in API answers. */
   formatContract(contract: TokenContract): string;

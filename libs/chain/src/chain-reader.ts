@@ -7,7 +7,6 @@ import type { Address } from './address-codec.ts';
 import type { TokenWarning } from './token-warning.ts';
 import type { CandidateTransfer, Transfer, TxHash } from './transfer.ts';
 
-/** A consistent reading of a range of blocks. */
 export interface RangeRead {
   /** Every block of the requested range, ascending, each the parent of the next. */
   readonly headers: readonly BlockHeader[];
@@ -55,7 +54,7 @@ export interface ConfirmedTransfers {
   readonly confirmed: readonly Transfer[];
   /**
    * The logs named them, but the receipt in the same block and all receipts of the block say that the transaction
-   * failed or has no such log. Must not be recorded; raise an alert about the node.
+   * failed or has no such log. Must not be recorded; raise an alert.
    */
   readonly refuted: readonly CandidateTransfer[];
 }
@@ -71,7 +70,7 @@ export interface ConfirmOptions extends ReadOptions {
    * must report the same times for the candidates' blocks.
    */
   readonly headers?: readonly BlockHeader[];
-  /** One source is enough. For the seen pass, which credits nothing and must not wait. */
+  /** One source is enough. For the seen pass, which does not credit and must not wait. */
   readonly byOneSource?: boolean;
 }
 

@@ -1,6 +1,5 @@
 import type { BlockHash } from './block.ts';
 
-/** A validator of a committee. */
 export interface CommitteeMember {
   /** Base64. */
   readonly publicKey: string;
@@ -17,7 +16,6 @@ export interface EpochCommittee {
 export interface CertifiedEnd {
   readonly height: number;
   readonly hash: BlockHash;
-  /** The committee of the next epoch, as the certified block names it. */
   readonly next: EpochCommittee;
 }
 

@@ -10,7 +10,7 @@ import type { TokenContract, TxHash } from './transfer.ts';
 import type { PaymentIntent, PaymentObstacle } from './wallet-sender.ts';
 
 /*
- * Sending on chains without a nonce. Nothing orders or replaces a wallet's transactions there, and a transaction that
+ * Sending on chains without a nonce. A wallet's transactions have no order there and cannot be replaced, and a transaction that
  * is built again is a second payment. A transaction ends by time: it names a moment after which no block may include
  * it.
  */
@@ -108,7 +108,6 @@ export const EXPIRING_SEND_OUTCOMES = [
 ] as const;
 export type ExpiringSendOutcome = (typeof EXPIRING_SEND_OUTCOMES)[number];
 
-/** A payment in a block, read from the chain. */
 export interface FoundExpiringPayment {
   readonly intent: PaymentIntent;
   readonly validity: Validity;

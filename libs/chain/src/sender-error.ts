@@ -4,7 +4,6 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 export type SenderErrorCode =
   /** The signed bytes differ from the request, or another key signed them. Stop the signer and investigate. */
   | 'SIGNED_OTHERWISE'
-  /** The signer has no key of this wallet. */
   | 'WALLET_UNKNOWN'
   /** The intent or the terms must not be signed: a zero amount or receiver, prices above the cap. */
   | 'INTENT_INVALID';

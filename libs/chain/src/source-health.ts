@@ -23,7 +23,6 @@ export interface SourceHealth {
   readonly label: string;
   /** Asked now: the right chain, not resting, not far behind the others. */
   readonly usable: boolean;
-  /** Null while it is usable. */
   readonly trouble: SourceTrouble | null;
   /**
    * Seconds since 1970 from which it has returned no usable answer: unreachable, rejecting, resting in between, on

@@ -48,7 +48,6 @@ export interface Transfer extends CandidateTransfer {
   readonly feeBaseUnits: BaseUnits;
 }
 
-/** The natural key as one string, `chain:txHash:position`. */
 export function transferKey(transfer: Pick<Transfer, 'chain' | 'txHash' | 'position'>): string {
   return `${transfer.chain}:${transfer.txHash}:${transfer.position}`;
 }

@@ -91,17 +91,15 @@ export type SendOutcome =
   /** No usable answer: timeout, fault, rate limit. It may have arrived anyway. */
   | 'UNKNOWN';
 
-/** Transaction counts of several sources. One may be wrong; a single one proves nothing. */
+/** Transaction counts of several sources. One may be wrong; a single one is no proof. */
 export interface SourcesCount {
   /** Highest count among sources that `latestCount` accepts individually; never below `agreed`. */
   readonly highest: number;
   /** Lower bound by two sources (by the only one where one is configured); 0 while fewer answer. */
   readonly agreed: number;
-  /** Number of sources that answered. */
   readonly answers: number;
 }
 
-/** A payment in a block, read from the chain. */
 export interface FoundPayment {
   readonly nonce: number;
   /** Intent that was signed. */
@@ -194,7 +192,7 @@ export interface WalletSender {
   sign(intent: PaymentIntent, nonce: number, terms: FeeTerms): Promise<SignedTransaction>;
 
   /**
-   * Signs a transaction that moves nothing (zero coin, from the wallet to itself) and only uses the nonce. Asks the
+   * Signs a cancel, which sends zero coin from the wallet to itself and only uses the nonce. Asks the
    * network for its gas. To replace a pending transaction, `prices` must come from `raise`.
    */
   signCancel(wallet: Address, nonce: number, prices: FeePrices): Promise<SignedTransaction>;

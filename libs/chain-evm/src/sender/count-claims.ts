@@ -5,7 +5,6 @@ import type { EvmSource } from '../sources.ts';
  * A source counted transactions of a wallet that the chain does not have: it is Byzantine or broken. Raises an alarm.
  */
 export interface RefutedCount {
-  /** Host and port. */
   readonly source: string;
   readonly wallet: Address;
   readonly claimed: number;
@@ -27,7 +26,6 @@ export interface CountClaims {
    * latest block at which it must be confirmed.
    */
   note(wallet: Address, source: EvmSource, claim: { readonly count: number; readonly height: number }): void;
-  /** Two sources agree on the count at a block. */
   settle(wallet: Address, counted: number, height: number): void;
   /** Two sources contradict this one's count at a block. */
   refute(wallet: Address, source: EvmSource, claimed: number, counted: number, height: number): void;

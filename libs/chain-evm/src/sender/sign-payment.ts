@@ -51,7 +51,6 @@ export async function signPayment(
   return signCall(deps, asked, encodePayment(intent));
 }
 
-/** Signs a transaction that moves no coin, from the wallet to itself. */
 export async function signNothing(
   deps: SigningDeps,
   wallet: Address,
