@@ -8,7 +8,6 @@ import type { RpcErrorAnswer } from './translate-rpc-error.ts';
 import { batchRefusalOf, codeOfRpcError, isRevert } from './translate-rpc-error.ts';
 import { codeOfHttpStatus } from '@opentill/chain-sources/http-status';
 
-/** Outcome of one HTTP exchange. */
 export type BatchAnswer =
   | { readonly kind: 'results'; readonly results: readonly unknown[] }
   /** The calls failed. With several errors, the one that matters most: a request's size is changed last. */
@@ -150,7 +149,6 @@ function placeOf(item: Item, requests: readonly RpcRequest[]): number | undefine
   return place >= 0 && place < requests.length ? place : undefined;
 }
 
-/** An error as the node sent it, and as the reader reports it. */
 interface Refusal {
   readonly answered: RpcErrorAnswer;
   readonly error: ReaderError;

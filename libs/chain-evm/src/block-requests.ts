@@ -5,7 +5,6 @@ export function hexQuantity(value: number): string {
   return `0x${value.toString(16)}`;
 }
 
-/** Block without transaction bodies unless requested. */
 export function blockRequest(block: number | 'latest' | 'finalized', withTransactions = false): RpcRequest {
   const tag = typeof block === 'number' ? hexQuantity(block) : block;
   return { method: 'eth_getBlockByNumber', params: [tag, withTransactions] };

@@ -8,7 +8,6 @@ import type { EvmHeader, EvmLog } from './decode.ts';
 import { decodeLogs, TRANSFER_TOPIC, transferOf } from './decode.ts';
 import { ADDRESS_PADDING, isAddressWord, isAmountWord, isShortQuantity, isWord } from './hex-word.ts';
 
-/** Logs of one block in an answer. */
 export interface BlockTransfers {
   /** All logs in the answer for the block, including those that are no transfers. */
   readonly logCount: number;

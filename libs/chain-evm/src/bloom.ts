@@ -29,7 +29,6 @@ export interface BloomedLog {
   readonly topics: readonly string[];
 }
 
-/** Comparison of a filter with logs. */
 export interface BloomFit {
   /** The logs set every bit of the filter; false: at least one log is missing. */
   readonly isExplained: boolean;
@@ -37,7 +36,6 @@ export interface BloomFit {
   readonly isExceeded: boolean;
 }
 
-/** Compares the values of logs with a filter, one after another. */
 export interface BloomCheck {
   /** Takes an address or a topic of a log. `mayBeOutside`: it may be absent from the filter. */
   take(value: string, mayBeOutside?: boolean): void;

@@ -7,14 +7,12 @@ import { decodeHeader } from './decode.ts';
 import { isTooLarge, noteTooLarge } from './read-in-calls.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/** Methods that a source may lack. */
 export type SourceLack =
   /** No eth_getLogs: without another source, payments are not seen. */
   | 'LOGS_MISSING'
   /** No eth_getBlockReceipts, which decides differences: receipts are then requested one by one. */
   | 'RECEIPTS_MISSING';
 
-/** Finding of checkNetwork about one source. */
 export type SourceFinding = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {

@@ -25,7 +25,6 @@ export interface PeerAnswers {
   readonly hasLogs: boolean;
 }
 
-/** Result of comparing two sources' answers to the same requests. */
 export interface SourceDifference {
   readonly outcome: SourceComparison['outcome'];
   /** Height of the fork, or of the first block whose contents differ; otherwise the last height of the range. */

@@ -17,7 +17,6 @@ import type { EvmSource, EvmSources } from './sources.ts';
 
 const TRANSACTIONS_PER_CALL = 20;
 
-/** One node's data about one transaction. */
 interface Evidence {
   readonly receipt: EvmReceipt;
   /** Native transfer of the transaction; read only where one must be proven. */
@@ -26,7 +25,6 @@ interface Evidence {
 
 type Evidences = ReadonlyMap<TxHash, Evidence>;
 
-/** Receipts of the candidates' transactions, and times of doubted blocks, from one source. */
 interface Witness extends Statement {
   readonly source: EvmSource;
 }

@@ -17,7 +17,6 @@ const DATA_GRAMMAR = /^0x(?:[0-9a-fA-F]{2})*$/;
 const INDEXED_ADDRESS_GRAMMAR = /^0x0{24}[0-9a-fA-F]{40}$/;
 const TRANSFER_TOPICS = 3;
 
-/** A header with the fields for checking the logs of its block. */
 export interface EvmHeader extends BlockHeader {
   readonly logsBloom: string;
   /** As answered: hashes, or whole transactions if the request asked for them. */
@@ -29,7 +28,6 @@ export interface EvmTransaction {
   readonly txHash: TxHash;
   readonly blockHash: BlockHash;
   readonly blockHeight: number;
-  /** Index in the block. */
   readonly index: number;
   readonly from: Address;
   /** Null for the creation of a contract. */
@@ -123,7 +121,6 @@ export function transactionHashes(header: EvmHeader): readonly TxHash[] {
   });
 }
 
-/** A transaction in a block, from a full block or eth_getTransactionByHash. */
 export function decodeTransaction(raw: unknown): EvmTransaction {
   const transaction = object(raw, 'transaction');
   const to = transaction['to'] ?? null;
@@ -152,7 +149,6 @@ export function sameHeader(a: EvmHeader, b: EvmHeader): boolean {
   );
 }
 
-/** The header without the EVM-specific fields. */
 export function plainHeader({ height, hash, parentHash, timeSeconds }: EvmHeader): BlockHeader {
   return { height, hash, parentHash, timeSeconds };
 }

@@ -19,7 +19,6 @@ export interface EvmSourceDeps {
   readonly onExchange: ((exchange: RpcExchange) => void) | undefined;
 }
 
-/** Creates the source of one URL, which records its answers and failures. */
 export function createEvmSource(deps: EvmSourceDeps, notes: SourceNotes): EvmSource {
   const client = deps.createClient((exchange) => {
     if (exchange.outcome === 'OK') notes.noteLatency(exchange.durationMs, exchange.answerBytes);

@@ -8,7 +8,6 @@ import { TRANSFER_TOPIC, transactionHashes } from './decode.ts';
 import { ADDRESS_PADDING, isAddressWord, isLowerHex, isShortQuantity, isWord } from './hex-word.ts';
 
 export interface QuickReceipts {
-  /** Token transfers, in the order of the block. */
   readonly transfers: readonly CandidateTransfer[];
   /** All other transactions of the block succeeded. */
   readonly failed: ReadonlySet<TxHash>;
@@ -77,7 +76,6 @@ function isQuantity(value: unknown): value is string {
   return isLowerHex(value) && value.length > 2 && value.length <= QUANTITY_LENGTH_MAX;
 }
 
-/** Adds a log to its block; returns false when it is unusual. */
 function readQuickLog(block: QuickBlock, txHash: TxHash, log: Raw): boolean {
   const { address, topics, data } = log;
   if (log['transactionHash'] !== txHash || log['blockHash'] !== block.header.hash) return false;

@@ -23,7 +23,6 @@ export interface EvmStateReader {
     block: Pick<BlockHeader, 'height' | 'hash'>,
     options?: ReadOptions,
   ): Promise<readonly StateNumber[]>;
-  /** Number of each wallet's transactions up to the block. */
   transactionCounts(
     wallets: readonly Address[],
     block: Pick<BlockHeader, 'height' | 'hash'>,

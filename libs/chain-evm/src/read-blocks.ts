@@ -34,7 +34,6 @@ export function linkedHeaders(raw: readonly unknown[], from: number): readonly E
   return headers;
 }
 
-/** Requests each block of a range; with transactions where the native coin is read. */
 export function blockRequests({ native }: Pick<Reading, 'native'>, { from, to }: BlockRange): RpcRequest[] {
   return Array.from({ length: to - from + 1 }, (_, place) => blockRequest(from + place, native));
 }
@@ -57,7 +56,6 @@ export function logRequests(
   return [...logs, blockRequest(to)];
 }
 
-/** One source's answer for a range. */
 export interface Account {
   readonly headers: readonly EvmHeader[];
   /** Undefined when even one block has more logs than the provider returns in an answer. */

@@ -45,12 +45,10 @@ export async function readInCalls(
   return { headers, transfers };
 }
 
-/** True if fewer blocks could succeed. */
 export function isTooLarge({ from, to }: BlockRange, error: unknown): boolean {
   return from < to && isReaderError(error, 'RPC_RANGE_TOO_LARGE');
 }
 
-/** Reduces the source's block range after a rejection. */
 export function noteTooLarge(source: EvmSource, range: BlockRange, error: unknown): void {
   if (!isTooLarge(range, error)) return;
   const suggested = isReaderError(error, 'RPC_RANGE_TOO_LARGE')
@@ -59,7 +57,6 @@ export function noteTooLarge(source: EvmSource, range: BlockRange, error: unknow
   source.blockRange.refused(typeof suggested === 'number' ? suggested : undefined, range.to - range.from + 1);
 }
 
-/** Extends the source's block range after a success. */
 export function noteAccepted(source: EvmSource, { from, to }: BlockRange): void {
   source.blockRange.accepted(to - from + 1);
 }

@@ -27,7 +27,6 @@ export function readLogAnswer(
   return logsReadIn(tokens, headers, answer.results(), before);
 }
 
-/** Like readLogAnswer, for decoded results. */
 export function logsReadIn(
   tokens: ReadonlySet<string>,
   headers: readonly EvmHeader[],

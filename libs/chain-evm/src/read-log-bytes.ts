@@ -24,7 +24,6 @@ import {
   textAt,
 } from './json-bytes.ts';
 
-/** Logs of an answer, and the byte ranges of their lists, brackets included. */
 export interface LogBytes {
   readonly byBlock: TransfersByBlock;
   readonly lists: readonly ByteRange[];

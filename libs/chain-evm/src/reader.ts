@@ -42,7 +42,6 @@ export type EvmNetwork = Pick<
   | 'tokens'
 >;
 
-/** Sinks for metrics, logs and alarms of a reader. */
 export interface EvmReaderDeps {
   /** @default 5000 */
   readonly requestTimeoutMs?: number;

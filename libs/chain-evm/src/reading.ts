@@ -13,7 +13,6 @@ export interface Reading {
   readonly chain: Chain;
   /** Contracts of the configured tokens, in canonical form. */
   readonly tokens: ReadonlySet<string>;
-  /** Bloom filter bits of each token's address, and of the Transfer topic. */
   readonly tokenBits: readonly BloomBits[];
   readonly transferBits: BloomBits;
   /** True if a header's bloom covers its own block. On Avalanche it covers the blocks that it settles. */
@@ -25,7 +24,6 @@ export interface Reading {
   readonly epochSeconds: () => number;
   readonly onJudged: (block: ReceiptDecision) => void;
   readonly onCompared: (comparison: SourceComparison) => void;
-  /** A single source of several was accepted. */
   readonly onAlone: (source: { readonly label: string }) => void;
 }
 
@@ -41,9 +39,7 @@ export interface ReceiptDecision {
     | 'TOO_MANY_LOGS'
     /** No log of the configured tokens, and no bloom to confirm that. */
     | 'EMPTY_WITHOUT_BLOOM'
-    /** Two sources returned different logs. */
     | 'SOURCES_DIFFER'
-    /** A transaction's receipt contradicts the logs. */
     | 'RECEIPT_CONTRADICTS';
 }
 

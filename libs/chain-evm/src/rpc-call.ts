@@ -14,7 +14,6 @@ export interface RpcRequest {
   readonly mayBeRefused?: boolean;
 }
 
-/** One HTTP exchange with a node, for metrics and logs. */
 export interface RpcExchange {
   /** Host and port, never the path: it may contain a provider's key. */
   readonly endpoint: string;

@@ -1,6 +1,5 @@
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 
-/** A JSON-RPC error as a node sends it. */
 export interface RpcErrorAnswer {
   readonly code: number;
   readonly message: string;

@@ -12,12 +12,10 @@ import type { Sources } from './sources.ts';
  */
 export type FateAnswer = TransactionFate | 'none' | 'unsound' | 'foreign';
 
-/** By each requested transaction. */
 export type FateAccount = ReadonlyMap<TxHash, FateAnswer>;
 
 export type FateQuestion<S extends Source> = Pick<TwoSourcesQuestion<S, FateAccount>, 'ask' | 'onAlone'>;
 
-/** Asks for outcomes of own transactions and returns those on which sources agree; see ChainReader.readFates. */
 export async function askFates<S extends Source>(
   sources: Sources<S>,
   own: readonly OwnTransaction[],

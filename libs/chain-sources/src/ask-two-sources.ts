@@ -15,7 +15,6 @@ export interface TwoSourcesQuestion<S extends Source, T> {
   readonly ask: (source: S, options: ReadOptions) => Promise<T>;
   /** The highest block that the question concerns; undefined when it concerns none. */
   readonly height: number | undefined;
-  /** Called when a single source of several is accepted. */
   readonly onAlone: (source: S) => void;
   /** Accepts a single source only where no other is configured. @default false */
   readonly neverAlone?: boolean | undefined;
@@ -115,7 +114,6 @@ async function noteWhyLacking<S extends Source>(
   }
 }
 
-/** The reason why a single source's answer is not sufficient yet. */
 export function noSecondSource<S extends Source>(
   sources: Pick<Sources<S>, 'retryInMs'>,
   failures: ReadonlyMap<S, unknown>,

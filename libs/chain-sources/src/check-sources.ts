@@ -5,7 +5,6 @@ import type { Sources } from './sources.ts';
 
 /** Finding about one source. `Lack`: additional kinds of its family. */
 export interface SourceFinding<Lack extends string = never> {
-  /** Label of the source. */
   readonly source: string;
   readonly kind:
     | Lack

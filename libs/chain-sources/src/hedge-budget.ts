@@ -1,8 +1,6 @@
 /** Decides when a second source may start in addition to the first, and how often. */
 export interface HedgeBudget {
-  /** One more run that could have needed a second source. */
   noteRun(): void;
-  /** Duration of successful work at a source. */
   noteDuration(source: object, durationMs: number): void;
   /** The source's 95th percentile duration. */
   afterMs(source: object): number;

@@ -12,21 +12,16 @@ export interface PostJsonOptions {
   readonly timeoutMs: number;
   /** Of the answer, decompressed. */
   readonly bytesMax: number;
-  /** Appended to the path of the URL. */
   readonly path?: string;
-  /** Added to errors. */
   readonly context: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal | undefined;
   /** Bytes on the wire are added here, even when the exchange fails; bodies only, the answer as compressed. */
   readonly traffic?: { requestBytes: number; answerBytes: number };
 }
 
-/** A complete HTTP answer, not parsed yet. */
 export interface HttpAnswer {
   readonly status: number;
-  /** Decompressed. */
   readonly body: Buffer;
-  /** Value of `Retry-After`. */
   readonly retryAfterMs: number | undefined;
   /** True if the connection was opened for this answer: another node may be at its other end. */
   readonly newConnection: boolean;
@@ -127,7 +122,6 @@ class AnswerTooLong extends Error {}
 /** A server may close an idle connection while a request is being sent; then no process has read that request. */
 class KeptConnectionLost extends Error {}
 
-/** With headers by name, so that others can be added. */
 type OwnRequest = Omit<RequestOptions, 'headers'> & {
   readonly headers: Readonly<Record<string, string | number>>;
 };

@@ -33,7 +33,6 @@ export interface RankingDeps<S extends Source> {
 
 /** Penalty per place in the configuration: a later source is preferred only if it is four times as fast. */
 const PREFERENCE = 2;
-/** From best to worst. */
 const BADNESS: readonly (SourceTrouble | null)[] = [
   null,
   'RESTING',

@@ -1,4 +1,3 @@
-/** Waiting time of a group of calls, or its rejection. */
 export type Admission =
   | {
       readonly admitted: true;
@@ -17,13 +16,11 @@ export interface RateLimiter {
   admit(count: number, patienceMs: number): Admission;
   /** Milliseconds until the last of `count` calls would be sent, starting now. */
   estimateMs(count: number): number;
-  /** Milliseconds until a call would be sent. */
   waitMs(): number;
   /** Maximum number of calls at once; Infinity without a limit. */
   burst(): number;
   /** The provider reported a rate limit. Returns the pause: the provider's own, within bounds, or a growing one. */
   refused(retryAfterMs?: number): number;
-  /** The provider answered without a rate-limit error. */
   answered(): void;
   /** Current calls per second; Infinity without a limit. */
   rate(): number;
@@ -133,7 +130,6 @@ function createLearnedRate(ceiling: number, nowMs: () => number): LearnedRate {
   const floor = Math.min(LEARNED_MIN, ceiling);
   const sent = createSentCount(nowMs);
   let rate = ceiling;
-  /** The rate at the last rejection. */
   let refusedRate = Infinity;
   let refusedAtMs = -Infinity;
   let changedAtMs = -Infinity;
@@ -158,7 +154,6 @@ function createLearnedRate(ceiling: number, nowMs: () => number): LearnedRate {
     decrease(refusals) {
       if (refusals >= STRICT_AFTER_REFUSALS) strictUntilMs = nowMs() + STRICT_MS;
       const next = nowMs() - changedAtMs < DECREASE_EVERY_MS ? undefined : lower();
-      // Rejections of calls that were in flight together count once.
       if (nowMs() - refusedAtMs >= DECREASE_EVERY_MS) refusedAtMs = nowMs();
       if (next === undefined) return false;
       refusedRate = rate;
@@ -177,7 +172,6 @@ function createLearnedRate(ceiling: number, nowMs: () => number): LearnedRate {
   };
 }
 
-/** Calls sent per second recently. */
 function createSentCount(nowMs: () => number): { add(count: number): void; perSecond(): number } {
   let sent: { readonly atMs: number; readonly count: number }[] = [];
   const ofLate = (): typeof sent => sent.filter(({ atMs }) => atMs > nowMs() - OBSERVED_MS);

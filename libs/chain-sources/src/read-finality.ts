@@ -7,15 +7,12 @@ import type { Sources } from './sources.ts';
 
 const FUTURE_SECONDS = 60;
 
-/** One source's finalized block is far behind another's. */
 export interface FinalityLag {
-  /** The source that lags. */
   readonly source: string;
   readonly height: number;
   readonly lagSeconds: number;
 }
 
-/** The finalized block of one source. */
 export interface Finalized<S extends Source> extends BlockHeader {
   readonly source: S;
 }
@@ -24,7 +21,6 @@ export interface FinalityDeps<S extends Source> {
   readonly sources: Sources<S>;
   /** Throws FINALITY_UNAVAILABLE where the source reports none. Also records the source's head. */
   readonly readFinalized: (source: S, options: ReadOptions) => Promise<Finalized<S>>;
-  /** True if the source has exactly this block. */
   readonly hasBlock: (source: S, block: BlockHeader, options: ReadOptions) => Promise<boolean>;
   /** A finalized block that is older than another source's by more than this raises an alarm. */
   readonly staleSeconds: number;

@@ -12,7 +12,6 @@ import type { Sources } from './sources.ts';
 
 export type SentExpiring = Pick<SignedExpiring, 'txHash' | 'raw'>;
 
-/** A node's answer to a transaction that was sent to it. */
 export interface SaidToSending {
   readonly outcome: ExpiringSendOutcome;
   /** The node's message when it did not accept the transaction. */
@@ -23,7 +22,6 @@ export interface SaidToSending {
   readonly fault?: ReaderErrorCode;
 }
 
-/** One source's answer to one transaction, for logs and alarms. */
 export interface SendAnswer extends SaidToSending {
   readonly source: string;
   readonly txHash: TxHash;
@@ -33,7 +31,6 @@ export interface SendingToAll<S extends Source> {
   readonly sources: Pick<Sources<S>, 'witnesses'>;
   /** Sends to one source. Never throws: an unanswered transaction is UNKNOWN. */
   readonly send: (source: S, sent: SentExpiring, options: ReadOptions) => Promise<SaidToSending>;
-  /** Concurrent requests per source. */
   readonly atOnce: number;
   readonly onAnswer: (answer: SendAnswer) => void;
   /** Limit for all transactions together: those unanswered by then are UNKNOWN. @default 20000 */
@@ -85,7 +82,6 @@ export async function sendToAll<S extends Source>(
   return outcomes.map(bestOutcome);
 }
 
-/** The best outcome of several sources. UNKNOWN when there is none. */
 export function bestOutcome(outcomes: readonly ExpiringSendOutcome[]): ExpiringSendOutcome {
   return EXPIRING_SEND_OUTCOMES.find((outcome) => outcomes.includes(outcome)) ?? 'UNKNOWN';
 }

@@ -18,7 +18,6 @@ export interface SourceEntry<S extends Source> {
 /** Sinks for a source's answers and failures, whichever caller asked. */
 export interface SourceNotes {
   readonly noteAnswer: () => void;
-  /** Duration and length of an answer. */
   readonly noteLatency: (durationMs: number, answerBytes: number) => void;
   /** Repeated reports of one error count once. */
   readonly noteFailure: (error: unknown) => void;
@@ -27,7 +26,6 @@ export interface SourceNotes {
 /** The duration of longer answers depends on their length instead of the source. */
 const ORDINARY_ANSWER_BYTES = 64 * 1024;
 
-/** Creates a source that records each answer and failure. */
 export function createSourceEntry<S extends Source>(
   place: number,
   record: SourceRecord,

@@ -5,7 +5,6 @@ import { RETRY_AFTER_MS_MAX } from './rate-limiter.ts';
 /** Statistics of a source's answers. Older ones weigh less. */
 export interface SourceRecord {
   noteAnswer(): void;
-  /** Duration of an answer of ordinary size. */
   noteLatency(ms: number): void;
   noteFailure(error: unknown): void;
   /** End of its rest, by `nowMs`; in the past when it does not rest. */
@@ -80,7 +79,6 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
     failureRateAtMs = nowMs();
   }
 
-  /** Rest after a failure of this kind. */
   function restMsAfter(code: ReaderErrorCode, retryAfterMs: unknown): number {
     if (code === 'RPC_FORBIDDEN') return UNFIT_REST_MS;
     if (typeof retryAfterMs === 'number') return Math.min(retryAfterMs, RETRY_AFTER_MS_MAX);
@@ -135,7 +133,6 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
   };
 }
 
-/** A period without a usable answer. */
 interface Spell {
   readonly fromMs: number;
   readonly toMs: number;

@@ -5,7 +5,6 @@ export interface AskOptions extends ReadOptions {
   readonly hurried?: boolean;
 }
 
-/** One URL of a network; its family adds the requests. */
 export interface Source {
   /** Host and port, never the path: it may contain a provider's key. Not unique: two accounts at one provider. */
   readonly label: string;

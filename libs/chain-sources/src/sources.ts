@@ -55,7 +55,6 @@ export interface Sources<S extends Source> {
   noteCompleteness(source: S, isComplete: boolean): void;
   /** Every source, in the order of the configuration. */
   all(): readonly S[];
-  /** Asks this source for its newest block and records it as its head. */
   readHead(source: S, options?: AskOptions): Promise<ShownHead>;
   /** Records a source's head; a lagging source is not usable until it has caught up. */
   noteHead(source: S, header: { readonly height: number; readonly timeSeconds: number }): void;
@@ -72,14 +71,11 @@ export interface Sources<S extends Source> {
 }
 
 export interface SourcesConfig<S extends Source> {
-  /** Creates the source of each URL, in the order of preference; at least one. */
   readonly createSources: readonly ((notes: SourceNotes) => S)[];
   readonly readHead: (source: S, options: AskOptions) => Promise<ShownHead>;
   /** Usual time between blocks. */
   readonly blockTimeMs: number;
-  /** See NetworkConfig. */
   readonly aloneAfterSeconds?: number | 'never' | undefined;
-  /** See NetworkConfig. */
   readonly headStaleSeconds?: number | undefined;
   /** From sending a request to the last byte of its answer. @default 5000 */
   readonly requestTimeoutMs?: number | undefined;

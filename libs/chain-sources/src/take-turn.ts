@@ -5,7 +5,6 @@ import type { RateLimiter } from './rate-limiter.ts';
 import { RETRY_AFTER_MS_MAX } from './rate-limiter.ts';
 import type { AskOptions } from './source.ts';
 
-/** State that the exchanges of one question share. */
 export interface Turn {
   readonly options: AskOptions;
   /** By `performance.now()`; extended by the limiter's waiting time. */
@@ -39,7 +38,6 @@ export function beginTurn(
   return { options, deadline: { atMs: performance.now() + timeoutMs }, patienceMs: allMs + timeoutMs };
 }
 
-/** Waits until the limiter permits `count` calls. */
 export async function takeTurn(
   { limiter, timeoutMs, endpoint }: TurnDeps,
   count: number,
@@ -56,7 +54,6 @@ export async function takeTurn(
   });
 }
 
-/** Error of a call that would wait for the limiter too long; it was not sent. */
 function notLetThrough(endpoint: string, retryAfterMs: number, tooSlow = false): ReaderError {
   const why = tooSlow
     ? "the provider's rate limit makes the calls exceed their timeout"

@@ -1,7 +1,6 @@
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
-/** A single source of several was accepted. */
 export interface AloneSource {
   readonly label: string;
   /** Seconds since 1970 from which the others fail. */

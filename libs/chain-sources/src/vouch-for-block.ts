@@ -10,7 +10,6 @@ export interface BlockConfirmationDeps<S extends Source> {
   /** Throws BLOCK_NOT_FOUND where the source does not have the block. */
   readonly readHash: (source: S, height: number, options: ReadOptions) => Promise<BlockHash>;
   readonly onAlone: (source: S) => void;
-  /** Two sources reported different blocks. */
   readonly onForked: (labels: readonly [string, string], height: number) => void;
 }
 

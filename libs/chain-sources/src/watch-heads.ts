@@ -1,10 +1,8 @@
-/** A head as a source reported it. */
 export interface ShownHead {
   readonly height: number;
   readonly timeSeconds: number;
 }
 
-/** Compares the heads of sources, which are identified by their place. */
 export interface HeadWatch {
   /** Records a source's current head and compares it with the last heads of the others. */
   note(place: number, head: ShownHead): void;
@@ -31,7 +29,6 @@ export interface HeadWatchConfig {
 
 interface Noted extends ShownHead {
   readonly atMs: number;
-  /** Time of the last height increase. */
   readonly movedAtMs: number;
   readonly oldSinceMs: number | undefined;
   readonly lagBlocks: number;

@@ -1,7 +1,6 @@
 /** A block's hash as its chain writes it; EVM: `0x` and 64 lower-case hex digits. */
 export type BlockHash = string & { readonly __brand: 'BlockHash' };
 
-/** Block data that the scan loop uses. */
 export interface BlockHeader {
   /** Number of the block; a safe integer. SUI: the checkpoint's sequence number. */
   readonly height: number;

@@ -74,7 +74,6 @@ export interface ConfirmOptions extends ReadOptions {
   readonly byOneSource?: boolean;
 }
 
-/** Options of reads on which two sources must agree. */
 export interface AgreementOptions extends ReadOptions {
   /**
    * With several configured sources, never accepts a single one, however long the others have failed. For decisions

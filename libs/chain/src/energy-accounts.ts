@@ -14,7 +14,6 @@ import type { PaymentIntent } from './wallet-sender.ts';
 export interface WorkPrices {
   /** Per unit of execution (TRON: energy). */
   readonly perUnit: bigint;
-  /** Per byte of a transaction. */
   readonly perByte: bigint;
   /** Extra fee that the sender pays when an address receives its first coin. */
   readonly activation: bigint;
@@ -36,7 +35,6 @@ export interface EnergyMarket {
   readonly stakeYield: StakeYield;
 }
 
-/** Resources of an address for paying fees. */
 export interface AddressMeans {
   /** The chain knows the address as an account. Energy can be lent to active accounts only. */
   readonly isActive: boolean;

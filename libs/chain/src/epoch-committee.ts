@@ -34,7 +34,6 @@ export interface RangeProof {
   readonly epochEnds: readonly EpochEnd[];
 }
 
-/** Validator committees that certify the blocks of a chain. */
 export interface EpochCommittees {
   /**
    * Committee of an epoch, by agreement of two sources or by the only configured one. Later committees are proven

@@ -45,7 +45,6 @@ export interface EpochWindow {
  */
 export type Funding = { readonly __brand: 'Funding' };
 
-/** A transaction as stored before it is sent. */
 export interface SignedExpiring {
   /** Hash of what was signed; known before the transaction is sent. */
   readonly txHash: TxHash;
@@ -64,7 +63,6 @@ export interface Gathering extends Pick<SignedExpiring, 'txHash' | 'raw' | 'feeL
   readonly amountBaseUnits: BaseUnits;
 }
 
-/** Expected content of stored bytes. */
 export interface ExpiringClaim {
   readonly intent: PaymentIntent;
   readonly validity: Validity;

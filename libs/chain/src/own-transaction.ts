@@ -16,7 +16,6 @@ export interface OwnTransaction {
   readonly amountBaseUnits: BaseUnits;
 }
 
-/** Outcome of an own transaction by its receipt. */
 export interface TransactionFate {
   readonly txHash: TxHash;
   readonly blockHeight: number;

@@ -38,6 +38,5 @@ export interface SourceHealth {
   readonly score: number;
   /** Blocks behind the best head that any source reported; null before it reported one. */
   readonly headLagBlocks: number | null;
-  /** Code of its last failure; null when it never failed. */
   readonly lastErrorCode: ReaderErrorCode | null;
 }

@@ -7,7 +7,6 @@ import type { TransactionFate } from './own-transaction.ts';
 import type { SourceHealth } from './source-health.ts';
 import type { TokenContract, TxHash } from './transfer.ts';
 
-/** One payment from a wallet of the gateway. */
 export interface PaymentIntent {
   readonly from: Address;
   /** Null for the chain's native coin. */
@@ -48,7 +47,6 @@ export type Prepared =
   /** `detail` is for operators: one line of printable ASCII, at most 200 characters. */
   | { readonly kind: 'OBSTACLE'; readonly obstacle: PaymentObstacle; readonly detail: string };
 
-/** A transaction as stored before it is sent. */
 export interface SignedTransaction {
   /** Hash of `raw`; known before the transaction is sent. */
   readonly txHash: TxHash;
@@ -102,7 +100,6 @@ export interface SourcesCount {
 
 export interface FoundPayment {
   readonly nonce: number;
-  /** Intent that was signed. */
   readonly intent: PaymentIntent;
   readonly fate: TransactionFate;
 }
@@ -216,5 +213,4 @@ export interface WalletSender {
   readonly sources?: () => readonly SourceHealth[];
 }
 
-/** Maximum number of intents per `prepare`. */
 export const PREPARE_MAX = 64;

@@ -10,7 +10,6 @@ import { bestOutcome, sendOutcomeOf } from './send-outcome.ts';
 
 type Sent = Pick<SignedTransaction, 'txHash' | 'raw'>;
 
-/** One source's answer to one transaction, for logs and alarms. */
 export interface SendAnswer {
   readonly source: string;
   readonly txHash: TxHash;

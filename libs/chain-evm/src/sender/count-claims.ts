@@ -27,7 +27,6 @@ export interface CountClaims {
    */
   note(wallet: Address, source: EvmSource, claim: { readonly count: number; readonly height: number }): void;
   settle(wallet: Address, counted: number, height: number): void;
-  /** Two sources contradict this one's count at a block. */
   refute(wallet: Address, source: EvmSource, claimed: number, counted: number, height: number): void;
 }
 

@@ -61,7 +61,6 @@ async function recordClaim(
   claims.note(wallet, source, { count, height: Math.min(own ?? plausible, plausible) + SLACK_BLOCKS });
 }
 
-/** Undefined when it is not available now. */
 async function headOf(source: EvmSource, options: ReadOptions): Promise<number | undefined> {
   try {
     const [raw] = await source.batch([{ method: 'eth_blockNumber', params: [] }], options);

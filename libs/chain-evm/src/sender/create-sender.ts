@@ -44,7 +44,6 @@ export type EvmSenderNetwork = Pick<
   readonly payouts?: (FeeBoundsText & Pick<PayoutsConfig, 'maxGas'>) | TronPayoutsConfig | SuiPayoutsConfig;
 };
 
-/** Signer backend, and sinks for metrics, logs and alarms. */
 export interface EvmSenderDeps {
   readonly backend: SignerBackend;
   /** @default 5000 */

@@ -2,7 +2,6 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { AbiCoder } from 'ethers/abi';
 
-/** Receiver, coin and call data of a transaction. */
 export interface EvmCall {
   readonly to: Address;
   readonly valueWei: bigint;
@@ -13,7 +12,6 @@ export interface EvmCall {
 /** The first four bytes of keccak256("transfer(address,uint256)"). */
 export const TRANSFER_SELECTOR = '0xa9059cbb';
 
-/** The call that pays: `transfer` of the token's contract, or a transfer of coin. */
 export function encodePayment({ contract, to, amountBaseUnits }: PaymentIntent): EvmCall {
   if (contract === null) return { to, valueWei: amountBaseUnits, data: '0x' };
   const words = AbiCoder.defaultAbiCoder().encode(['address', 'uint256'], [to, amountBaseUnits]);

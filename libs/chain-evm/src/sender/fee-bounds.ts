@@ -9,7 +9,6 @@ export interface FeeBounds {
   readonly maxFeePerGas: bigint;
 }
 
-/** The bounds as decimal strings, as in a network file. */
 export type FeeBoundsText = { readonly [Field in keyof FeeBounds]: string };
 
 /** Current market prices, in wei per gas. */

@@ -15,7 +15,6 @@ import { higher, isAboveCap, lower } from './fee-bounds.ts';
 import { decodeNextBaseFee, feeHistoryRequest } from './read-prices.ts';
 import { failureDetail, isExecutionFailure } from './revert-reason.ts';
 
-/** One source's verdict on a payment; an error when it has none. */
 type Verdict = Prepared | ReaderError;
 
 const GAS_GRAMMAR = /^0x[0-9a-fA-F]{1,16}$/;
@@ -26,7 +25,6 @@ const FALSE_WORD = `0x${'0'.repeat(64)}`;
 const MARGIN_DIVISOR = 4n;
 const REQUESTS_PER_INTENT = 2;
 
-/** Limits of a payment's cost. */
 export interface PaymentBounds extends FeeBounds {
   /** A payment that takes more gas is rejected: a receiver's code could burn it at will. */
   readonly maxGas: bigint;

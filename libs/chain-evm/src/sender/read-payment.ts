@@ -11,7 +11,6 @@ import { readFates } from '../read-fates.ts';
 import type { EvmSources } from '../sources.ts';
 import { encodePayment, TRANSFER_SELECTOR } from './encode-payment.ts';
 
-/** Content of a signed transaction. */
 interface Signed {
   readonly nonce: number;
   readonly intent: PaymentIntent;

@@ -44,7 +44,6 @@ async function readMarket(source: EvmSource, options: ReadOptions): Promise<FeeM
   return decodeMarket(raw);
 }
 
-/** Requests the base fees of the last blocks and the next one, and the tips at these percentiles. */
 export function feeHistoryRequest(blocks: number, percentiles: readonly number[]): RpcRequest {
   return { method: 'eth_feeHistory', params: [hexQuantity(blocks), 'latest', percentiles] };
 }

@@ -65,7 +65,6 @@ export function sendOutcomeOf(refusal: ReaderError): SendOutcome {
   return refusal.code === 'RPC_REFUSED' ? 'REFUSED' : 'UNKNOWN';
 }
 
-/** The best outcome of several sources. UNKNOWN when there is none. */
 export function bestOutcome(outcomes: readonly (SendOutcome | undefined)[]): SendOutcome {
   return ORDER.find((outcome) => outcomes.includes(outcome)) ?? 'UNKNOWN';
 }

@@ -143,7 +143,6 @@ export function differenceBetween(asked: AskedTransaction, read: ReadTransaction
   return read.data === '0x' ? undefined : 'data';
 }
 
-/** The first field in which signed bytes differ from the intent; undefined when none does. */
 function differenceFrom(intent: PaymentIntent, read: ReadTransaction): string | undefined {
   const { from, contract, to, amountBaseUnits } = intent;
   if (read.from !== from) return 'from';
