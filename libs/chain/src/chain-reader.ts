@@ -47,13 +47,13 @@ export type ExpectedTransfer = Pick<
 
 /**
  * Candidates after their receipts were read. Each candidate is in one of the two lists, except native transfers of
- * failed transactions: they moved nothing and are in neither.
+ * failed transactions: they moved no coin and are in neither.
  */
 export interface ConfirmedTransfers {
   /** Proven by the receipt; in the order of the candidates. */
   readonly confirmed: readonly Transfer[];
   /**
-   * The logs named them, but the receipt in the same block and all receipts of the block say that the transaction
+   * The logs named them, but the receipt in the same block and all receipts of the block show that the transaction
    * failed or has no such log. Must not be recorded; raise an alert.
    */
   readonly refuted: readonly CandidateTransfer[];
@@ -93,8 +93,8 @@ export interface FateOptions extends ConfirmOptions, AgreementOptions {
 /**
  * Reads one network. No method returns less than it was asked for. A lagging node, an empty or partial answer, or a
  * reorganisation during the read becomes a GatewayError with a ReaderErrorCode, and the caller retries. The reader
- * itself only splits ranges that a provider finds too large. It caches nothing that could make an answer older, so
- * several callers may share a reader.
+ * itself only splits ranges that a provider finds too large. It caches no data that could make an answer older,
+ * so several callers may share a reader.
  */
 export interface ChainReader {
   readonly chain: Chain;

@@ -49,7 +49,7 @@ export interface AddressMeans {
 }
 
 /**
- * Reads how one network's transactions can be paid. Of two sources it takes the conservative answer: the higher
+ * Reads how one network's transactions can be paid. It takes the conservative answer of two sources: the higher
  * price, the smaller means. Methods throw a GatewayError with a ReaderErrorCode, as ChainReader does.
  */
 export interface EnergyAccounts {

@@ -10,9 +10,9 @@ import type { TokenContract, TxHash } from './transfer.ts';
 import type { PaymentIntent, PaymentObstacle } from './wallet-sender.ts';
 
 /*
- * Sending on chains without a nonce. A wallet's transactions have no order there and cannot be replaced, and a transaction that
- * is built again is a second payment. A transaction ends by time: it names a moment after which no block may include
- * it.
+ * Sending on chains without a nonce. A wallet's transactions have no order there and cannot be replaced. A transaction
+ * that is built again is a second payment. A transaction ends by time: it names a moment after which no block may
+ * include it.
  */
 
 /** Bounds of one transaction, chosen before it is signed and stored with it. */
@@ -28,7 +28,7 @@ export interface Validity {
   readonly uniqueMs: number;
   /**
    * Epochs in which the transaction may land, on a chain that expires transactions by epoch instead of time (SUI).
-   * `expiresMs` is then an estimate of when the last one ends, and proves nothing.
+   * `expiresMs` is then an estimate of when the last one ends, and is no proof.
    */
   readonly epochs?: EpochWindow;
 }
@@ -154,7 +154,7 @@ export interface Gatherer {
   /**
    * Builds and signs a transaction that moves scattered pieces of an asset (see `balances`) to where the wallet pays
    * from. It decodes the bytes again and checks that no other address receives any of it. The money remains the
-   * wallet's in every outcome. Undefined when there is nothing to move, or no coin for its fee.
+   * wallet's in every outcome. Undefined without scattered pieces, or without coin for its fee.
    */
   signGathering(
     wallet: Address,
@@ -236,7 +236,8 @@ export interface ExpiringSender {
 
   /**
    * First difference between stored bytes and their expected content, signature and hash included; undefined when
-   * there is none. The wallet's own signature proves the bytes, whatever wrote them to the database. Pure.
+   * there is none. The wallet's own signature proves the bytes, even if the database was
+   * manipulated. Pure.
    */
   differenceOf(stored: Pick<SignedExpiring, 'txHash' | 'raw'>, claim: ExpiringClaim): string | undefined;
 
@@ -255,7 +256,7 @@ export interface ExpiringSender {
    * one of several is never accepted. Only this proves that a transaction did not land in its lifetime; no node's
    * statement about the transaction does.
    * TRON: headers prove the transactions of each block, and signatures of the witnesses known at `after` prove the
-   * headers. Sources that agree on other blocks prove nothing.
+   * headers. Agreement on any other block is no proof.
    * Where nodes index all transactions and report their oldest block, two that have the whole stretch are asked for
    * the transactions instead of reading days of blocks. The caller may ask so only when its own scan has verified
    * every block of the stretch.

@@ -57,7 +57,7 @@ export interface SignedTransaction {
 
 /**
  * Expected content of stored bytes: signed by this wallet, with this nonce and these terms. A null intent means a
- * transaction that moves nothing.
+ * cancel.
  */
 export interface StoredClaim {
   readonly wallet: Address;
@@ -196,7 +196,8 @@ export interface WalletSender {
 
   /**
    * First difference between stored bytes and their expected content, signature, network and hash included; undefined
-   * when there is none. The wallet's own signature proves the bytes, whatever wrote them to the database. Pure.
+   * when there is none. The wallet's own signature proves the bytes, even if the
+   * database was manipulated. Pure.
    */
   differenceOf(stored: Pick<SignedTransaction, 'txHash' | 'raw'>, claim: StoredClaim): string | undefined;
 
