@@ -40,7 +40,7 @@ import { startMarkingUnpayable } from './wallet/mark-unpayable.ts';
 import { createClockReader } from './wallet/watch-clocks.ts';
 
 export interface SignerDeps {
-  /** As the role opentill_signer. */
+  /** Connected as the role opentill_signer. */
   readonly db: Db;
   readonly broker: Broker;
   readonly logger: Logger;
@@ -48,18 +48,18 @@ export interface SignerDeps {
   readonly clock: Clock;
   readonly newId: NewId;
   readonly networks: readonly PayingNetwork[];
-  /** Networks whose file does not say how payouts are paid: theirs are told so, and end when their time is up. */
+  /** Networks without a `payouts` section. Their payouts get the obstacle PAYOUTS_NOT_CONFIGURED, and expire. */
   readonly unpayable?: readonly OfNetwork[];
-  /** Those that keys are held of, by family of the networks. */
+  /** Hot wallets whose keys the keystore holds, one per family. */
   readonly wallets: readonly Address[];
   /** Derives deposit addresses, from which sweeps are signed. */
   readonly keys: Pick<DepositSigner, 'admitDeposit' | 'isDeposit'>;
   readonly policy: PolicyJudge;
-  /** Who sells energy for sweeps, by chain. */
+  /** Energy sellers for sweeps, by chain (TRON). */
   readonly sellers?: ReadonlyMap<Chain, EnergySeller>;
   /** Unique to the process. */
   readonly instanceId: string;
-  /** Where the marks of what was sent are kept (nonce/nonce-mark.ts, expiring/send-mark.ts): must outlive the database. */
+  /** Directory of the send marks (nonce/nonce-mark.ts, expiring/send-mark.ts). Must outlive the database. */
   readonly stateDirectory: string;
   /** Receives errors that stop the service. */
   readonly fail: (error: unknown) => void;
@@ -69,14 +69,14 @@ export interface SignerDeps {
 }
 
 export interface SignerTiming extends Omit<PassTiming, 'bumpAfterMs'>, PlanTiming {
-  /** Pause between passes that no event asked for. */
+  /** Interval of passes that no event triggered. */
   readonly sweepMs: number;
-  /** Deposit addresses of a chain that one replica sends from at once. */
+  /** Deposit addresses per chain that one replica drives at the same time. */
   readonly depositsAtOnce: number;
-  /** How long a wallet stays with a replica that says nothing. */
+  /** Another replica takes over a wallet when its lease was not renewed for this long. */
   readonly leaseTtlMs: number;
   readonly inboxKeptSeconds: number;
-  /** Instead of the network's. */
+  /** Overrides `bumpAfterSeconds` of the networks file. */
   readonly bumpAfterMs?: number;
 }
 
@@ -99,18 +99,18 @@ const DEFAULT_TIMING: SignerTiming = {
 
 /** The service without its process. */
 export interface SignerApp {
-  /** Checks of /readyz: each wallet, the database, and the broker for show. None before the start. */
+  /** Checks of /readyz: each wallet and the database. The broker's state is informational. Empty before `start`. */
   readonly checks: Checks;
   /** Drives every wallet of every network, relays the events and announces this instance. */
   start(): void;
-  /** Consumers and drivers first; within 6 s, whatever hangs. What is stored and not sent is sent by the next one. */
+  /** Stops consumers and drivers first; returns within 6 s. The next process sends what is stored and unsent. */
   stop(): Promise<void>;
 }
 
 const SCHEMA = 'signer';
 const HOUSEKEEPING_MS = 600_000;
 
-/** Makes the service. It closes nothing of `deps`. */
+/** Creates the service. Closes no connection of `deps`. */
 export function createApp(deps: SignerDeps): SignerApp {
   let work: Work | undefined;
   return {
@@ -176,7 +176,7 @@ function startWork(deps: SignerDeps): Work {
         await checkDatabase(db);
         return { ok: true };
       },
-      // Without a broker the drivers go on by themselves, and events wait in the database.
+      // Without a broker the drivers keep polling, and events wait in the database.
       broker: () => Promise.resolve({ ok: true, detail: broker.state }),
     },
     intake: {
@@ -192,7 +192,6 @@ function startWork(deps: SignerDeps): Work {
   };
 }
 
-/** Shared by all drivers. */
 interface Shared {
   readonly deps: SignerDeps;
   readonly timing: SignerTiming;
@@ -210,7 +209,7 @@ function startDrivers(shared: Shared): readonly Driver[] {
   );
 }
 
-/** Deposit addresses are driven as hot wallets are, but each for the time of a sweep alone, and beside no file. */
+/** Drives deposit addresses like hot wallets, but only while a sweep is due, without send marks and balance polls. */
 function startDeposits(shared: Shared): readonly DepositDrivers[] {
   const { deps, timing, observe } = shared;
   const quiet: Shared = {
@@ -224,7 +223,7 @@ function startDeposits(shared: Shared): readonly DepositDrivers[] {
       chain,
       findMoving: (limit) => findMovingDeposits(deps.db, chain, limit),
       startDriver: ({ address, index }) => {
-        // The database says where it is derived; this process says whether that is so.
+        // The database names the derivation index. The signer derives the address itself and compares.
         const isOurs = deps.keys.admitDeposit(family, index, address);
         observe.depositUnknown(chain, address, isOurs);
         return isOurs ? startDriverOf(quiet, paying, address) : undefined;

@@ -40,7 +40,7 @@ import type { PayingNetwork } from './payouts/paying-network.ts';
 const SERVICE = 'payout-signer';
 const CODECS = [evmFamily.addressCodec, tronFamily.addressCodec, suiFamily.addressCodec];
 
-/** Opens what the service needs, and starts it: its composition root but for the process. */
+/** Composition root: opens connections, builds the dependencies and starts the service. */
 export const composePayoutSigner: Compose = async (env, { fail, sharesProcess }) => {
   refuseSecretsInEnvironment(env);
   const config = readSignerConfig(env);
@@ -98,7 +98,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
 };
 
 export type LocalProfileErrorCode =
-  /** PROFILE=local signs without a policy, and a main network is enabled. */
+  /** PROFILE=local signs without a policy, but a main network is enabled. */
   'PROFILE_LOCAL_ON_MAIN';
 
 function refuseMainNetworks(networks: readonly NetworkConfig[]): void {
@@ -113,7 +113,7 @@ function refuseMainNetworks(networks: readonly NetworkConfig[]): void {
   );
 }
 
-/** Opens the keystore, and the policy that was sealed for it. The passphrase is forgotten with the end of this function. */
+/** Opens the keystore and the policy that was sealed for it. The passphrase does not outlive this function. */
 async function openKeys(
   config: SignerConfig,
   networks: readonly NetworkConfig[],
@@ -129,9 +129,7 @@ async function openKeys(
   const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: CODECS, kind, publicKeysFile });
   logger.info('keystore opened', { fingerprint: keys.fingerprint, kind, wallets: keys.addresses });
   if (publicKeysFile === undefined)
-    logger.warn(
-      'no public key file: nobody compares what deposit addresses are derived from with the keystore',
-    );
+    logger.warn('no public key file: deposit addresses are not checked against the keystore');
   if (policyFile === undefined) {
     if (config.profile === 'local')
       logger.warn('no policy: payouts are signed without limits, PROFILE=local');
@@ -152,7 +150,7 @@ async function openKeys(
   return { keys, policy, gasCaps };
 }
 
-/** The networks, with no more gas for a payment than a policy lets it take that was sealed before it kept that. */
+/** Applies the gas caps of policies that were sealed before they contained `maxGas`. */
 function capGas(
   networks: readonly NetworkConfig[],
   gasCaps: OpenedPolicy['gasCaps'],
@@ -165,22 +163,22 @@ function capGas(
   });
 }
 
-interface Held {
+interface KeyContext {
   readonly keys: KeystoreSigner;
   readonly policy: Policy | undefined;
   readonly stateDirectory: string;
 }
 
-/** Those that are paid on, and those whose file does not say how. */
+/** Separates networks with a `payouts` section from those without one. */
 function sortNetworks(
   networks: readonly NetworkConfig[],
-  held: Held,
+  keyContext: KeyContext,
   logger: Logger,
 ): Pick<SignerDeps, 'networks' | 'unpayable'> {
   const sorted = networks.map((network) => {
     const codec = CODECS.find(({ family }) => family === network.family);
-    if (codec === undefined) throw new TypeError(`no payouts are known of the family ${network.family}`);
-    return { network, codec, paying: payOn(network, held, logger) };
+    if (codec === undefined) throw new TypeError(`family ${network.family} has no payouts`);
+    return { network, codec, paying: payOn(network, keyContext, logger) };
   });
   return {
     networks: sorted.flatMap(({ paying }) => paying ?? []),
@@ -190,33 +188,33 @@ function sortNetworks(
 
 function payOn(
   network: NetworkConfig,
-  { keys: backend, policy, stateDirectory }: Held,
+  { keys: backend, policy, stateDirectory }: KeyContext,
   logger: Logger,
 ): PayingNetwork | undefined {
-  const ofEvm = payoutTermsOf(network);
-  if (ofEvm !== undefined) return payOnEvm(network, ofEvm, backend, logger);
-  const told = { backend, ...tellOfSources(network, logger) };
-  const ofTron = tronPayoutTermsOf(network);
-  if (ofTron !== undefined) {
+  const evmTerms = payoutTermsOf(network);
+  if (evmTerms !== undefined) return payOnEvm(network, evmTerms, backend, logger);
+  const senderDeps = { backend, ...logSources(network, logger) };
+  const tronTerms = tronPayoutTermsOf(network);
+  if (tronTerms !== undefined) {
     const { addressCodec: codec } = tronFamily;
     const sender = createTronSender(network, {
-      ...told,
+      ...senderDeps,
       witnessKeyStore: openWitnessKeyFile(stateDirectory, network.chain),
       onWitnessKey: (key) => logger.warn('witness signs with a new key', { chain: network.chain, ...key }),
     });
-    return { kind: 'EXPIRING', network, terms: ofTron, codec, sender };
+    return { kind: 'EXPIRING', network, terms: tronTerms, codec, sender };
   }
-  const ofSui = suiPayoutTermsOf(network);
-  if (ofSui === undefined) return undefined;
+  const suiTerms = suiPayoutTermsOf(network);
+  if (suiTerms === undefined) return undefined;
   const { addressCodec: codec } = suiFamily;
   const gasless = policy?.chains.get(network.chain)?.sweep?.gasless ?? true;
   const sender = createSuiSender(network, {
-    ...told,
+    ...senderDeps,
     gasless,
     onNotGathered: (why) =>
       logger.warn('coins of the wallet are not gathered', { chain: network.chain, ...why }),
   });
-  return { kind: 'EXPIRING', network, terms: ofSui, codec, sender };
+  return { kind: 'EXPIRING', network, terms: suiTerms, codec, sender };
 }
 
 function payOnEvm(
@@ -233,9 +231,9 @@ function payOnEvm(
     codec: evmFamily.addressCodec,
     sender: createEvmSender(network, {
       backend,
-      ...tellOfSources(network, logger),
+      ...logSources(network, logger),
       onCountRefuted: (count) =>
-        logger.error('a source counts transactions of a wallet that the chain does not have', {
+        logger.error('source overstates a transaction count', {
           chain,
           ...count,
         }),
@@ -244,21 +242,21 @@ function payOnEvm(
   };
 }
 
-/** What senders of all families tell of their sources. */
-function tellOfSources({ chain }: NetworkConfig, logger: Logger) {
+/** Callbacks of the senders of all families that log about their sources. */
+function logSources({ chain }: NetworkConfig, logger: Logger) {
   return {
     onSendAnswer: (answer: { readonly outcome: string; readonly lied?: true }) => {
       const isAlarming = answer.lied === true || answer.outcome === 'REFUSED';
-      logger[isAlarming ? 'warn' : 'debug']('a source answered what was sent', { chain, ...answer });
+      logger[isAlarming ? 'warn' : 'debug']('broadcast answered', { chain, ...answer });
     },
     onAlone: ({ label }: { readonly label: string }) =>
-      logger.debug('one source is believed alone', { chain, source: label }),
+      logger.debug('single source accepted', { chain, source: label }),
     onSourceChange: (change: SourceChange) => {
       const isPassing = change.trouble === 'RESTING' || change.before === 'RESTING';
       logger[isPassing ? 'debug' : 'info']('source changed', { chain, ...change });
     },
     onFinding: onNewFinding(({ source, kind, error }: Finding) =>
-      logger.warn('source found wanting', { chain, source, kind, error }),
+      logger.warn('source finding', { chain, source, kind, error }),
     ),
   };
 }

@@ -9,7 +9,7 @@ const given = {
   PASSPHRASE_FILE: 'passphrase',
 };
 
-test('five settings are enough', () => {
+test('reads the settings from the five required variables', () => {
   expect(readSignerConfig(given)).toEqual({
     logLevel: 'info',
     healthPort: 3024,
@@ -31,13 +31,13 @@ test('five settings are enough', () => {
   });
 });
 
-test('marks are kept beside the keystore unless said otherwise', () => {
+test('keeps send marks next to the keystore unless SIGNER_STATE_DIR is set', () => {
   const at = (more: object) => readSignerConfig({ ...given, ...more }).stateDirectory;
   expect(at({ KEYSTORE_FILE: '/keys/keystore.json' })).toBe('/keys');
   expect(at({ SIGNER_STATE_DIR: '/state' })).toBe('/state');
 });
 
-test('every mistake is named at once', () => {
+test('names every invalid setting in one error', () => {
   const wrong = { DATABASE_URL: 'mysql://x', HEALTH_PORT: 'high', LOG_LEVEL: 'loud' };
   expect(() => readSignerConfig(wrong)).toThrow(
     expect.objectContaining({
@@ -49,7 +49,7 @@ test('every mistake is named at once', () => {
   );
 });
 
-test('chains that are not in the network file are a mistake', () => {
+test('rejects CHAINS that the networks file does not contain', () => {
   expect(() => selectNetworks([], ['ETH'])).toThrow(expect.objectContaining({ code: 'CHAINS_INVALID' }));
   expect(selectNetworks([], undefined)).toEqual([]);
 });

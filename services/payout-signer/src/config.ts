@@ -15,22 +15,23 @@ import {
 export interface SignerConfig extends ServiceSettings {
   readonly networksFile: string;
   readonly keystoreFile: string;
-  /** The keystore's and the policy's. */
+  /** Passphrase of the keystore and of the policy. */
   readonly passphraseFile: string;
-  /** What the api derives deposit addresses from; undefined: nobody compares it with the keystore. */
+  /** Public keys from which the api derives deposit addresses. undefined: they are not compared with the keystore. */
   readonly publicKeysFile: string | undefined;
-  /** The sealed policy; undefined: no payout is signed, but in the local profile. */
+  /** Sealed policy. undefined: no payout is signed, except with profile `local`. */
   readonly policyFile: string | undefined;
-  /** `local`: test networks of this machine, on which payouts are signed without a policy. */
+  /** `local`: local test networks only; payouts are signed without a policy. */
   readonly profile: 'production' | 'local';
-  /** Risks of main networks' sources with which the signer starts all the same. */
+  /** Risks of main networks' sources that the operator accepts. Any other risk prevents the start. */
   readonly sourceRisksAccepted: readonly SourceRiskKind[];
-  /** Writable, and kept when the database is lost: what was sent from here is written down there. */
+  /** Writable directory for the send marks. Must survive the loss of the database. */
   readonly stateDirectory: string;
-  /** Where energy for sweeps on TRON is bought, and the file with the key of the operator's account there; undefined: nowhere. */
+  /** URL of the energy seller for sweeps on TRON. undefined: no energy is bought. */
   readonly energySellerUrl: string | undefined;
+  /** File with the API key of the operator's account at the seller. */
   readonly energySellerKeyFile: string | undefined;
-  /** The chains to pay on; undefined: all that are enabled. */
+  /** Chains to pay on. undefined: all enabled ones. */
   readonly chains: readonly string[] | undefined;
   readonly inboxKeptSeconds: number;
 }
@@ -94,13 +95,12 @@ export function readSignerConfig(env: Environment): SignerConfig {
 }
 
 export type SelectNetworksErrorCode =
-  /** CHAINS names what is no enabled network of the file that payouts can be signed on. */
+  /** CHAINS names a chain that the networks file does not enable, or whose family has no payouts. */
   'CHAINS_INVALID';
 
-/** Families whose payouts can be signed. */
 const PAYABLE: readonly Family[] = ['EVM', 'TRON', 'SUI'];
 
-/** The networks this process pays on: the enabled ones of the families it knows, of these the ones named. */
+/** Enabled networks of payable families; only those in `chains` if given. Throws CHAINS_INVALID. */
 export function selectNetworks(
   networks: readonly NetworkConfig[],
   chains: readonly string[] | undefined,
@@ -110,7 +110,7 @@ export function selectNetworks(
   if (unknown.length > 0) {
     throw new GatewayError<SelectNetworksErrorCode>(
       'CHAINS_INVALID',
-      `CHAINS: not an enabled network of the network file that can be paid on: ${unknown.join(', ')}`,
+      `CHAINS: not an enabled network of the networks file with payouts: ${unknown.join(', ')}. Correct CHAINS.`,
       { retryable: false },
     );
   }

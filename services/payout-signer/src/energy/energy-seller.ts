@@ -1,17 +1,16 @@
 import type { Address } from '@opentill/chain/address-codec';
 
 /*
- * Somebody who lends energy to an address for money. Sellers of the field have their customers' money before: an order is paid
- * out of a balance that the operator keeps with them, so no order sends a coin, and the most that a seller can take is what
- * lies there. None of them can be believed: what was delivered is what two nodes say of the address.
+ * A seller lends energy to an address for money. Orders are paid from a balance that the operator keeps with the
+ * seller. So no order sends coin, and a seller can take at most that balance. Delivery is what two nodes report for
+ * the address, never the seller's answer.
  */
 
-/** What so much energy costs now. */
 export interface EnergyQuote {
-  /** Perhaps more than was asked for: sellers have a smallest order. */
+  /** At least the requested amount: sellers have a minimum order. */
   readonly energy: bigint;
   readonly priceSun: bigint;
-  /** What the seller asks for a unit, sun: an order names it, so that he takes no more. */
+  /** Price per unit, in sun. The order names it, so that the seller charges no more. */
   readonly unitPriceSun: bigint;
 }
 
@@ -21,21 +20,21 @@ export interface EnergyOrder {
 }
 
 export type OrderOutcome =
-  /** `ref`: what the seller calls it, for operators who ask him. */
+  /** `ref`: the seller's order id, for operators who contact the seller. */
   | { readonly kind: 'ORDERED'; readonly ref: string }
-  /** He took nothing, and will deliver nothing. */
+  /** The seller took no money and will not deliver. */
   | { readonly kind: 'REFUSED'; readonly why: string }
-  /** He may have taken it, and the money: no answer, or one that says nothing. */
+  /** No usable answer. The seller may have accepted the order and taken the money. */
   | { readonly kind: 'UNKNOWN'; readonly why: string };
 
 export interface EnergySeller {
-  /** For people and metrics: the host. */
+  /** Host name of the seller, for logs and metrics. */
   readonly name: string;
-  /** For at least so much. Undefined when he sells not so much, or does not say. Never throws. */
+  /** Quotes at least `energy`. undefined when the seller does not offer that much or does not answer. Never throws. */
   quote(energy: bigint, receiver: Address, signal: AbortSignal): Promise<EnergyQuote | undefined>;
   /**
-   * Orders once. To be called at most once for what is to be bought at most once: sellers know no order by the customer's name
-   * for it, and an order that is sent again is another one. Never throws.
+   * Places one order. Not idempotent: sellers accept no order id of the customer, so a repeated call is a second
+   * order. Never throws.
    */
   order(order: EnergyOrder, signal: AbortSignal): Promise<OrderOutcome>;
 }

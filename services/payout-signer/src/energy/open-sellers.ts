@@ -6,13 +6,13 @@ import type { EnergySeller } from './energy-seller.ts';
 import { createTronsaveSeller } from './tronsave-seller.ts';
 
 export type SellerConfigErrorCode =
-  /** A seller without a key for him, or a key for nobody. */
+  /** Only one of URL and key file is set. */
   'ENERGY_SELLER_INCOMPLETE';
 
 /**
- * The configured seller of energy, for each network of TRON: on which of them anything is bought the policy says. The key of his
- * customer comes from a file that nobody else may read. Throws
- * FILE_UNREADABLE, FILE_TOO_OPEN, ENERGY_SELLER_INCOMPLETE.
+ * The configured energy seller, for each TRON network. The policy decides on which of them energy is bought. The API
+ * key comes from a file that only its owner may read.
+ * @throws GatewayError FILE_UNREADABLE, FILE_TOO_OPEN, ENERGY_SELLER_INCOMPLETE
  */
 export async function openSellers(
   config: { readonly energySellerUrl: string | undefined; readonly energySellerKeyFile: string | undefined },
@@ -23,7 +23,7 @@ export async function openSellers(
   if (url === undefined || keyFile === undefined)
     throw new GatewayError<SellerConfigErrorCode>(
       'ENERGY_SELLER_INCOMPLETE',
-      'ENERGY_SELLER_URL and ENERGY_SELLER_KEY_FILE are given together, or neither of them',
+      'only one of ENERGY_SELLER_URL and ENERGY_SELLER_KEY_FILE is set: set both or neither',
       { retryable: false },
     );
   const seller = createTronsaveSeller({ url, apiKey: await readPassphraseFile(keyFile) });

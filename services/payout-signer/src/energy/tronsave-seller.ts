@@ -1,12 +1,13 @@
 import type { EnergyQuote, EnergySeller, OrderOutcome } from './energy-seller.ts';
 
 /*
- * TronSave (docs.tronsave.io, "Buy resources with an API key", version 2): orders are paid out of an internal account. It has no
- * name of the customer's for an order; `preventDuplicateIncompleteOrders` refuses a second one like an unfilled one.
+ * TronSave API version 2 (docs.tronsave.io, "Buy resources with an API key"). Orders are paid from an internal
+ * account. The API takes no order id of the customer. `preventDuplicateIncompleteOrders` rejects an order that equals
+ * an unfilled one.
  */
 
 export interface TronsaveOptions {
-  /** https://api.tronsave.io, for Nile https://api-dev.tronsave.io. */
+  /** https://api.tronsave.io; for Nile https://api-dev.tronsave.io. */
   readonly url: string;
   readonly apiKey: string;
   /** @default 10 seconds */
@@ -16,27 +17,31 @@ export interface TronsaveOptions {
 
 const TIMEOUT_MS = 10_000;
 const DURATION_SECONDS = 3_600;
-/** No less is sold at once. */
+/** Smallest order that TronSave sells, in units of energy. */
 const ENERGY_MIN = 65_000n;
 const ANSWER_CHARACTERS_MAX = 65_536;
 const WHY_CHARACTERS_MAX = 120;
-/** What an order's reference may look like. */
+/** Accepted format of an order id. */
 const REFERENCE = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Buys energy of TronSave, for an hour each time: enough for a transaction that is sent as soon as it is there. */
+/** Buys energy from TronSave for one hour at a time. The sweep is sent as soon as the energy arrives. */
 export function createTronsaveSeller(options: TronsaveOptions): EnergySeller {
   const { url } = options;
   return {
     name: new URL(url).host,
     async quote(wanted, receiver, signal) {
       const energy = wanted > ENERGY_MIN ? wanted : ENERGY_MIN;
-      const asked = { ...wish(energy, receiver), unitPrice: 'MEDIUM', options: { allowPartialFill: false } };
-      const answer = await ask(options, '/v2/estimate-buy-resource', asked, signal);
-      return answer.kind === 'SUCCESS' ? quoteIn(answer.data, energy) : undefined;
+      const request = {
+        ...orderBody(energy, receiver),
+        unitPrice: 'MEDIUM',
+        options: { allowPartialFill: false },
+      };
+      const answer = await callApi(options, '/v2/estimate-buy-resource', request, signal);
+      return answer.kind === 'SUCCESS' ? parseQuote(answer.data, energy) : undefined;
     },
     async order({ receiver, quote }, signal): Promise<OrderOutcome> {
-      const asked = {
-        ...wish(quote.energy, receiver),
+      const request = {
+        ...orderBody(quote.energy, receiver),
         unitPrice: Number(quote.unitPriceSun),
         options: {
           allowPartialFill: false,
@@ -44,18 +49,18 @@ export function createTronsaveSeller(options: TronsaveOptions): EnergySeller {
           preventDuplicateIncompleteOrders: true,
         },
       };
-      const answer = await ask(options, '/v2/buy-resource', asked, signal);
+      const answer = await callApi(options, '/v2/buy-resource', request, signal);
       if (answer.kind !== 'SUCCESS') return answer;
       const ref = answer.data['orderId'];
-      // Said to be done, without a name: done.
+      // The order was placed, but its id is unusable.
       if (typeof ref !== 'string' || !REFERENCE.test(ref))
-        return { kind: 'UNKNOWN', why: 'an order without a name' };
+        return { kind: 'UNKNOWN', why: 'order placed without a usable id' };
       return { kind: 'ORDERED', ref };
     },
   };
 }
 
-function wish(energy: bigint, receiver: string) {
+function orderBody(energy: bigint, receiver: string) {
   return {
     resourceType: 'ENERGY',
     receiver,
@@ -64,19 +69,19 @@ function wish(energy: bigint, receiver: string) {
   };
 }
 
-/** The whole price is what counts; one that is less than its units is no price. */
-function quoteIn(data: Readonly<Record<string, unknown>>, energy: bigint): EnergyQuote | undefined {
+/** Rejects a quote whose total is less than its units cost, or that covers less than `energy`. */
+function parseQuote(data: Readonly<Record<string, unknown>>, energy: bigint): EnergyQuote | undefined {
   const [priceSun, unitPriceSun, available] = [
-    wholeIn(data['estimateTrx']),
-    wholeIn(data['unitPrice']),
-    wholeIn(data['availableResource']),
+    parseWholeNumber(data['estimateTrx']),
+    parseWholeNumber(data['unitPrice']),
+    parseWholeNumber(data['availableResource']),
   ];
   if (priceSun === undefined || unitPriceSun === undefined || available === undefined) return undefined;
   if (unitPriceSun === 0n || priceSun < unitPriceSun * energy || available < energy) return undefined;
   return { energy, priceSun, unitPriceSun };
 }
 
-function wholeIn(value: unknown): bigint | undefined {
+function parseWholeNumber(value: unknown): bigint | undefined {
   const number = typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0
     ? BigInt(number)
@@ -88,13 +93,15 @@ type Answer =
   | { readonly kind: 'REFUSED'; readonly why: string }
   | { readonly kind: 'UNKNOWN'; readonly why: string };
 
-/** Answers of the seller himself that say that nothing was done; not those of something on the way to him, as 408. */
+/**
+ * HTTP statuses with which the seller itself rejects an order. Statuses of proxies, such as 408, are not among them.
+ */
 const REFUSALS: readonly number[] = [400, 401, 402, 403, 404, 422];
-/** There is an order like it, so perhaps this one. */
-const IS_THERE = /duplicate|exist|already/i;
+/** Rejection of a duplicate: this order may exist already. */
+const DUPLICATE_MESSAGE = /duplicate|exist|already/i;
 
-/** A refusal in his own words says that nothing was done; whatever else is no success says nothing. */
-async function ask(
+/** REFUSED needs a status of REFUSALS and an error body of the seller. Every other failure is UNKNOWN. */
+async function callApi(
   { url, apiKey, timeoutMs = TIMEOUT_MS, fetch: send = fetch }: TronsaveOptions,
   path: string,
   body: object | undefined,
@@ -109,14 +116,15 @@ async function ask(
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
     const text = await readText(answer);
-    const said = parsed(text);
-    const isDone = answer.ok && said?.['error'] === false;
-    const data = said?.['data'];
+    const reply = parseObject(text);
+    const isDone = answer.ok && reply?.['error'] === false;
+    const data = reply?.['data'];
     if (isDone && typeof data === 'object' && data !== null)
       return { kind: 'SUCCESS', data: data as Readonly<Record<string, unknown>> };
-    const message = typeof said?.['message'] === 'string' ? said['message'] : '';
+    const message = typeof reply?.['message'] === 'string' ? reply['message'] : '';
     const why = `${answer.status} ${message}`.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, WHY_CHARACTERS_MAX);
-    const isRefused = REFUSALS.includes(answer.status) && said?.['error'] === true && !IS_THERE.test(message);
+    const isRefused =
+      REFUSALS.includes(answer.status) && reply?.['error'] === true && !DUPLICATE_MESSAGE.test(message);
     return { kind: isRefused ? 'REFUSED' : 'UNKNOWN', why };
   } catch (error) {
     return { kind: 'UNKNOWN', why: error instanceof Error ? error.name : 'no answer' };
@@ -136,7 +144,7 @@ async function readText(answer: Response): Promise<string> {
   return parts.join('');
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null

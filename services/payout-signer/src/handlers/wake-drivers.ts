@@ -6,12 +6,12 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import type { DepositDrivers } from '../wallet/drive-deposits.ts';
 import type { Driver } from '../wallet/drive-wallet.ts';
 
-/** The events of which each says no more than that a driver should look. */
+/** Events that only make a driver poll now. */
 export type WakingEvent = 'payout.requested' | 'payout.decided' | 'fate.changed';
 
 /**
- * Wakes the drivers that an event concerns. An event does nothing else, so nothing is remembered of it: one that comes
- * twice wakes twice, and one that is lost, or goes to a replica without the lease, is made up for by the next sweep.
+ * Wakes the drivers that an event concerns. The event has no other effect, so it needs no inbox: a duplicate wakes
+ * twice. The next poll replaces a lost event, or one that reached a replica without the lease.
  */
 function wakeDrivers(
   drivers: readonly (Driver | DepositDrivers)[],
@@ -28,7 +28,6 @@ const WAKING_EVENTS: readonly WakingEvent[] = ['payout.requested', 'payout.decid
 const PREFETCH = 20;
 const DRAIN_TIMEOUT_MS = 4_000;
 
-/** Wakes drivers by the events of the broker. */
 export function startWakingConsumers(
   deps: { readonly broker: Broker; readonly logger: Logger; readonly metrics: Metrics },
   drivers: readonly (Driver | DepositDrivers)[],
