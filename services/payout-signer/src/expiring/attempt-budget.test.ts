@@ -47,8 +47,8 @@ const attempt = (
 const elsewhere = (...fees: readonly bigint[]) =>
   fees.map((fee, place) => ({ txHash: `fee-${place}` as TxHash, baseUnits: fee }));
 
-describe('a wallet', () => {
-  test('spends what it holds, each payment out of what the ones before left, and not a unit more', () => {
+describe('attempt budget', () => {
+  test('deducts each payment from what the earlier ones left', () => {
     const budget = createAttemptBudget(funds(30n, 10n), [], []);
     expect(budget.take(pay(6n), 10n)).toBe('TAKEN');
     expect(budget.take(pay(5n), 10n)).toBe('NO_TOKENS');
@@ -59,7 +59,7 @@ describe('a wallet', () => {
     expect(budget.take(pay(1n, null), 0n)).toBe('NO_GAS');
   });
 
-  test('does not spend what is on its way, at its dearest, unless the balances know of its block', () => {
+  test('deducts open attempts at full cost unless the balances include their block', () => {
     const all = [attempt(6n, null), attempt(3n, 101), attempt(50n, 100)];
     const budget = createAttemptBudget(funds(100n, 10n), all, []);
     expect(budget.take(pay(2n), 1n)).toBe('NO_TOKENS');
@@ -67,7 +67,7 @@ describe('a wallet', () => {
     expect(budget.take(pay(1n, null), 0n)).toBe('NO_GAS');
   });
 
-  test('pays fees by what its stake allows, and coin by nothing but coin', () => {
+  test('pays fees from the stake allowance, and transfers only from coin', () => {
     const budget = createAttemptBudget(funds(10n, 10n, 100n), [], []);
     expect(budget.take(pay(1n), 60n)).toBe('TAKEN');
     expect(budget.take(pay(10n, null), 40n)).toBe('TAKEN');
@@ -75,7 +75,7 @@ describe('a wallet', () => {
     expect(createAttemptBudget(funds(10n, 10n, 100n), [], []).take(pay(11n, null), 0n)).toBe('NO_TOKENS');
   });
 
-  test('does not spend what others’ fees may take, of its coin or of what is allowed to them', () => {
+  test('deducts fees of other transactions from coin and allowance', () => {
     const hot = createAttemptBudget(funds(30n, 10n), [attempt(1n, null)], elsewhere(4n, 3n));
     expect([hot.hasFee(11n), hot.hasFee(10n)]).toEqual([false, true]);
     expect(hot.take(pay(1n), 11n)).toBe('NO_GAS');
@@ -86,18 +86,18 @@ describe('a wallet', () => {
     expect(deposit.take(pay(1n), 10n)).toBe('TAKEN');
   });
 
-  test('counts a transaction of others once, however often it is named', () => {
+  test('counts a transaction elsewhere once, however often it is listed', () => {
     const twice = [...elsewhere(4n, 3n), ...elsewhere(4n), { txHash: 'new' as TxHash, baseUnits: 3n }];
     const budget = createAttemptBudget(funds(20n, 10n), [], twice);
     expect([budget.hasFee(11n), budget.hasFee(10n)]).toEqual([false, true]);
   });
 
-  test('lends stake and no coin, and from then on pays fees in coin alone', () => {
+  test('lends stake without using coin, and then pays fees only in coin', () => {
     const lend = (amount: bigint) => ({ ...pay(amount, null), resource: 'LEND_ENERGY' as const });
     const budget = createAttemptBudget(funds(10n, 10n, 100n), [], []);
     expect(budget.lacks(lend(6_000n))).toBeUndefined();
     expect(budget.take(lend(6_000n), 11n)).toBe('NO_GAS');
-    expect(budget.take(pay(1n), 60n)).toBe('TAKEN'); // still of the allowance
+    expect(budget.take(pay(1n), 60n)).toBe('TAKEN'); // paid by the allowance
     expect(budget.take(lend(6_000n), 1n)).toBe('NO_GAS');
     const other = createAttemptBudget(funds(10n, 10n, 100n), [], []);
     expect(other.take(lend(6_000n), 4n)).toBe('TAKEN');

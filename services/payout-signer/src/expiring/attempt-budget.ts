@@ -2,31 +2,30 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { FeeElsewhere, OpenAttempt } from './store/attempt-facts.ts';
 
-/** What a wallet can still spend, after everything that is on its way out. */
+/** Remaining funds of a wallet after everything that may still leave it. */
 export interface AttemptBudget {
-  /** Takes the payment and its cost out, when all of it is there; else says what is missing and takes nothing. */
+  /** Deducts the payment and its cost if both are covered. Otherwise deducts neither and returns what is missing. */
   take(intent: PaymentIntent, costBaseUnits: bigint): 'TAKEN' | 'NO_TOKENS' | 'NO_GAS';
-  /** NO_TOKENS when what is to be paid is not there; undefined when it is. Takes nothing. */
+  /** NO_TOKENS if the amount to pay is not covered. Deducts no funds. */
   lacks(intent: PaymentIntent): 'NO_TOKENS' | undefined;
-  /** Whether so much more is there for fees. Takes nothing. */
+  /** True if the funds also cover this fee. Deducts no funds. */
   hasFee(costBaseUnits: bigint): boolean;
 }
 
 export interface AttemptFunds {
   readonly block: { readonly height: number };
   readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
-  /** How much of fees is paid for otherwise than in coin. */
+  /** Part of the fees that the wallet's own coin does not pay: TRON resources, or the sponsor on SUI. */
   readonly allowanceBaseUnits: bigint;
-  /** What of the amounts can't be paid with as it lies there. */
+  /** Part of the amounts that payments cannot use yet (SUI: coins outside the address balance). */
   readonly scattered: ReadonlyMap<TokenContract | null, bigint>;
 }
 
 /**
- * The wallet's balances less what may still leave it: the attempts that are open, unless a block that the balances know of holds
- * them, each at its dearest. What the allowance covers of fees is not taken from the coin. What is lent is stake and no coin, but
- * with it leaves what the allowance rests on: while any of it is on its way, and from then on, fees are reckoned in coin.
- * `feesElsewhere`: what others' transactions may take of the coin, or of the allowance, each counted once however often it is named;
- * see ExpiringView.
+ * Balances minus what may still leave the wallet. Open attempts count at their highest cost, unless the balances
+ * include their block. The allowance pays fees before coin does. Lending energy takes away the stake behind the
+ * allowance, so fees count in coin from then on and while a loan is under way.
+ * @param feesElsewhere see ExpiringView; each transaction counts once, even if it is listed twice
  */
 export function createAttemptBudget(
   { block, amounts, allowanceBaseUnits, scattered }: AttemptFunds,

@@ -14,11 +14,11 @@ const attempts = Array.from({ length: 8 }, (_, place) => ({
 }));
 const view = { attempts, cursor: { overMs: 1_000 } } as unknown as ExpiringView;
 
-/** A pass over them; `fail` says what nodes do when they are asked for these. */
+/** Runs one pass. `fail` returns the error that nodes give when asked for these hashes. */
 async function pass(
   fail: (asked: readonly string[]) => Error | undefined,
   seen = view,
-  tell: (hashes: readonly string[]) => unknown = () => undefined,
+  onUnrecorded: (hashes: readonly string[]) => unknown = () => undefined,
 ) {
   const buried: string[] = [];
   const waiting: string[] = [];
@@ -30,7 +30,7 @@ async function pass(
     memory: { burials: createObstaclePauses() },
     signal: new AbortController().signal,
     observe: {
-      unrecorded: (_: unknown, hashes: readonly string[]) => tell(hashes),
+      unrecorded: (_: unknown, hashes: readonly string[]) => onUnrecorded(hashes),
       buried: () => undefined,
       forged: () => undefined,
       unproven: (_: unknown, unproven: readonly { readonly txHash: string }[]) =>
@@ -56,7 +56,7 @@ async function pass(
   return { outcome, buried: buried.toSorted(), waiting: waiting.toSorted(), asked: asked.length };
 }
 
-test('all that are over are looked for at once', async () => {
+test('searches all overdue attempts at once', async () => {
   expect(await pass(() => undefined)).toMatchObject({
     outcome: true,
     asked: 1,
@@ -64,7 +64,7 @@ test('all that are over are looked for at once', async () => {
   });
 });
 
-test('one that nodes can’t agree on keeps none of its neighbours waiting', async () => {
+test('expires the other attempts when nodes disagree on one', async () => {
   for (const { txHash: bad } of attempts) {
     const { outcome, buried, waiting, asked } = await pass((hashes) =>
       hashes.includes(bad) ? readerError('INCONSISTENT_ANSWER', 'the blocks are not linked') : undefined,
@@ -78,7 +78,7 @@ test('one that nodes can’t agree on keeps none of its neighbours waiting', asy
   }
 });
 
-test('one that nodes have forgotten the blocks of keeps none of its neighbours waiting', async () => {
+test('expires the other attempts when nodes have pruned the blocks of one', async () => {
   const { outcome, buried } = await pass((hashes) =>
     hashes.includes('tx-0') ? readerError('BLOCK_NOT_FOUND', 'not kept') : undefined,
   );
@@ -88,8 +88,8 @@ test('one that nodes have forgotten the blocks of keeps none of its neighbours w
   });
 });
 
-test('what the own scan has read in a verified block is told of, and looked for no more', async () => {
-  const told: string[] = [];
+test('reports attempts that the own scan read in a verified block, and skips them', async () => {
+  const reported: string[] = [];
   const landed = {
     ...view,
     attempts: attempts.map((one, place) => ({ ...one, hasLanded: place < 3 })),
@@ -97,13 +97,13 @@ test('what the own scan has read in a verified block is told of, and looked for 
   const { buried } = await pass(
     () => undefined,
     landed,
-    (hashes) => told.push(...hashes),
+    (hashes) => reported.push(...hashes),
   );
-  expect(told).toEqual(['tx-0', 'tx-1', 'tx-2']);
+  expect(reported).toEqual(['tx-0', 'tx-1', 'tx-2']);
   expect(buried).toEqual(attempts.slice(3).map(({ txHash }) => txHash));
 });
 
-test('a node that is away is asked once, and nothing is buried; it is told what waits', async () => {
+test('asks an unavailable node once and reports all attempts as unproven', async () => {
   const away = await pass(() => readerError('RPC_UNAVAILABLE', 'away'));
   expect(away).toEqual({
     outcome: 'away',

@@ -4,24 +4,25 @@ import { overdue, type OpenAttempt } from './store/attempt-facts.ts';
 import type { ExpiringView } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 
-/** What is looked for in one go lies so near together: each block is read once for all of them. */
+/** Attempts that expire within this time of the first are searched together, so each block is read once for all. */
 const TOGETHER_MS = 60_000;
 const TOGETHER_MAX = 200;
 
-/** What can't be proven in one go is tried in halves, so often in a pass: each try reads blocks. */
+/** Searches per pass. A failed search is repeated in halves; each search reads blocks. */
 const TRIES_MAX = 8;
 
 /**
- * Buries attempts whose time is over and that landed nowhere, by the proof that attempt-facts.ts describes: their payouts may be
- * signed anew from then on. Those that a block turns out to hold wait for the scanner to say so; what can't be proven now waits,
- * and keeps no other one waiting. @returns whether any was buried
+ * Marks attempts DEAD that are over and in no block, by the proof that attempt-facts.ts describes. Their payouts may
+ * then be signed again. An attempt that a block holds waits for the scanner to record it. An attempt that cannot be
+ * proven now waits without delaying the others.
+ * @returns whether any attempt was marked DEAD
  */
 export async function buryDead(context: ExpiringContext, view: ExpiringView): Promise<boolean> {
   const { memory, monotonicMs, observe, key, signal } = context;
   const nowMs = monotonicMs();
-  const over = await chooseVouched(context, overdue(view));
+  const over = await verifyStoredBytes(context, overdue(view));
   const first = together(over.filter(({ txHash }) => memory.burials.isDue(txHash, nowMs)));
-  // Until it is proven it is not asked for with every pass.
+  // Backs off until it is proven, so that not every pass asks the nodes.
   for (const { txHash } of first) memory.burials.put(txHash, nowMs);
   const landed = first.filter(({ hasLanded }) => hasLanded).map(({ txHash }) => txHash);
   if (landed.length > 0) observe.unrecorded(key, landed);
@@ -33,15 +34,16 @@ export async function buryDead(context: ExpiringContext, view: ExpiringView): Pr
   const tries = [
     first.filter(({ hasLanded, unprovenBecause }) => !hasLanded && unprovenBecause === undefined),
   ];
-  let isAnyBuried = false;
+  let isAnyDead = false;
   let failure: Error | undefined;
   for (let turn = 0; turn < TRIES_MAX; turn += 1) {
     const due = tries.shift();
     if (due === undefined || due.length === 0) break;
     try {
-      if (await buryTogether(context, due)) isAnyBuried = true;
+      if (await expireAbsent(context, due)) isAnyDead = true;
     } catch (error) {
-      // A node that does not answer answers no half either; one that has forgotten the oldest of them may have the others.
+      // An unavailable node would not answer for half of them either. One that pruned the oldest blocks may have the
+      // others.
       if (signal.aborted) throw error;
       if (!maySucceedInHalves(error)) {
         observe.unproven(key, [due, ...tries].flat(), error);
@@ -54,16 +56,18 @@ export async function buryDead(context: ExpiringContext, view: ExpiringView): Pr
     }
   }
   if (failure !== undefined && tries.length > 0) observe.unproven(key, tries.flat(), failure);
-  if (failure !== undefined && !isAnyBuried) throw failure;
-  return isAnyBuried;
+  if (failure !== undefined && !isAnyDead) throw failure;
+  return isAnyDead;
 }
 
 function maySucceedInHalves(error: unknown): error is Error {
   return isReaderError(error, 'INCONSISTENT_ANSWER') || isReaderError(error, 'BLOCK_NOT_FOUND');
 }
 
-/** Looks for all of them in the blocks between the lowest reference and the last end, and buries those that none holds. */
-async function buryTogether(
+/**
+ * Searches the blocks between the lowest reference and the last expiry, and marks DEAD the attempts in none of them.
+ */
+async function expireAbsent(
   { sender, store, lease, memory, observe, key, rules, signal }: ExpiringContext,
   due: readonly OpenAttempt[],
 ): Promise<boolean> {
@@ -91,7 +95,7 @@ async function buryTogether(
   return buried.length > 0;
 }
 
-/** The one with the lowest reference, and those that lie in nearly the same blocks. */
+/** The attempt with the lowest reference, and those that expire at nearly the same time. */
 function together(attempts: readonly OpenAttempt[]): readonly OpenAttempt[] {
   const sorted = attempts.toSorted((a, b) => a.validity.reference.height - b.validity.reference.height);
   const [first] = sorted;
@@ -101,15 +105,15 @@ function together(attempts: readonly OpenAttempt[]): readonly OpenAttempt[] {
     .slice(0, TOGETHER_MAX);
 }
 
-/** Those whose stored bytes say what the database says of them, their end above all; the others are told of, and never buried. */
-async function chooseVouched(
+/** Attempts whose stored bytes match their row, above all the expiry. Reports the others as forged; they never die. */
+async function verifyStoredBytes(
   { store, sender, observe, key }: ExpiringContext,
   attempts: readonly OpenAttempt[],
 ): Promise<readonly OpenAttempt[]> {
   const known = attempts.filter(({ hasBytes }) => hasBytes);
   const bytes = known.length === 0 ? new Map() : await store.readRaw(known.map(({ txHash }) => txHash));
   const forged: string[] = [];
-  const vouched = known.filter((attempt) => {
+  const verified = known.filter((attempt) => {
     const { txHash, contract, to, amountBaseUnits, resource, validity, feeLimitBaseUnits } = attempt;
     const raw = bytes.get(txHash) as Uint8Array | undefined;
     const intent = {
@@ -127,5 +131,5 @@ async function chooseVouched(
     return difference === undefined;
   });
   observe.forged(key, forged);
-  return vouched;
+  return verified;
 }

@@ -5,25 +5,27 @@ import type { End } from './store/attempt-facts.ts';
 import type { ExpiringView } from './store/attempt-store.ts';
 
 /**
- * A head that is so far ahead of what the own scan has seen is no measure of an expiry: the scanner is behind, or one node says
- * what it likes, and what is signed by it could not be proven dead for as long.
+ * A head this far ahead of the own scan must not set an expiry: the scanner lags, or a node is wrong. An attempt with
+ * such an expiry could not be proven dead for equally long.
  */
 const BEHIND_MS = 60_000;
 
-/** No two epochs last for longer. */
+/** Longest duration of two epochs. */
 const WINDOW_MAX_MS = 2 * 86_400_000;
 
-/** Whether the own scan is too far behind a head of this time for anything to be signed by it. */
+/** True when the own scan lags so far behind this head that the signer must not sign by it. */
 export function isBehind({ cursor }: ExpiringView, headMs: number): boolean {
   const seenMs = cursor?.seen.timeMs ?? 0;
   const verifiedMs = cursor?.verified.timeMs ?? 0;
-  // What the own scan has seen may itself be one node's word: a time that it made up would keep a payout waiting for its end.
+  // A single source may have set the seen time. Without the second bound, an invented time would delay the payout's
+  // end.
   return headMs - seenMs > BEHIND_MS || headMs - verifiedMs > SIGNED_AHEAD_MAX_MS;
 }
 
 /**
- * When what is signed now ends: so long after the head's time; or with epochs, counted from the one of the block that the own scan
- * has verified, which no node can make up. Undefined while that is behind what a node says, or not known.
+ * End of a transaction that is signed now. By time: `validForMs` after the head. By epochs: from the epoch of the
+ * last block that the own scan verified, which no node can invent. undefined while that epoch is unknown or behind
+ * the node's.
  */
 export async function chooseEnd(
   { sender, signal }: ExpiringContext,
@@ -36,7 +38,8 @@ export async function chooseEnd(
   try {
     const window = await sender.epochs.currentWindow(epoch, { signal });
     if (window.epochs.first !== epoch) return undefined;
-    // When its epochs are expected to end is one node's word: it proves nothing, and must not be a time that nobody can read.
+    // The expected end of the epochs comes from one node and proves no expiry. It is bounded, so that it stays a
+    // valid time.
     const verifiedMs = cursor?.verified.timeMs ?? 0;
     const isTime = Number.isSafeInteger(window.expiresMs) && window.expiresMs > verifiedMs;
     const latestMs = verifiedMs + WINDOW_MAX_MS;

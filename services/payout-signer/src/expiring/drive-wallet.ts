@@ -9,15 +9,15 @@ import { watchForgotten } from './watch-forgotten.ts';
 
 export interface ExpiringDriverDeps extends ExpiringPassDeps, DrivingDeps {}
 
-/** Pools forget after a minute what a transaction has but one or two of to live. */
+/** Pools forget a transaction after one minute, and it lives for one or two. */
 const RESEND_MAX_MS = 10_000;
 
-/** Drives a wallet whose transactions end by time. */
+/** Drives a wallet whose transactions expire. */
 export function startExpiringDriver(deps: ExpiringDriverDeps): Driver {
   return driveWallet(deps, () => createExpiringPass(deps));
 }
 
-/** Opens the store and the mark of such a wallet, and drives it. */
+/** Opens the store and the send mark of such a wallet, and drives it. */
 export function openExpiringDriver(
   parts: WalletParts,
   { terms, sender }: ExpiringPaying,

@@ -13,17 +13,17 @@ interface Given {
   readonly allowsChain?: boolean;
   readonly halted?: string;
   readonly heldSymbols?: readonly string[];
-  /** A halt that comes between the look and the commit. */
+  /** Sets a halt between reading the view and the commit. */
   readonly isHaltedMeanwhile?: boolean;
-  /** Of the coin that fees are paid in, as it may be spent. */
+  /** Spendable amount of the native coin. */
   readonly coin?: bigint;
-  /** What others signed, at the look and by the commit. */
+  /** Fees of other transactions: in the view, and at the commit. */
   readonly fees?: readonly [readonly FeeElsewhere[], readonly FeeElsewhere[]];
   readonly scattered?: ReadonlyMap<string | null, bigint>;
   readonly open?: readonly OpenGathering[];
 }
 
-/** One look at what is scattered: what was asked of nodes, stored and sent. */
+/** Runs one gathering pass. Returns what was asked, stored and sent, in order. */
 async function gather({ coin = FEE, scattered = new Map([['usdt', 5n]]), ...given }: Given) {
   const did: string[] = [];
   const [feesThen = [], feesNow = []] = given.fees ?? [];
@@ -68,12 +68,12 @@ async function gather({ coin = FEE, scattered = new Map([['usdt', 5n]]), ...give
     sender: {
       balances(_: unknown, contracts: readonly (string | null)[]) {
         did.push(`asked ${contracts.join()}`);
-        const lying = contracts.map((contract) => [contract, scattered.get(contract) ?? 0n] as const);
+        const entries = contracts.map((contract) => [contract, scattered.get(contract) ?? 0n] as const);
         const amounts = new Map(
-          lying.map(([contract, amount]) => [contract, amount + (contract === null ? coin : 0n)]),
+          entries.map(([contract, amount]) => [contract, amount + (contract === null ? coin : 0n)]),
         );
         const at = { height: block.height, timeSeconds: NOW.getTime() / 1_000 };
-        return Promise.resolve({ block: at, amounts, allowanceBaseUnits: 0n, scattered: new Map(lying) });
+        return Promise.resolve({ block: at, amounts, allowanceBaseUnits: 0n, scattered: new Map(entries) });
       },
       epochs: {
         currentWindow: () =>
@@ -99,17 +99,17 @@ async function gather({ coin = FEE, scattered = new Map([['usdt', 5n]]), ...give
   return did;
 }
 
-test('what is scattered is gathered: stored first, and then sent', async () => {
+test('stores a gathering before it sends it', async () => {
   expect(await gather({})).toEqual(['asked ,usdt', 'saved usdt', 'sent of usdt']);
 });
 
-test('nothing is gathered where the policy says nothing of the chain, or while the wallet is halted; what is signed is sent again', async () => {
+test('signs no gathering without a policy or while halted, but resends open ones', async () => {
   const open = [{ txHash: 'old' as TxHash, contract: null, signedAt: NOW, isMined: false }];
   for (const given of [{ allowsChain: false }, { halted: 'by an operator' }])
     expect(await gather({ ...given, open })).toEqual(['sent old']);
 });
 
-test('nothing is gathered of an asset on hold; coin for fees is, whatever is held', async () => {
+test('skips assets on hold, except the native coin for fees', async () => {
   const both = new Map([
     ['usdt', 5n],
     [null, 2n * FEE],
@@ -119,20 +119,20 @@ test('nothing is gathered of an asset on hold; coin for fees is, whatever is hel
   expect(await gather({ scattered: both, heldSymbols: ['USDC'], coin: 10n * FEE })).toContain('sent of usdt');
 });
 
-test('what could not be stored, for a halt that came meanwhile, is not sent', async () => {
+test('does not send a gathering that a halt kept from being stored', async () => {
   expect(await gather({ isHaltedMeanwhile: true })).toEqual(['asked ,usdt']);
 });
 
-test('nothing is gathered for a fee that is promised to others, whether at the look or by the commit', async () => {
+test('skips a gathering whose fee is promised to other transactions', async () => {
   const other = [{ txHash: 'other' as TxHash, baseUnits: 1n }];
   expect(await gather({ coin: FEE - 1n })).toEqual(['asked ,usdt']);
   expect(await gather({ fees: [other, []] })).toEqual(['asked ,usdt']);
   expect(await gather({ fees: [[], other] })).toEqual(['asked ,usdt']);
-  // The one other, named by both.
+  // Both lists name the same transaction, so it counts once.
   expect(await gather({ coin: FEE + 1n, fees: [other, other] })).toContain('sent of usdt');
 });
 
-test('coin is gathered whatever is promised of it, where more comes than it takes', async () => {
+test('gathers coin that brings more than its own fee, whatever is promised', async () => {
   const promised = [{ txHash: 'other' as TxHash, baseUnits: 100n }];
   const sent = async (amount: bigint) =>
     (await gather({ scattered: new Map([[null, amount]]), fees: [promised, promised] })).includes(

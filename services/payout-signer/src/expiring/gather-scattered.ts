@@ -8,18 +8,19 @@ import type { ExpiringView, OpenGathering } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import { chooseEnd, isBehind } from './choose-end.ts';
 
-/** Under way at once: each is a place among what nodes are asked for and a fee that the wallet may owe. */
+/** Gatherings under way at once. Each one adds to the requests to nodes and reserves a fee. */
 const OPEN_MAX = 8;
-/** One that has landed nowhere by then has met other coins than it was signed for: its asset is gathered anew beside it. */
+/** After this time a gathering was signed for coins that have changed. Its asset is gathered again meanwhile. */
 const LANDS_WITHIN_MS = 1_800_000;
 
 /**
- * Moves what lies at the wallet in a form that nothing is paid from to where payments are made from (SUI: coins that operators and
- * customers sent become part of the address balance), the chain's own coin first, which pays for the rest. One transaction at a
- * time and asset, none of an asset on hold, of which no payment depends: whatever becomes of it, the money stays the wallet's, and the next look finds what
- * is left. It is stored before it is sent, or the scanner would take it for a stranger's; and it is sent again until a block has
- * it or none can.
- * @param look what is known now: this pass may have signed what there is no more coin for besides
+ * Moves money of the wallet into the form that payments use. On SUI, received coins become part of the address
+ * balance. The native coin comes first, because it pays the fees of the others. One transaction at a time per asset,
+ * and none of an asset on hold.
+ *
+ * No payment depends on a gathering: the money stays in the wallet with any outcome. Each one is stored before it is
+ * sent, or the scanner would report it as foreign. It is sent again until a block holds it or none can.
+ * @param look reads the current view: this pass may have spent coin since the last one
  */
 export async function gatherScattered(
   context: ExpiringContext,
@@ -34,7 +35,7 @@ export async function gatherScattered(
   memory.gatheredAtMs = nowMs;
   const view = await look();
   const open = await store.openGatherings();
-  // What was signed is sent whatever stops the wallet: it may have been sent before.
+  // Stored bytes are sent even while the wallet is halted: they may have been sent before.
   await sendAgain(context, open);
   const isAllowed = pausedBy === undefined && rules.policy.allowsChain(key.chain);
   if (view.halted !== null || view.cursor === null || !isAllowed) return;
@@ -48,16 +49,16 @@ export async function gatherScattered(
   const contracts = new Set([null, ...assets.map(({ contract }) => contract)]);
   const funds = await sender.balances(key.wallet, [...contracts], { signal });
   const { block, scattered } = funds;
-  const lying = assets.filter(({ contract, leastBaseUnits }) => {
+  const due = assets.filter(({ contract, leastBaseUnits }) => {
     const amount = scattered.get(contract) ?? 0n;
     return amount > 0n && (amount >= leastBaseUnits || isWanted(view, contract));
   });
   const headMs = block.timeSeconds * 1_000;
-  if (lying.length === 0 || isBehind(view, headMs)) return;
+  if (due.length === 0 || isBehind(view, headMs)) return;
   const end = await chooseEnd(context, view, headMs);
   if (end === undefined) return;
   const { height, hash } = view.cursor.verified;
-  for (const [place, { contract, heldAs }] of lying.slice(0, room).entries()) {
+  for (const [place, { contract, heldAs }] of due.slice(0, room).entries()) {
     const validity = { ...end, reference: { height, hash }, uniqueMs: view.now.getTime() + place };
     const gathering = await gatherer.signGathering(key.wallet, contract, validity, { signal });
     if (gathering === undefined) continue;
@@ -70,12 +71,12 @@ export async function gatherScattered(
   }
 }
 
-/** Of the coin that fees are paid in, more comes than it takes. */
+/** True for native coin that yields more than its own fee. */
 function bringsItsFee({ contract, amountBaseUnits, feeLimitBaseUnits }: Gathering): boolean {
   return contract === null && amountBaseUnits > feeLimitBaseUnits;
 }
 
-/** Whether its fee is left beside all that is promised already: or what was signed before would wait for coin because of it. */
+/** False if this fee would leave too little coin for transactions that are already signed. */
 function hasFeeFor(
   { feeLimitBaseUnits }: Gathering,
   { attempts, feesElsewhere }: ExpiringView,
@@ -90,7 +91,7 @@ function isYoung({ signedAt }: OpenGathering, now: Date): boolean {
   return now.getTime() - signedAt.getTime() < LANDS_WITHIN_MS;
 }
 
-/** Those that no block has yet, by their stored bytes. */
+/** Resends the stored bytes of those that no block holds yet. */
 async function sendAgain(
   { store, sender, signal }: ExpiringContext,
   open: readonly OpenGathering[],
@@ -104,17 +105,17 @@ async function sendAgain(
   );
 }
 
-/** What a fee leaves of coins that paid for it themselves is not worth another one: a tenth of a coin (SUI). */
+/** Change of earlier fees is not worth another fee. The least native coin to gather is one coin divided by this. */
 const NATIVE_SHARE = 10n;
 
 interface Scattering {
   readonly contract: TokenContract | null;
   readonly leastBaseUnits: bigint;
-  /** The symbol while whose asset is held nothing of it is gathered. Undefined for the chain's own coin: whatever moves, it pays the fee. */
+  /** Symbol whose hold stops the gathering. undefined for the native coin, which pays all fees. */
   readonly heldAs?: string;
 }
 
-/** The chain's own coin first. Of a token less than one of it is not worth a fee: anybody may send dust. */
+/** The native coin first. Less than one whole token is not worth a fee: any third party may send dust. */
 function assetsOf({ rules: { network, codec } }: ExpiringContext): readonly Scattering[] {
   const tokens = network.tokens.flatMap(({ contract: written, decimals, symbol }): Scattering[] => {
     const contract = written === null ? undefined : contractIn(codec, written);
@@ -126,7 +127,7 @@ function assetsOf({ rules: { network, codec } }: ExpiringContext): readonly Scat
   return [native, ...tokens];
 }
 
-/** Whether a payout waits for it: then any of it is worth a fee. */
+/** True while a payout waits for this asset. Then any amount is worth a fee. */
 function isWanted({ unsigned }: ExpiringView, contract: TokenContract | null): boolean {
   return unsigned.some(
     (payout) =>

@@ -12,14 +12,15 @@ import type { AttemptStore } from './store/attempt-store.ts';
 import type { SendMark } from './send-mark.ts';
 
 export interface ExpiringTiming {
-  /** Pause before stored bytes are sent a second time; doubles with each time. Pools forget after a minute, and tell nobody. */
+  /**
+   * Pause before stored bytes are sent a second time; doubles each time. Pools forget after a minute, without notice.
+   */
   readonly resendMs: number;
   readonly resendMaxMs: number;
-  /** Pause between looks at the wallet's balances. */
+  /** Balance polling interval. `NEVER` for deposit addresses, which are emptied at once. */
   readonly balancesEveryMs: number | 'NEVER';
 }
 
-/** What one driver works with. */
 export interface ExpiringPassDeps {
   readonly key: WalletKey;
   readonly terms: WalletBounds & { readonly maxOpenPayouts: number };
@@ -32,23 +33,22 @@ export interface ExpiringPassDeps {
   readonly monotonicMs: () => number;
   readonly observe: Observe;
   readonly timing: ExpiringTiming;
-  /** After a commit that appended events. */
+  /** Called after a commit that appended events. */
   readonly onCommitted: () => void;
 }
 
-/** What a driver remembers from pass to pass, for as long as it has the lease. Losing it costs time and nothing else. */
+/** State of a driver from pass to pass, for as long as it holds the lease. Losing it only costs time. */
 export interface ExpiringMemory extends RequestPage {
-  /** How often this process sent each, and when last. */
+  /** Number of sends and time of the last one, by transaction, in this process. */
   readonly sends: Map<TxHash, { readonly times: number; readonly atMs: number }>;
   readonly pauses: ObstaclePauses;
-  /** Of attempts that could not be proven dead: nodes are not asked for every block with every pass. */
+  /** Back-off of attempts that could not be proven dead, so that not every pass asks nodes for every block. */
   readonly burials: ObstaclePauses;
   balancesAtMs: number;
-  /** When scattered money was looked for. */
+  /** Time of the last gathering check. */
   gatheredAtMs: number;
 }
 
-/** One pass under one lease. */
 export interface ExpiringContext extends ExpiringPassDeps {
   readonly lease: Lease;
   readonly memory: ExpiringMemory;

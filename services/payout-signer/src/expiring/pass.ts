@@ -17,11 +17,11 @@ import { signAttempts } from './sign-attempts.ts';
 import { watchForeign } from './watch-foreign.ts';
 import { watchForgotten } from './watch-forgotten.ts';
 
-/** Payouts looked at in one pass. */
+/** Payouts read in one pass. */
 const LIMITS = { requested: 200, unsigned: 200 } as const;
 const SENDS_AT_ONCE = 256;
 
-/** Makes the pass of one driver of a chain without nonces, with the memory of what it did. */
+/** Creates the pass of one driver of a chain without nonces, with its memory. */
 export function createExpiringPass(deps: ExpiringPassDeps): Pass {
   const memory: ExpiringMemory = {
     sends: new Map(),
@@ -36,15 +36,15 @@ export function createExpiringPass(deps: ExpiringPassDeps): Pass {
 }
 
 /**
- * Each step is committed before the next one rests on it, and each may be the last that this process does. What others
- * wrote comes first, then what is already promised to the chain, then what is new. A node that fails ends its step alone.
+ * Each step commits before the next one relies on it, and the process may stop after any step. Order: external
+ * updates, what is already signed, new work. A failing node ends only its own step.
  */
 async function runPass(
   context: ExpiringContext,
   { sendsOnly = false }: PassOptions = {},
 ): Promise<void | 'again'> {
   const { memory, observe, key } = context;
-  const view = await haltAndLook(context, await lookAndTakeIn(context));
+  const view = await haltForForeign(context, await readAndApplyUpdates(context));
   forgetSettled(memory, view.attempts);
   const flying = inFlight(view.attempts);
   observe.looked(key, view, { count: flying.length, oldestSignedAt: flying[0]?.signedAt });
@@ -55,10 +55,10 @@ async function runPass(
 
   await runStep(context, 'send', () => resend(context, view));
   if (sendsOnly) return undefined;
-  // Before a payout is unsigned again, and may expire: whether the database knows of everything that may have paid it.
+  // Runs before a payout becomes unsigned and may expire. Checks that the database knows everything that was sent.
   const pausedBy = await stopForClocks(context, await watchForgotten(context, view));
   const buried = await runStep(context, 'bury', () => buryDead(context, view));
-  // What was buried is unsigned again.
+  // Payouts of dead attempts are unsigned again.
   const after = buried === true ? await look(context) : view;
   await runStep(context, 'decisions', () => settleDecisions(context, after));
   const signed = await runStep(context, 'sign', () => admitAndSign(context, after, pausedBy));
@@ -73,12 +73,12 @@ async function watchBlockKeys({ sender, observe, key, signal }: ExpiringContext)
   if (blockKeys !== undefined) observe.newBlockKeys(key, await blockKeys.newBlockKeys({ signal }));
 }
 
-/** Before anything rests on what the database knows: whether the wallet did what it does not know. */
-async function haltAndLook(context: ExpiringContext, view: ExpiringView): Promise<ExpiringView> {
+/** Halts the wallet for transactions that the database does not know, before the pass relies on the view. */
+async function haltForForeign(context: ExpiringContext, view: ExpiringView): Promise<ExpiringView> {
   return (await watchForeign(context, view)) ? look(context) : view;
 }
 
-async function lookAndTakeIn(context: ExpiringContext): Promise<ExpiringView> {
+async function readAndApplyUpdates(context: ExpiringContext): Promise<ExpiringView> {
   const { store, lease, observe, key } = context;
   const view = await look(context);
   const taken = await store.takeIn(lease, view);
@@ -99,7 +99,7 @@ function resend(context: ExpiringContext, view: ExpiringView): Promise<void> {
   return sendStored(context, chooseSends(view, memory, monotonicMs(), timing, SENDS_AT_ONCE));
 }
 
-/** What waits for operators keeps no other payout waiting. */
+/** Payouts that wait for an operator take no slot. */
 function countReady(unsigned: ExpiringView['unsigned']): number {
   return unsigned.filter(({ obstacle }) => obstacle !== 'NEEDS_DECISION').length;
 }
@@ -118,7 +118,7 @@ async function admitAndSign(
     save: (decide) => store.authorise(lease, decide),
   });
   const turned = turnPage(memory, before, authorised);
-  // What was authorised now counts.
+  // Payouts authorised in this pass count from now on.
   if (authorised === 'WRITTEN') spent.forget();
   const view = authorised === 'WRITTEN' ? await look(context) : before;
   const signed = view.unsigned.length === 0 ? 0 : await signAttempts(context, view, pausedBy, spent.read);

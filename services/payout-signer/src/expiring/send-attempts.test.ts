@@ -34,8 +34,8 @@ const cursor = (seenMs: number, overMs: number | null): ExpiringView['cursor'] =
 const timing = { resendMs: 5_000, resendMaxMs: 10_000 };
 const names = (sends: readonly { readonly txHash: TxHash }[]) => sends.map(({ txHash }) => txHash);
 
-describe('stored bytes', () => {
-  test('are sent at once by whoever has not sent them, and then after 5 s, and every 10 s', () => {
+describe('sending of stored bytes', () => {
+  test('sends new bytes at once, again after 5 s, and then every 10 s', () => {
     const view = { attempts: [attempt('a', 60_000)], cursor: cursor(0, 0) };
     const memory = { sends: new Map() };
     const sentAt: number[] = [];
@@ -47,7 +47,7 @@ describe('stored bytes', () => {
     expect(sentAt).toEqual([0, 5_000, 15_000, 25_000, 35_000]);
   });
 
-  test('are sent whatever nodes said, but not when the chain is past their end, or has them, or they are not here', () => {
+  test('resends despite node answers, unless expired, mined or without bytes', () => {
     const attempts = [
       attempt('expired by a node', 60_001, { outcome: 'EXPIRED' }),
       attempt('refused', 60_001, { outcome: 'REFUSED' }),
@@ -63,7 +63,7 @@ describe('stored bytes', () => {
     expect(chooseSends(view, { sends: new Map() }, 0, timing, 1)).toHaveLength(1);
   });
 
-  test('are forgotten to be sent when a block has them: taken back they are sent at once', () => {
+  test('resends at once when a reorganisation removes the block', () => {
     const sends = new Map([['a' as TxHash, { times: 3, atMs: 0 }]]);
     forgetSettled({ sends }, [attempt('a', 1)]);
     expect(sends.size).toBe(1);
@@ -72,7 +72,7 @@ describe('stored bytes', () => {
   });
 });
 
-test('an attempt is overdue by final blocks alone, and never one that a block is known to hold', () => {
+test('treats an attempt as overdue only by final blocks, and if no block holds it', () => {
   const attempts = [
     attempt('at its end', 50_000),
     attempt('later', 50_001),

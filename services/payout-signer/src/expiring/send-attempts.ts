@@ -3,13 +3,13 @@ import { inFlight, mayLand, type OpenAttempt } from './store/attempt-facts.ts';
 import type { ExpiringView } from './store/attempt-store.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringTiming } from './pass-deps.ts';
 
-/** What is to be sent: of which payout, and what the mark of sends has to know first. */
+/** A transaction to send: its payout, and the values that the send mark stores first. */
 export type Sendable = Pick<OpenAttempt, 'txHash' | 'orderPk' | 'validity'>;
 
 /**
- * Which stored transactions to send now, the oldest first: all that this process has not sent yet, so everything after a start;
- * then again after ever longer pauses while a block may take them, whatever nodes said. Not when the chain's own time, or epoch, is
- * past their end; and one that a block holds needs no sending.
+ * Stored transactions to send now, oldest first: each one that this process has not sent yet, so all after a start.
+ * Others are due again after growing pauses, whatever nodes answered. Excludes those that a block holds, and those
+ * past their end by the chain's own time or epoch.
  */
 export function chooseSends(
   { attempts, cursor }: Pick<ExpiringView, 'attempts' | 'cursor'>,
@@ -30,21 +30,21 @@ export function chooseSends(
     .slice(0, limit);
 }
 
-/** Forgets what is in a block or gone: should a reorganisation bring it back, it is sent at once. */
+/** Drops transactions that are in a block or gone. If a reorganisation brings one back, it is sent at once. */
 export function forgetSettled(memory: Pick<ExpiringMemory, 'sends'>, attempts: readonly OpenAttempt[]): void {
   const waiting = new Set(inFlight(attempts).map(({ txHash }) => txHash));
   for (const txHash of memory.sends.keys()) if (!waiting.has(txHash)) memory.sends.delete(txHash);
 }
 
 /**
- * Sends stored bytes, and records what came of it. The bytes are read from the database, so nothing can be sent that is not
- * committed. Any outcome is fine: own blocks alone say what became of it.
+ * Sends stored bytes and records the outcomes. The bytes are read from the database, so only committed ones are sent.
+ * No node's outcome is final; only the own scan decides.
  */
 export async function sendStored(context: ExpiringContext, chosen: readonly Sendable[]): Promise<void> {
   if (chosen.length === 0) return;
   const { store, sender, lease, memory, mark, monotonicMs, observe, key, signal } = context;
   const bytes = await store.readRaw(chosen.map(({ txHash }) => txHash));
-  // What is sent is known here from now on, whatever becomes of the database.
+  // From here on this machine knows that it sent them, even if the database is lost.
   const epochs = chosen.flatMap(({ validity }) => validity.epochs?.last ?? []);
   await mark.raise({
     uniqueMs: Math.max(...chosen.map(({ validity }) => validity.uniqueMs)),
@@ -59,7 +59,7 @@ export async function sendStored(context: ExpiringContext, chosen: readonly Send
   const sent = signed.map(({ txHash, orderPk }, place) => {
     return { txHash, orderPk, outcome: outcomes[place] ?? ('UNKNOWN' as const) };
   });
-  // Remembered although recording may fail: the next record comes with the next send.
+  // Remembered even if recording fails: the next send records it.
   const atMs = monotonicMs();
   for (const { txHash } of sent) {
     const times = (memory.sends.get(txHash)?.times ?? 0) + 1;

@@ -5,42 +5,44 @@ import { writeFileAtomically } from '@opentill/wallet/write-file-atomically';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
 export type SendMarkErrorCode =
-  /** The file is there and holds no mark, or can't be read: nothing is signed until somebody has looked at it. */
+  /**
+   * The file exists but holds no valid mark, or cannot be read. The wallet signs no transaction until it is repaired.
+   */
   | 'SEND_MARK_UNREADABLE'
-  /** Not written: nothing new is sent. */
+  /** The mark was not written. No new transaction is sent. */
   | 'SEND_MARK_UNWRITABLE';
 
-/** The furthest of all that was sent. */
+/** Maxima over all sent transactions. */
 export interface MarkOfSends {
-  /** The highest unique time. */
+  /** Highest unique time of an attempt. */
   readonly uniqueMs: number;
-  /** The last expiry, by the chain's time: later nothing of it can land. */
+  /** Latest expiry, by the chain's time. After it none of them can land. */
   readonly expiresMs: number;
-  /** Where epochs end transactions: the last one in which anything of it can land. */
+  /** Chains with epochs: the last epoch in which any of them can land. */
   readonly lastEpoch?: number;
 }
 
 /**
- * How far this machine ever went in sending for a wallet: a fact that outlives the database, as NonceMark is where there are
- * nonces. It proves that something was sent and never that nothing was, so it only ever stops signing.
+ * How far this machine went in sending for a wallet. The file outlives the database, as NonceMark does on chains with
+ * nonces. It proves that something was sent, never the opposite. So it only ever stops signing.
  */
 export interface SendMark {
-  /** Undefined where nothing was sent from here. */
+  /** undefined if this machine sent no transaction of the wallet. */
   read(): Promise<MarkOfSends | undefined>;
-  /** Returns when the mark is at these or above and on disk. */
+  /** Resolves when the mark on disk is at least `to`. */
   raise(to: MarkOfSends): Promise<void>;
 }
 
-/** Of a deposit address: see NO_NONCE_MARK. */
+/** For deposit addresses; see NO_NONCE_MARK. */
 export const NO_SEND_MARK: SendMark = {
   read: () => Promise.resolve(undefined),
   raise: () => Promise.resolve(),
 };
 
-/** The mark of a wallet in a directory that replicas on the same machine may share. */
+/** Opens the mark of a wallet. Replicas on the same machine may share the directory. */
 export function openSendMark(directory: string, { chain, wallet }: WalletKey): SendMark {
   const path = join(directory, `send-mark-${chain}-${wallet}.json`);
-  /** What this process knows to be on disk: raising by what is known costs nothing. */
+  /** Last value known to be on disk. A lower one needs no write. */
   let known: MarkOfSends | undefined;
 
   async function read(): Promise<MarkOfSends | undefined> {
@@ -50,17 +52,17 @@ export function openSendMark(directory: string, { chain, wallet }: WalletKey): S
   return {
     read,
     async raise(to) {
-      // What can't be read again would stop the wallet for good.
+      // A mark that cannot be read again would stop the wallet permanently.
       if (!isMark(to))
-        throw markError('SEND_MARK_UNWRITABLE', 'what was sent has no times that can be read', path);
+        throw markError('SEND_MARK_UNWRITABLE', 'the send mark would hold invalid times', path);
       if (known !== undefined && isWithin(to, known)) return;
-      // Another process may have been further: its mark is not to be lost.
+      // Another process may have written a higher mark, which must not be lost.
       const highest = further(to, await readMark(path));
       try {
         const text = `${JSON.stringify({ chain, wallet, ...highest })}\n`;
         await writeFileAtomically(path, text, { mode: 0o600, replace: true });
       } catch (error) {
-        throw markError('SEND_MARK_UNWRITABLE', 'the mark of what was sent was not written', path, error);
+        throw markError('SEND_MARK_UNWRITABLE', 'the send mark was not written', path, error);
       }
       known = highest;
     },
@@ -91,10 +93,10 @@ async function readMark(path: string): Promise<MarkOfSends | undefined> {
     text = await readFile(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw markError('SEND_MARK_UNREADABLE', 'the mark of what was sent can’t be read', path, error);
+    throw markError('SEND_MARK_UNREADABLE', 'the send mark cannot be read', path, error);
   }
   const found = parseMark(text);
-  if (found === undefined) throw markError('SEND_MARK_UNREADABLE', 'this is no mark of what was sent', path);
+  if (found === undefined) throw markError('SEND_MARK_UNREADABLE', 'the file holds no valid send mark', path);
   return found;
 }
 

@@ -9,14 +9,14 @@ const block = { height: 5, hash: 'h', timeMs: NOW.getTime(), timeSeconds: NOW.ge
 const COST = 10n;
 
 interface Given {
-  /** Who pays, where that is another wallet. */
+  /** Wallet that pays the fees, if another. */
   readonly sponsor?: string;
-  /** At the look, and by the commit. */
+  /** Halted wallets: in the view, and at the commit. */
   readonly halted?: readonly [readonly string[], readonly string[]];
   readonly cost?: bigint;
 }
 
-/** Three payouts that cost 10 each, and what is signed of them where there is coin for so many fees. */
+/** Signs three payouts that cost 10 each, with this much coin. Returns the stored payouts and obstacles. */
 async function sign(
   coin: bigint,
   [feesThen, feesNow]: readonly [readonly FeeElsewhere[], readonly FeeElsewhere[]],
@@ -116,18 +116,18 @@ async function sign(
   return saved;
 }
 
-test('what others promised of the coin since the look is left to them, also when theirs has ended meanwhile', async () => {
+test('leaves fees to transactions signed since the view, even when theirs ended', async () => {
   const fee = (name: string): FeeElsewhere => ({ txHash: name as TxHash, baseUnits: COST });
   const [old, fresh] = [fee('old'), fee('fresh')];
   expect(await sign(30n, [[], []])).toEqual(['a', 'b', 'c']);
   expect(await sign(30n, [[], [fresh]])).toEqual(['a', 'b']);
-  // Counted once while it is open; and beside the other one, since the balances may be older than its end.
+  // Counted once while it is open. A new one counts in addition, because the balances may be older than its end.
   expect(await sign(40n, [[old], [old]])).toEqual(['a', 'b', 'c']);
   expect(await sign(40n, [[old], [fresh]])).toEqual(['a', 'b']);
   expect(await sign(30n, [[], [fresh, old, fee('another')]])).toEqual([]);
 });
 
-test('nothing that costs is signed at the expense of a wallet that is halted, also when that comes between look and commit', async () => {
+test('does not sign at the expense of a wallet that is halted, also at the commit', async () => {
   const sponsor = 'payer';
   const waits = ['a HALTED', 'b HALTED', 'c HALTED'];
   const none = [[], []] as const;
@@ -135,7 +135,7 @@ test('nothing that costs is signed at the expense of a wallet that is halted, al
   expect(await sign(30n, none, { sponsor, halted: [[], ['payer']] })).toEqual([]);
   expect(await sign(30n, none, { sponsor, halted: [['other'], ['other']] })).toEqual(['a', 'b', 'c']);
   expect(await sign(30n, none, { halted: [['payer'], ['payer']] })).toEqual(['a', 'b', 'c']);
-  // What moves free of a fee touches nobody else.
+  // A transaction without a fee costs the sponsor no coin.
   expect(await sign(30n, none, { sponsor, halted: [['payer'], ['payer']], cost: 0n })).toEqual([
     'a',
     'b',

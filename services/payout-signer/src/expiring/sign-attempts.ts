@@ -28,8 +28,9 @@ interface Ready extends DuePayment {
 }
 
 /**
- * Signs payouts that are authorised, each as a transaction of its own that ends by time; stores the bytes, and only then sends
- * them. Those that can't be signed are tried again later. @returns how many were signed
+ * Signs authorised payouts, each as one transaction that expires. Stores the bytes before it sends them. Payouts that
+ * cannot be signed now are tried again later.
+ * @returns number of payouts signed
  */
 export async function signAttempts(
   context: ExpiringContext,
@@ -73,7 +74,7 @@ export async function signAttempts(
 
 type Funds = AttemptFunds & { readonly block: { readonly height: number; readonly timeSeconds: number } };
 
-/** Tries each payment on the chain, and takes it out of what the wallet can still spend. */
+/** Tries each payment on the chain and deducts it from the budget. */
 async function prepare(
   context: ExpiringContext,
   view: ExpiringView,
@@ -109,7 +110,7 @@ async function prepare(
       hindered.push({ payout, obstacle: 'HALTED' });
       return [];
     }
-    // A payment without the money for it fails on the chain as well: the plainer word is told.
+    // Missing money also makes the trial fail. It is the clearer obstacle, so it takes precedence.
     const isPayable = answer.kind === 'READY' && isWithin(payout, answer.costBaseUnits);
     const money = isPayable ? budget.take(intent, answer.costBaseUnits) : budget.lacks(intent);
     if (isPayable && money === 'TAKEN') return [{ payout, intent, ...answer }];
@@ -122,8 +123,8 @@ async function prepare(
 }
 
 /**
- * See isFeeWithin. What the allowance of the address itself pays for is no cost; what the hot wallet pays beside it (SUI) is. A price
- * that nobody can name hinders what it bounds, and nothing else.
+ * See isFeeWithin. Fees that the address's own allowance covers are free; fees that a sponsoring hot wallet pays
+ * (SUI) count. An unknown gas price blocks only the payouts that it bounds.
  */
 async function boundFees(
   { sender, key, rules, signal }: ExpiringContext,
@@ -140,7 +141,7 @@ async function boundFees(
   };
 }
 
-/** Signs each with a unique time of its own, and stores all bytes in one commit, or none. */
+/** Signs each payout with its own unique time. Stores all bytes in one commit, or none. */
 async function signAndSave(
   context: ExpiringContext,
   view: ExpiringView,
@@ -169,8 +170,8 @@ async function signAndSave(
 }
 
 /**
- * Those that the coin for their fees is not there for any more: another wallet, whose fees are paid out of the same, may have taken it
- * since the look, or who pays was halted. What ended meanwhile counts as well: the balances were read before.
+ * Payouts whose fees are not covered at the commit. Since the view, another wallet with the same fee payer may have
+ * taken the coin, or the payer was halted. Transactions that ended meanwhile count too: the balances are older.
  */
 function chooseUnpaid(
   context: ExpiringContext,
@@ -186,7 +187,7 @@ function chooseUnpaid(
   });
 }
 
-/** Says of what costs a fee whether the other wallet that pays it is halted: what is stopped must not be spent from here. */
+/** Predicate: another wallet pays the fee, and that wallet is halted. The signer must not spend from it. */
 function findHaltedPayer(
   { sender, key }: Pick<ExpiringContext, 'sender' | 'key'>,
   haltedWallets: ReadonlySet<Address>,
@@ -213,9 +214,9 @@ async function signAll(
 }
 
 interface Bounds {
-  /** Verified by the gateway's own scan, so final. */
+  /** Verified by the own scan, so final. */
   readonly reference: NonNullable<ExpiringView['cursor']>['verified'];
   readonly end: End;
-  /** No attempt of the wallet has this unique time, or a later one. */
+  /** Higher than the unique time of every attempt of the wallet. */
   readonly firstMs: number;
 }

@@ -4,9 +4,10 @@ import type { ExpiringContext } from './pass-deps.ts';
 const NAMED_MAX = 5;
 
 /**
- * Halts the wallet when it did what nobody here signed: somebody else has the key or was allowed to spend, or it was signed here
- * in commits that were lost. The scanner's verified reading is the proof: there is no count of transactions that could say it,
- * so it looks at the sender of each one in each block. @returns whether it was halted now
+ * Halts the wallet when the scanner verified transactions of it that this gateway did not sign. A third party has the
+ * key or an allowance, or the commits that signed them were lost. No transaction count shows this on these chains, so
+ * the scanner checks the sender of every transaction.
+ * @returns whether it was halted now
  */
 export async function watchForeign(
   { store, lease, observe, key }: ExpiringContext,

@@ -21,31 +21,31 @@ async function watch(
   return { pausedBy: await watchForgotten(context, view), halts };
 }
 
-const GOING_ON = { pausedBy: undefined, halts: [] };
+const CONTINUES = { pausedBy: undefined, halts: [] };
 const WAITING = { pausedBy: 'CHAIN_AHEAD', halts: [] };
 const inTime = { uniqueMs: 7, expiresMs: OVER_MS + 1 };
 
-test('what the database knows stops nothing', async () => {
-  expect(await watch(undefined, { lastUniqueMs: null, releasedMark: null })).toEqual(GOING_ON);
-  expect(await watch(inTime, { lastUniqueMs: 7, releasedMark: null })).toEqual(GOING_ON);
-  expect(await watch(inTime, { lastUniqueMs: 8, releasedMark: 6 })).toEqual(GOING_ON);
+test('continues when the database knows everything that was sent', async () => {
+  expect(await watch(undefined, { lastUniqueMs: null, releasedMark: null })).toEqual(CONTINUES);
+  expect(await watch(inTime, { lastUniqueMs: 7, releasedMark: null })).toEqual(CONTINUES);
+  expect(await watch(inTime, { lastUniqueMs: 8, releasedMark: 6 })).toEqual(CONTINUES);
 });
 
-test('what it does not know halts the wallet, also after a release of less', async () => {
+test('halts for an unknown sent transaction, also above a released mark', async () => {
   const halted = { pausedBy: 'CHAIN_AHEAD', halts: [7] };
   expect(await watch(inTime, { lastUniqueMs: null, releasedMark: null })).toEqual(halted);
   expect(await watch(inTime, { lastUniqueMs: 6, releasedMark: 6 })).toEqual(halted);
 });
 
-test('released, it waits until nothing forgotten can land, also when the last payment of them was adopted', async () => {
+test('waits after a release until no forgotten transaction can land', async () => {
   for (const lastUniqueMs of [null, 6, 7])
     expect(await watch(inTime, { lastUniqueMs, releasedMark: 7 })).toEqual(WAITING);
   const over = { uniqueMs: 7, expiresMs: OVER_MS };
   for (const lastUniqueMs of [null, 6, 7])
-    expect(await watch(over, { lastUniqueMs, releasedMark: 7 })).toEqual(GOING_ON);
+    expect(await watch(over, { lastUniqueMs, releasedMark: 7 })).toEqual(CONTINUES);
 });
 
-test('a database in which nothing is scanned yet is compared as well', async () => {
+test('checks the mark before the scanner’s first commit as well', async () => {
   const halted = { pausedBy: 'CHAIN_AHEAD', halts: [7] };
   expect(await watch(inTime, { lastUniqueMs: 6, releasedMark: null }, null)).toEqual(halted);
   expect(await watch(inTime, { lastUniqueMs: 7, releasedMark: 7 }, null)).toEqual(WAITING);

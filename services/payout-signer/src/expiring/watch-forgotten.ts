@@ -5,9 +5,10 @@ import type { ExpiringContext } from './pass-deps.ts';
 import type { MarkOfSends } from './send-mark.ts';
 
 /**
- * Holds what the database knows against what was sent from here: one that knows less was restored, or lost commits, and signs
- * nothing until an operator has seen to it. Then nothing is signed either before the chain's own final time is past all that was
- * sent: forgotten bytes can't land beside what is signed after that. @returns what stops the wallet besides a halt
+ * Compares the database with the send mark. A database that knows less was restored or lost commits, so the wallet is
+ * halted until an operator releases it. After the release it waits until the chain's final time is past everything
+ * that was sent. By then no forgotten transaction can land.
+ * @returns the obstacle that stops the wallet in addition to a halt
  */
 export async function watchForgotten(
   { mark, store, lease, observe, key }: Pick<ExpiringContext, 'mark' | 'store' | 'lease' | 'observe' | 'key'>,
@@ -17,10 +18,10 @@ export async function watchForgotten(
   const sent = await mark.read();
   if (sent === undefined) return behind;
   const isReleased = sent.uniqueMs <= (view.releasedMark ?? 0);
-  // Also when the last of what was sent is known again: what was sent before it may still be unknown.
+  // Applies also when the last sent transaction is known again: earlier ones may still be unknown.
   if (isReleased) return isOver(endOf(sent), view.cursor) ? behind : 'CHAIN_AHEAD';
   if (sent.uniqueMs > (view.lastUniqueMs ?? 0)) {
-    const reason = `transactions with unique times up to ${sent.uniqueMs} were sent from here, and this database knows of none above ${view.lastUniqueMs ?? 'any'}`;
+    const reason = `this machine sent transactions with unique times up to ${sent.uniqueMs}, and the database knows none above ${view.lastUniqueMs ?? 'any'}`;
     if (await store.haltRestored(lease, sent.uniqueMs, reason)) observe.restored(key, reason);
     return 'CHAIN_AHEAD';
   }

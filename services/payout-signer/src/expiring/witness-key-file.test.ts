@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openWitnessKeyFile } from './witness-key-file.ts';
 
-test('keeps the keys of witnesses in a file of its chain that only its owner reads', async () => {
+test('stores witness keys per chain in a file that only its owner can read', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'witness-keys-'));
   expect(await openWitnessKeyFile(directory, 'TRON').read()).toBeUndefined();
   await openWitnessKeyFile(directory, 'TRON').write('{"a":1}');

@@ -5,8 +5,9 @@ import type { Chain } from '@opentill/domain/chains';
 import { writeFileAtomically } from '@opentill/wallet/write-file-atomically';
 
 /**
- * The keys that witnesses of a TRON network sign with, in a file of the state directory: no role of the database can change it.
- * Without the file they are learned anew, which takes a day. Throws a system error for a file that can't be read or written.
+ * Signing keys of a TRON network's witnesses, in a file of the state directory that no database role can change.
+ * Without the file the signer learns them again, which takes a day.
+ * @throws a system error if the file cannot be read or written
  */
 export function openWitnessKeyFile(directory: string, chain: Chain): WitnessKeyStore {
   const path = join(directory, `witness-keys-${chain}.json`);

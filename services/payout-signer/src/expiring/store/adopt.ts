@@ -4,14 +4,15 @@ import type { Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
 import type { Adoption, PaidByDecision, WalletKey } from '../../payouts/payout-facts.ts';
 
-/** All that is signed after it gets a later time: one from far ahead would be used up with it. */
+/** All later attempts get a higher unique time, so an adopted one must not be further ahead than this. */
 const FAR_MS = 86_400_000;
 
 /**
- * Makes a found payment the payout's own, as if it had never been forgotten: the payout is SIGNED, by this transaction, whose
- * bytes nobody here has; the scanner and the tracker see to the rest. Nothing is written when the payout ended otherwise, when
- * an attempt of its own may still land, when another payout has this transaction, or when its unique time, which some other
- * software may have chosen, can't stand among ours.
+ * Assigns a payment found on the chain to its payout, which becomes SIGNED by it. Its bytes are not known here;
+ * scanner and tracker do the rest.
+ *
+ * NOT_POSSIBLE, without a write, when the payout ended, one of its attempts may still land, another payout has this
+ * transaction, or its unique time does not fit among ours (other software may have chosen it).
  */
 export async function adoptExpiring(
   tx: Tx,
@@ -44,15 +45,15 @@ export async function adoptExpiring(
   const found = rows[0];
   if (found === undefined || !['REQUESTED', 'AUTHORISED', 'SIGNED'].includes(found.state))
     return never(`the payout is ${found?.state ?? 'not of this wallet'}`);
-  if (found.is_known)
-    return never('this transaction is known already, and stands for what it was signed for');
+  if (found.is_known) return never('this transaction is already recorded for what it was signed for');
   if (found.is_booked)
-    return never('a restore booked it as of a lost order: opentill restore decide-payment takes that back');
-  if (!isPossible) return never(`its timestamp is ${uniqueMs}, which no transaction from here has`);
+    return never('a restore booked it for a lost order: revert that with opentill restore decide-payment');
+  if (!isPossible) return never(`its timestamp ${uniqueMs} is none that this signer uses`);
   if (found.is_time_taken) return never('another transaction of the wallet has its timestamp');
-  // The last refusal: what is buried stays buried, also when nothing is adopted. A payout has one attempt at most that is not dead.
+  // The last check, because it writes: a dead attempt stays dead even if the adoption is rejected. At most one
+  // attempt of a payout is not dead.
   if (!(await buryLandedNowhere(tx, key, orderPk)))
-    return never('an attempt of its own is on its way, or landed');
+    return never('an attempt of this payout may still land, or has landed');
 
   await sql`
     update payout set state = 'AUTHORISED', authorised_at = clock_timestamp(), waiting_since = null
@@ -77,12 +78,13 @@ export async function adoptExpiring(
 }
 
 /**
- * Marks the payout's own attempt as dead when it is over and the own scan has found it in no block. @returns whether all are dead
+ * Marks the payout's attempt DEAD if it is over and the own scan found it in no block.
+ * @returns whether all attempts are dead
  *
- * No node is asked for the blocks once more, and the own scan need not be proven (why_epochs_unproven): no payment follows. The payout
- * is paid by the transaction that is adopted, and is never signed anew, since what is adopted has no bytes here and is never buried.
- * Should the attempt have landed as well, it was paid twice before anybody decided. With the proof as a condition, a payout that
- * stays UNPROVEN could never be said to be paid.
+ * Needs neither the nodes' blocks nor a proven scan (why_epochs_unproven), because no payment follows: the adopted
+ * transaction paid the payout. That one has no bytes here, so it cannot become DEAD, and the payout is not signed
+ * again. If the attempt landed as well, the payout was paid twice before the decision. If the proof were required, no
+ * operator could say that an UNPROVEN payout is paid.
  */
 async function buryLandedNowhere(tx: Tx, { chain, wallet }: WalletKey, orderPk: string): Promise<boolean> {
   await sql`

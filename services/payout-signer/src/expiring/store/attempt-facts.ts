@@ -6,89 +6,103 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { BaseUnits } from '@opentill/domain/money';
 
 /*
- * What the signer knows of a wallet on a chain without nonces, whose transactions end by time, and the states in it. What is
- * said of payouts, of policies and of halts in ../../nonce/store/nonce-facts.ts holds here as well.
+ * Facts and states of a wallet on a chain without nonces, whose transactions expire. What
+ * ../../nonce/store/nonce-facts.ts describes for payouts, policies and halts applies here as well.
  *
- * Nothing replaces a transaction there and nothing orders them: a second one is a second payment. So a payout has one attempt
- * at a time, and gets another only when the first is proven to land nowhere.
+ * Here no transaction replaces or orders another: a second one is a second payment. So a payout has one attempt at a
+ * time, and gets another only when the first is proven to be in no block.
  *
- *   | step                  | what is committed                                   | a crash behind it leaves                        |
+ *   | step                  | committed                                           | after a crash behind it                         |
  *   |-----------------------|-----------------------------------------------------|-------------------------------------------------|
- *   | created               | payout REQUESTED, its amount reserved               | a payout that waits                             |
- *   | authorised            | payout AUTHORISED, counted by the policy            | a payout that waits, or expires                 |
- *   | signed, OPEN          | bytes, txID, expiry, reference block, unique time;  | bytes that nobody has seen: they are sent now,  |
- *   |                       | payout SIGNED, all in one commit                    | or expire unsent                                |
- *   | sent, any number of   | first_sent_at, last_sent_at, outcome                | bytes that are sent again: the same             |
+ *   | created               | payout REQUESTED, its amount reserved               | the payout waits                                |
+ *   | authorised            | payout AUTHORISED, counted by the policy            | the payout waits, or expires                    |
+ *   | signed, OPEN          | bytes, txID, expiry, reference block, unique time;  | unsent bytes: they are sent now, or expire      |
+ *   |                       | payout SIGNED, all in one commit                    |                                                 |
+ *   | sent, any number of   | first_sent_at, last_sent_at, outcome                | the same bytes are sent again                   |
  *   |  times                |                                                     |                                                 |
- *   | included              | fate MINED (by the scanner)                         | –                                               |
- *   | reorganised away      | fate ORPHANED (by the scanner)                      | sent again, the same bytes, while in time       |
- *   | SETTLED               | fate VERIFIED (by the scanner): SUCCESS or FAILED,  | –                                               |
- *   |                       | as the tracker says; never another attempt          |                                                 |
- *   | DEAD                  | the proof below; payout AUTHORISED again, in one    | a payout that waits, expires, is refused, or is |
- *   |                       | commit                                              | signed anew: by the policy, as any other        |
+ *   | included              | outcome MINED (by the scanner)                      | –                                               |
+ *   | reorganised away      | outcome ORPHANED (by the scanner)                   | the same bytes are sent again, while in time    |
+ *   | SETTLED               | outcome VERIFIED (by the scanner); the tracker sets | –                                               |
+ *   |                       | SUCCESS or FAILED; never another attempt            |                                                 |
+ *   | DEAD                  | the proof below; payout AUTHORISED again, in one    | the payout waits, expires, is refused, or is    |
+ *   |                       | commit                                              | signed again by the policy                      |
  *
- * The proof of death, all of it: (a) the gateway's own scan has verified two blocks that the chain itself calls final, both of
- * the attempt's expiry or later by their own times (a trigger of the database insists: no node is asked, and no clock here);
- * (b) the scanner has recorded it in no block that still counts (the same trigger); (c) every block between its reference block
- * and the second of those past its expiry was read whole, from two sources that gave the same, each the parent of the next, proven
- * by the roots and the witnesses' signatures of the headers, and none holds it (ExpiringSender.findInBlocks); (d) its stored bytes say themselves when they expire, and are signed by our key.
+ * Proof of death. All of it is required:
+ * (a) The own scan has verified two blocks that the chain calls final, both at or after the attempt's expiry by their
+ *     own times. A trigger checks this; it asks no node and no local clock.
+ * (b) The scanner has recorded the attempt in no block that still counts (same trigger).
+ * (c) Every block from its reference block to the second one past its expiry was read whole, from two sources with
+ *     equal answers. Each is the parent of the next, roots and witness signatures of the headers prove them, and none
+ *     holds the attempt (ExpiringSender.findInBlocks).
+ * (d) Its stored bytes contain the expiry and are signed by our key.
  *
- * Where epochs of the chain end transactions and not its time (SUI), (a) is that the own scan has verified a block of a later epoch,
- * (b) that it has read the attempt in no verified block either, all of whose transactions it goes through (own_transaction_landed,
- * the same trigger), and (c) that this reading is proof (why_epochs_unproven): from the attempt's reference block to the end of its last
- * epoch every checkpoint was read without a gap, its contents checked against its digest, each naming the one before it, and the last
- * one is signed by a quorum of its validators; and that two nodes which have kept all of the stretch, have executed a block of a
- * later epoch and know transactions of both ends of the stretch when they are asked for them, know none of it. In place of
- * why_epochs_unproven stands an operator's decision about this attempt after its end (payout_decision.unproven_tx_hash), and of nothing else.
+ * On chains whose epochs end transactions (SUI), (d) is the same and:
+ * (a) The own scan has verified a block of a later epoch.
+ * (b) In addition, it has read the attempt in no verified block (own_transaction_landed, same trigger). It reads all
+ *     transactions of each.
+ * (c) This reading is proof (why_epochs_unproven). From the reference block to the end of the last epoch, every
+ *     checkpoint was read without a gap, its contents match its digest, and it names the one before it. A quorum of
+ *     the validators signed the last one. Also, two nodes do not know the attempt. Both kept the whole stretch,
+ *     executed a block of a later epoch, and know transactions of both ends of the stretch.
+ * An operator's decision about this attempt after its end (payout_decision.unproven_tx_hash) replaces
+ * why_epochs_unproven, and no other condition.
  *
- * What proves nothing: that a node says it expired, is unknown, is refused or is a duplicate; that nobody answers; that some
- * time went by here.
+ * No proof: a node that reports it expired, unknown, rejected or duplicate; missing answers; time that passed here.
  *
- * Invariants, each held by one statement of the database and not by the order of things in this process:
+ * Invariants. Each is enforced by one statement of the database, not by the order of steps in this process:
  *
- *  1. What is sent was committed before: only bytes read from own_transaction are sent.
- *  2. A payout has at most one attempt that is not DEAD (a unique index). So at most one transaction of it can land.
- *  3. OPEN → DEAD needs (a) and (b), and DEAD is for ever; SIGNED → AUTHORISED needs all attempts DEAD (triggers).
- *  4. No two attempts of a wallet have the same unique time (a unique index): equal payouts are different transactions.
+ *  1. Only bytes read from own_transaction are sent, so everything sent was committed before.
+ *  2. A payout has at most one attempt that is not DEAD (unique index). So at most one transaction of it can land.
+ *  3. OPEN → DEAD needs (a) and (b), and DEAD is permanent. SIGNED → AUTHORISED needs all attempts DEAD (triggers).
+ *  4. No two attempts of a wallet have the same unique time (unique index). So equal payouts are different
+ *     transactions.
  *  5. AUTHORISED → SIGNED and → EXPIRED are compare-and-sets on the same row.
  *  6. Every transaction that writes asserts the wallet's lease first.
- *  7. A database that knows less than was sent signs nothing: what proves it is a file beside the keystore (send-mark.ts),
- *     written before anything is sent; unique times grow, so the last one tells. Released by an operator, nothing is signed
- *     before the chain's own final time is past everything that was sent.
- *  8. Should a proof of death be wrong, each attempt is a payment: so windows count every attempt (../../store/spent.ts), and a payout gets
- *     more of them than the policy's `maxAttemptsWithoutDecision` only by an operator's decision about each (../../policy/judge-again.ts).
- *  9. What the wallet did that nobody here signed halts it (watch-foreign.ts). While such a transaction pays just what a payout
- *     asks for, the payout is neither signed nor, if it was before, unsigned again: an operator says whether it was paid by it.
+ *  7. A database that knows less than was sent signs no transaction. The proof is a file next to the keystore
+ *     (send-mark.ts), written before each send. Unique times grow, so the last one suffices. After an operator's
+ *     release, no transaction is signed until the chain's final time is past everything that was sent.
+ *  8. If a proof of death were wrong, each attempt would be a payment. So the limit windows count every attempt
+ *     (../../store/spent.ts). Attempts beyond the policy's `maxAttemptsWithoutDecision` need an operator's decision
+ *     each (../../policy/judge-again.ts).
+ *  9. A transaction of the wallet that this gateway did not sign halts it (watch-foreign.ts). While such a
+ *     transaction pays exactly what a payout asks for, that payout is neither signed nor returned to AUTHORISED. An
+ *     operator decides whether the transaction paid it.
  */
 
-/** A transaction that may land yet, or is in a block that may be taken back. */
+/** A transaction that may still land, or is in a block that a reorganisation may remove. */
 export interface OpenAttempt {
   readonly txHash: TxHash;
   readonly orderPk: string;
   readonly contract: TokenContract | null;
   readonly to: Address;
   readonly amountBaseUnits: BaseUnits;
-  /** Absent: it pays. See PaymentIntent. */
+  /** Absent for a payment; see PaymentIntent. */
   readonly resource?: PaymentIntent['resource'];
   readonly feeLimitBaseUnits: bigint;
-  /** What it costs at most, fees of every kind. */
+  /** Upper bound of its cost, all fees included. */
   readonly costBaseUnits: bigint;
   readonly validity: Validity;
-  /** Whether its bytes are known here: of what was adopted they are not. */
+  /** False for adopted transactions: their bytes are not known here. */
   readonly hasBytes: boolean;
   readonly signedAt: Date;
   readonly outcome: ExpiringSendOutcome | null;
-  /** The block that holds it, as far as the scanner has seen; null: none. */
+  /** Block that holds it, according to the scanner; null: none. */
   readonly minedHeight: number | null;
-  /** Whether that block is deep enough to count for good. */
+  /** True when that block has reached the crediting depth. */
   readonly isVerified: boolean;
-  /** Whether the own scan has read it in a verified block, also while nobody says what became of it there (SUI): it is not dead. */
+  /**
+   * True when the own scan read it in a verified block, even if no source reports its outcome (SUI). Then it is not
+   * dead.
+   */
   readonly hasLanded: boolean;
-  /** Where epochs end it: why the own scan is no proof yet that no block up to its end holds it. Absent: it is, or an operator decided. */
+  /**
+   * Chains with epochs: reason why the own scan does not prove yet that no block up to its end holds it. Absent when
+   * proven, or when an operator decided.
+   */
   readonly unprovenBecause?: string;
 }
 
-/** A transaction besides the attempts of the wallet, and what it may take of the coin that pays its fees, at its dearest. */
+/** A transaction outside the wallet's attempts, and the most it may take of the coin that pays their fees. */
 export interface FeeElsewhere {
   readonly txHash: TxHash;
   readonly baseUnits: bigint;
@@ -99,22 +113,21 @@ export interface TimedBlock extends Pick<BlockHeader, 'height' | 'hash'> {
   readonly timeMs: number;
 }
 
-/** Position of the scanner. */
 export interface ScanCursor {
   readonly seen: TimedBlock;
   readonly verified: TimedBlock;
-  /** Whatever expires at this time or before is over: two final blocks are not earlier. Null: nothing is known to be. */
+  /** Attempts that expire at this time or earlier are over: two final blocks are not earlier. null: unknown. */
   readonly overMs: number | null;
-  /** Of the verified block, where the chain ends transactions by epochs: all before it are over. Null elsewhere. */
+  /** Epoch of the verified block, on chains with epochs; all earlier ones are over. null elsewhere. */
   readonly epoch: number | null;
 }
 
-/** Those that no block holds, as far as the scanner has seen. */
+/** Attempts that no block holds, according to the scanner. */
 export function inFlight(attempts: readonly OpenAttempt[]): readonly OpenAttempt[] {
   return attempts.filter(({ minedHeight }) => minedHeight === null);
 }
 
-/** Those whose time is over by the chain's final blocks, and that no block is known to hold: to be proven dead. */
+/** Attempts that are over by the chain's final blocks and in no known block. They must be proven dead. */
 export function overdue({
   attempts,
   cursor,
@@ -125,10 +138,10 @@ export function overdue({
   return inFlight(attempts).filter(({ validity }) => isOver(validity, cursor));
 }
 
-/** What ends a transaction, of its validity. */
+/** Part of a validity that ends the transaction. */
 export type End = Pick<Validity, 'expiresMs' | 'epochs'>;
 
-/** Whether what ends so can be in no block but those that the own scan has verified: by the chain's time, or by its epochs. */
+/** True if only blocks that the own scan has verified can hold it, by the chain's time or its epochs. */
 export function isOver(
   { expiresMs, epochs }: End,
   cursor: Pick<ScanCursor, 'overMs' | 'epoch'> | null,
@@ -137,7 +150,7 @@ export function isOver(
   return (cursor?.overMs ?? null) !== null && expiresMs <= (cursor?.overMs ?? 0);
 }
 
-/** Whether the next block may take it, as far as the own scan has seen. */
+/** True if the next block may hold it, according to the own scan. */
 export function mayLand({ expiresMs, epochs }: End, cursor: ScanCursor | null): boolean {
   return epochs === undefined
     ? expiresMs > (cursor?.seen.timeMs ?? 0)

@@ -22,27 +22,27 @@ import type {
 } from '../../payouts/payout-facts.ts';
 import type { FeeElsewhere, OpenAttempt, ScanCursor } from './attempt-facts.ts';
 
-/** What became of facts that others wrote. */
+/** Result of applying external updates. */
 export interface TakenInAttempts {
   /** Verified in a block. */
   readonly settled: readonly TxHash[];
-  /** Settled before; a reorganisation took their block back. */
+  /** Settled before; a reorganisation removed their block. */
   readonly reopened: readonly TxHash[];
   readonly vetoedOrderPks: readonly string[];
 }
 
-/** A signed transaction and what it was signed for. */
+/** A signed transaction and the payment that it makes. */
 export interface SignedPayment {
   readonly orderPk: string;
   readonly contract: TokenContract | null;
   readonly to: Address;
   readonly amountBaseUnits: BaseUnits;
-  /** What it costs at most, fees of every kind. */
+  /** Upper bound of its cost, all fees included. */
   readonly costBaseUnits: bigint;
   readonly signed: SignedExpiring;
 }
 
-/** What counts at the moment of a commit, besides what it stores. No other wallet of the chain commits any of it meanwhile. */
+/** Values read in the commit itself. No other wallet of the chain changes them meanwhile. */
 export interface Besides {
   readonly spent: readonly SpentRow[];
   readonly feesElsewhere: readonly FeeElsewhere[];
@@ -51,7 +51,7 @@ export interface Besides {
 }
 
 export interface NewGathering extends Gathering {
-  /** The symbol by whose hold it is stopped. Absent: none. */
+  /** Symbol whose hold stops it. Absent: none. */
   readonly heldAs?: string;
 }
 
@@ -59,32 +59,33 @@ export interface OpenGathering {
   readonly txHash: TxHash;
   readonly contract: TokenContract | null;
   readonly signedAt: Date;
-  /** Whether a block holds it, as far as the scanner has seen. */
+  /** True when a block holds it, according to the scanner. */
   readonly isMined: boolean;
 }
 
-/** What a burial made of attempts and payouts. */
+/** Result of marking attempts DEAD. */
 export interface Burial {
   readonly dead: readonly TxHash[];
-  /** Order keys of payouts that wait for a decision now. */
+  /** Order keys of payouts that now wait for a decision. */
   readonly waiting: readonly string[];
 }
 
 /**
- * The signer's side of the database, for one wallet of a chain whose transactions end by time. Every method that takes a lease
- * is one transaction that asserts it first: LEASE_LOST when another holds it, and nothing is written.
+ * Database access of the signer for one wallet of a chain whose transactions expire. Each method with a lease is one
+ * transaction that asserts the lease first. If another process holds it, the method throws LEASE_LOST and writes no
+ * row.
  */
 export interface AttemptStore extends WalletStore<
   SentTransaction & { readonly orderPk: string; readonly outcome: ExpiringSendOutcome }
 > {
   look(options: LookOptions): Promise<ExpiringView>;
-  /** Writes what follows from what others wrote: fates, vetoes. Undefined when nothing does, and nothing is. */
+  /** Applies external updates: outcomes and vetoes. undefined when there are none. */
   takeIn(lease: Lease, view: ExpiringView): Promise<TakenInAttempts | undefined>;
-  /** See PayoutStore.authorise; there are no nonces to give out. */
+  /** See PayoutStore.authorise; without nonces. */
   authorise(lease: Lease, decide: (spent: readonly SpentRow[]) => Authorisations): Promise<readonly string[]>;
   /**
-   * Stores signed bytes with their bounds, all or none: AUTHORISED → SIGNED while their time is not over. See PayoutStore; who else may
-   * take of the coin that pays for them, and whose coin is not to be touched, is read in that commit as well.
+   * Stores signed bytes with their bounds, all or none: AUTHORISED → SIGNED before the payout expires. See
+   * PayoutStore. The same commit reads the fees promised to other transactions, and the halted wallets.
    */
   saveSigned(
     lease: Lease,
@@ -92,9 +93,9 @@ export interface AttemptStore extends WalletStore<
     chooseRefused: (besides: Besides) => readonly string[],
   ): Promise<SaveOutcome>;
   /**
-   * OPEN → DEAD of those that no block was found to hold up to `end`, and that the database agrees are over; their payouts go
-   * back to AUTHORISED. Not of a payout that something unknown may have paid. One that had `maxAttemptsWithoutDecision` attempts and
-   * pays others than the gateway waits for an operator's decision, from that commit on.
+   * OPEN → DEAD for attempts in no block up to `end` that the database agrees are over. Their payouts return to
+   * AUTHORISED, except those that an unknown transaction may have paid. A payout to a third party with
+   * `maxAttemptsWithoutDecision` attempts waits for an operator's decision from that commit on.
    */
   bury(
     lease: Lease,
@@ -102,17 +103,21 @@ export interface AttemptStore extends WalletStore<
     end: Pick<BlockHeader, 'height' | 'hash'>,
     maxAttemptsWithoutDecision: number,
   ): Promise<Burial>;
-  /** Halts the wallet: up to the unique time `mark` something was sent that is not known here. @returns whether it was not halted so */
+  /**
+   * Halts the wallet: up to the unique time `mark`, transactions were sent that the database does not know. @returns
+   * whether the halt is new
+   */
   haltRestored(lease: Lease, mark: number, reason: string): Promise<boolean>;
-  /** Halts the wallet for what it did that nobody here signed. @returns what it was not halted for before */
+  /** Halts the wallet for transactions that this gateway did not sign. @returns those it was not halted for before */
   haltForeign(lease: Lease, reason: string): Promise<readonly string[]>;
-  /** Carries a decision out by the payment that was found, or notes why it can't be. */
+  /** Carries out a decision with the payment that was found, or records why it cannot. */
   adopt(lease: Lease, decision: PaidByDecision, found: FoundExpiringPayment): Promise<Adoption>;
   /**
-   * Stores a transaction by which the wallet moves its own money, so that it is known for ours when a block holds it.
-   * @param lastEpoch the last that may hold it
-   * @param isAffordable asked in that commit, one wallet of the chain after the other, with what others may take of its coin
-   * @returns false where it is not, or the wallet was halted meanwhile, or the asset held: nothing is stored, and nothing may be sent
+   * Stores a transaction within the wallet, so that the scanner recognises it as its own.
+   * @param lastEpoch the last epoch that may hold it
+   * @param isAffordable called in that commit, one wallet of the chain at a time, with the fees promised to others
+   * @returns false if not affordable, or if the wallet was halted or the asset held meanwhile; then it must not be
+   * sent
    */
   saveGathering(
     lease: Lease,
@@ -120,27 +125,31 @@ export interface AttemptStore extends WalletStore<
     lastEpoch: number | undefined,
     isAffordable: (feesElsewhere: readonly FeeElsewhere[]) => boolean,
   ): Promise<boolean>;
-  /** Those that may land yet, or are in a block that is not verified. */
+  /** Gatherings that may still land, or whose block is not verified. */
   openGatherings(): Promise<readonly OpenGathering[]>;
 }
 
-/** Everything about a wallet at one moment. Read without locks: whatever is written on its strength is checked again. */
+/** State of a wallet at one moment, read without locks. Each write that relies on it checks it again. */
 export interface ExpiringView extends PayoutsView {
   /** Null before the scanner's first commit. */
   readonly cursor: ScanCursor | null;
-  /** All that are OPEN, in the order of their unique times. */
+  /** All OPEN attempts, by unique time. */
   readonly attempts: readonly OpenAttempt[];
   /**
-   * What transactions besides these attempts may take of the coin that pays their fees: where the hot wallet pays for deposit
-   * addresses (SUI) all that is on its way of these, of it and of what gathers its coins. None elsewhere.
+   * Fees that other transactions may take of the coin that pays for these attempts. Where the hot wallet sponsors
+   * deposit addresses (SUI): everything under way from them, from the hot wallet and from its gatherings. Empty
+   * elsewhere.
    */
   readonly feesElsewhere: readonly FeeElsewhere[];
-  /** Wallets of the chain that are halted, where one may pay the fees of another (SUI): nothing new is signed at its expense. */
+  /**
+   * Halted wallets, on chains where one wallet may pay another's fees (SUI). No new transaction is signed at their
+   * expense.
+   */
   readonly haltedWallets: ReadonlySet<Address>;
-  /** The highest unique time of any attempt; null before the first. */
+  /** Highest unique time of any attempt; null before the first. */
   readonly lastUniqueMs: number | null;
-  /** Up to this unique time something unknown may have been sent, and an operator released the halt that said so. */
+  /** Unique time up to which unknown transactions may have been sent, from a halt that an operator released. */
   readonly releasedMark: number | null;
-  /** What the wallet did in verified blocks that nobody here signed, and that no halt was set for yet. Bounded. */
+  /** Foreign transactions of the wallet in verified blocks that have no halt yet. Bounded. */
   readonly foreign: readonly TxHash[];
 }

@@ -8,13 +8,17 @@ import type { Burial } from './attempt-store.ts';
 import { ofWallet, whyUnproven } from './rows.ts';
 
 /**
- * Marks attempts as dead and sends their payouts back to be signed anew: only those that the own scan says are over and in no
- * block, as the triggers insist, and of those that epochs end only what it has proven, or what an operator has decided about.
- * Such a decision ends with the burial and allows no later attempt. One that a block came to hold meanwhile stays, and so does one that was open when this database
- * was backed up, or whose payout a transaction may have paid that nobody here knows, until an operator has decided: another attempt
- * may have landed since. A payout to others that had as many attempts as need no decision waits for one from this commit on. One with
- * fewer, of which an operator decided before that it is paid again, gets its time anew.
- * @returns those that are dead, and the payouts that wait for a decision
+ * Marks attempts DEAD and returns their payouts to AUTHORISED. Attempts must be over and in no block according to the
+ * own scan; triggers check this too. On chains with epochs the scan must be proven, or an operator must have decided
+ * about the attempt. That decision is used up here and permits no later attempt.
+ *
+ * Not marked until an operator decides: an attempt that was open in a restored backup, and one whose payout an
+ * unknown transaction may have paid. Another attempt may have landed since. An attempt that a block holds by now
+ * stays OPEN.
+ *
+ * A payout to a third party that has used its attempts without decision waits for one from this commit on. One with
+ * fewer attempts and an earlier PAY_AGAIN gets a new expiry.
+ * @returns the dead attempts, and the payouts that wait for a decision
  */
 export async function buryAttempts(
   tx: Tx,
@@ -59,7 +63,7 @@ export async function buryAttempts(
     where p.order_pk = j.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'SIGNED'
     returning p.order_pk, j.needs_decision`.execute(tx);
   const waiting = unsigned.rows.flatMap((row) => (row.needs_decision ? [row.order_pk] : []));
-  // Carried out by this burial; of a payout that waits only the decision about this very attempt.
+  // This commit carries out these decisions. For a payout that waits again, only the one about this attempt.
   await sql`
     update payout_decision d set handled_at = clock_timestamp(), outcome = 'DONE'
     where d.order_pk = any(${unsigned.rows.map((row) => row.order_pk)}::uuid[]) and d.decision = 'PAY_AGAIN'

@@ -17,7 +17,7 @@ import { look } from './look.ts';
 import { saveAttempts } from './save-signed.ts';
 import { findNews, takeIn } from './take-in.ts';
 
-/** The signer's SQL for one wallet of a chain without nonces; see AttemptStore for what each method promises. */
+/** SQL of AttemptStore for one wallet of a chain without nonces. */
 export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Sponsoring): AttemptStore {
   const underLease = underLeaseOf(db);
   return {

@@ -4,19 +4,19 @@ import type { ExpiringView } from './attempt-store.ts';
 import { readFeesElsewhere } from './fees-elsewhere.ts';
 import { readHaltedWallets } from './halted-wallets.ts';
 
-/** Whether one wallet of the chain pays fees of others: see Sponsorship of libs/chain. */
+/** True if one wallet of the chain pays fees of others; see Sponsorship of libs/chain. */
 export interface Sponsoring {
   readonly isSponsoring: boolean;
 }
 
-/** What a wallet has to know of others, because one pays for the other; where each pays for itself nobody asks. */
+/** Fees and halts of other wallets that matter because one pays for another. Empty without sponsoring. */
 export async function readElsewhere(
   db: Db,
   key: WalletKey,
   { isSponsoring }: Sponsoring,
 ): Promise<Pick<ExpiringView, 'feesElsewhere' | 'haltedWallets'>> {
   if (!isSponsoring) return { feesElsewhere: [], haltedWallets: new Set() };
-  // One after the other: a transaction has one connection.
+  // Sequential, because a transaction has one connection.
   const feesElsewhere = await readFeesElsewhere(db, key);
   return { feesElsewhere, haltedWallets: await readHaltedWallets(db, key) };
 }

@@ -7,8 +7,8 @@ import type { FeeElsewhere } from './attempt-facts.ts';
 import { openGatherings } from './rows.ts';
 
 /**
- * See ExpiringView. The hot wallet pays for what leaves deposit addresses, beside its own: what is on its way of the others is not
- * there any more, for whichever of them. Seen from a deposit address also the coin that the hot wallet itself pays out.
+ * See ExpiringView. The hot wallet pays the fees of deposit addresses and its own. Each of these wallets must leave
+ * enough for what is under way from the others. For a deposit address, coin that the hot wallet pays out counts too.
  */
 export async function readFeesElsewhere(
   db: Db,

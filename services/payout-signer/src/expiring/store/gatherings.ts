@@ -7,7 +7,7 @@ import { openHalts } from '../../store/rows.ts';
 import type { NewGathering, OpenGathering } from './attempt-store.ts';
 import { openGatherings } from './rows.ts';
 
-/** Of no order: nothing is promised by it, and nothing waits for it. See AttemptStore. */
+/** A gathering belongs to no order. See AttemptStore. */
 export async function saveGathering(
   tx: Tx,
   key: WalletKey,

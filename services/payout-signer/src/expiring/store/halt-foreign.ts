@@ -4,8 +4,9 @@ import type { WalletKey } from '../../payouts/payout-facts.ts';
 import { newForeign } from './rows.ts';
 
 /**
- * Halts the wallet for what it did that nobody here signed, by the halt that is open for such or by a new one, which is an
- * incident by the database's own rule. Each transaction halts it once. @returns those that it was halted for now
+ * Halts the wallet for transactions that this gateway did not sign. Uses the open FOREIGN_NONCE halt or sets a new
+ * one, which a database rule turns into an incident. Each transaction halts the wallet once.
+ * @returns the transactions that it was halted for now
  */
 export async function haltForeign(
   tx: Tx,

@@ -15,19 +15,19 @@ import type { ExpiringView } from './attempt-store.ts';
 import { readElsewhere, type Sponsoring } from './elsewhere.ts';
 import { newForeign, ofWallet, whyUnproven } from './rows.ts';
 
-/** Each is asked of nodes: more wait for the next pass. */
+/** Each one needs requests to nodes; the rest waits for the next pass. */
 const PAID_BY_MAX = 8;
-/** They stop the wallet, however many there are. */
+/** Any number of them stops the wallet. */
 const FOREIGN_MAX = 100;
 
-/** Reads everything that a pass decides by. Several statements, each bounded by an index; no locks. */
+/** Reads everything that a pass decides by. Several statements, each bounded by an index, without locks. */
 export async function look(
   db: Db,
   key: WalletKey,
   options: LookOptions,
   sponsoring: Sponsoring,
 ): Promise<ExpiringView> {
-  // The payouts before the attempts: a payout that is seen unsigned has its attempt, if it got one, in what is read later.
+  // Reads payouts before attempts. So a payout seen as unsigned has its attempt, if it got one, in the later read.
   const [page, unsigned, paidBy] = await Promise.all([
     readRequested(db, key, options),
     readUnsigned(db, key, options),
@@ -59,7 +59,7 @@ interface StateRow {
   readonly foreign: TxHash[];
 }
 
-/** The state of the wallet, without its payouts and attempts. */
+/** State of the wallet without its payouts and attempts. */
 export async function readState(
   db: Db,
   key: WalletKey,
@@ -83,7 +83,7 @@ export async function readState(
       array(select x.tx_hash ${newForeign(key)} order by x.block_height limit ${FOREIGN_MAX}) as foreign
     from (select) one left join chain_cursor c on c.chain = ${key.chain}`.execute(db);
   const row = rows[0];
-  if (row === undefined) throw new Error('a query of one row gave none');
+  if (row === undefined) throw new Error('the wallet state query returned no row');
   return {
     now: row.now,
     cursor: cursorIn(row),
@@ -101,7 +101,7 @@ function cursorIn(row: StateRow): ExpiringView['cursor'] {
   if (seen_height === null || seen_hash === null) return null;
   if (verified_height === null || verified_hash === null || verified_ms === null) return null;
   return {
-    // The seen block is always among those that are kept.
+    // The seen block is always stored.
     seen: { height: seen_height, hash: seen_hash, timeMs: row.seen_ms ?? verified_ms },
     verified: { height: verified_height, hash: verified_hash, timeMs: verified_ms },
     overMs: row.over_ms,

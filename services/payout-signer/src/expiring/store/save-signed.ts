@@ -8,9 +8,9 @@ import type { SignedPayment } from './attempt-store.ts';
 import { hasNoLiveAttempt } from './rows.ts';
 
 /**
- * The commit from which on a payout can be paid: state SIGNED while its time is not over, its bytes, their bounds. A halt, a
- * hold or a veto that came in time stops it, and so does any attempt of it that is not proven dead. From now on the policy's
- * windows count it. One that waited for an operator's decision gets its time anew. Throws NotSaved.
+ * From this commit on a payout can be paid: it is SIGNED before its expiry, with bytes and bounds. A halt, hold or
+ * veto stops it, and so does an attempt that is not proven dead. The policy's windows count it from now on. A payout
+ * that waited for an operator's decision gets a new expiry. Throws NotSaved.
  */
 export async function saveAttempts(
   tx: Tx,
@@ -21,7 +21,7 @@ export async function saveAttempts(
   const orderPks = payments.map(({ orderPk }) => orderPk);
   const halts = await sql`select 1 ${openHalts(key)} limit 1`.execute(tx);
   if (halts.rows.length > 0) throw new NotSaved({ kind: 'STALE' });
-  // In the order of their keys, as whoever expires them locks them.
+  // Locks in key order, like the statement that expires payouts.
   const { rows } = await sql<{ order_pk: string }>`
     with unlocked as (
       select p.order_pk from payout p where p.order_pk = any(${orderPks}::uuid[]) order by p.order_pk for update

@@ -6,7 +6,7 @@ import type { WalletKey } from '../../payouts/payout-facts.ts';
 import type { ExpiringView, TakenInAttempts } from './attempt-store.ts';
 import { ofWallet } from './rows.ts';
 
-/** What is to be written because of what others wrote. Those that are verified stand in the view. */
+/** External updates to apply. Verified attempts come from the view. */
 export async function findNews(db: Db, key: WalletKey, view: ExpiringView): Promise<TakenInAttempts> {
   const { rows } = await sql<{ reopened: TxHash[]; vetoed: string[] }>`
     select array(select a.tx_hash from own_transaction_fate f join payout_attempt a using (chain, tx_hash)
@@ -23,7 +23,7 @@ export async function findNews(db: Db, key: WalletKey, view: ExpiringView): Prom
   };
 }
 
-/** Writes it; of each row only from the state that it was found in. @returns the payouts that were refused */
+/** Applies the updates, each row only from the state in which it was found. @returns the rejected payouts */
 export async function takeIn(
   tx: Tx,
   key: WalletKey,
