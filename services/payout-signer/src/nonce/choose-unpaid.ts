@@ -4,9 +4,9 @@ import type { PassContext } from './pass-deps.ts';
 import type { WalletView } from './store/payout-store.ts';
 
 /**
- * Of payouts that were signed before and are to be paid again those of which no transaction can land any more: every nonce
- * they ever had is used up at the verified block, and no transaction of theirs has a receipt up to there, each by two
- * sources and, where two are configured, never by one alone.
+ * Payouts to be paid again whose earlier transactions can no longer land. Every nonce they had is used up at the
+ * verified block, and none of their transactions has a receipt up to there. Two sources must agree on both. Where two
+ * are configured, a single one is never accepted.
  */
 export async function chooseUnpaid(
   context: PassContext,

@@ -42,19 +42,19 @@ beforeEach(() => {
 const hashes = (nonces: readonly OpenNonce[], nowMs: number) =>
   chooseSends(nonces, memory, nowMs, TIMING, 100).map(({ txHash }) => txHash);
 
-describe('sends', () => {
-  test('are all that this process has not sent, lowest nonce first, and of each the newest', () => {
+describe('chosen sends', () => {
+  test('sends each unsent transaction, lowest nonce first, the newest of a nonce', () => {
     expect(hashes([signed(0, attempt('a1'), attempt('a2')), signed(1, attempt('b'))], 0)).toEqual([
       'a2',
       'b',
     ]);
   });
 
-  test('leave out what is in a block, also when another one of its nonce is newer', () => {
+  test('skips a nonce with a transaction in a block, even if another is newer', () => {
     expect(hashes([signed(0, attempt('a1', { isMined: true }), attempt('a2'))], 0)).toEqual([]);
   });
 
-  test('come again after ever longer pauses', () => {
+  test('resends after growing pauses', () => {
     const nonces = [signed(0, attempt('a'))];
     const due = (nowMs: number) => hashes(nonces, nowMs).length > 0;
     rememberSent(memory, ['a' as TxHash], 0, 1);
@@ -65,21 +65,21 @@ describe('sends', () => {
     expect([due(6_999), due(7_000)]).toEqual([false, true]);
   });
 
-  test('come at once when a reorganisation took the block away', () => {
+  test('resends at once when a reorganisation removes the block', () => {
     rememberSent(memory, ['a' as TxHash], 0, 1);
     forgetSettled(memory, [signed(0, attempt('a', { isMined: true }))]);
     expect(hashes([signed(0, attempt('a'))], 1)).toEqual(['a']);
   });
 
   test.each<SendOutcome>(['NO_GAS_MONEY', 'REFUSED', 'UNDERPRICED'])(
-    'fall back on older ones where the newest was %s',
+    'also sends older transactions when the newest was %s',
     (outcome) => {
       expect(hashes([signed(0, attempt('a1'), attempt('a2', { outcome }))], 0)).toEqual(['a2', 'a1']);
     },
   );
 });
 
-describe('bumps', () => {
+describe('fee bumps', () => {
   const prices = { maxFeePerGas: 150n, maxPriorityFeePerGas: 1n };
   const bumps = (nonces: readonly OpenNonce[], ms: number, seenHeight: number, now = prices) =>
     chooseBumps(nonces, memory, { ms, databaseMs: 0, seenHeight, prices: now }, TIMING, (old) =>
@@ -87,26 +87,26 @@ describe('bumps', () => {
     ).bumps.map((bump) => bump.nonce.nonce);
   const two = [signed(0, attempt('a')), signed(1, attempt('b'))];
 
-  test('wait for their time and for blocks that could have taken it', () => {
+  test('bumps fees only after the waiting time and two blocks', () => {
     rememberSent(memory, ['a' as TxHash, 'b' as TxHash], 0, 5);
     expect(bumps(two, 9_999, 99)).toEqual([]);
     expect(bumps(two, 10_000, 6)).toEqual([]);
     expect(bumps(two, 10_000, 7)).toEqual([0, 1]);
   });
 
-  test('are of the lowest alone where prices have not risen', () => {
+  test('bumps only the lowest nonce while prices have not risen', () => {
     rememberSent(memory, ['a' as TxHash, 'b' as TxHash], 0, 5);
     expect(bumps(two, 10_000, 7, { ...prices, maxFeePerGas: 100n })).toEqual([0]);
   });
 
-  test('come at once for what a node called too cheap, once', () => {
+  test('bumps an underpriced transaction at once, but only once', () => {
     rememberSent(memory, ['a' as TxHash, 'b' as TxHash], 0, 5);
     const cheap = attempt('a', { outcome: 'UNDERPRICED' });
     expect(bumps([signed(0, cheap)], 1, 5)).toEqual([0]);
     expect(bumps([signed(0, attempt('x'), cheap)], 1, 5)).toEqual([]);
   });
 
-  test('come in time though the database’s clock steps back, and of what another process signed long ago', () => {
+  test('bumps by the later clock: its own, or the database’s for foreign signatures', () => {
     const at = (ms: number, databaseMs: number) =>
       chooseBumps(two, memory, { ms, databaseMs, seenHeight: 9, prices }, TIMING, (old) => old).bumps.length;
     rememberSent(memory, ['a' as TxHash, 'b' as TxHash], 0, 5);
@@ -114,7 +114,7 @@ describe('bumps', () => {
     expect([at(10_000, -3_600_000), at(9_000, -3_600_000), at(9_000, 10_000)]).toEqual([2, 0, 2]);
   });
 
-  test('are told of where the cap leaves none of the lowest', () => {
+  test('reports the lowest nonce when the fee cap permits no bump', () => {
     const at = (ms: number) =>
       chooseBumps(two, memory, { ms, databaseMs: 0, seenHeight: 9, prices }, TIMING, () => undefined);
     rememberSent(memory, ['a' as TxHash, 'b' as TxHash], 0, 5);
@@ -122,15 +122,15 @@ describe('bumps', () => {
     expect(at(10_000)).toMatchObject({ bumps: [], atCap: { nonce: 0 } });
   });
 
-  test('do not come of what was never sent from here', () => {
+  test('bumps no transaction that this process has not sent', () => {
     expect(bumps(two, 99_999, 99)).toEqual([]);
   });
 });
 
-describe('suspects', () => {
+describe('foreign nonce suspects', () => {
   const at = (seenHeight: number, verifiedHeight: number) => ({ seenHeight, verifiedHeight });
 
-  test('are nonces below the chain’s count without a block, once the scanner has verified what it had seen', () => {
+  test('suspects an unmined nonce below the count once the seen block is verified', () => {
     const suspicions: Suspicions = new Map();
     const nonces = [signed(0, attempt('a')), signed(1, attempt('b'))];
     expect(chooseSuspects(nonces, 1, at(10, 8), suspicions, 0)).toEqual([]);
@@ -138,7 +138,7 @@ describe('suspects', () => {
     expect(chooseSuspects(nonces, 1, at(12, 10), suspicions, 2).map((n) => n.nonce)).toEqual([0]);
   });
 
-  test('are none any more when their block shows up', () => {
+  test('clears a suspicion when the block of the nonce appears', () => {
     const suspicions: Suspicions = new Map();
     chooseSuspects([signed(0, attempt('a'))], 1, at(10, 8), suspicions, 0);
     expect(

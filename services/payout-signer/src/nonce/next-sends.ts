@@ -2,9 +2,9 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { FeePrices, FeeTerms, SendOutcome } from '@opentill/chain/wallet-sender';
 import { inFlight, isMined, type OpenNonce, type OwnAttempt } from './store/nonce-facts.ts';
 
-/** What this process remembers of its own sends. Nothing rests on it: without it everything is sent at once. */
+/** Sends of this process. No decision depends on them: without them, everything is sent at once. */
 export interface SendMemory {
-  /** Sends so far, when the first and the last were, and where the seen head stood when this process sent it first. */
+  /** Number of sends, time of the first and the last one, and the seen height at the first. */
   readonly sends: Map<
     TxHash,
     { readonly times: number; readonly firstMs: number; readonly atMs: number; readonly seenHeight: number }
@@ -12,10 +12,10 @@ export interface SendMemory {
 }
 
 export interface SendTiming {
-  /** Pause before stored bytes are sent a second time; doubles with each time. */
+  /** Pause before stored bytes are sent a second time; doubles each time. */
   readonly resendMs: number;
   readonly resendMaxMs: number;
-  /** How long a transaction waits for a block before it is replaced by a dearer one. */
+  /** A transaction in no block for this long is replaced by one with a higher fee. */
   readonly bumpAfterMs: number;
 }
 
@@ -23,7 +23,7 @@ export function createSendMemory(): SendMemory {
   return { sends: new Map() };
 }
 
-/** Forgets what is in a block or gone: should a reorganisation bring it back, it is sent at once. */
+/** Drops transactions that are in a block or gone. If a reorganisation brings one back, it is sent at once. */
 export function forgetSettled(memory: SendMemory, nonces: readonly OpenNonce[]): void {
   const waiting = new Set(inFlight(nonces).flatMap((nonce) => nonce.attempts.map((a) => a.txHash)));
   for (const txHash of memory.sends.keys()) if (!waiting.has(txHash)) memory.sends.delete(txHash);
@@ -46,7 +46,7 @@ export function rememberSent(
   }
 }
 
-/** Outcomes after which a node may be without the newest transaction, and an older one of the nonce may be all it takes. */
+/** After these outcomes a node may lack the newest transaction, and accept only an older one of the nonce. */
 const NOT_TAKEN: ReadonlySet<SendOutcome | null> = new Set<SendOutcome | null>([
   'NO_GAS_MONEY',
   'REFUSED',
@@ -54,9 +54,9 @@ const NOT_TAKEN: ReadonlySet<SendOutcome | null> = new Set<SendOutcome | null>([
 ]);
 
 /**
- * Which stored transactions to send now, lowest nonce first: of each nonce that is on its way the newest one, and where that
- * was not taken the ones before as well. All that this process has not sent yet, so everything after a start; then again
- * after ever longer pauses, because a pool may forget, and nobody would tell.
+ * Stored transactions to send now, lowest nonce first: the newest of each nonce in flight, and its predecessors if
+ * nodes did not accept it. Includes each one that this process has not sent yet, so all after a start. Others are due
+ * again after growing pauses, because pools forget without notice.
  */
 export function chooseSends(
   nonces: readonly OpenNonce[],
@@ -81,37 +81,36 @@ export function chooseSends(
     .slice(0, limit);
 }
 
-/** A transaction to be replaced by a dearer one of the same nonce. */
+/** A transaction to replace by one of the same nonce with a higher fee. */
 export interface Bump {
   readonly nonce: OpenNonce;
   readonly attempt: OwnAttempt;
   readonly terms: FeeTerms;
 }
 
-/** So many blocks must have come since the transaction was sent: a chain that stands still is not hurried by fees. */
+/** Blocks that must have come since the send. Higher fees do not speed up a stalled chain. */
 const BLOCKS_BEFORE_BUMP = 2;
-/** The lowest nonces hold up all others; the rest is replaced when it is their turn. */
+/** Nonces considered for a bump: the lowest ones block all others. */
 const BUMPS_AT_ONCE = 8;
 
-/** What to replace, and whether the lowest one should be and can't: the cap of the fees is reached. */
+/** Transactions to replace. `atCap`: the lowest nonce, if it needs a bump that the fee cap forbids. */
 export interface Bumps {
   readonly bumps: readonly Bump[];
   readonly atCap: OpenNonce | undefined;
 }
 
-/** Moments by which bumps are chosen. */
 export interface BumpMoment {
-  /** Of this process. */
+  /** Monotonic clock of this process. */
   readonly ms: number;
-  /** Of the database. It may step back; what this process sent is late by its own clock as well. */
+  /** Clock of the database. If it steps back, the process clock still detects a late transaction. */
   readonly databaseMs: number;
   readonly seenHeight: number;
   readonly prices: FeePrices;
 }
 
 /**
- * Which transactions to replace: the lowest one that waits too long, whatever it pays, and those next to it that wait too
- * long and pay less than is usual now. Those a node called too cheap need not wait.
+ * Transactions to replace: the lowest one that waited too long, at any fee, and the next ones that waited too long
+ * and pay less than the current price. Underpriced ones need not wait.
  */
 export function chooseBumps(
   nonces: readonly OpenNonce[],
@@ -139,12 +138,12 @@ export function chooseBumps(
   return { bumps, atCap };
 }
 
-/** Since when each open nonce has been looked for, for the foreign-nonce watch. */
+/** Since when each open nonce has been under suspicion of foreign use. */
 export type Suspicions = Map<number, { readonly sinceMs: number; readonly seenHeight: number }>;
 
 /**
- * Nonces below the chain's count of which no own transaction was seen in a block, and that were so already when the scanner
- * had yet to verify the block that it now has: a stranger may have used them. Keeps `suspicions` up to date.
+ * Nonces below the chain's count with no own transaction in a block, since before the block that is verified now was
+ * seen. A third party may have used them. Updates `suspicions`.
  */
 export function chooseSuspects(
   nonces: readonly OpenNonce[],

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-test('a mark outlives the process, and only ever rises', async () => {
+test('keeps the mark across processes and never lowers it', async () => {
   const mark = openNonceMark(dir, key);
   expect(await mark.read()).toBeUndefined();
   await mark.raise(7);
@@ -21,7 +21,7 @@ test('a mark outlives the process, and only ever rises', async () => {
   expect(await readdir(dir)).toEqual(['nonce-mark-ETH-0xaa.json']);
 });
 
-test('one that another process raised further is not lowered', async () => {
+test('does not lower a mark that another process raised further', async () => {
   const [first, second] = [openNonceMark(dir, key), openNonceMark(dir, key)];
   await first.raise(1);
   await second.raise(9);
@@ -29,21 +29,21 @@ test('one that another process raised further is not lowered', async () => {
   expect(await openNonceMark(dir, key).read()).toBe(9);
 });
 
-test('each wallet of each chain has its own', async () => {
+test('keeps a separate mark for each wallet of each chain', async () => {
   await openNonceMark(dir, key).raise(4);
   expect(await openNonceMark(dir, { ...key, chain: 'BSC' }).read()).toBeUndefined();
   expect(await openNonceMark(dir, { ...key, wallet: '0xbb' as Address }).read()).toBeUndefined();
 });
 
 test.each(['', '{}', '{"nonce":-1}', '{"nonce":"7"}'])(
-  'what is no mark (%j) is an error and not none',
+  'rejects a file that holds no valid mark (%j)',
   async (text) => {
     await writeFile(join(dir, 'nonce-mark-ETH-0xaa.json'), text);
     await expect(openNonceMark(dir, key).read()).rejects.toMatchObject({ code: 'NONCE_MARK_UNREADABLE' });
   },
 );
 
-test('one that can’t be written is an error', async () => {
+test('rejects when the mark cannot be written', async () => {
   const mark = openNonceMark(join(dir, 'none'), key);
   await expect(mark.raise(1)).rejects.toMatchObject({ code: 'NONCE_MARK_UNWRITABLE' });
 });

@@ -5,38 +5,40 @@ import { writeFileAtomically } from '@opentill/wallet/write-file-atomically';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
 export type NonceMarkErrorCode =
-  /** The file is there and holds no mark, or can't be read: nothing is signed until somebody has looked at it. */
+  /**
+   * The file exists but holds no valid mark, or cannot be read. The wallet signs no transaction until it is repaired.
+   */
   | 'NONCE_MARK_UNREADABLE'
-  /** Not written: nothing new is sent. */
+  /** The mark was not written. No new transaction is sent. */
   | 'NONCE_MARK_UNWRITABLE';
 
 /**
- * The highest nonce of a wallet that this machine ever sent anything with: a fact that outlives the database. One that
- * knows less was restored from a backup, or failed over to a copy that lacked its last commits.
+ * Highest nonce of a wallet with which this machine ever sent a transaction. It outlives the database: a database
+ * that knows less was restored from a backup, or failed over to a copy without the last commits.
  *
- * A mark proves that something was sent and never that nothing was: a replica on another machine has a mark of its own, and
- * a lost file is no mark at all. So it only ever stops signing.
+ * A mark proves that a transaction was sent, never the opposite: a replica on another machine has its own mark, and
+ * the file may be lost. So it only ever stops signing.
  */
 export interface NonceMark {
-  /** Undefined where nothing was sent from here. */
+  /** undefined if this machine sent no transaction of the wallet. */
   read(): Promise<number | undefined>;
-  /** Returns when the mark is at `nonce` or above and on disk. */
+  /** Resolves when the mark on disk is at least `nonce`. */
   raise(nonce: number): Promise<void>;
 }
 
 /**
- * Of a deposit address: beside no file. It pays cold storage and hot wallets alone, so a second transaction of it moves what the
- * first has left, and there are too many of them for files.
+ * For deposit addresses: no file is kept. They pay only cold storage and hot wallets, so a second transaction only
+ * moves what the first one left. There are also too many of them for files.
  */
 export const NO_NONCE_MARK: NonceMark = {
   read: () => Promise.resolve(undefined),
   raise: () => Promise.resolve(),
 };
 
-/** The mark of a wallet in a directory that replicas on the same machine may share. */
+/** Opens the mark of a wallet. Replicas on the same machine may share the directory. */
 export function openNonceMark(directory: string, { chain, wallet }: WalletKey): NonceMark {
   const path = join(directory, `nonce-mark-${chain}-${wallet}.json`);
-  /** What this process knows to be on disk: raising by what is known costs nothing. */
+  /** Last value known to be on disk. A lower one needs no write. */
   let known: number | undefined;
 
   async function read(): Promise<number | undefined> {
@@ -48,18 +50,13 @@ export function openNonceMark(directory: string, { chain, wallet }: WalletKey): 
     read,
     async raise(nonce) {
       if (known !== undefined && nonce <= known) return;
-      // Another process may have been further: its mark is not to be lost.
+      // Another process may have written a higher mark, which must not be lost.
       const highest = Math.max(nonce, (await readMark(path)) ?? nonce);
       const text = `${JSON.stringify({ chain, wallet, nonce: highest })}\n`;
       try {
         await writeFileAtomically(path, text, { mode: 0o600, replace: true });
       } catch (error) {
-        throw markError(
-          'NONCE_MARK_UNWRITABLE',
-          'the mark of the highest nonce sent was not written',
-          path,
-          error,
-        );
+        throw markError('NONCE_MARK_UNWRITABLE', 'the nonce mark was not written', path, error);
       }
       known = highest;
     },
@@ -72,10 +69,11 @@ async function readMark(path: string): Promise<number | undefined> {
     text = await readFile(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw markError('NONCE_MARK_UNREADABLE', 'the mark of the highest nonce sent can’t be read', path, error);
+    throw markError('NONCE_MARK_UNREADABLE', 'the nonce mark cannot be read', path, error);
   }
   const found = parseNonce(text);
-  if (found === undefined) throw markError('NONCE_MARK_UNREADABLE', 'this is no mark of a nonce', path);
+  if (found === undefined)
+    throw markError('NONCE_MARK_UNREADABLE', 'the file holds no valid nonce mark', path);
   return found;
 }
 

@@ -3,21 +3,23 @@ import type { ChainCounts, PassContext } from './pass-deps.ts';
 import type { WalletView } from './store/payout-store.ts';
 import { lowestUnsigned } from './plan-nonces.ts';
 
-/** What the chain says of the wallet's nonces before any is given out. */
 export interface NonceGate {
-  /** Why none may be given out now. */
+  /** Obstacle that forbids assigning nonces now. */
   readonly pausedBy: Obstacle | undefined;
-  /** The next one that was never given out; meaningless while paused. */
+  /** Next nonce that was never assigned; meaningless while paused. */
   readonly nextNonce: number;
 }
 
 /**
- * Whether nonces may be given out, and from where on. The first of a wallet is the chain's own count at a verified block, by
- * two sources; from then on the database counts, and more in the chain or in a pool than there are bytes of ours for, means
- * that somebody else has our key, or that this database is older than what was signed: then nothing is signed until that is
- * settled. Nonces that were given out and are free again hide nothing: no bytes of ours explain that the chain has them.
- * One source's word is enough to wait; of its pool alone, which no block refutes, for so long and no longer: then what it claims
- * is left to transactions that move nothing (pool-claims.ts, watch-restored.ts), and payouts get what comes after.
+ * Decides whether nonces may be assigned, and from which one on. A wallet's first nonce is the chain's count at a
+ * verified block, by two sources; after that the database counts. If the chain or a pool has more transactions than
+ * the database has signed bytes for, a third party has the key, or the database is older than what was signed. Then
+ * the signer pauses. Nonces that were assigned and are free again do not explain a higher count: no bytes were stored
+ * for them.
+ *
+ * One source is enough to pause. A single source's pool that another one contradicts pauses for a limited time,
+ * because no block refutes a pool. After that, transactions that move no money use up the nonces that it claims
+ * (pool-claims.ts, watch-restored.ts), and payouts get the nonces above.
  */
 export async function openGate(
   context: PassContext,

@@ -14,21 +14,23 @@ import type { PoolClaims } from './pool-claims.ts';
 import type { Vouches } from './store/nonce-facts.ts';
 
 export interface PassTiming extends SendTiming {
-  /** A free nonce below signed ones waits so long for a payout before a transaction that moves nothing fills it. */
+  /** A free nonce below signed ones waits this long for a payout. Then a transaction that moves no money fills it. */
   readonly cancelGapAfterMs: number;
-  /** Pause between looks at the wallet's balances; never where nobody keeps anything for long. */
+  /** Balance polling interval. `NEVER` for deposit addresses, which are emptied at once. */
   readonly balancesEveryMs: number | 'NEVER';
-  /** Pause between looks at the chain's count of transactions while nothing is on its way. */
+  /** Interval between counts of the wallet's transactions while none is in flight. */
   readonly idleCountEveryMs: number;
-  /** A count that is no older is good enough for another pass. */
+  /** A count that is not older than this is reused by the next pass. */
   readonly countEveryMs: number;
-  /** A chain that is ahead for so long halts the wallet. */
+  /** A chain that is ahead for this long halts the wallet. */
   readonly aheadHaltAfterMs: number;
-  /** The pool of one source alone, which another one contradicts, stops signing for so long in all before its claims are used up. */
+  /**
+   * Total time for which a single source's contradicted pool pauses signing. After it, its claimed nonces are used
+   * up.
+   */
   readonly poolBelievedMs: number;
 }
 
-/** What one driver works with. */
 export interface PassDeps {
   readonly key: WalletKey;
   readonly terms: Pick<PayoutTerms, 'maxOpenNonces' | 'lowGasBaseUnits' | 'lowBalance' | 'float'>;
@@ -38,40 +40,39 @@ export interface PassDeps {
   readonly reader: Pick<ChainReader, 'readFates'>;
   readonly mark: NonceMark;
   readonly readClocks: ReadClocks;
-  /** Milliseconds of a clock that only goes forward. What this process remembers of times is by it, and by no other. */
+  /** Milliseconds of a monotonic clock. All times that this process remembers are by it. */
   readonly monotonicMs: () => number;
   readonly observe: Observe;
   readonly timing: PassTiming;
-  /** After a commit that appended events. */
+  /** Called after a commit that appended events. */
   readonly onCommitted: () => void;
 }
 
-/** What a driver remembers from pass to pass, for as long as it has the lease. Losing it costs time and nothing else. */
+/** State of a driver from pass to pass, for as long as it holds the lease. Losing it only costs time. */
 export interface PassMemory {
   readonly sends: SendMemory;
   readonly vouches: Vouches;
   readonly pauses: ObstaclePauses;
-  /** The payout behind which requested ones are looked for, while those before it wait for something. */
+  /** Requested payouts are read from behind this one, while those before it wait. */
   requestedAfter: string | undefined;
   readonly suspicions: Suspicions;
   readonly gapsSinceMs: Map<number, number>;
-  /** Whether the first round over everything that waits is still under way: the policy may be another one than before. */
+  /** True during the first round over all waiting payouts: the policy may have changed since the last process. */
   isFirstRound: boolean;
   balancesAtMs: number;
   counts: ChainCounts | undefined;
   readonly poolClaims: PoolClaims;
-  /** Since when the chain has been ahead, and how often that was seen. */
-  ahead: { readonly sinceMs: number; readonly looks: number } | undefined;
+  /** Since when the chain has been ahead, and in how many checks. */
+  ahead: { readonly sinceMs: number; readonly checks: number } | undefined;
 }
 
-/** How many transactions of the wallet the chain has, by this moment of the process. */
+/** Transaction counts of the wallet on the chain, by the monotonic clock. */
 export interface ChainCounts {
   readonly atMs: number;
   readonly latest: number;
   readonly pending: SourcesCount;
 }
 
-/** One pass under one lease. */
 export interface PassContext extends PassDeps {
   readonly lease: Lease;
   readonly memory: PassMemory;

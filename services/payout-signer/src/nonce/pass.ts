@@ -20,11 +20,11 @@ import { vouchSiblings, withoutForged, withVouchedFates } from './vouch-attempts
 import { watchForeign } from './watch-foreign.ts';
 import { usedUpTo, watchRestored } from './watch-restored.ts';
 
-/** Payouts looked at in one pass. */
+/** Payouts read in one pass. */
 const LIMITS = { requested: 200, unsigned: 200 } as const;
 const SENDS_AT_ONCE = 256;
 
-/** Makes the pass of one driver, with the memory of what it did. A new holder of the lease needs a new one. */
+/** Creates the pass of one driver, with its memory. A new holder of the lease needs a new one. */
 export function createPass(deps: PassDeps): Pass {
   const memory: PassMemory = {
     sends: createSendMemory(),
@@ -43,15 +43,15 @@ export function createPass(deps: PassDeps): Pass {
 }
 
 /**
- * Each step is committed before the next one rests on it, and each may be the last that this process does. What others
- * wrote comes first, then what is already promised to the chain, then what is new. A node that fails ends its step alone.
+ * Each step commits before the next one relies on it, and the process may stop after any step. Order: external
+ * updates, what is already signed, new work. A failing node ends only its own step.
  */
 async function runPass(
   context: PassContext,
   { sendsOnly = false }: PassOptions = {},
 ): Promise<void | 'again'> {
   const { memory, observe, key } = context;
-  const view = await lookAndTakeIn(context);
+  const view = await readAndApplyUpdates(context);
   forgetSettled(memory.sends, view.nonces);
   const flying = inFlight(view.nonces);
   const oldestSignedAt = flying[0]?.attempts[0]?.signedAt;
@@ -66,18 +66,18 @@ async function runPass(
   return signed === 'more' ? 'again' : undefined;
 }
 
-async function lookAndTakeIn(context: PassContext): Promise<WalletView> {
+async function readAndApplyUpdates(context: PassContext): Promise<WalletView> {
   const { store, lease, observe, key } = context;
-  const view = await lookVouched(context);
+  const view = await readVerified(context);
   const taken = await store.takeIn(lease, view);
   if (taken === undefined) return view;
   if (taken.vetoedOrderPks.length > 0) context.onCommitted();
   observe.takenIn(key, taken);
-  return lookVouched(context);
+  return readVerified(context);
 }
 
-/** What landed is believed of what our key signed alone. */
-async function lookVouched(context: PassContext): Promise<WalletView> {
+/** Reads the view. Only transactions that our key verifiably signed count as landed. */
+async function readVerified(context: PassContext): Promise<WalletView> {
   const view = await look(context);
   await vouchSiblings(context, view.nonces);
   return { ...view, nonces: withVouchedFates(context.memory, view.nonces) };
@@ -98,7 +98,7 @@ function resend(context: PassContext, view: WalletView): Promise<void> {
   );
 }
 
-/** The steps that need to know how many transactions of the wallet the chain counts. */
+/** Steps that need the chain's count of the wallet's transactions. */
 async function admitAndSign(context: PassContext, before: WalletView): Promise<'more' | 'done'> {
   const counts = await countIfDue(context, before);
   if (counts === undefined) {
@@ -118,16 +118,16 @@ async function admitAndSign(context: PassContext, before: WalletView): Promise<'
     save: (decide) => context.store.authorise(context.lease, gate.nextNonce, decide),
   });
   const turned = turnPage(context.memory, before, authorised);
-  // What was authorised now counts.
+  // Payouts authorised in this pass count from now on.
   if (authorised === 'WRITTEN') spent.forget();
-  const view = authorised === 'WRITTEN' ? await lookVouched(context) : before;
+  const view = authorised === 'WRITTEN' ? await readVerified(context) : before;
   const next = { ...gate, nextNonce: view.nextNonce ?? gate.nextNonce };
   const signed = view.unsigned.length === 0 ? 0 : await signPayouts(context, view, next, spent.read);
   if (signed === 0) await closeGaps(context, view, gaps);
   return signed > 0 || turned || authorised === 'WRITTEN' ? 'more' : 'done';
 }
 
-/** The counts of this moment, or of a moment ago; undefined when there is nothing that asks for them. */
+/** A current or recent count; undefined when no step needs one. */
 async function countIfDue(context: PassContext, view: WalletView): Promise<ChainCounts | undefined> {
   const { sender, key, memory, timing, monotonicMs, signal } = context;
   const atMs = monotonicMs();

@@ -12,26 +12,26 @@ function nonce(
   return { nonce: number, state, orderPk: holder, purpose: 'PAYOUT', attempts };
 }
 
-describe('nonces', () => {
-  test('are reserved from the free ones first, lowest first, then new ones', () => {
+describe('nonce plan', () => {
+  test('reserves free nonces first, lowest first, then new ones', () => {
     const nonces = [nonce(3, 'SIGNED', 'a'), nonce(4, 'RESERVED', null), nonce(5, 'RESERVED', 'b')];
     expect(noncesToReserve(freeNonces(nonces), 6, 3)).toEqual([4, 6, 7]);
     expect(noncesToReserve([], 0, 2)).toEqual([0, 1]);
   });
 
-  test('are signed from the lowest on, whoever they were reserved for', () => {
+  test('signs from the lowest nonce on, regardless of reservations', () => {
     const nonces = [nonce(3, 'SIGNED', 'a'), nonce(4, 'RESERVED', 'stuck'), nonce(5, 'RESERVED', 'b')];
     expect(noncesToSign(nonces, 6, 1)).toEqual([4]);
     expect(noncesToSign(nonces, 6, 3)).toEqual([4, 5, 6]);
   });
 
-  test('leave a gap where one below a signed one is not signed', () => {
+  test('reports an unsigned nonce below a signed one as a gap', () => {
     const nonces = [nonce(3, 'RESERVED', null), nonce(4, 'SIGNED', 'a'), nonce(5, 'RESERVED', null)];
     expect(findGaps(nonces).map((gap) => gap.nonce)).toEqual([3]);
     expect(findGaps([nonce(5, 'RESERVED', null)])).toEqual([]);
   });
 
-  test('count against the cap while they are held or on their way, not once they are in a block', () => {
+  test('counts reserved and in-flight nonces against the cap, but not mined ones', () => {
     const nonces = [
       nonce(1, 'SIGNED', 'a', true),
       nonce(2, 'SIGNED', 'b'),

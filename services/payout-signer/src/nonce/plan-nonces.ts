@@ -6,8 +6,8 @@ export function freeNonces(nonces: readonly OpenNonce[]): readonly number[] {
 }
 
 /**
- * Nonces for payouts that are ready to be signed, in their order: the lowest of all that are not signed yet, whoever they are
- * reserved for, then new ones. So every nonce below a signed one is signed too, and a payout that isn't ready leaves no gap.
+ * Nonces for payouts that are ready, in order: the lowest unsigned ones, whichever payout reserved them, then new
+ * ones. So every nonce below a signed one is signed, and a payout that is not ready leaves no gap.
  */
 export function noncesToSign(
   nonces: readonly OpenNonce[],
@@ -19,8 +19,8 @@ export function noncesToSign(
 }
 
 /**
- * RESERVED nonces below a SIGNED one: while one is there, nothing above it can get into a block. And those up to
- * `usedUp`, which no payout may get.
+ * RESERVED nonces below a SIGNED one: they keep all nonces above from getting into a block. And those up to `usedUp`,
+ * which no payout may get.
  */
 export function findGaps(nonces: readonly OpenNonce[], usedUp = -1): readonly OpenNonce[] {
   const highestSigned = Math.max(-1, ...nonces.filter((n) => n.state === 'SIGNED').map((n) => n.nonce));
@@ -28,14 +28,14 @@ export function findGaps(nonces: readonly OpenNonce[], usedUp = -1): readonly Op
 }
 
 /**
- * The lowest nonce of which no bytes of ours were ever stored: reserved or free, or else `next`. A chain that counts more
- * transactions than this holds one that this database does not know.
+ * Lowest nonce without stored bytes: reserved, free, or else `next`. If the chain counts more transactions than this,
+ * it holds one that the database does not know.
  */
 export function lowestUnsigned(nonces: readonly OpenNonce[], next: number): number {
   return Math.min(next, ...nonces.filter((n) => n.state === 'RESERVED').map((n) => n.nonce));
 }
 
-/** How many more nonces may be held or on their way. Those in a block are not counted: no node's pool holds them. */
+/** Number of nonces that may still be reserved or sent. Those in a block do not count: no pool holds them. */
 export function freeSlots(nonces: readonly OpenNonce[], maxOpen: number): number {
   const open = nonces.filter((n) =>
     n.state === 'RESERVED' ? n.orderPk !== null : !n.attempts.some((attempt) => attempt.isMined),

@@ -1,35 +1,37 @@
 import type { OpenNonce } from './store/nonce-facts.ts';
 
-/** What the pool of one source alone was said to hold; see createPoolClaims. */
+/** Claims of a single source's pool; see createPoolClaims. */
 export interface PoolClaims {
   /**
-   * Notes what a look at the chain's counts said. ALONE: one source's pool is ahead of what is known, and another one, which
-   * answered, and the blocks are not. BORNE_OUT: blocks or two sources are ahead. QUIET: nobody is, or nobody could look.
+   * Records one check of the chain's counts. ALONE: only one source's pool is ahead of the database; another source
+   * answered, and neither it nor the blocks are. BORNE_OUT: blocks or two sources are ahead. QUIET: no source is
+   * ahead, or none answered.
    */
-  note(said: 'ALONE' | 'BORNE_OUT' | 'QUIET', atMs: number): void;
-  /** Whether one source's pool is still enough to wait. */
+  note(result: 'ALONE' | 'BORNE_OUT' | 'QUIET', atMs: number): void;
+  /** True while a single source's pool is still enough to pause. */
   isBelieved(limitMs: number): boolean;
   /**
-   * Waits no more: the nonces from `lowest` on that a pool is said to hold, below `highest`, are left to transactions that move
-   * nothing. Of all that is claimed until it is borne out at most `most`: no more than that were ever on their way at once.
+   * Ends the pause. The claimed nonces from `lowest` to below `highest` are left to transactions that move no money.
+   * At most `most` of all claims until they are confirmed: no more were ever in flight at once.
    */
   leave(lowest: number, highest: number, most: number): void;
-  /** Up to this nonce no payout gets one, and payouts wait until all of those are final; -1: nowhere. */
+  /** No payout gets a nonce up to this one, and payouts wait until all of them are final; -1: none. */
   leftTo(): number;
   /**
-   * What a driver that begins finds: nobody knows why its nonces are being filled, so it takes each of those on its way for one
-   * that was left. All calls but the first do nothing.
+   * Sets the state of a driver that begins. It cannot know why nonces are being filled, so it takes each CANCEL in
+   * flight for a claim. Only the first call has an effect.
    */
   inherit(nonces: readonly OpenNonce[]): void;
 }
 
 /**
- * No block ever refutes what a source says of its pool, so one that lies about it could stop a wallet for ever; and one that has
- * no pool contradicts the honest one that has ours. So a pool is believed alone for so long in all: time and again it may stop
- * and begin anew, and gets no more of it until blocks or another source once say the same. Then the nonces that it claims are
- * used up, which costs a liar's victim some fees, and whoever told the truth nothing.
+ * No block ever refutes what a source claims about its pool. So a Byzantine source could stop a wallet permanently.
+ * And a source without a pool contradicts an honest one that holds our transactions. So a pool that only one source
+ * shows is believed for a limited time in total. Interrupted claims add up until blocks or another source confirm
+ * them. After that the claimed nonces are used up. A wrong claim then costs some fees, and a right one harms no
+ * payout.
  *
- * @param stepMaxMs what counts at most between two looks: while nobody looked, nobody was contradicted
+ * @param stepMaxMs most time that counts between two checks: without checks, no source was contradicted
  */
 export function createPoolClaims(stepMaxMs: number): PoolClaims {
   let spentMs = 0;
@@ -38,14 +40,14 @@ export function createPoolClaims(stepMaxMs: number): PoolClaims {
   let ceiling: number | undefined;
   let isNew = true;
   return {
-    note(said, atMs) {
-      if (said === 'ALONE' && sinceMs !== undefined)
+    note(result, atMs) {
+      if (result === 'ALONE' && sinceMs !== undefined)
         spentMs += Math.min(stepMaxMs, Math.max(0, atMs - sinceMs));
-      if (said === 'BORNE_OUT') {
+      if (result === 'BORNE_OUT') {
         spentMs = 0;
         ceiling = undefined;
       }
-      sinceMs = said === 'ALONE' ? atMs : undefined;
+      sinceMs = result === 'ALONE' ? atMs : undefined;
     },
     isBelieved: (limitMs) => spentMs < limitMs,
     leave(lowest, highest, most) {

@@ -10,10 +10,12 @@ import { tellOfForged, vouch, withoutForged } from './vouch-attempts.ts';
 import { inFlight, type OpenNonce } from './store/nonce-facts.ts';
 
 /**
- * Replaces transactions that wait too long for a block by dearer ones of the same nonce: signed, stored, then sent. All
- * earlier ones are kept, and any of them may still land. Signs nothing while the wallet is halted, nothing that the wallet's
- * coin does not pay for, no sweep above what it may cost, and nothing in the place of bytes that our own key did not sign for just
- * this: the columns beside them are nobody's authorisation, and a row that somebody put beside ours is passed over.
+ * Replaces transactions that wait too long by ones of the same nonce with a higher fee: signed, stored, then sent.
+ * Earlier ones are kept, and any of them may still land.
+ *
+ * Signs no replacement while the wallet is halted, beyond the wallet's coin, above a sweep's cost bound, or for bytes
+ * that our key did not sign for exactly this. Columns of a row authorise no payment, so rows that a third party
+ * inserted are skipped.
  */
 export async function bumpFees(context: PassContext, view: WalletView): Promise<void> {
   const { sender, store, lease, observe, key, timing, memory, monotonicMs, signal } = context;
@@ -32,12 +34,12 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
   const now = { ms, databaseMs, seenHeight: view.cursor?.seen.height ?? 0, prices };
   const { bumps, atCap } = chooseBumps(nonces, memory.sends, now, timing, sender.raise);
   const payable = await choosePayable(context, await chooseWithin(context, bumps, nonces));
-  const dearest = atCap ?? (payable.includes(bumps[0] as Bump) ? undefined : bumps[0]?.nonce);
-  observe.feesAtCap(key, dearest?.nonce);
-  // What was known of them may have been changed since.
-  const vouched = await vouch(context, payable);
-  if (vouched.length < payable.length) tellOfForged(context, view.nonces);
-  for (const bump of vouched) {
+  const cappedNonce = atCap ?? (payable.includes(bumps[0] as Bump) ? undefined : bumps[0]?.nonce);
+  observe.feesAtCap(key, cappedNonce?.nonce);
+  // The rows may have changed since they were verified.
+  const verified = await vouch(context, payable);
+  if (verified.length < payable.length) tellOfForged(context, view.nonces);
+  for (const bump of verified) {
     const attempt = await signBump(context, bump);
     if ((await store.saveReplacement(lease, attempt)).kind !== 'SAVED') continue;
     observe.bumped(key, attempt, bump.attempt.txHash);
@@ -47,8 +49,8 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
 }
 
 /**
- * Those that the wallet's coin pays for at their dearest. A node refuses others, and what was sent before is as good as it was: it
- * lands when fees fall. A deposit address has little more than the fee that was brought.
+ * Bumps that the wallet's coin pays for at their highest cost. Nodes reject others, and the earlier transaction still
+ * lands when fees fall. A deposit address has little more coin than the fee that was brought.
  */
 async function choosePayable(
   { sender, key, signal }: PassContext,
@@ -64,9 +66,9 @@ async function choosePayable(
 }
 
 /**
- * Those that stay within what sweeps may cost: the bounds that one was signed by hold as long as it is on its way, and what a
- * customer's address has is not spent on fees that nobody planned. What is held back lands when fees fall. Not so what the hot wallet
- * sends where others wait behind it: it holds up payouts.
+ * Bumps within the cost bounds of sweeps. The bounds hold as long as the transaction is in flight, and no customer's
+ * address pays an unplanned fee. A transaction without a bump lands when fees fall. Exempt are transactions of the
+ * hot wallet with others behind them: they block payouts.
  */
 export async function chooseWithin(
   { store, rules, key }: Pick<PassContext, 'store' | 'rules' | 'key'>,
@@ -101,9 +103,9 @@ async function signBump({ sender, key }: PassContext, bump: Bump): Promise<Signe
 }
 
 /**
- * Fills free nonces below signed ones, for which no payout came, by transactions that move nothing: nothing above them could
- * get into a block otherwise. And those up to `usedUp`, which no payout may get: these alone while the chain is ahead, as
- * they have to win against what may wait in some pool.
+ * Fills free nonces below signed ones, when no payout came for them, by transactions that move no money. Without them
+ * no nonce above could get into a block. Also fills those up to `usedUp`, which no payout may get. While the chain is
+ * ahead, only these are filled: they compete with transactions in some pool.
  */
 export async function closeGaps(
   context: PassContext,
@@ -124,8 +126,8 @@ export async function closeGaps(
   const prices: FeePrices = await sender.currentPrices({ signal });
   for (const { nonce } of due) {
     const signed = await sender.signCancel(key.wallet, nonce, prices);
-    const nothing = { contract: null, to: key.wallet, amountBaseUnits: baseUnits(0n) };
-    const attempt: SignedAttempt = { purpose: 'CANCEL', orderPk: null, ...nothing, signed };
+    const noTransfer = { contract: null, to: key.wallet, amountBaseUnits: baseUnits(0n) };
+    const attempt: SignedAttempt = { purpose: 'CANCEL', orderPk: null, ...noTransfer, signed };
     if ((await store.saveReplacement(lease, attempt)).kind !== 'SAVED') continue;
     observe.cancelled(key, nonce, signed.txHash);
     await sendStored(context, view, [{ txHash: signed.txHash, nonce, orderPk: null }]);

@@ -4,8 +4,8 @@ import type { PassContext } from './pass-deps.ts';
 import type { WalletView } from './store/payout-store.ts';
 
 /**
- * Sends stored bytes, and records what came of it. The bytes are read from the database, so nothing can be sent that is not
- * committed. Any outcome is fine: what is not in a block is sent again, and receipts alone say what became of it.
+ * Sends stored bytes and records the outcomes. The bytes are read from the database, so only committed ones are sent.
+ * No node's outcome is final: what is in no block is sent again, and only receipts decide.
  */
 export async function sendStored(
   context: PassContext,
@@ -15,7 +15,7 @@ export async function sendStored(
   if (chosen.length === 0) return;
   const { store, sender, lease, memory, mark, monotonicMs, observe, key, signal } = context;
   const bytes = await store.readRaw(chosen.map(({ txHash }) => txHash));
-  // What is sent is known here from now on, whatever becomes of the database.
+  // From here on this machine knows that it sent them, even if the database is lost.
   await mark.raise(Math.max(...chosen.map(({ nonce }) => nonce)));
   const signed = chosen.flatMap(({ txHash, orderPk }) => {
     const raw = bytes.get(txHash);
@@ -27,7 +27,7 @@ export async function sendStored(
     orderPk,
     outcome: outcomes[place] ?? 'UNKNOWN',
   }));
-  // Remembered although recording may fail: the next record comes with the next send.
+  // Remembered even if recording fails: the next send records it.
   rememberSent(
     memory.sends,
     sent.map(({ txHash }) => txHash),

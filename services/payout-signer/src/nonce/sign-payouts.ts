@@ -27,8 +27,9 @@ interface Ready extends DuePayment {
 }
 
 /**
- * Signs payouts that are authorised, stores the bytes, and only then sends them. Those that can't be signed give their
- * nonces back and are tried again later. @returns how many were signed
+ * Signs authorised payouts, stores the bytes, and only then sends them. Payouts that cannot be signed give their
+ * nonces back and are tried again later.
+ * @returns number of payouts signed
  */
 export async function signPayouts(
   context: PassContext,
@@ -59,7 +60,7 @@ export async function signPayouts(
   return signed.length;
 }
 
-/** As judgeAgain; and what was signed before must be proven unpaid. */
+/** Like judgeAgain. In addition, payouts that were signed before must be proven unpaid. */
 async function judgeUnpaid(
   context: PassContext,
   view: WalletView,
@@ -82,7 +83,7 @@ async function judgeUnpaid(
   return { allowed, refused: [...doubtful, ...refused] };
 }
 
-/** Tries each payment on the chain, and takes it out of what the wallet can still spend. */
+/** Tries each payment on the chain and deducts it from the budget. */
 async function prepare(
   context: PassContext,
   view: WalletView,
@@ -105,7 +106,7 @@ async function prepare(
   const ready = payments.flatMap(({ payout, intent }, place): Ready[] => {
     const answer = answers[place];
     if (answer === undefined) return [];
-    // A payment without the money for it fails on the chain as well: the plainer word is told.
+    // Missing money also makes the trial fail. It is the clearer obstacle, so it takes precedence.
     const gasLimit = answer.kind === 'READY' ? answer.gasLimit : 0n;
     const fee = { workPrice: prices.maxFeePerGas, feeBaseUnits: gasLimit * prices.maxFeePerGas };
     const isWithin = isFeeWithin(rules.policy.sweepsOf(key.chain)?.sweep, rules.network, payout, fee);
@@ -120,7 +121,7 @@ async function prepare(
   return { ready, hindered };
 }
 
-/** Signs with the lowest nonces there are, and stores all bytes in one commit, or none. */
+/** Signs with the lowest nonces. Stores all bytes in one commit, or none. */
 async function signAndSave(
   context: PassContext,
   view: WalletView,

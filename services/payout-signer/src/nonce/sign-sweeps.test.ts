@@ -5,27 +5,24 @@ import { baseUnits } from '@opentill/domain/money';
 import { signAttempts } from '../expiring/sign-attempts.ts';
 import { signPayouts } from './sign-payouts.ts';
 
-/*
- * Sweeps are planned when they are cheap, and signed when they can be: at the moment of signing what they cost is held against the
- * policy once more.
- */
+/* Sweeps are planned while they are cheap. When they are signed, their cost is checked against the policy again. */
 
 const COLD = 'cold';
 const NOW = new Date('2026-11-22T00:00:00Z');
 
 interface Given {
   readonly kind: MovementKind;
-  /** Of a unit of work; undefined: no node says. */
+  /** Price of a unit of work; undefined: no node reports one. */
   readonly workPrice: bigint | undefined;
   readonly units?: bigint;
-  /** What stake pays for, or what the hot wallet has where that pays the fees. */
+  /** Fees that the stake covers, or the hot wallet's balance if it is the sponsor. */
   readonly allowance?: bigint;
   readonly isSponsoring?: true;
-  /** By what brought its fee. */
+  /** Cost of the movement that brought its fee. */
   readonly paidBesides?: bigint;
 }
 
-/** What is to be signed, and the view of the wallet that it is in: each was planned to cost 1000. */
+/** The payout to sign and the view of its wallet. Its planned cost is 1000. */
 const facts = (given: Given) => {
   const { kind } = given;
   const isDeposit = kind === 'SWEEP';
@@ -75,7 +72,7 @@ const facts = (given: Given) => {
 
 class Signed extends Error {}
 
-/** A policy that pays 30 for a unit of work, and 2 % of what is moved; and a chain that says so much. */
+/** A policy that permits 30 for a unit of work and 2 % of the amount, on a chain with the given price. */
 function contextOf(given: Given) {
   const { wallet, block } = facts(given);
   const { workPrice, units = 50n, allowance = 0n } = given;
@@ -126,7 +123,7 @@ function contextOf(given: Given) {
       currentPrices: () => Promise.resolve({ maxFeePerGas: workPrice, maxPriorityFeePerGas: 1n }),
       workPrice: () =>
         workPrice === undefined
-          ? Promise.reject(readerError('RPC_UNAVAILABLE', 'nobody answers'))
+          ? Promise.reject(readerError('RPC_UNAVAILABLE', 'no answer'))
           : Promise.resolve(workPrice),
       balances: () =>
         Promise.resolve({ block, amounts, count: 0, allowanceBaseUnits: allowance, scattered: new Map() }),
@@ -140,7 +137,7 @@ function contextOf(given: Given) {
   return { context, obstacles };
 }
 
-/** @returns what stands in the way of it, or SIGNED */
+/** @returns the obstacles, or SIGNED */
 async function outcomeOf(given: Given, how: 'NONCES' | 'TIMES'): Promise<readonly string[]> {
   const { context, obstacles } = contextOf(given);
   const { view } = facts(given);
@@ -156,45 +153,45 @@ async function outcomeOf(given: Given, how: 'NONCES' | 'TIMES'): Promise<readonl
   return obstacles;
 }
 
-describe.each(['NONCES', 'TIMES'] as const)('when it is signed, on a chain of %s', (how) => {
-  test('a sweep costs what was planned and its margin, or waits', async () => {
+describe.each(['NONCES', 'TIMES'] as const)('signing on a chain of %s', (how) => {
+  test('delays a sweep that costs more than planned plus the margin', async () => {
     expect(await outcomeOf({ kind: 'SWEEP', workPrice: 24n }, how)).toEqual(['SIGNED']);
     expect(await outcomeOf({ kind: 'SWEEP', workPrice: 25n }, how)).toEqual(['FEES_ABOVE_CAP']);
   });
 
-  test('neither it nor what goes to cold storage pays more for a unit of work than the policy says', async () => {
+  test('delays sweeps and transfers to cold storage above the policy’s gas price', async () => {
     for (const kind of ['SWEEP', 'TO_COLD'] as const) {
       expect(await outcomeOf({ kind, workPrice: 30n, units: 10n }, how)).toEqual(['SIGNED']);
       expect(await outcomeOf({ kind, workPrice: 31n, units: 10n }, how)).toEqual(['FEES_ABOVE_CAP']);
     }
   });
 
-  test('what goes to cold storage costs what was planned as well', async () => {
+  test('delays a transfer to cold storage that costs more than planned', async () => {
     expect(await outcomeOf({ kind: 'TO_COLD', workPrice: 24n }, how)).toEqual(['SIGNED']);
     expect(await outcomeOf({ kind: 'TO_COLD', workPrice: 25n }, how)).toEqual(['FEES_ABOVE_CAP']);
   });
 
-  test('a fee is brought at any price of work, for what was planned', async () => {
+  test('brings a fee at any gas price, within its planned cost', async () => {
     const bringing = { kind: 'GAS_TOP_UP', workPrice: 120n } as const;
     expect(await outcomeOf({ ...bringing, units: 10n }, how)).toEqual(['SIGNED']);
     expect(await outcomeOf({ ...bringing, units: 11n }, how)).toEqual(['FEES_ABOVE_CAP']);
   });
 
-  test('a sweep has left of its plan what bringing its fee did not take', async () => {
+  test('leaves a sweep only the planned cost that bringing its fee did not use', async () => {
     const after = { kind: 'SWEEP', workPrice: 20n, paidBesides: 200n } as const;
     expect(await outcomeOf(after, how)).toEqual(['SIGNED']);
     expect(await outcomeOf({ ...after, paidBesides: 201n }, how)).toEqual(['FEES_ABOVE_CAP']);
   });
 });
 
-describe('on a chain whose transactions end by time', () => {
-  test('what stake pays for is no cost; what the hot wallet pays beside the address is', async () => {
+describe('signing of transactions that expire', () => {
+  test('ignores fees that stake covers, but counts fees that a sponsor pays', async () => {
     const dear = { kind: 'SWEEP', workPrice: 20n, units: 1_000n, allowance: 19_000n } as const;
     expect(await outcomeOf(dear, 'TIMES')).toEqual(['SIGNED']);
     expect(await outcomeOf({ ...dear, isSponsoring: true }, 'TIMES')).toEqual(['FEES_ABOVE_CAP']);
   });
 
-  test('a price that no node names hinders sweeps, and not what is brought', async () => {
+  test('delays a sweep without a known gas price, but still brings fees', async () => {
     expect(await outcomeOf({ kind: 'SWEEP', workPrice: undefined }, 'TIMES')).toEqual(['FEES_ABOVE_CAP']);
     expect(await outcomeOf({ kind: 'GAS_TOP_UP', workPrice: undefined }, 'TIMES')).toEqual(['SIGNED']);
   });

@@ -1,13 +1,12 @@
 import type { PassContext, PassMemory } from './pass-deps.ts';
 import type { OpenNonce, OwnAttempt, Vouches } from './store/nonce-facts.ts';
 
-/** A row costs a signature to be looked at: however many somebody writes, a pass looks at no more. */
+/** Rows verified in one pass. Each costs a signature check, and a third party may insert any number. */
 const VOUCHED_AT_ONCE = 64;
 
 /**
- * Looks at the bytes of attempts that stand beside others of their nonce and that nobody looked at yet: which of them is the
- * newest, and whether one landed, must not be said by rows that anybody wrote. One that stands alone is looked at when it is
- * to be replaced.
+ * Verifies the stored bytes of attempts that share a nonce and are not verified yet. Rows that a third party inserted
+ * must not decide which attempt is newest, or whether one landed. A single attempt is verified when it is replaced.
  */
 export async function vouchSiblings(context: PassContext, nonces: readonly OpenNonce[]): Promise<void> {
   const { memory } = context;
@@ -21,7 +20,7 @@ export async function vouchSiblings(context: PassContext, nonces: readonly OpenN
   tellOfForged(context, nonces);
 }
 
-/** The alarm holds while a forged one stands beside, or in the place of, what is not final. */
+/** Sets the alarm `forged` while a nonce that is not final has a forged attempt. */
 export function tellOfForged({ memory, observe, key }: PassContext, nonces: readonly OpenNonce[]): void {
   const forged = nonces.flatMap(({ nonce, attempts }) =>
     attempts.flatMap(({ txHash }) => {
@@ -32,7 +31,10 @@ export function tellOfForged({ memory, observe, key }: PassContext, nonces: read
   observe.forged(key, forged);
 }
 
-/** Looks at the bytes of these now, whatever was known. @returns those that our key signed for just what the database says */
+/**
+ * Verifies the stored bytes now, whatever was known before. @returns those that our key signed for exactly what the
+ * row contains
+ */
 export async function vouch<T extends { readonly nonce: OpenNonce; readonly attempt: OwnAttempt }>(
   { store, sender, key, memory }: PassContext,
   attempts: readonly T[],
@@ -51,7 +53,10 @@ export async function vouch<T extends { readonly nonce: OpenNonce; readonly atte
   });
 }
 
-/** The nonces without attempts that are known to be none of ours. What can't be read any more may be sent all the same. */
+/**
+ * Nonces without attempts that are known to be forged. Where all of them are, they stay: bytes that became unreadable
+ * may still be sent.
+ */
 export function withoutForged(
   { vouches }: Pick<PassMemory, 'vouches'>,
   nonces: readonly OpenNonce[],
@@ -65,8 +70,9 @@ export function withoutForged(
 }
 
 /**
- * The nonces with the fates of what our key is known to have signed alone, where there are several: by a row that somebody put
- * beside ours, with the hash of whatever stands in a block, no nonce is used up, and our bytes go on as long as they may land.
+ * Nonces in which only attempts that our key verifiably signed count as landed, where there are several. So a row
+ * that a third party inserted, with the hash of some mined transaction, uses up no nonce. Our own bytes are sent as
+ * long as they may land.
  */
 export function withVouchedFates(
   { vouches }: Pick<PassMemory, 'vouches'>,

@@ -18,7 +18,7 @@ const flying = (nonce: number, amount: bigint): OpenNonce => {
   return { nonce, state: 'SIGNED', orderPk: 'p', purpose: 'PAYOUT', attempts: [attempt] };
 };
 
-test('a payment takes its amount and its fees, to the last unit', () => {
+test('deducts amount and fees down to the last unit', () => {
   const budget = createBudget({ amounts, count: 0 }, [], prices);
   expect(budget.take(pay(100n), 10n)).toBe('TAKEN');
   expect(budget.take(pay(1n), 10n)).toBe('NO_TOKENS');
@@ -26,21 +26,21 @@ test('a payment takes its amount and its fees, to the last unit', () => {
   expect(budget.take(pay(1n, null), 0n)).toBe('NO_TOKENS');
 });
 
-test('fees that are not there are another matter than tokens that are not there', () => {
+test('distinguishes missing fees from missing tokens', () => {
   const budget = createBudget({ amounts, count: 0 }, [], prices);
   expect(budget.take(pay(1n), 501n)).toBe('NO_GAS');
   expect(budget.take(pay(990n, null), 10n)).toBe('NO_GAS');
   expect(budget.take(pay(100n), 500n)).toBe('TAKEN');
 });
 
-test('what a payment that does not fit asks for stays for a smaller one', () => {
+test('keeps the funds for smaller payments when one does not fit', () => {
   const budget = createBudget({ amounts, count: 0 }, [], prices);
   expect(budget.take(pay(101n), 1n)).toBe('NO_TOKENS');
   expect(budget.lacks(pay(101n))).toBe('NO_TOKENS');
   expect(budget.take(pay(100n), 1n)).toBe('TAKEN');
 });
 
-test('what is on its way is gone already, and what the chain had when the balances were read is not counted twice', () => {
+test('deducts what is in flight, unless the balances already include it', () => {
   const nonces = [flying(4, 60n), flying(5, 60n)];
   expect(createBudget({ amounts, count: 5 }, nonces, prices).take(pay(40n), 1n)).toBe('TAKEN');
   expect(createBudget({ amounts, count: 5 }, nonces, prices).take(pay(41n), 1n)).toBe('NO_TOKENS');

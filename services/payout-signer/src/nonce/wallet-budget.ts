@@ -2,17 +2,17 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import type { FeePrices, PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { OpenNonce } from './store/nonce-facts.ts';
 
-/** What a wallet can still spend, after everything that is on its way out. */
+/** Remaining funds of a wallet after everything that may still leave it. */
 export interface WalletBudget {
-  /** Takes the payment and its fees out, when all of it is there; else says what is missing and takes nothing. */
+  /** Deducts the payment and its fees if both are covered. Otherwise deducts neither and returns what is missing. */
   take(intent: PaymentIntent, gasLimit: bigint): 'TAKEN' | 'NO_TOKENS' | 'NO_GAS';
-  /** NO_TOKENS when what is to be paid is not there; undefined when it is. Takes nothing. */
+  /** NO_TOKENS if the amount to pay is not covered. Deducts no funds. */
   lacks(intent: PaymentIntent): 'NO_TOKENS' | undefined;
 }
 
 /**
- * The wallet's balances less what may still leave it: the transactions that are signed and not among the first `count`, which
- * the chain had when the balances were read, each at its dearest.
+ * Balances minus what may still leave the wallet: signed transactions at their highest cost. The first `count` are
+ * not deducted, because the chain had them when the balances were read.
  */
 export function createBudget(
   { amounts, count }: { readonly amounts: ReadonlyMap<TokenContract | null, bigint>; readonly count: number },

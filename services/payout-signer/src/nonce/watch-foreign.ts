@@ -4,16 +4,16 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { WalletView } from './store/payout-store.ts';
 import type { OpenNonce } from './store/nonce-facts.ts';
 
-/** After a restore from an old backup there may be many; so many are noted in one commit. */
+/** Nonces recorded in one commit. After a restore from an old backup there may be many. */
 const TAKEN_AT_ONCE = 1_000;
 
 /**
- * Looks for nonces that something used which this database does not know: somebody else has the key, or it was signed here
- * in commits that were lost. Proof is a count of the wallet's transactions at a verified block, and for a nonce that was
- * signed here that none of its transactions has a receipt, each by two sources: where two are configured one is never
- * believed alone, because this is never looked at again. Then the wallet is halted.
+ * Halts the wallet when a transaction that the database does not know used one of its nonces. A third party has the
+ * key, or the commits that signed it were lost. Proof is the wallet's transaction count at a verified block and, for
+ * a nonce signed here, that none of its transactions has a receipt. Two sources must agree on each. Where two are
+ * configured, a single one is never accepted, because the result is permanent.
  *
- * @param chainCount the highest count that any source gives: suspicion, not proof
+ * @param chainCount highest count of any source: a suspicion, not a proof
  */
 export async function watchForeign(
   context: PassContext,
@@ -40,7 +40,7 @@ export async function watchForeign(
   observe.foreignNonces(key, taken);
 }
 
-/** Those of the nonces' transactions of which two sources do not both say that no block up to this height holds them. */
+/** The nonces' transactions for which two sources do not agree that no block up to this height holds them. */
 async function findPresent(
   { reader, key, signal }: PassContext,
   nonces: readonly OpenNonce[],

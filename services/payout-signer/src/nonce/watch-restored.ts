@@ -3,17 +3,18 @@ import type { ChainCounts, PassContext, PassMemory } from './pass-deps.ts';
 import { lowestUnsigned } from './plan-nonces.ts';
 import type { KnownNonces, WalletView } from './store/payout-store.ts';
 
-/** A chain that was ahead in one look alone may have been a look at two moments. */
-const LOOKS_BEFORE_HALT = 2;
+/** A chain that is ahead in a single check may come from counts taken at two moments. */
+const CHECKS_BEFORE_HALT = 2;
 
 /**
- * Holds what the database knows against what was sent: a database that knows less was restored, or lost commits, and signs
- * nothing until an operator has seen to it. The mark of this machine is proof at once; a chain that is ahead is, by two
- * sources (or the only one), when it stays so. Also when it is released, the nonces up to there are of no payout: whatever
- * forgotten bytes are still about may land there, and nowhere else. So is what the pool of one source goes on claiming alone
- * (pool-claims.ts), which halts nothing.
+ * Compares the database with what was sent. A database that knows less was restored or lost commits, and signs no
+ * transaction until an operator releases the wallet. The mark of this machine is proof at once. A chain that is ahead
+ * is proof if it stays so, by two sources or the only one.
  *
- * @returns the gate, closed where payouts have to wait; and the highest nonce that none may get
+ * After the release no payout gets a nonce up to the mark: forgotten bytes may land there, and only there. The same
+ * applies to nonces that a single source's pool keeps claiming (pool-claims.ts), which halts no wallet.
+ *
+ * @returns the gate, paused where payouts must wait, and the highest nonce that no payout may get
  */
 export async function watchRestored(
   context: PassContext,
@@ -30,12 +31,12 @@ export async function watchRestored(
   return { gate: waits ? { ...gate, pausedBy: 'CHAIN_AHEAD' } : gate, usedUp };
 }
 
-/** The highest nonce that no payout may get; -1 where there is none. */
+/** Highest nonce that no payout may get; -1: none. */
 export function usedUpTo({ poolClaims }: Pick<PassMemory, 'poolClaims'>, view: WalletView): number {
   return Math.max(view.releasedMark ?? -1, poolClaims.leftTo());
 }
 
-/** Whether a nonce up to there is not used up for good: by bytes of ours that are final, or by something unknown. */
+/** True while a nonce up to `mark` is not used up permanently, by final bytes of ours or by an unknown transaction. */
 function isBelow({ nonces, highestUsed, nextNonce }: WalletView, mark: number): boolean {
   const open = nonces.some(
     ({ nonce, state, purpose }) => nonce <= mark && (state === 'RESERVED' || purpose === 'CANCEL'),
@@ -50,13 +51,16 @@ function isAbove(
   return mark > Math.max(highestUsed ?? -1, (nextNonce ?? 0) - 1);
 }
 
-/** Whether a payout has, or would get, a nonce up to there that nothing was signed with. */
+/** True if a payout has, or would get, an unsigned nonce up to `mark`. */
 function hasPayoutsUpTo({ nonces, nextNonce }: WalletView, mark: number): boolean {
   const isHeld = nonces.some((n) => n.nonce <= mark && n.state === 'RESERVED' && n.orderPk !== null);
   return isHeld || nextNonce === null || nextNonce <= mark;
 }
 
-/** Halts the wallet when something is proven that is not settled. @returns whether it is proven */
+/**
+ * Halts the wallet when a proof is new since the last release. @returns whether the mark proves that the database is
+ * older
+ */
 async function haltIfOlder(
   context: PassContext,
   view: WalletView,
@@ -74,11 +78,11 @@ async function haltIfOlder(
     memory.ahead = undefined;
     return isOlder;
   }
-  // A count that is taken once and looked at twice is one look.
+  // A count that two passes use is one check.
   const before = memory.ahead;
-  memory.ahead = { sinceMs: before?.sinceMs ?? counts.atMs, looks: (before?.looks ?? 0) + 1 };
-  const { sinceMs, looks } = memory.ahead;
-  const lasts = looks >= LOOKS_BEFORE_HALT && counts.atMs - sinceMs >= timing.aheadHaltAfterMs;
+  memory.ahead = { sinceMs: before?.sinceMs ?? counts.atMs, checks: (before?.checks ?? 0) + 1 };
+  const { sinceMs, checks } = memory.ahead;
+  const lasts = checks >= CHECKS_BEFORE_HALT && counts.atMs - sinceMs >= timing.aheadHaltAfterMs;
   const known = pending.agreed - 1;
   if (lasts && pending.agreed > next && known > released)
     await halt(
@@ -103,13 +107,13 @@ async function haltBelowMark(
     await halt(
       context,
       sent,
-      `nonces up to ${sent} were sent from here, and this database knows of none above ${highestUsed ?? 'any'}`,
+      `this machine sent nonces up to ${sent}, and the database knows none above ${highestUsed ?? 'any'}`,
     );
   return isOlder;
 }
 
 /**
- * What watchRestored finds without a node: it also holds while the chain is halted or left out.
+ * The part of watchRestored that needs no node. It also runs while the chain is halted or left out.
  * @returns whether forgotten transactions may have paid, or may still pay
  */
 export async function watchMark(context: MarkContext, known: KnownNonces): Promise<boolean> {

@@ -6,11 +6,12 @@ import type { Adoption, PaidByDecision, WalletKey } from '../../payouts/payout-f
 import { ofWallet } from '../../store/rows.ts';
 
 /**
- * Makes a found payment the payout's own, as if it had never been forgotten: the payout is SIGNED, by this transaction, whose
- * bytes nobody here has; the scanner and the tracker see to the rest. Its nonce is TAKEN and stays so: until it is known to be,
- * it is too soon, because then those before it are not known to be either. Nothing is written when the payout ended
- * otherwise, when a transaction of its own may still land, or when another payout has this one; nor when a restore has booked
- * it as the owner's, which only its own command takes back.
+ * Assigns a payment found on the chain to its payout, which becomes SIGNED by it. Its bytes are not known here;
+ * scanner and tracker do the rest. Its nonce is TAKEN and stays so. LATER while that is not known, because then
+ * earlier nonces are not known either.
+ *
+ * NOT_POSSIBLE, without a write, when the payout ended, one of its transactions may still land, another payout has
+ * this transaction, or a restore booked it as the owner's (only the restore's own command reverts that).
  */
 export async function adoptPayment(
   tx: Tx,
@@ -41,14 +42,13 @@ export async function adoptPayment(
   const found = rows[0];
   if (found === undefined || !['REQUESTED', 'AUTHORISED', 'SIGNED'].includes(found.state))
     return never(`the payout is ${found?.state ?? 'not of this wallet'}`);
-  if (found.is_known)
-    return never('this transaction is known already, and stands for what it was signed for');
+  if (found.is_known) return never('this transaction is already recorded for what it was signed for');
   if (found.is_booked)
-    return never('a restore booked it as of a lost order: opentill restore decide-payment takes that back');
+    return never('a restore booked it for a lost order: revert that with opentill restore decide-payment');
   if (found.nonce_state === 'FINAL')
     return never(`nonce ${nonce} was used by another transaction of this wallet`);
   if (found.nonce_state !== 'TAKEN') return { kind: 'LATER' };
-  if (found.is_own) return never('a transaction of its own is on its way, or landed');
+  if (found.is_own) return never('a transaction of this payout may still land, or has landed');
 
   await sql`
     update wallet_nonce n set order_pk = null, updated_at = now()
@@ -69,5 +69,5 @@ export async function adoptPayment(
   return { kind: 'DONE' };
 }
 
-/** What it offered is of no use: it is never replaced. */
+/** Fee terms of an adopted transaction. Never used, because it is never replaced. */
 const NO_TERMS = JSON.stringify({ gasLimit: '0', maxFeePerGas: '0', maxPriorityFeePerGas: '0' });

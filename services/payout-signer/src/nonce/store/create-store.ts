@@ -19,13 +19,13 @@ import { findNews, takeIn } from './take-in.ts';
 
 export interface PayoutStoreDeps extends EventDeps {
   /**
-   * Of a deposit address: what somebody else does with its key halts nothing. It pays cold storage and the gateway's hot wallets alone,
-   * and its next transaction gets the nonce after all that two sources count.
+   * True for a deposit address. A third party's use of its key halts no wallet: it pays only cold storage and hot
+   * wallets, and its next transaction gets the nonce after all that two sources count.
    */
   readonly isDeposit?: boolean;
 }
 
-/** The signer's SQL for one wallet; see PayoutStore for what each method promises. */
+/** SQL of PayoutStore for one wallet of a chain with nonces. */
 export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps): PayoutStore {
   const underLease = underLeaseOf(db);
   return {
@@ -51,8 +51,8 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps)
     saveObstacles: (lease, obstacles) =>
       underLease(lease, async (tx, token) => {
         await noteObstacles(tx, key, token, obstacles);
-        const hindered = obstacles.map(({ orderPk }) => orderPk);
-        await freeNoncesOf(tx, key, hindered);
+        const blocked = obstacles.map(({ orderPk }) => orderPk);
+        await freeNoncesOf(tx, key, blocked);
       }),
     saveSigned: (lease, attempts, chooseRefused) =>
       outcomeOf(underLease(lease, (tx, token) => saveAllowed(tx, key, token, attempts, chooseRefused))),

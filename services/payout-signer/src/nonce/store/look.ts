@@ -11,12 +11,12 @@ import { ofWallet, openHalts } from '../../store/rows.ts';
 import type { KnownNonces, WalletView } from './payout-store.ts';
 import type { OpenNonce, OwnAttempt } from './nonce-facts.ts';
 
-/** Each is asked of nodes: more wait for the next pass. */
+/** Each one needs requests to nodes; the rest waits for the next pass. */
 const PAID_BY_MAX = 8;
 
-/** Reads everything that a pass decides by. Several statements, each bounded by an index; no locks. */
+/** Reads everything that a pass decides by. Several statements, each bounded by an index, without locks. */
 export async function look(db: Db, key: WalletKey, options: LookOptions): Promise<WalletView> {
-  // The payouts before the nonces: a payout that is seen unsigned has its nonce in what is read later.
+  // Reads payouts before nonces. So a payout seen as unsigned has its nonce in the later read.
   const [page, unsigned, paidBy] = await Promise.all([
     readRequested(db, key, options),
     readUnsigned(db, key, options),
@@ -56,7 +56,7 @@ async function readState(
         and h.mark is not null and h.released_at is not null) as released_mark
     from (select) one left join chain_cursor c on c.chain = ${key.chain}`.execute(db);
   const row = rows[0];
-  if (row === undefined) throw new Error('a query of one row gave none');
+  if (row === undefined) throw new Error('the wallet state query returned no row');
   const { seen_height: seen, verified_height: verified } = row;
   return {
     now: row.now,
@@ -76,7 +76,7 @@ async function readState(
   };
 }
 
-/** Reads what a file of sent nonces is compared with. */
+/** Reads what the nonce mark is compared with. */
 export async function readKnownNonces(db: Db, key: WalletKey): Promise<KnownNonces> {
   const { rows } = await sql<
     Pick<StateRow, 'highest' | 'highest_used' | 'released_mark'> & { is_open: boolean }
@@ -90,7 +90,7 @@ export async function readKnownNonces(db: Db, key: WalletKey): Promise<KnownNonc
       (select max(h.mark) from wallet_halt h where h.chain = ${key.chain} and h.wallet = ${key.wallet}
         and h.released_at is not null) as released_mark) known`.execute(db);
   const row = rows[0];
-  if (row === undefined) throw new Error('a query of one row gave none');
+  if (row === undefined) throw new Error('the known nonces query returned no row');
   return {
     highestUsed: row.highest_used,
     nextNonce: row.highest === null ? null : row.highest + 1,
@@ -118,7 +118,7 @@ interface OwnRow {
   readonly send_outcome: SendOutcome | null;
 }
 
-/** Three look-ups by keys and no join: a plan made while the tables were small must not be a trap when they are large. */
+/** Three look-ups by key and no join: a plan made for small tables must not be used for large ones. */
 async function readNonces(db: Db, key: WalletKey): Promise<readonly OpenNonce[]> {
   const { chain, wallet } = key;
   const nonces = await sql<NonceRow>`

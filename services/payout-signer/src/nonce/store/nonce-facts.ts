@@ -4,47 +4,52 @@ import type { FeeTerms, SendOutcome } from '@opentill/chain/wallet-sender';
 import type { BaseUnits } from '@opentill/domain/money';
 
 /*
- * What the signer knows of one wallet, and the states in it. Every decision of this service is a function of these facts.
+ * Facts and states of one wallet with nonces. Every decision of this service is a function of these facts.
  *
- * Nonce (wallet_nonce; one row for each that was ever given out, from the first one on without a hole; never deleted):
+ * Nonce (wallet_nonce): one row for each nonce that was ever assigned, without a gap from the first one on; never
+ * deleted.
  *
- *   | state            | means                                        | becomes                                              |
+ *   | state            | meaning                                      | next                                                 |
  *   |------------------|----------------------------------------------|------------------------------------------------------|
- *   | RESERVED, free   | given out, then given back                   | RESERVED for the next payout; SIGNED                 |
- *   | RESERVED, order  | an authorised payout will be signed with it  | SIGNED; free when the payout ended or can't be signed|
+ *   | RESERVED, free   | assigned, then given back                    | RESERVED for the next payout; SIGNED                 |
+ *   | RESERVED, order  | an authorised payout will be signed with it  | SIGNED; free if the payout ended or cannot be signed |
  *   | SIGNED           | bytes are stored, perhaps sent, not final    | FINAL; TAKEN                                         |
- *   | FINAL            | one of its own transactions is VERIFIED      | SIGNED when a reorganisation takes that back         |
- *   | TAKEN            | something unknown used it: a stranger's, or  | nothing any more                                     |
- *   |                  | ours, signed in commits that were lost       |                                                      |
+ *   | FINAL            | one of its own transactions is VERIFIED      | SIGNED when a reorganisation removes that one        |
+ *   | TAKEN            | an unknown transaction used it: a foreign    | –                                                    |
+ *   |                  | one, or ours, signed in commits that we lost |                                                      |
  *
- * Payout (payout.state): REQUESTED → AUTHORISED → SIGNED; REQUESTED, AUTHORISED → REFUSED (here) or EXPIRED (the tracker).
- * SIGNED is the end of what is decided here: from then on the payout's nonce goes on, and the tracker moves the order.
+ * Payout (payout.state): REQUESTED → AUTHORISED → SIGNED; REQUESTED, AUTHORISED → REFUSED (here) or EXPIRED (the
+ * tracker). SIGNED is the last state that is decided here. From then on the nonce has the state, and the tracker
+ * moves the order.
  *
- * Invariants, each held by one statement of the database and not by the order of things in this process:
+ * Invariants. Each is enforced by one statement of the database, not by the order of steps in this process:
  *
- *  1. What is sent was committed before: only bytes read from own_transaction are sent.
- *  2. A payout has at most one nonce that is SIGNED or FINAL (save-signed.ts asks, a unique index insists). So however
- *     often it is signed, at most one transaction of it can land.
- *  3. A payout that is SIGNED gets another nonce only when its first is TAKEN and an operator decided that it is to be paid
- *     again (payout_decision; a trigger insists): what took the nonce may have paid it. A nonce becomes TAKEN only by a count
- *     of transactions at a verified block and the proven absence of its own transactions, and it is signed anew only by the
- *     same proof once more, each by two sources, where two are configured never by one alone.
+ *  1. Only bytes read from own_transaction are sent, so everything sent was committed before.
+ *  2. A payout has at most one nonce that is SIGNED or FINAL (save-signed.ts checks it, a unique index enforces it).
+ *     So at most one transaction of it can land, however often it is signed.
+ *  3. A SIGNED payout gets another nonce only when its first is TAKEN and an operator decided to pay it again
+ *     (payout_decision; a trigger enforces it): the transaction that took the nonce may have paid it. A nonce becomes
+ *     TAKEN only by a transaction count at a verified block and the proven absence of its own transactions. The
+ *     payout is signed again only after the same proof once more. Each proof needs two sources; where two are
+ *     configured, a single one is never accepted.
  *  4. REQUESTED or AUTHORISED → SIGNED and → EXPIRED are compare-and-sets on the same row.
- *  5. Payouts are signed with the lowest nonces there are, whoever they were reserved for. So every nonce below a signed one
- *     is signed, and a payout that can't be signed holds up no other. A gap can come about all the same (a nonce whose
- *     payout was taken over by hand); it is filled by the next payout, or by a transaction that moves nothing.
+ *  5. Payouts are signed with the lowest unsigned nonces, whichever payout reserved them. So every nonce below a
+ *     signed one is signed, and a payout that cannot be signed blocks no other. A gap is still possible (an operator
+ *     took over the payout of a nonce). The next payout fills it, or a transaction that moves no money.
  *  6. Every transaction that writes asserts the wallet's lease first.
- *  7. No answer to a broadcast says that a payment failed. Only receipts say what became of it, and the scanner reads them.
- *  8. A database that knows less than was sent signs nothing: what proves it is a file beside the keystore (../nonce-mark.ts),
- *     written before anything is sent with a new nonce, the chain's count, and what waits in the pools of nodes. Released by
- *     an operator, the nonces up to there are used up by transactions that move nothing, and payouts wait for those to be
- *     final: bytes that were forgotten can't land beside them. So are those that the pool of one source alone claims for long.
- *  9. What stands in a row is no authorisation: the policy is asked again when a payout is signed, and a dearer transaction
- *     is signed only in the place of bytes that our own key signed for the same. Of several rows of a nonce none is taken for
- *     landed but by such bytes.
+ *  7. No answer to a broadcast proves that a payment failed. Only receipts show the outcome, and the scanner reads
+ *     them.
+ *  8. A database that knows less than was sent signs no transaction. Proofs are a file next to the keystore
+ *     (../nonce-mark.ts), written before the first send of each nonce, the chain's count, and the pools of nodes.
+ *     After an operator's release, transactions that move no money use up the nonces up to there, and payouts wait
+ *     until those are final. So forgotten bytes cannot land in addition. Nonces that a single source's pool keeps
+ *     claiming are used up in the same way.
+ *  9. A row authorises no payment. The policy is asked again when a payout is signed. A higher fee is signed only in
+ *     place of bytes that our own key signed for the same payment. Of several rows of a nonce, only those with such
+ *     bytes count as landed.
  */
 
-/** One transaction ever signed with a nonce. */
+/** A transaction that was signed with a nonce. */
 export interface OwnAttempt {
   readonly txHash: TxHash;
   readonly contract: TokenContract | null;
@@ -54,16 +59,16 @@ export interface OwnAttempt {
   readonly signedAt: Date;
   readonly lastSentAt: Date | null;
   readonly outcome: SendOutcome | null;
-  /** Whether a block holds it, as far as the scanner has seen. */
+  /** True when a block holds it, according to the scanner. */
   readonly isMined: boolean;
-  /** Whether it is deep enough to count for good. */
+  /** True when its block has reached the crediting depth. */
   readonly isVerified: boolean;
 }
 
-/** What is known of attempts, by their own bytes: undefined where our key signed just that, else what differs. */
+/** Verification results: undefined if our key signed exactly the row's content, otherwise the difference. */
 export type Vouches = Map<TxHash, string | undefined>;
 
-/** A nonce that is given out and not final. */
+/** A nonce that is assigned and not final. */
 export interface OpenNonce {
   readonly nonce: number;
   readonly state: 'RESERVED' | 'SIGNED';
@@ -73,17 +78,17 @@ export interface OpenNonce {
   readonly attempts: readonly OwnAttempt[];
 }
 
-/** Whether a block holds one of the nonce's transactions, as far as the scanner has seen. */
+/** True when a block holds one of the nonce's transactions, according to the scanner. */
 export function isMined(nonce: OpenNonce): boolean {
   return nonce.attempts.some((attempt) => attempt.isMined);
 }
 
-/** Nonces whose transactions are on their way: signed, in no block. Ascending. */
+/** Nonces whose transactions are signed and in no block, ascending. */
 export function inFlight(nonces: readonly OpenNonce[]): readonly OpenNonce[] {
   return nonces.filter((nonce) => nonce.state === 'SIGNED' && !isMined(nonce));
 }
 
-/** Nonces for `count` payouts to be authorised: free ones first, lowest first, then new ones from `next` on. */
+/** Nonces for `count` payouts to authorise: free ones first, lowest first, then new ones from `next` on. */
 export function noncesToReserve(free: readonly number[], next: number, count: number): readonly number[] {
   const taken = free.slice(0, count);
   return [...taken, ...Array.from({ length: count - taken.length }, (_, i) => next + i)];

@@ -19,16 +19,16 @@ import type {
 } from '../../payouts/payout-facts.ts';
 import type { OpenNonce } from './nonce-facts.ts';
 
-/** What became of facts that others wrote. */
+/** Result of applying external updates. */
 export interface TakenIn {
   readonly finalNonces: readonly number[];
-  /** FINAL before; a reorganisation took their transactions back. */
+  /** FINAL before; a reorganisation removed their transactions. */
   readonly reopenedNonces: readonly number[];
   readonly freedNonces: readonly number[];
   readonly vetoedOrderPks: readonly string[];
 }
 
-/** A signed transaction and what it was signed for. */
+/** A signed transaction and the payment that it makes. */
 export interface SignedAttempt {
   readonly purpose: 'PAYOUT' | 'CANCEL';
   readonly orderPk: string | null;
@@ -38,25 +38,24 @@ export interface SignedAttempt {
   readonly signed: SignedTransaction;
 }
 
-/** A transaction that was signed for a payout. */
 export interface KnownTransaction extends OwnTransaction {
   readonly orderPk: string;
   readonly nonce: number;
 }
 
 /**
- * The signer's side of the database, for one wallet. Every method that takes a lease is one transaction that asserts it
- * first: LEASE_LOST when another holds it, and nothing is written.
+ * Database access of the signer for one wallet with nonces. Each method with a lease is one transaction that asserts
+ * the lease first. If another process holds it, the method throws LEASE_LOST and writes no row.
  */
 export interface PayoutStore extends WalletStore<SentTransaction & { readonly outcome: SendOutcome }> {
   look(options: LookOptions): Promise<WalletView>;
-  /** Writes what follows from what others wrote: fates, vetoes, expiries. Undefined when nothing does, and nothing is. */
+  /** Applies external updates: outcomes, vetoes, expiries. undefined when there are none. */
   takeIn(lease: Lease, view: WalletView): Promise<TakenIn | undefined>;
   /**
-   * REQUESTED → AUTHORISED with a nonce each (free ones first, lowest first; of a wallet that has none from `firstNonce` on),
-   * where the payout's time is not over; the others as they are given. What they are decided by is read in the commit that
-   * writes them, one wallet of the chain after the other: what another one authorised meanwhile counts. An approval that arrived
-   * moves the payout's end on by the time it waited. @returns those authorised
+   * REQUESTED → AUTHORISED with a nonce each, for payouts that have not expired; also writes the other decisions.
+   * Free nonces come first, lowest first; a wallet without nonces begins at `firstNonce`. The spent amounts are read
+   * in this commit, one wallet of the chain at a time, so what another one authorised meanwhile counts. An approval
+   * extends the payout's expiry by the time it waited. @returns the authorised order keys
    */
   authorise(
     lease: Lease,
@@ -64,47 +63,53 @@ export interface PayoutStore extends WalletStore<SentTransaction & { readonly ou
     decide: (spent: readonly SpentRow[]) => Authorisations,
   ): Promise<readonly string[]>;
   /**
-   * Stores signed bytes of payouts, all or none: AUTHORISED → SIGNED while their time is not over. Nonces may be anybody's.
-   * `chooseRefused` is asked in that very commit, one wallet of the chain after the other, with what counts besides these
-   * payouts: those that it names are GONE.
+   * Stores signed bytes of payouts, all or none: AUTHORISED → SIGNED before they expire. Any payout may have reserved
+   * their nonces. `chooseRefused` is called in that commit, one wallet of the chain at a time, with the other amounts
+   * that count. The payouts that it returns are GONE.
    */
   saveSigned(
     lease: Lease,
     attempts: readonly SignedAttempt[],
     chooseRefused: (spent: readonly SpentRow[]) => readonly string[],
   ): Promise<SaveOutcome>;
-  /** Stores another transaction of a nonce: dearer, or a CANCEL of a free nonce. */
+  /** Stores another transaction of a nonce: with a higher fee, or a CANCEL of a free nonce. */
   saveReplacement(lease: Lease, attempt: SignedAttempt): Promise<SaveOutcome>;
-  /** What of these payouts the gateway moves of its own accord. */
+  /** The movements among these payouts. */
   readMoves(orderPks: readonly string[]): Promise<ReadonlyMap<string, FeePayer>>;
-  /** Marks nonces as used by something unknown, and halts the wallet, with an incident. */
+  /** Marks nonces as used by unknown transactions and halts the wallet, with an incident. */
   markTaken(lease: Lease, nonces: readonly number[], reason: string): Promise<void>;
-  /** Halts the wallet: up to `mark` something may have been sent that is not known here. @returns whether it was not halted so */
+  /**
+   * Halts the wallet: up to nonce `mark`, transactions may have been sent that the database does not know. @returns
+   * whether the halt is new
+   */
   haltRestored(lease: Lease, mark: number, reason: string): Promise<boolean>;
-  /** Leaves every nonce up to `mark` to transactions that move nothing. `first`: where nonces begin. @returns whether any was left before */
+  /**
+   * Keeps every nonce up to `mark` for transactions that move no money. `first`: where nonces begin. @returns whether
+   * any changed
+   */
   keepFromPayouts(lease: Lease, mark: number, first: number): Promise<boolean>;
   /** Every transaction ever signed for these payouts, with its nonce. */
   transactionsOf(orderPks: readonly string[]): Promise<readonly KnownTransaction[]>;
-  /** Carries a decision out by the payment that was found, or notes why it can't be. */
+  /** Carries out a decision with the payment that was found, or records why it cannot. */
   adopt(lease: Lease, decision: PaidByDecision, found: FoundPayment): Promise<Adoption>;
 }
 
-/** What the database knows of a wallet's nonces at one moment. */
+/** Nonces of a wallet at one moment, as the database knows them. */
 export interface KnownNonces extends Pick<WalletView, 'highestUsed' | 'nextNonce' | 'releasedMark'> {
-  /** Whether a nonce up to `releasedMark` is still free, or its transaction that moves nothing is not final. */
+  /** True while a nonce up to `releasedMark` is free, or its transaction that moves no money is not final. */
   readonly isReleasedOpen: boolean;
 }
 
-/** Everything about a wallet at one moment. Read without locks: whatever is written on its strength is checked again. */
+/** State of a wallet at one moment, read without locks. Each write that relies on it checks it again. */
 export interface WalletView extends PayoutsView {
-  /** Where the scanner stands; null before its first commit. */
+  /** Position of the scanner; null before its first commit. */
   readonly cursor: { readonly seen: KnownBlock; readonly verified: KnownBlock } | null;
   /** Ascending. */
   readonly nonces: readonly OpenNonce[];
-  /** One more than the highest nonce ever given out; null before the first. */
+  /** One more than the highest nonce ever assigned; null before the first. */
   readonly nextNonce: number | null;
-  /** The highest nonce that is known to be used or that bytes are stored for; null when there is none. */
+  /** Highest nonce that is used or has stored bytes; null: none. */
   readonly highestUsed: number | null;
-  /** Up to here something unknown may have been sent, and an operator released the halt that said so; null: nowhere. */
+  /** Nonce up to which unknown transactions may have been sent, from a halt that an operator released; null: none. */
   readonly releasedMark: number | null;
 }

@@ -15,7 +15,7 @@ interface KnownRow {
   readonly amount: bigint;
 }
 
-/** Every transaction ever signed for these payouts, or adopted for them. */
+/** Every transaction that was signed or adopted for these payouts. */
 export async function readTransactionsOf(
   db: Db,
   { chain, wallet }: WalletKey,

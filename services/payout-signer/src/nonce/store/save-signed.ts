@@ -7,7 +7,7 @@ import { lockWindows, readSpent } from '../../store/spent.ts';
 import { NotSaved } from '../../store/under-lease.ts';
 import type { SignedAttempt } from './payout-store.ts';
 
-/** As saveSigned, when the policy still lets all of them pass with what counts at this moment. Throws NotSaved. */
+/** Like saveSigned, if the policy still permits all of them with the amounts of this moment. Throws NotSaved. */
 export async function saveAllowed(
   tx: Tx,
   key: WalletKey,
@@ -23,9 +23,9 @@ export async function saveAllowed(
 }
 
 /**
- * The commit from which on a payout can be paid: state SIGNED while its time is not over, its nonce, its bytes. A halt, a hold
- * or a veto that came in time stops it. Nonces that were reserved for others are taken from them. From now on the policy's
- * windows count it: what waited long leaves the wallet now, with what is authorised now. Throws NotSaved.
+ * From this commit on a payout can be paid: it is SIGNED before its expiry, with nonce and bytes. A halt, hold or
+ * veto stops it. Nonces that other payouts reserved are taken from them. The policy's windows count it from now on,
+ * however long it waited. Throws NotSaved.
  */
 async function saveSigned(
   tx: Tx,
@@ -35,7 +35,7 @@ async function saveSigned(
 ): Promise<void> {
   const orderPks = attempts.map(({ orderPk }) => orderPk ?? '');
   await requireNotHalted(tx, key);
-  // In the order of their keys, as whoever expires them locks them.
+  // Locks in key order, like the statement that expires payouts.
   const { rows } = await sql<{ order_pk: string }>`
     with unlocked as (
       select p.order_pk from payout p where p.order_pk = any(${orderPks}::uuid[]) order by p.order_pk for update
@@ -74,7 +74,7 @@ async function saveSigned(
   await insertTransactions(tx, key, attempts);
 }
 
-/** Stores another transaction of a nonce that has one, or of a free nonce the first that fills it. Throws NotSaved. */
+/** Stores another transaction of a signed nonce, or the first one of a free nonce. Throws NotSaved. */
 export async function saveReplacement(tx: Tx, key: WalletKey, attempt: SignedAttempt): Promise<void> {
   await requireNotHalted(tx, key);
   const { purpose, orderPk, signed } = attempt;

@@ -6,8 +6,8 @@ import { ofWallet } from '../../store/rows.ts';
 import type { TakenIn, WalletView } from './payout-store.ts';
 
 /**
- * What is to be written because of what others wrote. The nonces that landed stand in the view; the rest is looked up by
- * keys that it names, so that it costs the same however much there is and whatever the planner believes.
+ * External updates to apply. Landed nonces come from the view. The rest is looked up by its keys, so the cost depends
+ * neither on table sizes nor on planner estimates.
  */
 export async function findNews(db: Db, key: WalletKey, view: WalletView): Promise<TakenIn> {
   const landed = view.nonces.filter(({ attempts }) => attempts.some(({ isVerified }) => isVerified));
@@ -35,7 +35,7 @@ export async function findNews(db: Db, key: WalletKey, view: WalletView): Promis
   };
 }
 
-/** Writes it; of each row only from the state that it was found in. @returns the payouts that were refused */
+/** Applies the updates, each row only from the state in which it was found. @returns the rejected payouts */
 export async function takeIn(
   tx: Tx,
   key: WalletKey,
@@ -56,7 +56,7 @@ export async function takeIn(
   return refused;
 }
 
-/** Final nonces whose verified transaction a reorganisation took back; any that is verified instead keeps them final. */
+/** FINAL nonces whose verified transaction a reorganisation removed, unless another one of the nonce is verified. */
 async function findReopened(db: Db, key: WalletKey, orphaned: readonly string[]): Promise<readonly number[]> {
   const { rows } = await sql<{ nonce: number }>`
     select n.nonce from wallet_nonce n
