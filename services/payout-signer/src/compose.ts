@@ -211,8 +211,7 @@ function payOn(
   const sender = createSuiSender(network, {
     ...senderDeps,
     gasless,
-    onNotGathered: (why) =>
-      logger.warn('coins of the wallet are not gathered', { chain: network.chain, ...why }),
+    onNotGathered: (why) => logger.warn('coins not gathered', { chain: network.chain, ...why }),
   });
   return { kind: 'EXPIRING', network, terms: suiTerms, codec, sender };
 }

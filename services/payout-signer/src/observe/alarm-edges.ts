@@ -2,26 +2,32 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { SignerMeters } from './signer-meters.ts';
 
-/** What somebody should look at; label values of the metric `opentill_signer_payout_alarm_bool`. */
+/** Alarms of wallets; label values of the metric `opentill_signer_payout_alarm_bool`. */
 export const WALLET_ALARM_KINDS = [
   'halted',
-  /** The scanner halted the chain, or its nodes failed the start-up checks: payouts wait. */
+  /** The scanner halted the chain, or its nodes failed the start-up checks. Payouts wait. */
   'chain-halted',
   'chain-ahead',
-  /** Nothing new is signed: limits per time would go by a clock that is wrong. */
+  /** No new transaction is signed: limits per time would follow a wrong clock. */
   'clocks-differ',
-  /** A source goes on saying that its pool holds more than we sent, alone: it lies or is broken, and is not waited for. */
+  /**
+   * Only one source keeps claiming that its pool holds unknown transactions. It is wrong or broken, and no longer
+   * believed.
+   */
   'pool-disbelieved',
   'nonce-gap',
-  /** The lowest transaction on its way waits, and may offer no more: all behind it wait as well. */
+  /** The lowest transaction in flight waits at the fee cap, and blocks all behind it. */
   'fees-at-cap',
-  /** The database says of a signed transaction what its bytes do not: somebody wrote there who must not. */
+  /** The row of a signed transaction differs from its bytes: a third party wrote to the database. */
   'forged',
-  /** A block holds a transaction of ours that the scanner should have recorded and has not. */
+  /** A block holds an own transaction that the scanner has not recorded. */
   'unrecorded',
-  /** Sources give answers that prove no end of an overdue transaction: they differ, or their blocks are not proven. Its payout waits. */
+  /**
+   * Sources do not prove the end of an overdue transaction: they differ, or their blocks are not proven. Its payout
+   * waits.
+   */
   'unproven',
-  /** Producers of blocks seem to sign with new keys, which count in proofs after a day: true, or sources that lie. */
+  /** Block producers seem to sign with new keys, which count in proofs after a day. Or sources give wrong answers. */
   'new-block-keys',
   'low-gas',
   'low-balance',
@@ -30,11 +36,11 @@ export const WALLET_ALARM_KINDS = [
 
 export type AlarmKind = (typeof WALLET_ALARM_KINDS)[number];
 
-/** Keeps which alarms hold, and logs when one begins or ends. */
+/** Tracks which alarms hold, and logs when one begins or ends. */
 export interface AlarmEdges {
   /** `detail` undefined: the alarm does not hold. */
   set(kind: AlarmKind, key: WalletKey, detail: string | undefined): void;
-  /** Nobody here looks after the wallet any more. */
+  /** Ends the alarms of a wallet that this process no longer drives. */
   clear(key: WalletKey): void;
 }
 
@@ -43,7 +49,7 @@ export function createAlarmEdges(
   meters: Pick<SignerMeters, 'alarm'>,
 ): AlarmEdges {
   const raised = new Map<string, { readonly kind: AlarmKind; readonly key: WalletKey }>();
-  // The metric knows no wallets: it says that the alarm holds while it does of any.
+  // The metric has no wallet label. It is 1 while the alarm holds for any wallet of the chain.
   const measure = (kind: AlarmKind, chain: string): void => {
     const holds = [...raised.values()].some((one) => one.kind === kind && one.key.chain === chain);
     meters.alarm.set({ chain, kind }, holds ? 1 : 0);

@@ -56,7 +56,7 @@ function observePayouts({ logger, meters }: Telling) {
       meters.firstSent.inc({ chain }, first);
       for (const { txHash, outcome } of sent) {
         meters.sent.inc({ chain, outcome });
-        if (outcome === 'REFUSED') logger.error('a node refuses a transaction', { chain, txHash });
+        if (outcome === 'REFUSED') logger.error('transaction rejected by a node', { chain, txHash });
         else logger.debug('transaction sent', { chain, txHash, outcome });
       }
     },
@@ -70,7 +70,7 @@ function observeNonces({ logger, meters, alarms }: Telling) {
     takenIn({ chain }, { finalNonces, reopenedNonces, freedNonces, vetoedOrderPks }) {
       meters.final.inc({ chain }, finalNonces.length);
       if (reopenedNonces.length > 0)
-        logger.warn('final transactions were reorganised away', { chain, nonces: reopenedNonces });
+        logger.warn('final transactions reorganised', { chain, nonces: reopenedNonces });
       if (freedNonces.length > 0) logger.info('nonces given back', { chain, nonces: freedNonces });
       for (const orderPk of vetoedOrderPks) logger.info('payout vetoed', { chain, orderPk });
     },
@@ -80,7 +80,7 @@ function observeNonces({ logger, meters, alarms }: Telling) {
     },
     cancelled({ chain }, nonce, txHash) {
       meters.signed.inc({ chain, purpose: 'CANCEL' });
-      logger.warn('gap filled by a transaction that moves nothing', { chain, nonce, txHash });
+      logger.warn('nonce gap filled', { chain, nonce, txHash });
     },
     gaps(key, oldestMs) {
       meters.gap.set({ chain: key.chain }, oldestMs / 1_000);
@@ -99,11 +99,11 @@ function observeNonces({ logger, meters, alarms }: Telling) {
       alarms.set('pool-disbelieved', key, by > 0 ? `by ${by} transactions` : undefined);
     },
     restored({ chain, wallet }, reason) {
-      logger.error('a hot wallet sent what this database does not know: halted', { chain, wallet, reason });
+      logger.error('wallet halted: sent transactions are unknown', { chain, wallet, reason });
     },
     decided({ chain }, orderPk, txHash, why) {
       if (why === undefined)
-        logger.warn('payout was paid by a forgotten transaction', { chain, orderPk, txHash });
+        logger.warn('payout paid by a forgotten transaction', { chain, orderPk, txHash });
       else logger.warn('decision not possible', { chain, orderPk, txHash, why });
     },
     feesAtCap(key, nonce) {
@@ -113,13 +113,13 @@ function observeNonces({ logger, meters, alarms }: Telling) {
       alarms.set('forged', key, transactions.length === 0 ? undefined : transactions.join('; '));
     },
     foreignTransactions({ chain, wallet }, txHashes) {
-      logger.error('a hot wallet did what nobody here signed: halted', { chain, wallet, txHashes });
+      logger.error('wallet halted: foreign transactions', { chain, wallet, txHashes });
     },
     depositUsed({ chain, wallet }, nonces) {
-      logger.error('something unknown used nonces of a deposit address', { chain, address: wallet, nonces });
+      logger.error('foreign nonces of a deposit address', { chain, address: wallet, nonces });
     },
     foreignNonces({ chain, wallet }, nonces) {
-      logger.error('something unknown used nonces of a hot wallet: halted', { chain, wallet, nonces });
+      logger.error('wallet halted: foreign nonces', { chain, wallet, nonces });
     },
   } satisfies Partial<Observe>;
 }
@@ -172,12 +172,12 @@ function observeWallet({ logger, meters, alarms }: Telling) {
     depositsFailed(chain, error, failuresInRow) {
       meters.failures.inc({ chain, step: 'deposits' });
       if (failuresInRow === 1 || failuresInRow % 30 === 0)
-        logger.warn('deposit addresses to be emptied not looked up', { chain, failuresInRow, error });
+        logger.warn('due deposit addresses not read', { chain, failuresInRow, error });
     },
     depositUnknown(chain, address, isOurs) {
       if (isOurs) return;
       meters.failures.inc({ chain, step: 'deposits' });
-      logger.error('a deposit address that is none of this keystore is to be emptied', { chain, address });
+      logger.error('deposit address is not of this keystore', { chain, address });
     },
   } satisfies Partial<Observe>;
 }
@@ -209,8 +209,7 @@ function observePasses({ logger, meters, alarms }: Telling) {
 
 function observeService({ logger }: Telling) {
   return {
-    notConfigured: (chain) =>
-      logger.warn('payouts of this network are not configured: none is signed', { chain }),
+    notConfigured: (chain) => logger.warn('payouts not configured', { chain }),
     presenceFailed: (error) => logger.warn('presence not announced', { error }),
     housekeepingFailed(error, failuresInRow) {
       if (failuresInRow === 1 || failuresInRow % 30 === 0)

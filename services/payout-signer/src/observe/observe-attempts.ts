@@ -4,15 +4,14 @@ import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { Observe } from './observe.ts';
 import type { Telling } from './telling.ts';
 
-/** Events of wallets whose transactions end by time. */
+/** Events of wallets whose transactions expire. */
 export function observeAttempts({ logger, meters, alarms }: Telling) {
   const { raise, stillInFlight, forget } = createLastingAlarms(alarms);
   return {
     stillInFlight,
     attemptsTakenIn({ chain }, { settled, reopened, vetoedOrderPks }) {
       meters.final.inc({ chain }, settled.length);
-      if (reopened.length > 0)
-        logger.warn('final transactions were reorganised away', { chain, txHashes: reopened });
+      if (reopened.length > 0) logger.warn('final transactions reorganised', { chain, txHashes: reopened });
       for (const orderPk of vetoedOrderPks) logger.info('payout vetoed', { chain, orderPk });
     },
     attemptsSigned({ chain }, payments) {
@@ -25,7 +24,7 @@ export function observeAttempts({ logger, meters, alarms }: Telling) {
     buried({ chain }, attempts) {
       meters.dead.inc({ chain }, attempts.length);
       for (const { txHash, orderPk } of attempts)
-        logger.warn('a payout’s transaction expired and is in no block: it may be signed anew', {
+        logger.warn('payout attempt proven dead', {
           chain,
           orderPk,
           txHash,
@@ -33,14 +32,14 @@ export function observeAttempts({ logger, meters, alarms }: Telling) {
     },
     unproven(key, attempts, error) {
       const { chain } = key;
-      // A node that is away or behind is another alarm.
+      // An unavailable or lagging node raises another alarm.
       if (isReaderError(error, 'INCONSISTENT_ANSWER'))
         raise(
           'unproven',
           key,
           attempts.map(({ txHash }) => txHash),
         );
-      logger.warn('not proven that expired transactions of payouts are in no block', {
+      logger.warn('expired payout attempts not proven dead', {
         chain,
         orderPks: attempts.map(({ orderPk }) => orderPk),
         txHashes: attempts.map(({ txHash }) => txHash),
@@ -49,7 +48,7 @@ export function observeAttempts({ logger, meters, alarms }: Telling) {
     },
     gathering({ chain }, { txHash, contract, amountBaseUnits }, outcome) {
       meters.signed.inc({ chain, purpose: 'GATHER' });
-      logger.info('coins of the wallet are gathered', { chain, txHash, contract, amountBaseUnits, outcome });
+      logger.info('gathering sent', { chain, txHash, contract, amountBaseUnits, outcome });
     },
     unrecorded: (key, txHashes) => raise('unrecorded', key, txHashes),
     ended(key) {
@@ -59,7 +58,7 @@ export function observeAttempts({ logger, meters, alarms }: Telling) {
   } satisfies Partial<Observe>;
 }
 
-/** Alarms about transactions: each lasts until a block holds all that it names, or they are dead. */
+/** Alarms about transactions. Each lasts until a block holds all that it names, or they are dead. */
 function createLastingAlarms(alarms: Telling['alarms']) {
   const lasting = { unrecorded: new Map<string, Set<TxHash>>(), unproven: new Map<string, Set<TxHash>>() };
   const kinds = ['unrecorded', 'unproven'] as const;

@@ -29,7 +29,7 @@ beforeEach(() => {
   deposits = observeDeposits(hot);
 });
 
-/** A pass over the wallet finds these on their way, since ten seconds ago. */
+/** Reports a pass that finds these transactions in flight, signed ten seconds ago. */
 function look(
   observe: Observe,
   key: WalletKey,
@@ -48,7 +48,7 @@ async function value(name: string, kind = ''): Promise<number | undefined> {
 }
 const alarm = (kind: string) => value('opentill_signer_payout_alarm_bool', `kind="${kind}"`);
 
-test('what is measured of the hot wallet is not written over by deposit addresses', async () => {
+test('does not overwrite hot wallet metrics with those of deposit addresses', async () => {
   look(hot, HOT, [A, B], 'stolen key');
   look(deposits, DEPOSIT, []);
   expect(await alarm('halted')).toBe(1);
@@ -56,7 +56,7 @@ test('what is measured of the hot wallet is not written over by deposit addresse
   expect(await value('opentill_signer_payout_oldest_in_flight_seconds')).toBe(10);
 });
 
-test('an alarm holds while it does of any wallet of the chain', async () => {
+test('holds an alarm while any wallet of the chain has it', async () => {
   hot.forged(HOT, ['a: amount']);
   deposits.forged(DEPOSIT, []);
   expect(await alarm('forged')).toBe(1);
@@ -67,7 +67,7 @@ test('an alarm holds while it does of any wallet of the chain', async () => {
   expect(await alarm('forged')).toBe(0);
 });
 
-test('what the scanner did not record is over when it has, whatever else is on its way', async () => {
+test('ends the alarm about an unrecorded transaction when it is not in flight', async () => {
   for (const [observe, key] of [
     [hot, HOT],
     [deposits, DEPOSIT],
@@ -86,7 +86,7 @@ test('raises an alarm while answers do not prove the end of a transaction', asyn
   hot.unproven(HOT, attempts, readerError('RPC_UNAVAILABLE', 'away'));
   look(hot, HOT, [A]);
   expect(await alarm('unproven')).toBe(0);
-  hot.unproven(HOT, attempts, readerError('INCONSISTENT_ANSWER', 'two sources tell other blocks'));
+  hot.unproven(HOT, attempts, readerError('INCONSISTENT_ANSWER', 'two sources give different blocks'));
   look(hot, HOT, [A]);
   expect(await alarm('unproven')).toBe(1);
   look(hot, HOT, [B]);
@@ -101,7 +101,7 @@ test('raises an alarm while keys of block producers do not count yet', async () 
   expect(await alarm('new-block-keys')).toBe(0);
 });
 
-test('a deposit address that is driven here no more leaves no alarm behind, and ends none of others', async () => {
+test('ends only the alarms of a deposit address that is no longer driven', async () => {
   const raise = () => {
     deposits.unrecorded(DEPOSIT, [A]);
     deposits.forged(DEPOSIT, ['a: amount']);

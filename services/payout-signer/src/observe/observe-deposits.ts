@@ -1,23 +1,23 @@
 import type { Observe } from './observe.ts';
 
 /**
- * What happens at deposit addresses: counted and logged as of hot wallets, but for what is measured of a wallet or a chain at a
- * moment. They are many and each is driven for a moment alone, and the hot wallet's measures are not to be written over.
+ * Events of deposit addresses: counted and logged like those of hot wallets, without gauges. There are many of them,
+ * each driven only briefly, and they must not overwrite the hot wallet's values.
  */
 export function observeDeposits(observe: Observe): Observe {
-  const nothing = () => undefined;
+  const ignore = () => undefined;
   return {
     ...observe,
     foreignNonces: (key, nonces) => observe.depositUsed(key, nonces),
-    looked: nothing,
+    looked: ignore,
     leads: (key, isLeader) => (isLeader ? undefined : observe.ended(key)),
-    balances: nothing,
-    gaps: nothing,
-    chainAhead: nothing,
-    chainStopped: nothing,
-    clocksDiffer: nothing,
-    newBlockKeys: nothing,
-    poolDisbelieved: nothing,
-    feesAtCap: nothing,
+    balances: ignore,
+    gaps: ignore,
+    chainAhead: ignore,
+    chainStopped: ignore,
+    clocksDiffer: ignore,
+    newBlockKeys: ignore,
+    poolDisbelieved: ignore,
+    feesAtCap: ignore,
   };
 }

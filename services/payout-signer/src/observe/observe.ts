@@ -12,7 +12,7 @@ import type {
   WalletKey,
 } from '../payouts/payout-facts.ts';
 
-/** The measured part of what a pass reads about its wallet. */
+/** Measured part of a pass's view. */
 export interface WalletLook {
   readonly now: Date;
   readonly halted: string | null;
@@ -27,7 +27,7 @@ export interface InFlight {
 }
 
 export interface PaidTransaction {
-  /** Null: it pays nobody. */
+  /** null: it makes no payment. */
   readonly orderPk: string | null;
 }
 
@@ -37,9 +37,9 @@ export type SignedWithNonce = PaidTransaction & {
 
 export type SentPayment = PaidTransaction & { readonly txHash: TxHash };
 
-/** What happens in the signer, by name: logged and counted in one place. No key, no signed bytes. */
+/** Events of the signer, logged and counted in one place. They contain no key and no signed bytes. */
 export interface Observe {
-  /** The pass wrote what follows from changes of other services, where nonces order transactions. */
+  /** A pass applied external updates, on a chain with nonces. */
   takenIn(
     key: WalletKey,
     taken: {
@@ -49,7 +49,7 @@ export interface Observe {
       readonly vetoedOrderPks: readonly string[];
     },
   ): void;
-  /** The same where transactions end by time. */
+  /** The same for transactions that expire. */
   attemptsTakenIn(
     key: WalletKey,
     taken: {
@@ -59,11 +59,11 @@ export interface Observe {
     },
   ): void;
   looked(key: WalletKey, look: WalletLook, inFlight: InFlight): void;
-  /** Transactions that no block holds. Alarms about others of the wallet are over. */
+  /** Transactions that no block holds. Ends alarms about other transactions of the wallet. */
   stillInFlight(key: WalletKey, txHashes: readonly TxHash[]): void;
   authorised(key: WalletKey, decisions: AuthorisationDecisions): void;
   hindered(key: WalletKey, orderPk: string, obstacle: Obstacle): void;
-  /** What a node said when a payment was tried. */
+  /** A node's answer to the trial of a payment. */
   wouldFail(key: WalletKey, orderPk: string, detail: string): void;
   signed(key: WalletKey, attempts: readonly SignedWithNonce[]): void;
   attemptsSigned(
@@ -72,7 +72,7 @@ export interface Observe {
       readonly signed: { readonly txHash: TxHash; readonly validity: { readonly expiresMs: number } };
     })[],
   ): void;
-  /** `first`: payouts that were sent for the first time. */
+  /** `first`: number of payouts sent for the first time. */
   sent(
     key: WalletKey,
     sent: readonly { readonly txHash: TxHash; readonly outcome: string }[],
@@ -80,50 +80,49 @@ export interface Observe {
   ): void;
   bumped(key: WalletKey, attempt: SignedWithNonce, replaced: TxHash): void;
   cancelled(key: WalletKey, nonce: number, txHash: TxHash): void;
-  /** How long the oldest gap has been open; 0: there is none. */
+  /** Age of the oldest nonce gap, in milliseconds; 0: none. */
   gaps(key: WalletKey, oldestMs: number): void;
-  /** By how many the chain's count is above what was given out here; 0: as it should be. */
+  /** Transactions by which the chain's count exceeds the assigned nonces; 0: healthy. */
   chainAhead(key: WalletKey, by: number): void;
-  /** Which clocks differ too much for anything new to be signed; undefined: none. */
+  /** Clocks that differ too much for new signatures; undefined: none. */
   clocksDiffer(key: WalletKey, difference: string | undefined): void;
-  /** Keys of block producers that sources show and that do not count yet: none is. */
+  /** Keys of block producers that sources show and that do not count yet; empty: none. */
   newBlockKeys(key: WalletKey, keys: readonly string[]): void;
-  /** The pool of one source alone is ahead by so many, and not believed any more; 0: it is not so. */
+  /** Transactions by which a single source's pool is ahead when it is no longer believed; 0: none. */
   poolDisbelieved(key: WalletKey, by: number): void;
   foreignTransactions(key: WalletKey, txHashes: readonly string[]): void;
   foreignNonces(key: WalletKey, nonces: readonly number[]): void;
-  /** The same of a deposit address, which is not halted: whatever it still holds goes to cold storage all the sooner. */
+  /** The same for a deposit address. It is not halted, because its balance only goes to cold storage. */
   depositUsed(key: WalletKey, nonces: readonly number[]): void;
-  /** The wallet was halted: this database knows less than was sent. */
+  /** The wallet was halted because the database knows less than was sent. */
   restored(key: WalletKey, reason: string): void;
-  /** What became of an operator's word that a transaction paid a payout; `why`: why it could not be carried out. */
+  /** Result of an operator's decision that a transaction paid a payout; `why`: reason why it was not possible. */
   decided(key: WalletKey, orderPk: string, txHash: TxHash, why: string | undefined): void;
-  /** The lowest nonce waits too long, and the cap of the fees lets it offer no more; undefined: it does not. */
+  /** Lowest nonce that waits too long at the fee cap; undefined: none. */
   feesAtCap(key: WalletKey, nonce: number | undefined): void;
-  /** Transactions to be replaced that our key did not sign as the database says: none is. Each with its nonce and what differs. */
+  /** Transactions that our key did not sign as their rows describe, each with nonce and difference; empty: none. */
   forged(key: WalletKey, transactions: readonly string[]): void;
-  /** Proven to land nowhere, each of them; their payouts may be signed anew. */
+  /** Attempts proven to be in no block. Their payouts may be signed again. */
   buried(key: WalletKey, attempts: readonly SentPayment[]): void;
-  /** Nobody could say of these, whose end is past, that no block holds them: their payouts wait for it. */
+  /** Overdue attempts not proven to be in no block. Their payouts wait. */
   unproven(key: WalletKey, attempts: readonly SentPayment[], error: unknown): void;
-  /** A block was found to hold these, and the scanner has not said so. */
+  /** Transactions that a block holds and the scanner has not recorded. */
   unrecorded(key: WalletKey, txHashes: readonly TxHash[]): void;
-  /** The wallet is driven here no more: nothing would end its alarms. */
+  /** This process no longer drives the wallet. Ends its alarms. */
   ended(key: WalletKey): void;
-  /** The wallet's own money is moved to where it pays from. */
+  /** The wallet gathers its own coins into the form from which it pays. */
   gathering(key: WalletKey, gathering: Gathering, outcome: string): void;
   balances(key: WalletKey, rows: readonly BalanceRow[], alarms: BalanceAlarms): void;
-  /** Why payouts of the chain wait for it, and how many were marked so now; undefined: they do not wait. */
+  /** Chain status that makes payouts wait, and how many were marked now; undefined: they do not wait. */
   chainStopped(key: WalletKey, stop: ChainStatus | undefined, marked: number): void;
-  /** Nodes failed at a step; it is tried again with the next pass. */
+  /** A step failed because of nodes. The next pass tries again. */
   stepFailed(key: WalletKey, step: string, error: unknown): void;
-  /** A pass failed as a whole. */
   passFailed(key: WalletKey, error: unknown, failuresInRow: number): void;
-  /** What a round of planning made of what lies on deposit addresses. */
+  /** Result of one planning round over the balances of deposit addresses. */
   planned(chain: string, plan: SweepPlan): void;
   /** A sweep's next movement, or its end. */
   stepped(chain: string, sweepId: string, what: string, level?: 'info' | 'warn'): void;
-  /** A seller of energy was asked for some, for so much at most. */
+  /** An energy order was sent, for at most this price. */
   ordered(
     chain: string,
     sweepId: string,
@@ -133,12 +132,12 @@ export interface Observe {
   ): void;
   planningFailed(chain: Chain, error: unknown, failuresInRow: number): void;
   depositsFailed(chain: Chain, error: unknown, failuresInRow: number): void;
-  /** A row says that a deposit address is to be emptied whose key this process has, or has not. */
+  /** Whether this process has the key of a deposit address that a row lists for sweeping. */
   depositUnknown(chain: Chain, address: string, isOurs: boolean): void;
   passed(key: WalletKey): void;
-  /** Whether this replica has the wallet's lease. */
+  /** True while this replica holds the wallet's lease. */
   leads(key: WalletKey, isLeader: boolean): void;
-  /** A network of the file on which no payout can be signed. */
+  /** A network without `payouts`. */
   notConfigured(chain: string): void;
   presenceFailed(error: unknown): void;
   housekeepingFailed(error: unknown, failuresInRow: number): void;

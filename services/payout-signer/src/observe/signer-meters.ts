@@ -1,6 +1,5 @@
 import type { Metrics } from '@opentill/runtime/metrics';
 
-/** A counter or gauge, as far as it is used here. */
 interface Count<Label extends string> {
   inc(labels: Record<Label, string>, by?: number): void;
 }
@@ -30,7 +29,6 @@ export interface SignerMeters {
   readonly alarm: Level<'chain' | 'kind'>;
 }
 
-/** The signer's meters, by what they count. */
 export function createSignerMeters(metrics: Metrics): SignerMeters {
   return { ...createCounters(metrics), ...createGauges(metrics) };
 }
@@ -39,27 +37,27 @@ function createCounters(metrics: Metrics) {
   return {
     authorised: metrics.counter({
       name: 'opentill_signer_payouts_authorised_total',
-      help: 'Payouts that the policy let pass',
+      help: 'Payouts that the policy authorised',
       labelNames: ['chain'],
     }),
     refused: metrics.counter({
       name: 'opentill_signer_payouts_refused_total',
-      help: 'Payouts that were refused, by reason',
+      help: 'Payouts refused, by reason',
       labelNames: ['chain', 'reason'],
     }),
     hindered: metrics.counter({
       name: 'opentill_signer_payouts_hindered_total',
-      help: 'Tries to sign a payout that something stood in the way of',
+      help: 'Tries to sign a payout that an obstacle prevented',
       labelNames: ['chain', 'obstacle'],
     }),
     signed: metrics.counter({
       name: 'opentill_signer_payout_transactions_signed_total',
-      help: 'Transactions signed and stored: payouts, dearer ones in their place, and ones that fill a gap',
+      help: 'Transactions signed and stored: payouts, fee bumps, fillers of nonce gaps, gatherings',
       labelNames: ['chain', 'purpose'],
     }),
     sent: metrics.counter({
       name: 'opentill_signer_payout_sends_total',
-      help: 'Times that stored bytes were sent, by what nodes answered',
+      help: 'Sends of stored bytes, by outcome',
       labelNames: ['chain', 'outcome'],
     }),
     firstSent: metrics.counter({
@@ -69,17 +67,17 @@ function createCounters(metrics: Metrics) {
     }),
     final: metrics.counter({
       name: 'opentill_signer_payout_nonces_final_total',
-      help: 'Transactions of the wallets that were verified: nonces used up, or attempts of payouts that landed',
+      help: 'Transactions verified: final nonces, or settled payout attempts',
       labelNames: ['chain'],
     }),
     dead: metrics.counter({
       name: 'opentill_signer_payout_attempts_dead_total',
-      help: 'Transactions that expired, proven to be in no block: their payouts may be signed anew',
+      help: 'Expired attempts proven to be in no block; their payouts may be signed again',
       labelNames: ['chain'],
     }),
     failures: metrics.counter({
       name: 'opentill_signer_payout_step_failures_total',
-      help: 'Steps of a pass that nodes or the database failed',
+      help: 'Steps of a pass that failed because of nodes or the database',
       labelNames: ['chain', 'step'],
     }),
     passes: metrics.counter({
@@ -94,32 +92,32 @@ function createGauges(metrics: Metrics) {
   return {
     inFlight: metrics.gauge({
       name: 'opentill_signer_payouts_in_flight_count',
-      help: 'Nonces, or payouts where there are none, whose transactions are signed and in no block',
+      help: 'Signed nonces, or attempts on chains without nonces, that no block holds',
       labelNames: ['chain'],
     }),
     waiting: metrics.gauge({
       name: 'opentill_signer_payouts_unsigned_count',
-      help: 'Payouts that wait to be authorised or signed, as many as one pass looks at',
+      help: 'Payouts that wait to be authorised or signed, up to the limit of one pass',
       labelNames: ['chain'],
     }),
     oldestUnmined: metrics.gauge({
       name: 'opentill_signer_payout_oldest_in_flight_seconds',
-      help: 'How long ago the oldest of those was signed that are in no block: the lowest nonce, or the earliest attempt',
+      help: 'Age of the oldest signed transaction that no block holds: of the lowest nonce, or the earliest attempt',
       labelNames: ['chain'],
     }),
     gap: metrics.gauge({
       name: 'opentill_signer_payout_nonce_gap_seconds',
-      help: 'How long a free nonce has been holding up signed ones; 0: none does',
+      help: 'Time for which a free nonce has blocked signed ones; 0: none',
       labelNames: ['chain'],
     }),
     balance: metrics.gauge({
       name: 'opentill_signer_hot_wallet_base_units',
-      help: 'What the chain says a hot wallet holds, in base units',
+      help: 'Balance of a hot wallet on the chain, in base units',
       labelNames: ['chain', 'wallet', 'symbol'],
     }),
     leads: metrics.gauge({
       name: 'opentill_signer_payout_leader_bool',
-      help: '1 where this replica drives the wallet',
+      help: '1 while this replica drives the wallet',
       labelNames: ['chain', 'wallet'],
     }),
     sweepsPlanned: metrics.counter({
@@ -129,7 +127,7 @@ function createGauges(metrics: Metrics) {
     }),
     sweepsWaiting: metrics.gauge({
       name: 'opentill_signer_sweeps_waiting_count',
-      help: 'Assets on deposit addresses that are not swept now, by the reason',
+      help: 'Assets on deposit addresses that are not swept now, by reason',
       labelNames: ['chain', 'reason'],
     }),
     alarm: metrics.gauge({

@@ -15,10 +15,10 @@ test('logs 923 equal failures once, and the recovery once', () => {
     steps.failed(key, 'sign', readerError('BLOCK_NOT_FOUND', 'gone'));
     steps.passed(key);
   }
-  expect(lines).toEqual(['step left to the next pass sign']);
+  expect(lines).toEqual(['step failed sign']);
   steps.failed(key, 'sign', readerError('RPC_UNAVAILABLE', 'down'));
   steps.passed(key);
   steps.passed(key);
   steps.passed(key);
-  expect(lines.slice(1)).toEqual(['step left to the next pass sign', 'step works again sign']);
+  expect(lines.slice(1)).toEqual(['step failed sign', 'step recovered sign']);
 });

@@ -2,7 +2,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Logger } from '@opentill/runtime/logger';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
-/** Logs when a step of a wallet's passes begins to fail, fails by another error, or works again. */
+/** Logs when a step of a wallet's passes begins to fail, fails with another error, or works again. */
 export interface StepLog {
   failed(key: WalletKey, step: string, error: unknown): void;
   /** A pass ended. Steps that did not fail in it work again. */
@@ -25,13 +25,13 @@ export function createStepLog(logger: Pick<Logger, 'warn' | 'info'>): StepLog {
       failures.now.set(step, code);
       if (failures.known.get(step) === code) return;
       failures.known.set(step, code);
-      logger.warn('step left to the next pass', { chain, step, error });
+      logger.warn('step failed', { chain, step, error });
     },
     passed(key) {
       const failures = wallets.get(idOf(key));
       if (failures === undefined) return;
       for (const step of failures.known.keys())
-        if (!failures.now.has(step)) logger.info('step works again', { chain: key.chain, step });
+        if (!failures.now.has(step)) logger.info('step recovered', { chain: key.chain, step });
       if (failures.now.size === 0) wallets.delete(idOf(key));
       else wallets.set(idOf(key), { known: failures.now, now: new Map() });
     },

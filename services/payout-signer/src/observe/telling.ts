@@ -2,7 +2,7 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { AlarmEdges } from './alarm-edges.ts';
 import type { SignerMeters } from './signer-meters.ts';
 
-/** Where it is told what happens. */
+/** Sinks for logs, metrics and alarms. */
 export interface Telling {
   readonly logger: Logger;
   readonly meters: SignerMeters;
