@@ -18,12 +18,12 @@ export interface NoncePaying extends OfNetwork {
   readonly reader: Pick<ChainReader, 'readFates'>;
 }
 
-/** A network whose transactions end by time, or with epochs. */
+/** A network whose transactions expire, by time or by epoch. */
 export interface ExpiringPaying extends OfNetwork {
   readonly kind: 'EXPIRING';
   readonly terms: WalletBounds & { readonly maxOpenPayouts: number };
   readonly sender: ExpiringSender;
 }
 
-/** A network to pay on, and how its chain is spoken to. */
+/** A network with payouts, and the access to its chain. */
 export type PayingNetwork = NoncePaying | ExpiringPaying;

@@ -6,24 +6,27 @@ import type { MovementKind } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 
-/** A wallet on a chain: what one driver drives, and one lease protects. */
+/** A wallet on a chain. One driver drives it, and one lease protects it. */
 export interface WalletKey {
   readonly chain: Chain;
   readonly wallet: Address;
 }
 
-/** What the gateway moves of its own accord (table movement). Unchecked: the database's word. */
+/** Row of table `movement`: money that the gateway moves without a merchant's request. Unverified database content. */
 export interface Movement {
   readonly kind: MovementKind;
-  /** Of the deposit address that it empties or helps: where that is said to be derived. Null where it is none. */
+  /** Stored derivation index of the deposit address that it empties or supports. null: no deposit address. */
   readonly depositIndex: number | null;
-  /** What its sweep was planned to cost, or it itself where it goes to cold storage: native coin in base units. Null where nobody said. */
+  /**
+   * Planned cost of its sweep, or of itself if it goes to cold storage, in base units of the native coin. null:
+   * unknown.
+   */
   readonly plannedCostBaseUnits: bigint | null;
-  /** What its sweep has paid of that already, by its other movements, but for those that failed. */
+  /** Part of that cost that the sweep's other movements have paid, without failed ones. */
   readonly paidBesidesBaseUnits: bigint;
 }
 
-/** What a payout is to do, as its order says. Unchecked: the database's word. */
+/** A payout as its order describes it. Unverified database content. */
 export interface PayoutFacts {
   readonly orderPk: string;
   readonly orderId: string;
@@ -33,51 +36,53 @@ export interface PayoutFacts {
   readonly decimals: number;
   readonly receiver: string;
   readonly amountBaseUnits: BaseUnits;
-  /** What a policy counts from and approvals name. */
+  /** The paying wallet. Approvals name it. */
   readonly wallet: Address;
-  /** Null: a merchant asked for it. */
+  /** null: a merchant requested it. */
   readonly movement: Movement | null;
-  /** What it counts against: its symbol; of a movement that is no refund something of its own. */
+  /** Key of its limits: the symbol. Movements other than refunds have a key of their own. */
   readonly countsAs: string;
   readonly obstacle: string | null;
 }
 
-/** What the policy and the checks before it are asked with, when a payout is authorised and again when it is signed. */
+/** Input of the policy and of the checks before it, at authorisation and again at signing. */
 export interface JudgedPayout extends PayoutFacts {
-  /** Of the policy's approvers alone. */
+  /** Only approvals of the policy's approvers. */
   readonly approvals: readonly {
     readonly approver: string;
     readonly signature: Uint8Array;
     readonly approvedAt: Date;
   }[];
-  /** Whether its reservation stands in the ledger with its amount. */
+  /** True if the ledger holds the reservation of its amount. */
   readonly isReserved: boolean;
-  /** Whether it looks like a payment that this database forgot when it was restored. */
+  /** True if it resembles a payment that a restored database does not know. */
   readonly mayBePaid: boolean;
-  /** Whether the receiver is one of the gateway's own addresses. */
+  /** True if the receiver is one of the gateway's own addresses. */
   readonly paysOurselves: boolean;
-  /** Whether its time is over. It is looked at only while it is known why it does not expire. */
+  /** True after its expiry. Such a payout is only read while a known reason keeps it from expiring. */
   readonly isOverdue: boolean;
 }
 
-/** REQUESTED: not authorised yet. */
 export interface RequestedPayout extends JudgedPayout {
-  /** Since when it has been waiting for operators; null while it does not. */
+  /** Start of the wait for operators; null while it does not wait. */
   readonly waitingSince: Date | null;
   readonly obstacleAt: Date | null;
 }
 
-/** To be signed: AUTHORISED; or SIGNED with a nonce that something else used, and to be paid again by an operator's word. */
+/** A payout to sign: AUTHORISED, or SIGNED with a nonce that a foreign transaction used and decided as PAY_AGAIN. */
 export interface UnsignedPayout extends JudgedPayout {
-  /** It is SIGNED. Then windows count its attempts and not the one that is to be signed; of AUTHORISED ones they count both. */
+  /**
+   * True if SIGNED. Then limit windows count its earlier attempts, but not the next one. For AUTHORISED ones they
+   * count both.
+   */
   readonly isSignedBefore: boolean;
   /** Transactions without a nonce that were signed for it, all of them proven dead; 0 on chains with nonces. */
   readonly attempts: number;
-  /** Whether an operator decided since the last attempt that it gets another one (PAY_AGAIN). */
+  /** True if an operator decided PAY_AGAIN since the last attempt. */
   readonly isDecidedAgain: boolean;
 }
 
-/** An operator's word that a transaction which this database does not know has paid a payout. */
+/** An operator's decision that a transaction unknown to the database paid a payout. */
 export interface PaidByDecision {
   readonly decisionId: string;
   readonly payout: PayoutFacts;
@@ -90,82 +95,88 @@ export interface KnownBlock {
   readonly hash: BlockHash;
 }
 
-/** Why a payout is not signed yet, for operators (payout.obstacle). None is final: it is tried again until it expires. */
+/**
+ * Reason why a payout is not signed yet, for operators (payout.obstacle). None is final: it is tried until it
+ * expires.
+ */
 export type Obstacle =
-  /** The wallet holds too little of the token, less what is on its way out. */
+  /** The wallet holds too little of the token, after what is in flight. */
   | 'NO_TOKENS'
-  /** The wallet can't pay the fees. */
+  /** The wallet cannot pay the fees. */
   | 'NO_GAS'
-  /** The chain would refuse it. */
+  /** The chain would reject it. */
   | 'WOULD_FAIL'
   | 'FEES_ABOVE_CAP'
   /** Nodes answer for other payments and not for this one. */
   | 'UNCLEAR'
-  /** No sealed policy is loaded, or it says nothing of this chain; nothing is signed on a main network without. */
+  /** No sealed policy is loaded, or it does not name this chain. */
   | 'NO_POLICY'
-  /** The network file does not say how payouts of this chain are paid: nobody signs them. */
+  /** The networks file has no `payouts` for this chain. */
   | 'PAYOUTS_NOT_CONFIGURED'
   /** A halt is open. */
   | 'HALTED'
   /** The asset is on hold after an incident. */
   | 'ASSET_HELD'
-  /** The scanner halted the chain, or nodes of it failed the start-up checks. */
+  /** The scanner halted the chain, or its nodes failed the start-up checks. */
   | 'CHAIN_HALTED'
-  /** The scanner has not committed anything of the chain. */
+  /** The scanner has committed no block of the chain. */
   | 'CHAIN_BEHIND'
-  /** Transactions of the wallet were sent that this database does not know: it may be older than they are. */
+  /** The wallet sent transactions that the database does not know. The database may be older than they are. */
   | 'CHAIN_AHEAD'
-  /** The clocks of the database, this process and the chain differ too much for limits per time to hold (compare-clocks.ts). */
+  /** The clocks of database, process and chain differ too much for limits per time (compare-clocks.ts). */
   | 'CLOCKS_DIFFER'
-  /** It was authorised, and the policy would not let it pass now. */
+  /** It was authorised, and the policy does not permit it now. */
   | 'POLICY_REFUSES'
   /**
-   * It was signed, something else used its nonce, and an operator has to say whether that paid it. Or its attempts expired so often
-   * that the policy wants an operator's decision before the next one.
+   * An operator must decide. Either a foreign transaction used the nonce of the signed payout and may have paid it,
+   * or so many attempts expired that the policy requires a decision before the next one.
    */
   | 'NEEDS_DECISION'
-  /** The order names a token otherwise than the network file does. */
+  /** The order names a token differently than the networks file. */
   | 'CONFIG_MISMATCH'
   /** The ledger has no reservation of its amount. */
   | 'NOT_RESERVED'
-  /** It may have been paid after the backup that this database was restored from; operators decide, and its clock stands. */
+  /** It may have been paid after the backup of this restored database. Operators decide; its expiry clock stops. */
   | 'MAYBE_PAID'
-  /** Waits for operators; its clock stands. */
+  /** Waits for approvers; its expiry clock stops. */
   | 'NEEDS_APPROVAL';
 
-/** What the operator should look at, each with the amount that is there. */
+/** Balances that raise an alarm, each with the amount found. */
 export interface BalanceAlarms {
   readonly lowGas: bigint | undefined;
   readonly low: ReadonlyMap<string, bigint>;
   readonly aboveFloat: ReadonlyMap<string, bigint>;
 }
 
-/** How much may still be signed, or was signed lately, of a symbol for a merchant, by the database's clock; each attempt counts. */
+/**
+ * Amounts of a merchant that count against limits, by the database's clock: signed lately or still to be signed. Each
+ * attempt counts.
+ */
 export interface SpentRow {
   /** See PayoutFacts. */
   readonly countsAs: string;
   readonly merchantId: string;
   readonly lastHour: bigint;
   readonly lastDay: bigint;
-  /** What waits for approval, not in the other two. */
+  /** Amount that waits for approval; not part of the other two. */
   readonly waiting: bigint;
 }
 
-/** What is to be written of payouts that are REQUESTED. */
+/** Decisions to write about REQUESTED payouts. */
 export interface Authorisations {
   /** In the order in which they get nonces. */
   readonly authorised: readonly string[];
-  /** Their clocks stand from now on. */
+  /** Their expiry clocks stop now. */
   readonly needApproval: readonly string[];
-  /** Those that were waiting for approval and still are, after something was handed in. */
+  /** Still waiting for approval after a new one arrived. */
   readonly judgedAgain: readonly string[];
-  /** Those that waited for approval and need none any more, and still wait: they are looked at as what something else hinders. */
+  /** Need no more approval but are blocked by something else. From now on they are read with the blocked ones. */
   readonly heldBack: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
   readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
 }
 
-/** SAVED: all of them. GONE: none, because these payouts may not be signed any more. STALE: none, look again. */
+/** SAVED: all. GONE: none, because these payouts may no longer be signed. STALE: none; read the view again. */
 export type SaveOutcome =
   | { readonly kind: 'SAVED' }
   | { readonly kind: 'GONE'; readonly orderPks: readonly string[] }
@@ -173,39 +184,42 @@ export type SaveOutcome =
 
 /** The payouts of a wallet at one moment, and what stops them. */
 export interface PayoutsView {
-  /** By the database's clock. */
+  /** Time of the database. */
   readonly now: Date;
-  /** Why nothing new may be authorised or signed; null: it may. */
+  /** Reason why no new payout may be authorised or signed; null: permitted. */
   readonly halted: string | null;
-  /** Halted because something unknown may have paid payouts: until that is settled none is refused, and none expires. */
+  /** Halted because unknown transactions may have paid payouts. Until the release none is refused, and none expires. */
   readonly isUncertain: boolean;
   /** Symbols on hold. */
   readonly heldSymbols: ReadonlySet<string>;
   /** Oldest first, bounded. */
   readonly requested: readonly RequestedPayout[];
-  /** The last of a full page of those that something stands in the way of; null when that page was not full. */
+  /** Last order key of a full page of blocked payouts; null if the page was not full. */
   readonly pageEnd: string | null;
   /** Oldest first, bounded. */
   readonly unsigned: readonly UnsignedPayout[];
-  /** Not carried out yet, bounded. */
+  /** Decisions not carried out yet, bounded. */
   readonly paidBy: readonly PaidByDecision[];
 }
 
 export interface LookOptions {
-  /** Most payouts that are looked at. */
+  /** Most payouts to read. */
   readonly requested: number;
   readonly unsigned: number;
-  /** Of the requested ones that something stands in the way of only those behind this one. */
+  /** Reads blocked requested payouts only from behind this order key. */
   readonly after?: string | undefined;
-  /** Also those that wait for approval and that nothing was said to. */
+  /** Includes payouts that wait for approval and got no new one. */
   readonly everyWaiting: boolean;
-  /** Whose approvals are read, and nobody else's. */
+  /** Public keys whose approvals are read; others are ignored. */
   readonly approvers: readonly string[];
-  /** Those that have been waiting for approval for so long are looked at as well. */
+  /** Includes payouts that have waited for approval for this long. */
   readonly approvalWaitMs: number;
 }
 
-/** What became of a decision. DONE: carried out. LATER: not yet, it stays open. Otherwise it can't be, and `why`. */
+/**
+ * Result of a decision. DONE: carried out. LATER: not yet, it stays open. NOT_POSSIBLE: rejected, for the reason
+ * `why`.
+ */
 export type Adoption =
   { readonly kind: 'DONE' | 'LATER' } | { readonly kind: 'NOT_POSSIBLE'; readonly why: string };
 
@@ -215,28 +229,28 @@ export interface BalanceRow {
   readonly amount: bigint;
 }
 
-/** What is to become of the payouts that wait to be authorised. A payout is in one of the lists, or nothing of it changes. */
+/** Decisions about payouts that wait for authorisation. A payout is in one of the lists, or unchanged. */
 export interface AuthorisationDecisions {
   /** Oldest first. */
   readonly authorised: readonly string[];
   readonly needApproval: readonly string[];
-  /** Those that were waiting for approval and still are, after something was handed in. */
+  /** Still waiting for approval after a new one arrived. */
   readonly judgedAgain: readonly string[];
-  /** Those that waited for approval and need none any more, but something else keeps them: they keep their place in the day. */
+  /** Need no more approval but are blocked by something else. They keep their place in the limits of the day. */
   readonly heldBack: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
   readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
-  /** How many wait for nothing but their turn. Nothing is noted of them. */
+  /** Number of payouts that only wait for a free slot. No obstacle is written for them. */
   readonly waitForTurn: number;
 }
 
-/** A payout that is not signed now, and why. */
+/** A payout that cannot be signed now. */
 export interface Hindered {
   readonly payout: UnsignedPayout;
   readonly obstacle: Obstacle;
 }
 
-/** What a fee is held against. */
+/** Payment facts that a fee is checked against. */
 export interface FeePayer extends Pick<PayoutFacts, 'contract' | 'decimals' | 'amountBaseUnits'> {
   readonly movement: Pick<Movement, 'kind' | 'plannedCostBaseUnits' | 'paidBesidesBaseUnits'> | null;
 }
@@ -244,28 +258,28 @@ export interface FeePayer extends Pick<PayoutFacts, 'contract' | 'decimals' | 'a
 /** CHAIN_AHEAD: forgotten transactions may have paid, so that the payouts must not expire. */
 export type ChainObstacle = Extract<Obstacle, 'CHAIN_HALTED' | 'CHAIN_AHEAD'>;
 
-/** A transaction that was sent, of which payout it is, and what nodes said. */
+/** A transaction that was sent, its payout, and the outcome at the nodes. */
 export interface SentTransaction {
   readonly txHash: TxHash;
-  /** Null: it pays nobody. */
+  /** null: it makes no payment. */
   readonly orderPk: string | null;
   readonly outcome: string;
 }
 
 /**
- * The part that the stores of all wallets share. Each method that takes a lease is one transaction that asserts it first: LEASE_LOST when
- * another process holds it, and nothing is written.
+ * Methods that the stores of all wallets share. Each method with a lease is one transaction that asserts the lease
+ * first. If another process holds it, the method throws LEASE_LOST and writes no row.
  */
 export interface WalletStore<Sent extends SentTransaction = SentTransaction> {
-  /** What counts against limits of an hour and of a day. */
+  /** Amounts that count against the limits per hour and per day. */
   spent(): Promise<readonly SpentRow[]>;
-  /** Notes why payouts are not signed yet, and frees nonces that they hold. */
+  /** Records obstacles of payouts, and frees the nonces that they hold. */
   saveObstacles(lease: Lease, obstacles: Authorisations['obstacles']): Promise<void>;
-  /** Stored bytes. What is sent comes from here and from nowhere else. */
+  /** Stored bytes, the only source of what is sent. */
   readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
-  /** @returns payouts that were sent for the first time; of these the tracker is told. */
+  /** @returns payouts that were sent for the first time; the tracker receives an event for them */
   recordSent(lease: Lease, sent: readonly Sent[]): Promise<readonly string[]>;
-  /** Notes why a decision can't be carried out. */
+  /** Records why a decision cannot be carried out. */
   dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
   saveBalances(
     lease: Lease,

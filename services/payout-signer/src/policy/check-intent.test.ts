@@ -5,7 +5,7 @@ type Given = Parameters<typeof checkIntent>;
 
 const HOT = ['hot', 'other hot'];
 
-/** What the signer makes of a payout from this address to a stranger, asked for by a merchant or as a refund. */
+/** Checks a payout from this address to a third party, requested by a merchant or as a refund. */
 function paidFrom(wallet: string, movement: { kind: 'REFUND'; depositIndex: null } | null = null) {
   const payout = {
     wallet,
@@ -31,7 +31,7 @@ function paidFrom(wallet: string, movement: { kind: 'REFUND'; depositIndex: null
   return checkIntent(...([payout, rules] as unknown as Given));
 }
 
-test('refuses a payout or refund from any address that is no hot wallet of the keystore', () => {
+test('rejects a payout or refund from an address that is no own hot wallet', () => {
   for (const movement of [null, { kind: 'REFUND', depositIndex: null } as const]) {
     for (const wallet of HOT) expect(paidFrom(wallet, movement)).toMatchObject({ kind: 'INTENT' });
     for (const wallet of ['deposit', 'cold', 'stranger'])

@@ -9,9 +9,9 @@ const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
 const WALLET_NOT_ALLOWED = 'Wallet not allowed';
 
 /**
- * Reads the payment out of an order, and believes the order only so far: the token's symbol, contract and decimals must be
- * those of the network file; the receiver an address that may be paid, neither a token's contract nor a wallet of ours; the wallet
- * one of the hot wallets that this process derives. Only sweeps leave from a deposit address.
+ * Reads the payment from an order and checks it. Symbol, contract and decimals must match the networks file. The
+ * receiver must be payable: no token contract and no own wallet. The wallet must be a hot wallet that this process
+ * derives. Only sweeps leave from a deposit address.
  */
 export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedIntent {
   const { network, codec, ownWallets } = rules;
@@ -40,7 +40,7 @@ export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedInt
   };
 }
 
-/** The same with what else its row says: its reservation, whose its receiver is, and whether it may have been paid before. */
+/** Like checkIntent. Also checks the reservation, own receivers, and whether it may have been paid before. */
 function checkRequest(payout: JudgedPayout, rules: IntentRules): CheckedIntent {
   if (payout.paysOurselves && (payout.movement === null || payout.movement.kind === 'REFUND'))
     return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
@@ -50,7 +50,7 @@ function checkRequest(payout: JudgedPayout, rules: IntentRules): CheckedIntent {
   return checked;
 }
 
-/** What the policy says of a payout; or what keeps it from being asked, or is for ever wrong with it. */
+/** The policy's verdict, or the obstacle or permanent fault that keeps it from being asked. */
 export function judge(
   payout: JudgedPayout,
   spent: Spent,

@@ -3,8 +3,8 @@ import type { MovementKind } from '@opentill/db/sweep-tables';
 import { checkMovement } from './check-movement.ts';
 
 /*
- * Between which places each movement may go, of all that rows could say. Hot wallets, deposit addresses and cold storage are known by
- * this process itself.
+ * Tries all pairs of places for each movement. This process knows hot wallets, deposit addresses and cold storage
+ * without the database.
  */
 
 const KINDS: readonly MovementKind[] = ['SWEEP', 'GAS_TOP_UP', 'DELEGATE', 'UNDELEGATE', 'TO_COLD', 'REFUND'];
@@ -36,7 +36,7 @@ function isAllowed(kind: MovementKind, from: string, to: string, contract: strin
   return checkMovement(...([payout, rules] as unknown as Given)).kind === 'INTENT';
 }
 
-/** Every way that is open, in words. */
+/** Every permitted movement, as text. */
 function ways(contract: string | null): readonly string[] {
   return KINDS.flatMap((kind) =>
     PLACES.flatMap((from) =>
@@ -55,7 +55,7 @@ const COIN = [
   ...['GAS_TOP_UP', 'DELEGATE', 'UNDELEGATE'].flatMap((kind) => between(kind, HOT, DEPOSITS)),
   ...between('TO_COLD', HOT, ['cold']),
 ];
-test('movements go between the places that are open to them, and nowhere else', () => {
+test('permits movements only between the places of their kind', () => {
   expect(ways('usdt').toSorted()).toEqual(TOKENS.toSorted());
   expect(ways(null).toSorted()).toEqual(COIN.toSorted());
 });

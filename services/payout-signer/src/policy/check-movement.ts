@@ -5,15 +5,15 @@ import { resourceOf } from '../payouts/resource-of-movement.ts';
 import type { Movement, PayoutFacts } from '../payouts/payout-facts.ts';
 import { configuredContract, type CheckedIntent, type IntentRules } from './intent-rules.ts';
 
-/** What the merchant of a sweep is told of one that nobody should have planned. */
+/** Reason shown to the merchant for a sweep that no planner creates. */
 const MOVEMENT_NOT_ALLOWED = 'Movement not allowed';
 
 type Moving = Omit<PayoutFacts, 'movement'> & { readonly movement: Movement };
 
 /**
- * Reads what the gateway is to move of its own accord, and believes the database only so far. It moves between places that this
- * process knows by itself: hot wallets whose keys it has, deposit addresses that it derives from its seed, and the cold
- * address of the sealed policy. Anything else is refused: whoever writes rows can't have money sent to himself.
+ * Reads a movement from a row and checks it. It may only go between places that this process knows without the
+ * database: hot wallets whose keys it has, deposit addresses that it derives from its seed, and the cold address of
+ * the sealed policy. Any other is rejected, so a third party who writes rows cannot redirect money.
  *
  *   | kind                 | from            | to                        | what           |
  *   |----------------------|-----------------|---------------------------|----------------|
@@ -22,7 +22,7 @@ type Moving = Omit<PayoutFacts, 'movement'> & { readonly movement: Movement };
  *   | DELEGATE, UNDELEGATE | hot wallet      | deposit address           | energy         |
  *   | TO_COLD              | hot wallet      | cold address              | any asset      |
  *
- * A REFUND goes to an address that an operator says: it is checked as any payout is.
+ * A REFUND goes to an address that an operator enters. It is checked like a payout.
  */
 export function checkMovement(payout: Moving, rules: IntentRules): CheckedIntent {
   const { codec } = rules;
@@ -40,7 +40,7 @@ export function checkMovement(payout: Moving, rules: IntentRules): CheckedIntent
   return { kind: 'INTENT', intent: intentOf(payout, asset.contract, to) };
 }
 
-/** Of the network file: a configured token, or the chain's own coin, which need be no token to pay fees. */
+/** A configured token, or the chain's native coin, which pays fees even if it is no configured token. */
 function assetOf(
   payout: Moving,
   rules: IntentRules,

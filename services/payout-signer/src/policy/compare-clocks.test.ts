@@ -4,7 +4,7 @@ import { compareClocks, type ClockReading } from './compare-clocks.ts';
 const NOW = Date.parse('2026-11-23T08:00:00Z');
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
-/** The clocks as they are apart from the signer's own. */
+/** Clock readings relative to the signer's own clock. */
 function reading(databaseMs: number, chainMs: number | null = 0, answerMs = 0): ClockReading {
   const timeMs = NOW + (chainMs ?? 0);
   return {
@@ -14,7 +14,7 @@ function reading(databaseMs: number, chainMs: number | null = 0, answerMs = 0): 
   };
 }
 
-test('stops where a clock is too far from the others, and nowhere else', () => {
+test('reports a clock that differs too much from the others, and only then', () => {
   const fine: readonly ClockReading[] = [
     reading(0),
     reading(MINUTE),
@@ -22,9 +22,9 @@ test('stops where a clock is too far from the others, and nowhere else', () => {
     reading(0, null),
     reading(0, 5 * MINUTE),
     reading(0, -45 * MINUTE),
-    // A database that took long to answer may have read its clock at any time meanwhile.
+    // A slow database may have read its clock at any time during the request.
     reading(3 * MINUTE, 0, 2 * MINUTE),
-    // The verified block may be old while finality stalls: the newest one is not.
+    // The verified block may be old while finality stalls. The newest one is not.
     { ...reading(0), chain: { seenMs: NOW, verifiedMs: NOW - 9 * HOUR } },
   ];
   expect(fine.map((one) => compareClocks('ETH', one))).toEqual(fine.map(() => undefined));

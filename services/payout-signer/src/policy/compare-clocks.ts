@@ -1,28 +1,28 @@
 import { CHAINS, type Chain } from '@opentill/domain/chains';
 
 /*
- * Windows and cooling times follow the database's clock. Moved ahead by a day it would empty the windows, so it is compared with the
- * signer's own clock, and both with the time of the chain.
+ * Limit windows and cooling times follow the database's clock. A clock that is set ahead by a day would empty the
+ * windows. So it is compared with the signer's own clock, and both with the chain's time.
  */
 
-/** Between the clocks of the database and of this process. */
+/** Largest difference between the clocks of the database and of this process. */
 const APART_MAX_MS = 60_000;
-/** A verified block is no later than this after the clocks. Chains let block times be some seconds ahead. */
+/** Largest lead of a verified block over the clocks. Chains permit block times some seconds ahead. */
 const CHAIN_AHEAD_MAX_MS = 300_000;
-/** The newest block is no earlier than this before the clocks. Below an hour, which is the shortest window of a policy. */
+/** Largest age of the newest block. Below an hour, the shortest window of a policy. */
 const CHAIN_BEHIND_MAX_MS = 2_700_000;
 
 export interface ClockReading {
   readonly databaseMs: number;
-  /** The time of this process before the database was asked and after. */
+  /** Time of this process before and after the database request. */
   readonly own: { readonly fromMs: number; readonly toMs: number };
-  /** Times of the newest block that the scanner has seen and of the one that it has verified; null before its first commit. */
+  /** Times of the newest block that the scanner has seen, and of the verified one; null before its first commit. */
   readonly chain: { readonly seenMs: number; readonly verifiedMs: number } | null;
 }
 
 /**
- * Which clocks differ too much for anything new to be signed, in words; undefined: none. Test networks include local ones, whose time
- * is set by whoever runs them: there only the database's clock is compared.
+ * Describes a clock difference that forbids new signatures; undefined: none. On test networks only the database's
+ * clock is compared, because the time of local chains is arbitrary.
  */
 export function compareClocks(
   chain: Chain,
@@ -45,5 +45,5 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 1_000)} s`;
 }
 
-/** Reads the clocks that a pass relies on. @returns which of them differ too much, in words; undefined: none */
+/** Reads the clocks that a pass relies on. @returns the difference that forbids new signatures; undefined: none */
 export type ReadClocks = () => Promise<string | undefined>;

@@ -10,13 +10,13 @@ import type { AuthorisationRules } from './policy-port.ts';
 import { createSpending } from './spending.ts';
 
 /**
- * Decides about the payouts that wait to be authorised, oldest first, each counted for the next; also what only waits for
- * approval, as its money is kept for it (readSpent): also once it is approved, until it is authorised, whatever stops the
- * wallet meanwhile. What a policy refuses is refused also while the wallet is halted: it would not become right. But nothing
- * is refused while something unknown may have paid it, or while clocks differ that limits and cooling times go by.
+ * Decides about payouts that wait for authorisation, oldest first; each one counts for the next. A payout that waits
+ * for approval keeps its place in the windows (readSpent), also after the approval until it is authorised. What the
+ * policy refuses is refused even while the wallet is halted. But no payout is refused while an unknown transaction
+ * may have paid it, or while the clocks differ that limits and cooling times follow.
  *
  * @param slots how many may be authorised now
- * @param pausedBy what stops all of the wallet besides a halt
+ * @param pausedBy obstacle of the whole wallet in addition to a halt
  */
 export function decideAuthorisations(
   view: Pick<PayoutsView, 'requested' | 'halted' | 'isUncertain' | 'heldSymbols' | 'now'>,
@@ -45,7 +45,7 @@ export function decideAuthorisations(
   const mayRefuse = pausedBy !== 'CHAIN_AHEAD' && pausedBy !== 'CLOCKS_DIFFER' && !view.isUncertain;
   for (const payout of view.requested) {
     const { orderPk, symbol } = payout;
-    // It expires as soon as it is known that nothing unknown has paid it.
+    // It expires as soon as it is certain that no unknown transaction paid it.
     if (payout.isOverdue && payout.waitingSince === null && pausedBy !== 'CHAIN_AHEAD') continue;
     const isWaiting = waitsForApproval(payout);
     if (isWaiting) spent.dropWaiting(payout);
@@ -56,7 +56,7 @@ export function decideAuthorisations(
       continue;
     }
     if (verdict.kind === 'REFUSED' && isWaiting) {
-      // It goes on waiting until it can be refused.
+      // It keeps waiting until it may be refused.
       spent.addWaiting(payout);
       continue;
     }
@@ -64,14 +64,14 @@ export function decideAuthorisations(
     if (verdict.kind === 'NEEDS_APPROVAL') {
       spent.addWaiting(payout);
       if (!isWaiting) decisions.needApproval.push(orderPk);
-      else if (isSpokenOf(payout)) decisions.judgedAgain.push(orderPk);
+      else if (hasNewApproval(payout)) decisions.judgedAgain.push(orderPk);
     } else if (obstacle !== undefined && !(isWaiting && verdict.kind === 'AUTHORISED'))
       decisions.obstacles.push({ orderPk, obstacle });
     else if (obstacle !== undefined || decisions.authorised.length >= slots) {
       if (obstacle === undefined) waitForTurn += 1;
       if (!isWaiting) continue;
       spent.addWaiting(payout);
-      if (payout.obstacleAt !== null && (obstacle !== undefined || !isSpokenOf(payout)))
+      if (payout.obstacleAt !== null && (obstacle !== undefined || !hasNewApproval(payout)))
         decisions.heldBack.push(orderPk);
     } else {
       decisions.authorised.push(orderPk);
@@ -82,28 +82,28 @@ export function decideAuthorisations(
     ...decisions,
     waitForTurn,
     obstacles: decisions.obstacles.filter(({ orderPk, obstacle }) =>
-      isNews(of(view, orderPk), obstacle, view.now),
+      needsWrite(of(view, orderPk), obstacle, view.now),
     ),
   };
 }
 
-/** As it stands in its row. MAYBE_PAID waits for operators as well, but for another word. */
+/** True if its row waits for approval. MAYBE_PAID waits for another decision. */
 function waitsForApproval({ waitingSince, obstacle }: RequestedPayout): boolean {
   return waitingSince !== null && obstacle === 'NEEDS_APPROVAL';
 }
 
-/** Since it was judged last; also one that needed nothing but its turn then. */
-function isSpokenOf({ approvals, obstacleAt }: RequestedPayout): boolean {
+/** True if an approval arrived since the last decision, or if it then only waited for a free slot. */
+function hasNewApproval({ approvals, obstacleAt }: RequestedPayout): boolean {
   return obstacleAt === null || approvals.some(({ approvedAt }) => approvedAt >= obstacleAt);
 }
 
-/** CHAIN_AHEAD keeps a payout from expiring for as long as it is said anew (expire_payouts). */
-const AHEAD_SAID_AGAIN_MS = 45_000;
+/** CHAIN_AHEAD keeps a payout from expiring only while it is written again (expire_payouts). */
+const AHEAD_REPEAT_MS = 45_000;
 
-function isNews(payout: RequestedPayout | undefined, obstacle: Obstacle, now: Date): boolean {
+function needsWrite(payout: RequestedPayout | undefined, obstacle: Obstacle, now: Date): boolean {
   if (payout?.obstacle !== obstacle) return true;
-  const saidMs = payout.obstacleAt?.getTime() ?? 0;
-  return obstacle === 'CHAIN_AHEAD' && Math.abs(now.getTime() - saidMs) >= AHEAD_SAID_AGAIN_MS;
+  const writtenMs = payout.obstacleAt?.getTime() ?? 0;
+  return obstacle === 'CHAIN_AHEAD' && Math.abs(now.getTime() - writtenMs) >= AHEAD_REPEAT_MS;
 }
 
 function heldBy(view: Pick<PayoutsView, 'heldSymbols'>, symbol: string): Obstacle | undefined {

@@ -7,21 +7,21 @@ import type { OpenNonce, OwnAttempt } from '../nonce/store/nonce-facts.ts';
 import { isFeeWithin } from './fees-within.ts';
 
 /*
- * What a sweep may pay when it is signed, and when its fee is raised: the address may hold coin of a customer, which would pay for
- * more than anybody planned.
+ * Bounds of a sweep's fee, at signing and when the fee is raised. The address may hold coin of a customer, which must
+ * not pay unplanned fees.
  */
 
 const GWEI = 10n ** 9n;
 const ETH = 10n ** 18n;
 const NETWORK = { nativeDecimals: 18 };
-/** 2000 USDT an ether, up to 2 % of the value, 30 gwei. */
+/** 2000 USDT per ether, at most 2 % of the value, at most 30 gwei. */
 const SWEEP = {
   maxGasPriceBaseUnits: baseUnits(30n * GWEI),
   maxCostBps: 200,
   nativePrice: { units: 2000n, scale: 0 },
 };
 const GAS = 50_000n;
-/** At 20 gwei: 0.001 ether, of 1000 USDT 0.2 %. */
+/** At 20 gwei: 0.001 ether, which is 0.2 % of 1000 USDT. */
 const PLANNED = GAS * 20n * GWEI;
 
 const paying = (kind: MovementKind | null, more: Partial<FeePayer> = {}, planned = PLANNED): FeePayer => ({
@@ -34,8 +34,8 @@ const paying = (kind: MovementKind | null, more: Partial<FeePayer> = {}, planned
 const at = (gwei: bigint) => ({ workPrice: gwei * GWEI, feeBaseUnits: GAS * gwei * GWEI });
 const isWithin = (payer: FeePayer, gwei: bigint) => isFeeWithin(SWEEP, NETWORK, payer, at(gwei));
 
-describe('what a sweep may pay', () => {
-  test('is what was planned and the margin that fees are brought with, to the last unit', () => {
+describe('fee bounds of a sweep', () => {
+  test('permits the planned fee plus its margin, to the last unit', () => {
     const fee = (feeBaseUnits: bigint) =>
       isFeeWithin(SWEEP, NETWORK, paying('SWEEP'), { workPrice: 20n * GWEI, feeBaseUnits });
     const most = (PLANNED * 120n) / 100n;
@@ -46,7 +46,7 @@ describe('what a sweep may pay', () => {
       expect([bringing(kind, most), bringing(kind, most + 1n)]).toEqual([true, false]);
   });
 
-  test('is what its other movements have left of that', () => {
+  test('deducts what the sweep’s other movements have paid', () => {
     const paidBesidesBaseUnits = PLANNED / 5n;
     const movement = { kind: 'SWEEP', plannedCostBaseUnits: PLANNED, paidBesidesBaseUnits } as const;
     const fee = (feeBaseUnits: bigint) =>
@@ -54,7 +54,7 @@ describe('what a sweep may pay', () => {
     expect([fee(PLANNED), fee(PLANNED + 1n)]).toEqual([true, false]);
   });
 
-  test('is no more for a unit of work than the policy says, whatever was planned', () => {
+  test('rejects a gas price above the policy’s, whatever was planned', () => {
     const planned = 10n * PLANNED;
     expect(isWithin(paying('SWEEP', {}, planned), 30n)).toBe(true);
     expect(isWithin(paying('SWEEP', {}, planned), 31n)).toBe(false);
@@ -62,47 +62,44 @@ describe('what a sweep may pay', () => {
     expect(isWithin(paying('TO_COLD', {}, planned), 31n)).toBe(false);
   });
 
-  test('is no more than its share of the value, whatever stands in the row as planned', () => {
-    // 0.001 ether are 2 USDT: of 100 USDT 2 %, of 80 USDT more than that with its margin.
+  test('rejects a fee above its share of the value, whatever the row contains', () => {
+    // 0.001 ether are 2 USDT: 2 % of 100 USDT, and more than 2 % plus the margin of 80 USDT.
     const of = (usdt: bigint, kind: MovementKind) =>
       isWithin(paying(kind, { amountBaseUnits: baseUnits(usdt * 1_000_000n) }, ETH), 20n);
     for (const kind of ['SWEEP', 'TO_COLD'] as const)
       expect([of(100n, kind), of(84n, kind), of(80n, kind)]).toEqual([true, true, false]);
   });
 
-  test('of native coin leaves the rest to be moved: the fee is a part of what lay there', () => {
+  test('compares a fee in native coin with the whole balance before the sweep', () => {
     const native = (moved: bigint) =>
       isWithin(paying('SWEEP', { contract: null, decimals: 18, amountBaseUnits: baseUnits(moved) }), 20n);
     expect([native(49n * PLANNED), native(39n * PLANNED)]).toEqual([true, false]);
   });
 
-  test('is nothing where nobody can say what work costs, and the policy bounds that', () => {
+  test('rejects any fee without a known gas price if the policy bounds the price', () => {
     const fee = { workPrice: undefined, feeBaseUnits: 0n };
     const free = { ...SWEEP, maxGasPriceBaseUnits: undefined };
     expect(isFeeWithin(SWEEP, NETWORK, paying('SWEEP'), fee)).toBe(false);
     expect(isFeeWithin(free, NETWORK, paying('SWEEP'), fee)).toBe(true);
   });
 
-  test('of a policy that sweeps nothing any more is what was planned, and without a plan nothing', () => {
+  test('permits only the planned cost when the policy no longer sweeps the chain', () => {
     const fee = (payer: FeePayer, gwei: bigint) => isFeeWithin(undefined, NETWORK, payer, at(gwei));
     expect([fee(paying('SWEEP'), 24n), fee(paying('SWEEP'), 25n)]).toEqual([true, false]);
     const unplanned = (kind: MovementKind) =>
       paying(kind, { movement: { kind, plannedCostBaseUnits: null, paidBesidesBaseUnits: 0n } });
     expect(fee(unplanned('SWEEP'), 1n)).toBe(false);
-    // As an earlier version began it: by the policy's bounds alone.
+    // Planned by an earlier version: only the policy bounds it.
     expect(isWithin(unplanned('TO_COLD'), 30n)).toBe(true);
     expect(isWithin(unplanned('TO_COLD'), 31n)).toBe(false);
   });
 
-  test.each([null, 'REFUND', 'UNDELEGATE'] as const)(
-    'bounds no %s: what people are paid has bounds of its own, and what is lent comes back',
-    (kind) => {
-      expect(isWithin(paying(kind, {}, 0n), 1_000n)).toBe(true);
-    },
-  );
+  test.each([null, 'REFUND', 'UNDELEGATE'] as const)('does not bound the fee of %s', (kind) => {
+    expect(isWithin(paying(kind, {}, 0n), 1_000n)).toBe(true);
+  });
 });
 
-describe('a dearer transaction', () => {
+describe('raised fee', () => {
   const isRaised = async (
     kind: MovementKind | null,
     gwei: bigint,
@@ -121,23 +118,26 @@ describe('a dearer transaction', () => {
     return (await chooseWithin(context, [bump], [nonce, ...others])).length === 1;
   };
 
-  test.each(['SWEEP', 'TO_COLD'] as const)('of a %s stays within what was planned', async (kind) => {
-    expect([await isRaised(kind, 24n), await isRaised(kind, 25n)]).toEqual([true, false]);
-  });
+  test.each(['SWEEP', 'TO_COLD'] as const)(
+    'keeps the raised fee of a %s within the planned cost',
+    async (kind) => {
+      expect([await isRaised(kind, 24n), await isRaised(kind, 25n)]).toEqual([true, false]);
+    },
+  );
 
-  test('of what goes to cold storage goes further where others wait behind it, payouts of people perhaps', async () => {
+  test('raises a fee to cold storage further if other transactions wait behind it', async () => {
     expect(await isRaised('TO_COLD', 1_000n, 'PAYOUT', [1])).toBe(true);
     expect(await isRaised('SWEEP', 25n, 'PAYOUT', [1])).toBe(false);
   });
 
   test.each([null, 'REFUND', 'GAS_TOP_UP'] as const)(
-    'of %s goes as far as the network file allows',
+    'raises the fee of %s up to the cap of the networks file',
     async (kind) => {
       expect(await isRaised(kind, 1_000n)).toBe(true);
     },
   );
 
-  test('that moves nothing does so too: it has to win', async () => {
+  test('raises the fee of a nonce gap filler without a bound by sweeps', async () => {
     expect(await isRaised('SWEEP', 1_000n, 'CANCEL')).toBe(true);
   });
 });

@@ -6,31 +6,33 @@ import type { FeePayer } from '../payouts/payout-facts.ts';
 
 const BPS = 10_000n;
 
-/** What a transaction would pay at most. */
+/** Highest fee that a transaction would pay. */
 export interface OfferedFee {
-  /** Of a unit of work: EVM wei for gas, TRON sun for energy, SUI MIST. Undefined: nobody could say. */
+  /** Price of a unit of work: EVM wei per gas, TRON sun per energy, SUI MIST. undefined: unknown. */
   readonly workPrice: bigint | undefined;
-  /** All of it in coin, base units; what stake and free bytes pay for is not in it. */
+  /** Total in native coin, base units; without what stake and free bytes pay. */
   readonly feeBaseUnits: bigint;
 }
 
-/** Whether the policy's bounds of sweeps hold for it. What people are paid, and what is brought for fees, has bounds of its own. */
+/**
+ * True if the policy's bounds of sweeps apply. Merchants' payouts and fees that are brought have bounds of their own.
+ */
 export function hasBoundedFee({ movement }: Pick<FeePayer, 'movement'>): boolean {
   return movement?.kind === 'SWEEP' || movement?.kind === 'TO_COLD';
 }
 
-/** Whether it was planned with its cost: a sweep, all that is done for it but for taking back, and what goes to cold storage. */
+/** True if it has a planned cost: sweeps, what is done for them except taking back, and transfers to cold storage. */
 function isPlanned({ movement }: Pick<FeePayer, 'movement'>): boolean {
   return hasBoundedFee({ movement }) || movement?.kind === 'GAS_TOP_UP' || movement?.kind === 'DELEGATE';
 }
 
 /**
- * Whether the gateway's own movement may pay this now: no more than was planned for it, so that the day's budget has it; and a sweep, or
- * what goes to cold storage, no more for a unit of work than the policy says, and no more than its share of what it moves. Each but the
- * price with the margin that fees are brought with. The planner's word counts as long as it is less: the policy's bounds hold
- * whatever stands in the row.
+ * True if a movement may pay this fee now. It may pay at most the planned cost, so that the day's budget covers it. A
+ * sweep or a transfer to cold storage also stays within the policy's price for a unit of work, and within its share
+ * of the moved value. All but that price include the margin with which fees are brought. The policy's bounds apply
+ * whatever the row contains.
  *
- * @param sweep undefined where the policy says nothing of sweeps here, or no more: what was planned bounds it still
+ * @param sweep undefined if the policy does not sweep this chain, or no longer: then the planned cost still bounds it
  */
 export function isFeeWithin(
   sweep: Pick<SweepPolicy, 'maxGasPriceBaseUnits' | 'maxCostBps' | 'nativePrice'> | undefined,
@@ -46,12 +48,12 @@ export function isFeeWithin(
   if (maxPrice !== undefined && (workPrice === undefined || workPrice > maxPrice)) return false;
   const asset = { isNative: contract === null, decimals };
   const cost = costInAsset({ nativePrice, nativeDecimals }, asset, feeBaseUnits);
-  // Of native coin what it moves is what its fee left of what lay there.
+  // A sweep of native coin moves what its fee left, so the share refers to both.
   const whole = contract === null ? amountBaseUnits + feeBaseUnits : amountBaseUnits;
   return cost * BPS <= withFeeMargin(whole * BigInt(maxCostBps));
 }
 
-/** Of what goes to cold storage an earlier version said nothing: then the policy alone bounds it. */
+/** Earlier versions planned no cost for transfers to cold storage. Only the policy bounds those. */
 function plannedFor({ movement }: FeePayer): bigint {
   if (movement === null) return 0n;
   const { kind, plannedCostBaseUnits: planned, paidBesidesBaseUnits: paid } = movement;

@@ -5,27 +5,27 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
 import type { Chain } from '@opentill/domain/chains';
 
-/** What an order asks for, as this process's own configuration understands it. */
+/** Result of checking an order against this process's own configuration. */
 export type CheckedIntent =
   | { readonly kind: 'INTENT'; readonly intent: PaymentIntent }
   | { readonly kind: 'OBSTACLE'; readonly obstacle: 'CONFIG_MISMATCH' | 'MAYBE_PAID' | 'NOT_RESERVED' }
-  /** It can never be right. `reason` is what the merchant is told. */
+  /** Permanently invalid. `reason` is shown to the merchant. */
   | { readonly kind: 'REFUSED'; readonly reason: string };
 
-/** What the checks go by: nothing of it comes from the database. */
+/** Configuration that the checks rely on. None of it comes from the database. */
 export interface IntentRules {
   readonly network: NetworkConfig;
   readonly codec: AddressCodec;
-  /** All hot wallets that this process has the keys of. */
+  /** Hot wallets whose keys this process has. */
   readonly ownWallets: readonly Address[];
-  /** Whether this is deposit address `index` of the network's family, by this process's own derivation. */
+  /** True if this process derives this address at `index` of the network's family. */
   readonly isDepositAddress: (address: Address, index: number) => boolean;
   readonly policy: { coldAddressOf(chain: Chain): Address | undefined };
 }
 
 /**
- * The contract of what is to be paid, null for a native coin that is a token of the network. Undefined where symbol, decimals
- * or contract are not what the network file says: the row is not believed.
+ * Contract of the asset of a row; null for a native coin that is a configured token. undefined if symbol, decimals or
+ * contract differ from the networks file.
  */
 export function configuredContract(
   {

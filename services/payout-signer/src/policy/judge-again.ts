@@ -3,15 +3,14 @@ import { judge } from './check-intent.ts';
 import type { AuthorisationRules } from './policy-port.ts';
 import { createSpending } from './spending.ts';
 
-/** What is known at the moment of signing. */
 interface Moment {
   readonly now: Date;
   readonly heldSymbols: ReadonlySet<string>;
 }
 
 /**
- * Asks the policy once more, with what is authorised besides: what stands in a row is nobody's authorisation, and may have
- * got there otherwise.
+ * Asks the policy again before signing, with all other authorised amounts. A row is no authorisation: a third party
+ * may have written it.
  */
 export function judgeAgain(
   due: readonly UnsignedPayout[],
@@ -40,18 +39,21 @@ export function judgeAgain(
 }
 
 /**
- * Whether an operator has to look before the payout is signed again: so often its attempts were said to be dead. The gateway's own
- * movements go to addresses of the gateway, and need no look.
+ * True if an operator must decide before the payout is signed again, because so many attempts were proven dead.
+ * Movements need no decision: they pay own addresses.
  */
 export function needsDecision(
   { attempts, isDecidedAgain, movement }: UnsignedPayout,
   { policy }: Pick<AuthorisationRules, 'policy'>,
 ): boolean {
-  const paysStrangers = movement === null || movement.kind === 'REFUND';
-  return paysStrangers && attempts >= policy.maxAttemptsWithoutDecision && !isDecidedAgain;
+  const paysThirdParty = movement === null || movement.kind === 'REFUND';
+  return paysThirdParty && attempts >= policy.maxAttemptsWithoutDecision && !isDecidedAgain;
 }
 
-/** The last word of the policy, with what counts besides these, each counted for the next: it may be more than it was a moment ago. */
+/**
+ * Last check by the policy, in the commit that signs. `besides` may have grown since the check before. @returns
+ * payouts not permitted
+ */
 export function chooseRefused(
   payouts: readonly UnsignedPayout[],
   besides: readonly SpentRow[],

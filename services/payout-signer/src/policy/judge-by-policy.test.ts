@@ -7,7 +7,7 @@ import { approvalText } from '@opentill/wallet/policy/approval';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import { judgeByPolicy } from './judge-by-policy.ts';
 
-/* Item 4: an operator names the receiver of a refund, so on a main network only the policy's approvers let it leave. */
+/* An operator names the receiver of a refund. So on a main network only the policy's approvers permit it. */
 
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const alice = {
@@ -81,13 +81,13 @@ const ask = (policy: Policy, chain: Chain, signed = false, kind: 'REFUND' | null
     now: new Date('2026-11-23T12:00:00Z'),
   } as unknown as Question);
 
-describe('a refund on a main network', () => {
-  test('is refused when the policy names no approvers', () => {
+describe('refund on a main network', () => {
+  test('refuses a refund when the policy names no approvers', () => {
     expect(ask(policyOf([]), 'ETH')).toEqual({ kind: 'REFUSED', reason: 'Refund needs approvers' });
     expect(ask(policyOf([]), 'ETH', false, null)).toEqual({ kind: 'AUTHORISED' });
   });
 
-  test('needs the signature of an approver, whatever its amount', () => {
+  test('requires the signature of an approver for a refund of any amount', () => {
     expect(ask(policyOf([alice]), 'ETH')).toMatchObject({ kind: 'NEEDS_APPROVAL', required: 1, given: 0 });
     expect(ask(policyOf([alice]), 'ETH', true)).toEqual({ kind: 'AUTHORISED' });
   });

@@ -8,9 +8,7 @@ import type { PolicyJudge } from './policy-port.ts';
 /** Reason of a refund on a main network whose policy names no approvers. */
 const REFUND_WITHOUT_APPROVERS = 'Refund needs approvers';
 
-/**
- * Asks the sealed policy. Without one no payout is authorised, but in the local profile every payout of a test network.
- */
+/** Asks the sealed policy. Without one no payout is authorised, except on test networks in the local profile. */
 export function judgeByPolicy(policy: Policy | undefined, { isLocal = false } = {}): PolicyJudge {
   return {
     judge({ chain, payout, intent, spent, waitingSince, now }) {
@@ -41,7 +39,7 @@ export function judgeByPolicy(policy: Policy | undefined, { isLocal = false } = 
         approvals: payout.approvals,
         waitingSince,
         now,
-        // An operator names the receiver of a refund, so the approvers sign it whatever its amount.
+        // An operator names the receiver of a refund, so approvers sign it for any amount.
         ...(isRefund && policy.approvers.length > 0 && { isApprovalNeeded: true }),
       });
       return decision.kind === 'REFUSED' ? { kind: 'REFUSED', reason: decision.reason } : decision;

@@ -4,10 +4,10 @@ import type { Policy } from '@opentill/wallet/policy/policy';
 import type { PolicyVerdict } from './policy-port.ts';
 
 /**
- * Whether the policy lets the gateway move this of its own accord. Where to and from was checked before. What is lent may always
- * be taken back; coin for fees is bounded each time and over any 24 hours, whatever the planner reckoned.
+ * The policy's verdict on a movement whose places were checked before. Lent energy may always be taken back. Coin for
+ * fees is bounded per top-up and per 24 hours, whatever was planned.
  *
- * @param toppedUpLastDay what top-ups of the chain were authorised in the last 24 hours, without this one, base units
+ * @param toppedUpLastDay top-ups of the chain authorised in the last 24 hours without this one, base units
  */
 export function judgeMovement(
   policy: Policy,

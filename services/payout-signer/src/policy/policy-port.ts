@@ -7,8 +7,8 @@ import type { JudgedPayout } from '../payouts/payout-facts.ts';
 import type { IntentRules } from './intent-rules.ts';
 
 /**
- * What is authorised, or was signed lately, of one symbol on the chain, base units; of everybody, and of the payout's merchant.
- * Where payouts are let in, the days count what waits for approval as well.
+ * Amounts of one symbol on the chain that count against limits, in base units: of all merchants, and of the payout's
+ * merchant. At authorisation the days include what waits for approval.
  */
 export interface Spent {
   readonly lastHour: bigint;
@@ -18,38 +18,38 @@ export interface Spent {
 
 export type PolicyVerdict =
   | { readonly kind: 'AUTHORISED' }
-  /** Short, printable ASCII without `/`: the merchant is told. */
+  /** Short, printable ASCII without `/`; shown to the merchant. */
   | { readonly kind: 'REFUSED'; readonly reason: string }
   | { readonly kind: 'NEEDS_APPROVAL' }
   | { readonly kind: 'OBSTACLE'; readonly obstacle: 'NO_POLICY' };
 
-/** What a policy says of a chain where deposit addresses are emptied. */
+/** Policy of a chain whose deposit addresses are swept. */
 export type SweepBounds = ChainPolicy & { readonly sweep: SweepPolicy; readonly coldAddress: Address };
 
-/** The sealed policy as the signer asks it. Pure: the same question has the same answer. */
+/** The sealed policy. Pure: equal questions have equal answers. */
 export interface PolicyJudge {
   judge(question: {
     readonly chain: Chain;
     readonly payout: JudgedPayout;
     readonly intent: PaymentIntent;
     readonly spent: Spent;
-    /** Since when it has been waiting for approval; null while it does not. */
+    /** Start of the wait for approval; null while it does not wait. */
     readonly waitingSince: Date | null;
     readonly now: Date;
   }): PolicyVerdict;
-  /** Where received money is kept; undefined where the policy names none. */
+  /** Where swept money is kept; undefined if the policy names no address. */
   coldAddressOf(chain: Chain): Address | undefined;
-  /** The bounds of this chain's sweeps; undefined where nothing is swept: no policy, or it is disabled, or says nothing of it. */
+  /** Bounds of this chain's sweeps; undefined without a policy, if it is disabled, or if it has none for the chain. */
   sweepsOf(chain: Chain): SweepBounds | undefined;
-  /** Whether anything may be signed on this chain at all; a fee bump asks only this. */
+  /** True if the policy permits signatures on this chain. A fee bump asks only this. */
   allowsChain(chain: Chain): boolean;
-  /** Public keys of those who may approve, 64 lower-case hex digits: what others say of a payout is not read. */
+  /** Public keys of approvers, 64 lower-case hex digits. Other approvals are not read. */
   readonly approvers: readonly string[];
-  /** How long a payout waits for approval before it is refused. */
+  /** Time after which a payout without approval is refused. */
   readonly approvalWaitMs: number;
   /** See Policy. */
   readonly maxAttemptsWithoutDecision: number;
-  /** How much of a symbol a hot wallet should hold at most, base units; undefined where the policy says nothing. */
+  /** Balance of a symbol that a hot wallet should hold at most, base units; undefined if the policy has none. */
   floatOf(chain: Chain, symbol: string): bigint | undefined;
 }
 

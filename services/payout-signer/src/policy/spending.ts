@@ -1,25 +1,28 @@
 import type { JudgedPayout, SpentRow } from '../payouts/payout-facts.ts';
 import type { Spent } from './policy-port.ts';
 
-type Whose = Pick<JudgedPayout, 'countsAs' | 'merchantId'>;
+type LimitKey = Pick<JudgedPayout, 'countsAs' | 'merchantId'>;
 
-type Amount = Whose & Pick<JudgedPayout, 'amountBaseUnits'>;
+type Amount = LimitKey & Pick<JudgedPayout, 'amountBaseUnits'>;
 
-/** The sums of the database, and what is added to them in this pass. */
+/** Sums of the database, plus what is added to them in this pass. */
 export interface Spending {
-  /** Everything of what the payout counts as, its symbol as a rule; and of its merchant. */
-  of(payout: Whose): Spent;
-  /** The same without one attempt at the payout: the one that is to be signed. */
+  /** Sums for the payout's limit key, usually its symbol, and for its merchant. */
+  of(payout: LimitKey): Spent;
+  /** The same without one attempt of the payout: the one that is to be signed. */
   without(payout: Amount): Spent;
   add(payout: Amount): void;
-  /** It waits for approval from now on: it has its place in the windows of a day. */
+  /** Adds a payout that waits for approval from now on to the windows of a day. */
   addWaiting(payout: Amount): void;
-  /** It waits no more. */
+  /** Removes a payout that no longer waits for approval. */
   dropWaiting(payout: Amount): void;
 }
 
-/** @param isLettingIn whether what waits for approval counts in the windows of a day: nothing that is authorised waits for it */
-export function createSpending(rows: readonly SpentRow[], isLettingIn: boolean): Spending {
+/**
+ * @param isAuthorising true: what waits for approval counts in the windows of a day. false at signing, where it does
+ * not.
+ */
+export function createSpending(rows: readonly SpentRow[], isAuthorising: boolean): Spending {
   const hour = new Map<string, bigint>();
   const day = new Map<string, bigint>();
   const plus = (sums: Map<string, bigint>, key: string, amount: bigint) =>
@@ -31,8 +34,8 @@ export function createSpending(rows: readonly SpentRow[], isLettingIn: boolean):
     plus(day, merchantKey(symbol, merchantId), lastDay);
   };
   for (const row of rows)
-    add(row.countsAs, row.merchantId, row.lastHour, row.lastDay + (isLettingIn ? row.waiting : 0n));
-  const of = ({ countsAs, merchantId }: Whose): Spent => ({
+    add(row.countsAs, row.merchantId, row.lastHour, row.lastDay + (isAuthorising ? row.waiting : 0n));
+  const of = ({ countsAs, merchantId }: LimitKey): Spent => ({
     lastHour: hour.get(countsAs) ?? 0n,
     lastDay: day.get(countsAs) ?? 0n,
     merchantLastDay: day.get(merchantKey(countsAs, merchantId)) ?? 0n,
