@@ -3,22 +3,24 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { Db } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
 
-/** A row of `deposit_address`. */
 export interface DepositRow {
   readonly family: Family;
   readonly address: Address;
   readonly index: number;
   readonly orderPk: string;
-  /** As the database writes it: JavaScript's Date loses microseconds. */
+  /** Text of the database: JavaScript's Date loses microseconds. */
   readonly createdAt: string;
 }
 
-/** Only rows so old are read in the order of their creation: transactions that began earlier have ended (the api: 5 s). */
+/**
+ * Rows younger than this are not read in creation order: an earlier transaction may still commit (the api: within 5
+ * s).
+ */
 export const SETTLED_SECONDS = 6;
 
 const COLUMNS = sql`family, address, derivation_index as index, order_pk as "orderPk", created_at::text as "createdAt"`;
 
-/** The next rows in the order of creation; of the last `lookBackSeconds` without `after`. */
+/** The next rows in creation order; without `after`, of the last `lookBackSeconds`. */
 export async function readNewDeposits(
   db: Db,
   after: DepositRow | undefined,
@@ -36,7 +38,7 @@ export async function readNewDeposits(
   return rows;
 }
 
-/** The next rows in the order of family and index, from the first one without `after`. */
+/** The next rows by family and index; without `after`, from the first one. */
 export async function readDepositsByIndex(
   db: Db,
   after: DepositRow | undefined,
@@ -53,7 +55,7 @@ export async function readDepositsByIndex(
   return rows;
 }
 
-/** Writes down a row that is not derived from the seed; once. */
+/** Records a row that is not derived from the seed. Idempotent. */
 export async function saveForeignDeposit(db: Db, row: DepositRow): Promise<void> {
   await sql`
     insert into foreign_deposit_address (family, address, derivation_index, order_pk)

@@ -3,24 +3,29 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { Db } from '@opentill/db/database';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 
-/** A deposit address, and where the database says that it is derived. */
+/** A deposit address with the derivation index that the database names. */
 export interface DepositAddress {
   readonly address: Address;
   readonly index: number;
 }
 
-/** For so long one that waits keeps its place before those that wait as well. */
+/** Length of a turn. Within it, waiting addresses keep their order among each other. */
 const TURN_SECONDS = 300;
 const turnOf = (moment: RawBuilder<unknown>) => sql`floor(extract(epoch from ${moment}) / ${TURN_SECONDS})`;
-/** An attempt that has ended is closed at once. One that is not by then may never be: nodes have forgotten its blocks, or its row is forged. */
+/**
+ * An attempt that has ended is closed at once. One that is open after this time may stay so: nodes pruned its blocks,
+ * or its row is forged.
+ */
 const CLOSED_SOON = sql`interval '10 minutes'`;
 
 /**
- * Deposit addresses with something to do: a movement of an open sweep to be signed or to be followed by its nonce; an attempt that is
- * not closed, whatever became of its sweep; and those from which something is promised after all, because a reorganisation took back
- * what had ended a sweep. Those with something to do now come first, then those that only wait, for epochs to end or for what is in
- * their way: they have their turn when nobody else needs the place, the one whose turn was longest ago first; and last, in an order
- * that changes with each turn, those that a block holds and those that should have been closed long ago.
+ * Deposit addresses with something to do. These have a movement of an open sweep to sign or to follow by its nonce,
+ * an open attempt with any outcome of its sweep, or a promised amount, because a reorganisation removed what had
+ * ended a sweep.
+ *
+ * Order: first those with something to do now. Then those that only wait, for the end of epochs or behind an
+ * obstacle, longest turn first. Last, in an order that changes with each turn, those that a block holds and those
+ * that should have been closed long ago.
  */
 export async function findMovingDeposits(
   db: Db,
@@ -32,7 +37,7 @@ export async function findMovingDeposits(
       select p.wallet, p.requested_at, case when p.obstacle is not null then p.updated_at end as waits_since
       from sweep s join movement m using (sweep_id) join payout p using (order_pk)
       where s.chain = ${chain} and s.state = 'OPEN' and m.kind = 'SWEEP' and p.state in ('REQUESTED', 'AUTHORISED')
-      union all -- sent, and nothing is to be done but to send it again now and then, and nothing at all while a block holds it
+      union all -- sent: only resends are due, and none while a block holds it
       select p.wallet, p.requested_at, case when x.is_due then null when x.is_mined then now() else x.sent_at end
       from sweep s join movement m using (sweep_id) join payout p using (order_pk) join wallet_nonce n using (order_pk), lateral (
         select bool_or(f.state in ('VERIFIED', 'ORPHANED') or t.last_sent_at is null) as is_due, bool_or(f.state = 'MINED') as is_mined,

@@ -8,10 +8,13 @@ import { freeNoncesOf } from './save-findings.ts';
 import type { EventDeps } from './save-sent.ts';
 
 const MARKED_AT_ONCE = 500;
-/** They need an operator's decision, or keep a payout that may have been paid from expiring. */
+/** Obstacles that are not replaced: they need an operator, or keep a payout that may have been paid from expiring. */
 const KEPT: readonly Obstacle[] = ['NEEDS_APPROVAL', 'NEEDS_DECISION', 'MAYBE_PAID', 'CHAIN_AHEAD'];
 
-/** Carries out vetoes, and marks the payouts of a wallet that wait for its chain. @returns how many were marked; 0 when all are */
+/**
+ * Carries out vetoes, and marks the payouts of a wallet that wait for its chain. @returns number marked; 0 when all
+ * are
+ */
 export async function holdForChain(
   db: Db,
   key: WalletKey,
@@ -24,9 +27,9 @@ export async function holdForChain(
 }
 
 /**
- * Sets the obstacle on the payouts of a wallet that are not signed, and frees their nonces. CHAIN_AHEAD is
- * noted again, since no count can refute it while the chain is halted and a payout must not expire under it.
- * @returns how many payouts were marked; 0 when all are
+ * Sets the obstacle on the unsigned payouts of a wallet, and frees their nonces. CHAIN_AHEAD is written again: while
+ * the chain is halted no count can refute it, and its payouts must not expire.
+ * @returns number of payouts marked; 0 when all are
  */
 async function markHalted(db: Db, key: WalletKey, lease: Lease, obstacle: Obstacle): Promise<number> {
   const ofWallet = sql`p.chain = ${key.chain} and p.wallet = ${key.wallet}`;

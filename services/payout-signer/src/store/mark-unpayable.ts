@@ -11,9 +11,10 @@ const MARKED_AT_ONCE = 500;
 const OBSTACLE: Obstacle = 'PAYOUTS_NOT_CONFIGURED';
 
 /**
- * Notes why payouts that could still be signed are not, and lets the clocks of those that waited for approval go on. Those that
- * may have been paid go on waiting for an operator's word, and no longer; those whose next attempt needs a decision wait for that.
- * @returns those that it was news of, and whether these are all
+ * Sets the obstacle on payouts that could still be signed, and restarts the expiry clocks of those that waited for
+ * approval. Payouts that may have been paid keep waiting for an operator, and so do those whose next attempt needs a
+ * decision.
+ * @returns the payouts marked now, and whether these are all
  */
 export async function markUnpayable(
   db: Db,
@@ -40,7 +41,7 @@ export async function markUnpayable(
   return { orderPks, isAll: orderPks.length < MARKED_AT_ONCE };
 }
 
-/** Takes in what operators refused, as a driver would. @returns the payouts that are refused now */
+/** Applies operators' vetoes, as a driver does. @returns the payouts refused now */
 export async function refuseUnpayable(
   db: Db,
   key: WalletKey,

@@ -1,10 +1,10 @@
 import { sql, type RawBuilder } from 'kysely';
 
 /**
- * What a sweep (`s`) has paid of what it was planned to cost, in base units of the native coin: rent, and what its transactions took, as
- * far as they are verified. What a try took that failed was in no plan.
+ * Part of its planned cost that sweep `s` has paid, in base units of the native coin: rent, and the verified fees of
+ * its transactions. Failed tries do not count, because no plan includes them.
  *
- * @param but the order of a movement that is not counted
+ * @param but order of a movement that is not counted
  */
 export function paidForSweep(but: RawBuilder<unknown> = sql`null::uuid`): RawBuilder<bigint> {
   return sql<bigint>`(coalesce(s.rent_cost, 0) + (

@@ -12,7 +12,7 @@ export async function readTimes(db: Db, chain: Chain, clock: Clock) {
     from (select) one left join chain_cursor c on c.chain = ${chain}`.execute(db);
   const toMs = clock.now().getTime();
   const [row] = rows;
-  if (row === undefined) throw new Error('a query of one row gave none');
+  if (row === undefined) throw new Error('the clock query returned no row');
   const verifiedMs = row.verified?.getTime();
   return {
     databaseMs: row.now.getTime(),

@@ -33,7 +33,7 @@ interface PayoutRow {
   readonly counts_as: string;
 }
 
-/** Of movement `m`. */
+/** Columns of movement `m`. */
 const PLANNED_COST = sql`coalesce(m.planned_cost, (select s.cost_estimate from sweep s where s.sweep_id = m.sweep_id)) as planned_cost,
   (select ${paidForSweep(sql`m.order_pk`)} from sweep s where s.sweep_id = m.sweep_id) as paid_besides`;
 
@@ -76,7 +76,7 @@ interface JudgedRow extends PayoutRow {
   readonly approvals: { approver: string; signature: string; approvedAt: string }[];
 }
 
-/** What anybody but the approvers handed in is not read. */
+/** Reads only approvals of the policy's approvers. */
 const judgedColumns = (
   approvers: readonly string[],
 ) => sql`${PAYOUT_COLUMNS}, p.expires_at <= now() as is_overdue,
@@ -121,15 +121,14 @@ interface RequestedRow extends JudgedRow {
 }
 
 /**
- * For so long after a payout was looked at its approvals are: whoever handed one in may have committed later than that. Those
- * that were judged and are not enough leave the page then, so that they hide no other one.
+ * Approvals are read again for this long after a payout was judged, because an approval may commit later than its
+ * time. After that, a judged and insufficient one leaves the page, so that it hides no other.
  */
 const APPROVAL_GRACE = sql`interval '15 seconds'`;
 
 /**
- * Those that nobody looked at yet; a page of those that something stands in the way of, with what was approved meanwhile
- * (no moment is noted of it); and of those that wait for approval, which no pass can help, the ones that an approver spoke of
- * since, the latest first, and those that waited long enough.
+ * New payouts; a page of blocked ones, with those approved meanwhile (their obstacle_at is null); and of those that
+ * wait for approval only the ones with a new approval, latest first, and the ones that waited long enough.
  */
 export async function readRequested(
   db: Db,
@@ -186,7 +185,7 @@ interface UnsignedRow extends JudgedRow {
   readonly is_decided_again: boolean;
 }
 
-/** Those that nobody has tried yet, oldest first; then those whose last try was longest ago. */
+/** Untried payouts, oldest first; then the others, by the time of the last try. */
 export async function readUnsigned(
   db: Db,
   key: WalletKey,
@@ -216,13 +215,13 @@ export async function readUnsigned(
     isSignedBefore: row.is_signed_before,
     attempts: row.attempts,
     isDecidedAgain: row.is_decided_again,
-    // What waits for a decision, or has one, does not expire (expire_payouts).
+    // A payout that waits for a decision, or has one, does not expire (expire_payouts).
     isOverdue:
       row.is_overdue && !row.is_signed_before && !row.is_decided_again && row.obstacle !== 'NEEDS_DECISION',
   }));
 }
 
-/** What operators say was paid by a transaction that is not known here, and that nobody looked at yet; oldest first. */
+/** Open PAID_BY decisions, oldest first. */
 export async function readPaidBy(db: Db, key: WalletKey, limit: number): Promise<readonly PaidByDecision[]> {
   const { rows } = await sql<PayoutRow & { readonly decision_id: string; readonly tx_hash: TxHash }>`
     select ${PAYOUT_COLUMNS}, d.decision_id, d.tx_hash

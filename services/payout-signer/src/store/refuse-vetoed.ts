@@ -4,7 +4,7 @@ import { lockPayouts } from './rows.ts';
 
 const VETOED = 'Refused by operator';
 
-/** What operators refused before it was signed. @returns those that are refused now */
+/** Refuses unsigned payouts that operators vetoed. @returns those refused now */
 export async function refuseVetoed(
   tx: Tx,
   fencingToken: number,

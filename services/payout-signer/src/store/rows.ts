@@ -2,14 +2,14 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '@opentill/db/database';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
-/** Whose nonces: `n` is wallet_nonce. */
+/** Filter by wallet; `n` is wallet_nonce. */
 export function ofWallet({ chain, wallet }: WalletKey): RawBuilder<boolean> {
   return sql<boolean>`n.chain = ${chain} and n.wallet = ${wallet}`;
 }
 
 /**
- * What a payout counts against: `o` is its order, `m` its movement. The gateway's own moves are in no limit of payouts; what
- * is given back of a deposit is, as any payout to whoever an operator says.
+ * Limit key of a payout: `o` is its order, `m` its movement. Movements count against no limit of payouts. Refunds do,
+ * because an operator names their receiver.
  */
 export const COUNTS_AS: RawBuilder<string> = sql<string>`case when m.kind is null or m.kind = 'REFUND' then o.symbol
   else m.kind || ' of ' || o.symbol end`;
@@ -21,8 +21,7 @@ export function openHalts({ chain, wallet }: WalletKey): RawBuilder<unknown> {
 }
 
 /**
- * What a payout that gets its next attempt must not have: a nonce of its own that is on its way, or landed, or any
- * transaction that a block holds.
+ * Condition for the next attempt of payout `p`: no own nonce in flight or landed, and no own transaction in a block.
  */
 export const hasNoOwnNonce: RawBuilder<boolean> = sql<boolean>`(not exists (
     select from wallet_nonce own where own.order_pk = p.order_pk and own.state in ('SIGNED', 'FINAL'))
@@ -30,12 +29,12 @@ export const hasNoOwnNonce: RawBuilder<boolean> = sql<boolean>`(not exists (
     select from own_transaction t join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
     where t.order_pk = p.order_pk and f.state in ('MINED', 'VERIFIED')))`;
 
-/** An operator decided that a payout which lost its nonce is paid again: of the highest that it lost, not carried out yet. */
+/** An open PAY_AGAIN decision about the highest nonce that payout `p` lost. */
 export const isDecidedAgain: RawBuilder<boolean> = sql<boolean>`exists (
   select from payout_decision d where d.order_pk = p.order_pk and d.decision = 'PAY_AGAIN' and d.handled_at is null
     and d.nonce = (select max(lost.nonce) from wallet_nonce lost where lost.order_pk = p.order_pk and lost.state = 'TAKEN'))`;
 
-/** Locks payouts in the order of their keys, as everybody does who changes several: the tracker expires them and books them. */
+/** Locks payouts in key order, like every transaction that changes several: the tracker expires them and books them. */
 export async function lockPayouts(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length < 2) return;
   await sql`select from payout p where p.order_pk = any(${orderPks}::uuid[]) order by p.order_pk for update`.execute(

@@ -4,17 +4,17 @@ import type { Authorisations, Obstacle, WalletKey } from '../payouts/payout-fact
 import { closeStaleDecisions } from './close-decisions.ts';
 import { lockPayouts } from './rows.ts';
 
-/** Obstacles that operators alone remove: while one of them stands the payout's clock may stand. */
+/** Obstacles that only operators remove. Under them the payout's expiry clock may be stopped. */
 const WAITING: readonly Obstacle[] = ['NEEDS_APPROVAL', 'MAYBE_PAID'];
 
-/** What was written; a payout that was not REQUESTED any more is in neither list. */
+/** Result of the write. A payout that was no longer REQUESTED is in neither list. */
 export interface SavedDecisions {
-  /** In the order asked for. */
+  /** In the given order. */
   readonly authorised: readonly string[];
   readonly refused: readonly string[];
 }
 
-/** The same where there are no nonces. Payouts that are not REQUESTED any more are passed over. */
+/** Writes decisions about REQUESTED payouts, without nonces. Skips payouts in other states. */
 export async function saveDecisions(
   tx: Tx,
   key: WalletKey,
@@ -36,7 +36,7 @@ export async function saveDecisions(
   return { authorised: await moveToAuthorised(tx, key, fencingToken, decisions.authorised), refused };
 }
 
-/** @returns those that are refused now */
+/** @returns payouts refused now */
 async function refuse(
   tx: Tx,
   key: WalletKey,
@@ -54,8 +54,7 @@ async function refuse(
 }
 
 /**
- * From now on its clock stands; one whose time is over already does not get more of it. One that was waiting for another word
- * of operators gets the time back that it waited for that.
+ * Stops the expiry clock of payouts that have not expired. One that waited for another decision gets that time back.
  */
 async function askForApproval(
   tx: Tx,
@@ -74,7 +73,7 @@ async function askForApproval(
   );
 }
 
-/** It still needs approval: what was handed in until now is known. */
+/** Records that the approvals so far were judged and do not suffice. */
 async function noteJudgedAgain(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length === 0) return;
   await sql`
@@ -84,7 +83,7 @@ async function noteJudgedAgain(tx: Tx, orderPks: readonly string[]): Promise<voi
   );
 }
 
-/** No moment says when it was judged: it is looked at again and again (readRequested). */
+/** Clears the time of the last decision, so that each round reads the payout again (readRequested). */
 async function holdBack(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length === 0) return;
   await sql`
@@ -94,7 +93,7 @@ async function holdBack(tx: Tx, orderPks: readonly string[]): Promise<void> {
   );
 }
 
-/** Notes why payouts are not signed. */
+/** Records why payouts are not signed. */
 export async function noteObstacles(
   tx: Tx,
   key: WalletKey,
@@ -109,9 +108,9 @@ export async function noteObstacles(
 }
 
 /**
- * Of a payout that was waiting for operators and now waits for something else, the clock goes on, with the time that it
- * waited given back: operators have said what they had to say, and a halt stops no clock. NEEDS_DECISION of one that is AUTHORISED
- * stays until the decision is made: it keeps the payout from expiring (expire_payouts), and lets operators decide.
+ * Restarts the expiry clock of a payout that waited for operators and now waits for something else, and adds the
+ * waited time: a halt stops no clock. NEEDS_DECISION of an AUTHORISED payout stays until the decision. It keeps the
+ * payout from expiring (expire_payouts) and permits the decision.
  */
 async function writeObstacles(
   tx: Tx,
@@ -139,7 +138,7 @@ async function writeObstacles(
   );
 }
 
-/** The time that it waited for operators is given back to it. @returns those moved, in the order asked for */
+/** Adds the time that payouts waited for operators to their expiry. @returns those moved, in the given order */
 async function moveToAuthorised(
   tx: Tx,
   key: WalletKey,

@@ -4,8 +4,8 @@ import type { BalanceRow, WalletKey } from '../payouts/payout-facts.ts';
 import { ofWallet } from './rows.ts';
 
 /**
- * Halts the wallet because something was sent that this database does not know; nothing where such a halt is open, or was
- * released since whoever asks has looked. `mark`: the nonce up to which that is known.
+ * Halts the wallet because something was sent that the database does not know. Does not halt again if such a halt is
+ * open, or was released since the caller read its view. `mark`: nonce or unique time up to which something was sent.
  */
 export async function haltRestored(
   tx: Tx,
@@ -24,14 +24,14 @@ export async function haltRestored(
   return rows.length > 0;
 }
 
-/** Frees the nonces that payouts hold. */
+/** Frees the nonces that payouts reserved. */
 export async function freeNoncesOf(tx: Tx, key: WalletKey, orderPks: readonly string[]): Promise<void> {
   await sql`
     update wallet_nonce n set order_pk = null, updated_at = now()
     where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk = any(${orderPks}::uuid[])`.execute(tx);
 }
 
-/** What the chain says the wallet holds, at a block. */
+/** Stores balances of the wallet on the chain, at a block. */
 export async function saveBalances(
   tx: Tx,
   { chain, wallet }: WalletKey,

@@ -12,7 +12,7 @@ export interface EventDeps {
   readonly clock: { now(): Date };
 }
 
-/** Notes that stored bytes were sent, and what came of it. @returns payouts that were sent for the first time */
+/** Records sends of stored bytes and their outcomes. @returns payouts that were sent for the first time */
 export async function saveSent(
   tx: Tx,
   { chain, wallet }: WalletKey,
@@ -36,7 +36,7 @@ export async function saveSent(
   return rows.map((row) => row.order_pk);
 }
 
-/** Tells the tracker of payouts that were sent or refused. */
+/** Appends the event `payout.changed` for payouts that were sent or refused. */
 export async function tellOfPayouts(
   tx: Tx,
   { chain }: WalletKey,
@@ -51,7 +51,7 @@ export async function tellOfPayouts(
   await appendToOutbox(tx, 'signer', events);
 }
 
-/** Signed bytes as they were stored; this process sends no others. */
+/** Stored signed bytes. This process sends no others. */
 export async function readRaw(
   db: Db,
   { chain, wallet }: WalletKey,

@@ -4,12 +4,12 @@ import type { SpentRow, WalletKey } from '../payouts/payout-facts.ts';
 import { COUNTS_AS } from './rows.ts';
 
 /**
- * Amounts that count against a policy's limits, of all wallets of the chain. Each attempt that was signed in a window counts, whatever
- * became of it: an attempt is a nonce of a payout, or a transaction where there are no nonces. So a payout that is signed again because a
- * proof of its death was wrong pays no more than the limits allow. Added to it is each payout that may still be signed, once, however
- * long ago it was authorised; and apart from it what waits for approval. Windows are closed and have no upper end.
+ * Amounts that count against a policy's limits, of all wallets of the chain. Each attempt signed in a window counts,
+ * with any outcome. An attempt is a nonce of a payout, or a transaction on chains without nonces. So a payout that is
+ * signed again after a wrong proof of death pays no more than the limits allow. Each payout that may still be signed
+ * counts once, whenever it was authorised. What waits for approval is a separate sum. Windows have no upper end.
  *
- * @param without payouts that are not counted as still to be signed; their attempts are
+ * @param without payouts that do not count as still to be signed; their attempts do
  */
 export async function readSpent(
   db: Db,
@@ -50,14 +50,14 @@ export async function readSpent(
 }
 
 /**
- * Until its transaction ends no other wallet of the chain authorises or signs: limits are of all of them together. What is
- * read from now on says what they did. The lock is a row that no other role can take.
+ * Until its transaction ends, no other wallet of the chain authorises or signs: limits apply to all of them together.
+ * Later reads include what they did. The lock is a row that no other role can lock.
  */
 export async function lockWindows(tx: Tx, { chain }: WalletKey): Promise<void> {
   const lock = () =>
     sql`select chain from signer.policy_windows where chain = ${chain} for no key update`.execute(tx);
   if ((await lock()).rows.length > 0) return;
-  // The first time on this chain. Whoever makes the row holds it; another one waits for that here, and then for the lock.
+  // First use on this chain. The transaction that inserts the row holds it. Others wait here, and then for the lock.
   await sql`insert into signer.policy_windows (chain) values (${chain}) on conflict do nothing`.execute(tx);
   await lock();
 }
