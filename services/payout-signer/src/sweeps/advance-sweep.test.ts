@@ -8,7 +8,8 @@ import type { CostObstacle, NewMovement, OpenSweep, SweepMove } from './store/sw
 import type { OpenStep } from './planner-deps.ts';
 
 /*
- * What has begun and can't go on gives its place up: whatever brought its fee, and without anything being paid for what does not move.
+ * A sweep that began and cannot continue gives up its place, with every method. No fee is paid for money that does
+ * not move.
  */
 
 const NOW = new Date('2026-11-22T00:00:00Z');
@@ -35,31 +36,31 @@ interface Given {
   readonly method: SweepMethod;
   readonly moves?: readonly SweepMove[];
   readonly plannedMinutesAgo?: number;
-  /** Of the address's transaction, or of its asset. */
+  /** Obstacle of the address's transaction, or of its asset. */
   readonly obstacle?: CostObstacle | 'ASSET_HELD' | 'UNKNOWN';
   readonly isHalted?: boolean;
   readonly isWalletHalted?: boolean;
-  /** Energy at the address, without coin. Absent: enough of both. */
+  /** Energy at the address, which then has no coin. Absent: enough of both. */
   readonly workUnits?: bigint;
   readonly reason?: string;
   readonly symbol?: string;
   readonly isWithoutPolicy?: boolean;
-  /** Of a budget of ten; with what is still to come of this one. */
+  /** Out of a budget of ten, including the rest of this sweep's plan. */
   readonly spentLastDay?: bigint;
-  /** What it would burn now: planned were 6.5 TRX. */
+  /** Energy that it would burn now; 6.5 TRX were planned. */
   readonly units?: bigint;
   readonly coin?: bigint;
   readonly paid?: bigint;
   readonly onEnded?: (stillToCome: bigint) => void;
-  /** The hot wallet pays the fee beside the address. */
+  /** The hot wallet pays the fee as sponsor. */
   readonly isSponsored?: true;
-  /** What the ledger has no room for. */
+  /** Movement that the ledger cannot cover. */
   readonly uncovered?: MovementKind;
-  /** Stake that is lent to the address by the chain's word. */
+  /** Stake that is lent to the address, according to the chain. */
   readonly lent?: bigint;
 }
 
-/** One round. @returns what it began, and how it ended, in words */
+/** Runs one round. @returns the movements that it began, and the end of the sweep, as text */
 async function advance(given: Given): Promise<readonly string[]> {
   const { method, moves = [], plannedMinutesAgo = 0, obstacle } = given;
   const done: string[] = [];
@@ -154,36 +155,31 @@ const REFUSED = 'the chain would refuse the transfer';
 test.each<[NonNullable<Given['obstacle']>, string]>([
   ['WOULD_FAIL', REFUSED],
   ['FEES_ABOVE_CAP', 'fees are above what may be paid'],
-  ['ASSET_HELD', 'its asset is held back'],
-])(
-  'nothing is brought to an address of which %s, and for ten minutes it is waited for',
-  async (obstacle, reason) => {
-    for (const given of BEFORE_ANYTHING) {
-      expect(await advance({ ...given, obstacle, plannedMinutesAgo: WAIT_MINUTES - 1 })).toEqual([]);
-      expect(await advance({ ...given, obstacle, plannedMinutesAgo: WAIT_MINUTES })).toEqual([
-        `ABANDONED: ${reason}`,
-      ]);
-    }
-  },
-);
+  ['ASSET_HELD', 'its asset is on hold'],
+])('brings no fee while %s, and gives up after ten minutes', async (obstacle, reason) => {
+  for (const given of BEFORE_ANYTHING) {
+    expect(await advance({ ...given, obstacle, plannedMinutesAgo: WAIT_MINUTES - 1 })).toEqual([]);
+    expect(await advance({ ...given, obstacle, plannedMinutesAgo: WAIT_MINUTES })).toEqual([
+      `ABANDONED: ${reason}`,
+    ]);
+  }
+});
 
-test('what nobody knows the cost of is waited for longer, and not for ever; nor is a token that is configured no more', async () => {
+test('waits an hour while the cost is unknown or the token is not configured', async () => {
   for (const given of BEFORE_ANYTHING) {
     expect(await advance({ ...given, obstacle: 'UNKNOWN', plannedMinutesAgo: 6 * WAIT_MINUTES - 1 })).toEqual(
       [],
     );
     expect(await advance({ ...given, obstacle: 'UNKNOWN', plannedMinutesAgo: 6 * WAIT_MINUTES })).toEqual([
-      'ABANDONED: nobody could say what it would cost',
+      'ABANDONED: its cost is unknown',
     ]);
   }
   const gone = { method: 'FREE', symbol: 'GONE' } as const;
   expect(await advance({ ...gone, plannedMinutesAgo: 59 })).toEqual([]);
-  expect(await advance({ ...gone, plannedMinutesAgo: 60 })).toEqual([
-    'ABANDONED: nobody could say what it would cost',
-  ]);
+  expect(await advance({ ...gone, plannedMinutesAgo: 60 })).toEqual(['ABANDONED: its cost is unknown']);
 });
 
-test('what was brought lies there, and what was lent comes back', async () => {
+test('takes lent stake back when a sweep is given up, and leaves brought coin', async () => {
   const lent = [moved('DELEGATE', WAIT_MINUTES)];
   expect(
     await advance({ method: 'STAKE', moves: lent, obstacle: 'WOULD_FAIL', plannedMinutesAgo: 20 }),
@@ -198,34 +194,34 @@ test('what was brought lies there, and what was lent comes back', async () => {
   expect(await advance({ method: 'TOP_UP', moves: brought })).toEqual(['SWEEP']);
 });
 
-test('nothing begins while the chain is halted, but for what is lent', async () => {
+test('begins only UNDELEGATE while the chain is halted', async () => {
   for (const given of BEFORE_ANYTHING)
     expect(await advance({ ...given, isHalted: true, plannedMinutesAgo: 600 })).toEqual([]);
   const moves = [moved('DELEGATE', 60), moved('SWEEP', 50)];
   expect(await advance({ method: 'STAKE', moves, isHalted: true })).toEqual(['UNDELEGATE']);
 });
 
-test('what has begun is ended where the policy sweeps nothing any more, and what was lent comes back', async () => {
+test('ends sweeps that the policy no longer has, and takes lent stake back', async () => {
   const isWithoutPolicy = true;
   for (const given of BEFORE_ANYTHING)
     expect(await advance({ ...given, isWithoutPolicy })).toEqual([
-      'ABANDONED: the policy sweeps nothing here',
+      'ABANDONED: the policy has no sweeps here',
     ]);
   const lent = [moved('DELEGATE', 1)];
   expect(await advance({ method: 'STAKE', moves: lent, isWithoutPolicy })).toEqual([
-    'UNDELEGATE, the policy sweeps nothing here',
+    'UNDELEGATE, the policy has no sweeps here',
   ]);
   const all = [...lent, moved('SWEEP', 1)];
   expect(await advance({ method: 'STAKE', moves: all, isWithoutPolicy })).toEqual(['UNDELEGATE']);
   expect(
     await advance({ method: 'STAKE', moves: [...all, moved('UNDELEGATE', 0)], isWithoutPolicy }),
   ).toEqual(['DONE: null']);
-  // What is on its way is waited for.
+  // A movement under way is awaited.
   const sent = [{ ...moved('SWEEP', 1), money: 'IN_FLIGHT' as const }];
   expect(await advance({ method: 'FREE', moves: sent, isWithoutPolicy })).toEqual([]);
 });
 
-test('nothing is brought or lent by a halted hot wallet, and after ten minutes the sweep is given up', async () => {
+test('gives up after ten minutes what a halted hot wallet would have to sign', async () => {
   const halted = { isWalletHalted: true, workUnits: 40_000n } as const;
   const expiredTopUp = [expired('GAS_TOP_UP', WAIT_MINUTES - 1)];
   for (const method of ['TOP_UP', 'STAKE'] as const) {
@@ -234,7 +230,7 @@ test('nothing is brought or lent by a halted hot wallet, and after ten minutes t
       'ABANDONED: the hot wallet is halted',
     ]);
   }
-  // What it was to sign, and nobody signed in time: from then on.
+  // Its movement expired unsigned: the time counts from then on.
   expect(await advance({ ...halted, method: 'TOP_UP', moves: expiredTopUp, plannedMinutesAgo: 70 })).toEqual(
     [],
   );
@@ -242,18 +238,18 @@ test('nothing is brought or lent by a halted hot wallet, and after ten minutes t
   expect(await advance({ ...halted, method: 'TOP_UP', moves: longAgo, plannedMinutesAgo: 70 })).toEqual([
     'ABANDONED: the hot wallet is halted',
   ]);
-  // Not while it waits to be signed: nobody knows what an unknown transaction of that wallet did.
+  // Not while it waits for the signature: an unknown transaction of that wallet may have done the same.
   const waiting = [{ ...moved('GAS_TOP_UP', 600), money: 'RESERVED' as const, isUnsigned: true }];
   expect(await advance({ ...halted, method: 'TOP_UP', moves: waiting, plannedMinutesAgo: 600 })).toEqual([]);
-  // Released in time it goes on.
+  // Released in time, it continues.
   expect(
     await advance({ method: 'TOP_UP', workUnits: 40_000n, moves: longAgo, plannedMinutesAgo: 70 }),
   ).toEqual(['GAS_TOP_UP']);
 });
 
-test('what needs the halted hot wallet no more is swept, and what was lent is asked back', async () => {
+test('sweeps without the halted hot wallet, and takes lent stake back', async () => {
   const isWalletHalted = true;
-  // Coin or energy came otherwise.
+  // Coin or energy came from elsewhere.
   expect(await advance({ method: 'TOP_UP', isWalletHalted })).toEqual(['SWEEP']);
   expect(await advance({ method: 'STAKE', isWalletHalted })).toEqual(['SWEEP']);
   const brought = [moved('GAS_TOP_UP', 90)];
@@ -262,38 +258,40 @@ test('what needs the halted hot wallet no more is swept, and what was lent is as
   expect(await advance({ method: 'STAKE', moves, isWalletHalted })).toEqual(['UNDELEGATE']);
 });
 
-const DEARER = 'fees are above what may be paid';
+const FEES_ABOVE_BOUND = 'fees are above what may be paid';
 
-test('another try is not begun at a price that nobody would sign, and its address is planned anew', async () => {
+test('gives up another try above the planned cost', async () => {
   const tried = { method: 'FREE', moves: [expired('SWEEP', 5)] } as const;
-  // 78,000 units of 100 sun are the 6.5 TRX that were planned and a fifth.
+  // 78,000 units of 100 sun are the planned 6.5 TRX plus a fifth.
   expect(await advance({ ...tried, units: 78_000n })).toEqual(['SWEEP']);
-  expect(await advance({ ...tried, units: 78_001n })).toEqual([`ABANDONED: ${DEARER}`]);
-  expect(await advance({ ...tried, units: 78_000n, paid: 1n })).toEqual([`ABANDONED: ${DEARER}`]);
-  expect(await advance({ ...tried, units: 100n, coin: 1n })).toEqual([`ABANDONED: ${DEARER}`]);
+  expect(await advance({ ...tried, units: 78_001n })).toEqual([`ABANDONED: ${FEES_ABOVE_BOUND}`]);
+  expect(await advance({ ...tried, units: 78_000n, paid: 1n })).toEqual([`ABANDONED: ${FEES_ABOVE_BOUND}`]);
+  expect(await advance({ ...tried, units: 100n, coin: 1n })).toEqual([`ABANDONED: ${FEES_ABOVE_BOUND}`]);
 });
 
-test('one that was sent, and spent its fee, has failed', async () => {
+test('ends as FAILED when its transaction failed and spent its fee', async () => {
   const sent = [{ ...expired('SWEEP', 5), money: 'RETURNED' as const }];
   expect(await advance({ method: 'FREE', moves: sent, units: 100n, coin: 1n })).toEqual([
     'FAILED: SWEEP failed, and spent its fee',
   ]);
 });
 
-test('nothing is brought for what costs more by now, and for ten minutes that is waited for', async () => {
+test('brings no fee above the planned cost, and gives up after ten minutes', async () => {
   const dear = { method: 'TOP_UP', units: 78_001n, coin: 0n } as const;
   expect(await advance({ ...dear, units: 78_000n })).toEqual(['GAS_TOP_UP']);
   expect(await advance({ ...dear, plannedMinutesAgo: WAIT_MINUTES - 1 })).toEqual([]);
-  expect(await advance({ ...dear, plannedMinutesAgo: WAIT_MINUTES })).toEqual([`ABANDONED: ${DEARER}`]);
+  expect(await advance({ ...dear, plannedMinutesAgo: WAIT_MINUTES })).toEqual([
+    `ABANDONED: ${FEES_ABOVE_BOUND}`,
+  ]);
 });
 
-test('what is lent serves a transfer that it pays for; coin that lies there pays for no other', async () => {
+test('sweeps with lent energy only within the planned cost', async () => {
   const lent = { method: 'STAKE', moves: [moved('DELEGATE', 1)] } as const;
   expect(await advance({ ...lent, units: 78_000n })).toEqual(['SWEEP']);
   expect(await advance({ ...lent, units: 78_001n })).toEqual([]);
 });
 
-test('nothing goes on beyond the budget of the day: a try that failed gives up at once, others in ten minutes', async () => {
+test('gives up beyond the day’s budget: at once after a failed try, else in 10 min', async () => {
   const spentLastDay = 11n;
   for (const kind of ['RELEASED', 'RETURNED'] as const) {
     const moves = [{ ...expired('SWEEP', 5), money: kind }];
@@ -312,19 +310,19 @@ test('nothing goes on beyond the budget of the day: a try that failed gives up a
   expect(await advance({ method: 'STAKE', moves: all, spentLastDay })).toEqual(['UNDELEGATE']);
 });
 
-test('what ends has no more to come of what it was planned for', async () => {
+test('reports the unspent rest of the plan when a sweep ends', async () => {
   const ended: bigint[] = [];
   const onEnded = (stillToCome: bigint) => void ended.push(stillToCome);
   const over = { method: 'TOP_UP', spentLastDay: 11n, onEnded, plannedMinutesAgo: WAIT_MINUTES } as const;
   await advance(over);
   await advance({ ...over, paid: 800_000n });
   await advance({ ...over, paid: 9_000_000n });
-  // Its stake is out still.
+  // Its stake is still lent.
   await advance({ ...over, method: 'STAKE', moves: [moved('DELEGATE', WAIT_MINUTES)] });
   expect(ended).toEqual([7_800_000n, 7_000_000n, 0n]);
 });
 
-test('no sweep is begun again that the halted hot wallet would have to sign beside', async () => {
+test('begins no further sweep that a halted hot wallet would have to sponsor', async () => {
   const sponsored = { method: 'FREE', isSponsored: true, isWalletHalted: true } as const;
   expect(await advance({ ...sponsored, plannedMinutesAgo: WAIT_MINUTES - 1 })).toEqual([]);
   expect(await advance({ ...sponsored, moves: [expired('SWEEP', 5)] })).toEqual([

@@ -5,16 +5,16 @@ import type { OpenStep } from './planner-deps.ts';
 import { feeAtAddress, knownFacts, leftOfPlan, type StepFacts } from './step-facts.ts';
 import { NO_ENERGY } from './store/sweep-facts.ts';
 
-/** Each round but the last adds a fact; a sweep needs five at most. */
+/** Each round but the last adds a fact. A sweep needs at most five. */
 const ROUNDS_MAX = 8;
 
-/** Carries out the next step of a sweep that has begun. @returns whether a movement began */
+/** Carries out the next step of an open sweep. @returns whether a movement began */
 export async function advanceSweep(at: OpenStep): Promise<boolean> {
   const { deps, sweep, books } = at;
   let facts = knownFacts(deps, sweep, books);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const step = nextStep(facts);
-    // No fee was probed where DELEGATE failed: there was no energy to wait for.
+    // No fee was probed after a failed DELEGATE: no energy was expected.
     if ('reason' in step && step.reason === NO_ENERGY && facts.fee !== undefined)
       deps.observe.stepped(deps.network.chain, sweep.sweepId, NO_ENERGY, 'warn');
     const outcome = await carryOut(at, step);
@@ -24,7 +24,7 @@ export async function advanceSweep(at: OpenStep): Promise<boolean> {
   return false;
 }
 
-/** @returns whether a movement began; or facts with which the next step is decided at once */
+/** @returns whether a movement began, or facts with which the next step is decided at once */
 async function carryOut(at: OpenStep, step: SweepStep): Promise<boolean | Partial<StepFacts>> {
   const { deps, lease, sweep, signal } = at;
   const { store, network, codec, wallet, chain } = deps;
@@ -62,7 +62,7 @@ async function carryOut(at: OpenStep, step: SweepStep): Promise<boolean | Partia
       const endsFor = reason === null ? {} : { endsFor: reason };
       const began = await store.move(lease, { sweepId, kind, ...asset, ...path, ...rest, ...endsFor });
       log(began ? kind : `${kind} is not covered`);
-      // The address no longer holds the amount, or it is promised elsewhere: the plan is void.
+      // The address no longer holds the amount, or it is reserved elsewhere: the plan is void.
       return began || (isSweep && { refused: 'not covered' });
     }
   }

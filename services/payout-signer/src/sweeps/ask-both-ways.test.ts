@@ -4,9 +4,9 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
 import { areAlike, askBothWays, type Answer, type Lying } from './ask-both-ways.ts';
 
-/* A transfer to somebody who holds none of a token costs more: what a sweep costs is asked for where it goes. */
+/* A transfer to an address without the token costs more. So the cost of a sweep is asked for its own destination. */
 
-const lyingAt = (address: string, symbol = 'USDT'): Lying => {
+const unsweptAt = (address: string, symbol = 'USDT'): Lying => {
   const shared = { symbol, amountBaseUnits: baseUnits(1_000n) };
   return [
     { ...shared, address, decimals: 6, isNative: false, sinceMs: 0, options: [] },
@@ -21,9 +21,9 @@ const lyingAt = (address: string, symbol = 'USDT'): Lying => {
   ];
 };
 
-/** @returns the answers, and how often a chain was asked for the price of one payment */
+/** @returns the answers, and the payments whose costs were asked, in order */
 async function ask(
-  lying: readonly Lying[],
+  unswept: readonly Lying[],
   answer: (intent: PaymentIntent) => Answer<bigint>,
   mayGoHot: (address: string) => boolean = () => true,
 ) {
@@ -33,7 +33,7 @@ async function ask(
       asked.push(...intents.map(({ from, to }) => `${from} to ${to}`));
       return Promise.resolve(intents.map(answer));
     },
-    lying,
+    unswept,
     {
       wallet: 'hot' as Address,
       coldAddress: 'cold' as Address,
@@ -44,10 +44,10 @@ async function ask(
   return { answers, asked };
 }
 
-const three = [lyingAt('a'), lyingAt('b'), lyingAt('c')];
+const three = [unsweptAt('a'), unsweptAt('b'), unsweptAt('c')];
 
-describe('what a sweep takes', () => {
-  test('is asked once where nothing goes to the hot wallet', async () => {
+describe('costs by destination', () => {
+  test('asks once when no sweep may go to the hot wallet', async () => {
     const { answers, asked } = await ask(
       three,
       () => 100n,
@@ -57,17 +57,17 @@ describe('what a sweep takes', () => {
     expect(asked).toEqual(['a to cold', 'b to cold', 'c to cold']);
   });
 
-  test('is asked once more of each symbol where the two receivers are alike', async () => {
-    const { answers, asked } = await ask([...three, lyingAt('d', 'USDC')], ({ to }) =>
+  test('asks for one more sweep of each symbol when both destinations cost the same', async () => {
+    const { answers, asked } = await ask([...three, unsweptAt('d', 'USDC')], ({ to }) =>
       to === 'hot' ? 103n : 100n,
     );
     expect(answers).toEqual([{ cold: 100n }, { cold: 100n }, { cold: 100n }, { cold: 100n }]);
     expect(asked.slice(4)).toEqual(['a to hot', 'd to hot']);
   });
 
-  test('is asked of all that may go there where they are not, and of no other symbol', async () => {
+  test('asks for all sweeps of a symbol whose destinations cost differently', async () => {
     const { answers, asked } = await ask(
-      [...three, lyingAt('d', 'USDC')],
+      [...three, unsweptAt('d', 'USDC')],
       ({ to, contract }) => (to === 'hot' && (contract as string) === 'USDT' ? 137n : 100n),
       (address) => address !== 'b',
     );
@@ -80,12 +80,12 @@ describe('what a sweep takes', () => {
     expect(asked.slice(4)).toEqual(['a to hot', 'd to hot', 'c to hot']);
   });
 
-  test('of a receiver that the issuer has blocked says nothing of the other one', async () => {
+  test('keeps the cost to the hot wallet when the issuer has blocked the cold address', async () => {
     const { answers } = await ask(three, ({ to }) => (to === 'cold' ? 'WOULD_FAIL' : 137n));
     expect(answers).toEqual(three.map(() => ({ cold: 'WOULD_FAIL', hot: 137n })));
   });
 
-  test('of a sender that it has blocked says nothing of the other senders', async () => {
+  test('keeps the costs of other senders when the issuer has blocked one', async () => {
     const { answers } = await ask(three, ({ from, to }) => {
       if (from === 'a') return 'WOULD_FAIL';
       return to === 'hot' ? 137n : 100n;
@@ -97,7 +97,7 @@ describe('what a sweep takes', () => {
     ]);
   });
 
-  test('that nobody could say is not what it takes to cold storage', async () => {
+  test('does not replace an unknown cost by the cost to cold storage', async () => {
     const { answers } = await ask(three, ({ from, to }) => {
       if (to === 'cold') return 100n;
       return from === 'b' ? undefined : 137n;

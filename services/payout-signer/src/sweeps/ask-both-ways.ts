@@ -3,45 +3,48 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import type { CostObstacle, LyingAsset } from './store/sweep-facts.ts';
 
-/** An asset, and what the database says of it. */
+/** An asset as the planner sees it, and its row. */
 export type Lying = readonly [UnsweptAsset, LyingAsset];
 
-/** Where sweeps go. */
+/** Destinations of sweeps. */
 export interface SweepTargets {
   /** The hot wallet. */
   readonly wallet: Address;
   readonly coldAddress: Address;
-  /** Whether it may be what the hot wallet is filled with. */
+  /** True if the asset may fill the hot wallet. */
   readonly mayGoHot: (asset: UnsweptAsset) => boolean;
 }
 
-/** What a chain answers of a payment: what it takes, or what is in its way; undefined where nobody knows. */
+/** A chain's answer about a payment: what it takes, or its obstacle; undefined: unknown. */
 export type Answer<T> = T | CostObstacle | undefined;
 
-/** What is known of one sweep, by where it goes. */
+/** Answers about one sweep, by destination. */
 export interface BothWays<T> {
   readonly cold: Answer<T>;
-  /** Absent: as to cold storage, or it does not go there. */
+  /** Absent: the same as to cold storage, or no destination. */
   readonly hot?: Answer<T>;
 }
 
-/** So much may be between what two receivers cost, in parts of it, where they are the same to a chain: but for an address's digits. */
+/**
+ * Costs of two receivers that differ by up to one part in this many are equal: only the digits of the addresses
+ * differ.
+ */
 const ALIKE_PARTS = 20n;
 
 /**
- * Asks what each sweep takes: to cold storage, and where it may go to the hot wallet as well. To fill a place that is empty takes
- * more, of most tokens: a receiver who holds none of it. That is the same whoever sends, so one of each symbol is tried, and the others
- * only where that made a difference.
+ * Asks what each sweep takes: to cold storage, and to the hot wallet where it may go there. With most tokens, a
+ * receiver without a balance costs more. That does not depend on the sender, so one sweep of each symbol is tried,
+ * and the others only if the costs differ.
  */
 export async function askBothWays<T extends bigint | object>(
   ask: (intents: readonly PaymentIntent[]) => Promise<readonly Answer<T>[]>,
-  lying: readonly Lying[],
+  unswept: readonly Lying[],
   { wallet, coldAddress, mayGoHot }: SweepTargets,
   isAlike: (one: T, other: T) => boolean,
 ): Promise<readonly BothWays<T>[]> {
-  const cold = await ask(lying.map((one) => intentOf(one, coldAddress)));
+  const cold = await ask(unswept.map((one) => intentOf(one, coldAddress)));
   const hot = new Map<number, Answer<T>>();
-  const going = lying.flatMap((one, place) =>
+  const going = unswept.flatMap((one, place) =>
     mayGoHot(one[0]) ? [{ place, symbol: one[0].symbol, intent: intentOf(one, wallet) }] : [],
   );
   const askHot = async (some: typeof going): Promise<void> => {
@@ -59,13 +62,13 @@ export async function askBothWays<T extends bigint | object>(
     samples.flatMap(({ place, symbol }) => (isSame(cold[place], hot.get(place)) ? [] : [symbol])),
   );
   await askHot(going.filter(({ place, symbol }) => differs.has(symbol) && !hot.has(place)));
-  return lying.map(([{ symbol }], place) => ({
+  return unswept.map(([{ symbol }], place) => ({
     cold: cold[place],
     ...(differs.has(symbol) && hot.has(place) ? { hot: hot.get(place) } : {}),
   }));
 }
 
-/** Whether two amounts of work are as good as the same. */
+/** True if two amounts of work are practically equal. */
 export function areAlike(one: bigint, other: bigint): boolean {
   const [less, more] = one < other ? [one, other] : [other, one];
   return (more - less) * ALIKE_PARTS <= more;

@@ -8,8 +8,8 @@ import type { OpenStep } from './planner-deps.ts';
 import type { NewMovement, OpenSweep } from './store/sweep-facts.ts';
 
 /*
- * A process that buys energy and dies before or after any step of it. Whoever comes next goes on from what was committed: the seller
- * is asked at most once, and what he may have taken is counted.
+ * A process that buys energy stops before or after any step. The next process continues from what was committed: the
+ * seller receives at most one order, and what it may have charged counts.
  */
 
 const PRICE = 3_000_000n;
@@ -24,7 +24,7 @@ interface World {
   ref: string | null;
   state: string;
   reason: string | null;
-  /** What the seller took. */
+  /** Orders that the seller accepted. */
   orders: number;
   energy: bigint;
   isActive: boolean;
@@ -35,9 +35,9 @@ interface World {
   isResting: boolean;
   /** Movements that began. */
   readonly began: string[];
-  /** Which clocks differ. */
+  /** Clock difference, if any. */
   clocks: string | undefined;
-  /** For the sweep already, of what it was planned to cost. */
+  /** Paid for the sweep already, of its planned cost. */
   paid: bigint;
 }
 
@@ -61,7 +61,7 @@ const fresh = (overrides: Partial<World> = {}): World => ({
   ...overrides,
 });
 
-/** A round's view of the world; the step numbered `dieAt` is the last: before it has an effect, or just after. */
+/** A round's view of the world. The process stops at step `dieAt`: before its effect, or just after it. */
 function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenStep; steps: () => number } {
   let steps = 0;
   const step = async <T>(effect: () => T): Promise<T> => {
@@ -161,7 +161,7 @@ function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenSte
   return { at: at as unknown as OpenStep, steps: () => steps };
 }
 
-/** Rounds of processes of which the first one dies at that step. */
+/** Rounds of processes, of which the first one stops at that step. */
 async function liveOn(world: World, dieAt: number, round: (at: OpenStep) => Promise<unknown>): Promise<void> {
   for (const limit of [dieAt, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]) {
     if (world.state !== 'OPEN') return;
@@ -171,7 +171,7 @@ async function liveOn(world: World, dieAt: number, round: (at: OpenStep) => Prom
   }
 }
 
-/** Asks first and notes it then, as nobody should. */
+/** Wrong on purpose: orders first, and records it afterwards. */
 async function buyCarelessly({ deps, lease, sweep, signal }: OpenStep): Promise<void> {
   const seller = deps.chain.energy?.seller;
   if (seller === undefined || sweep.orderedAt !== null) return;
@@ -183,27 +183,27 @@ async function buyCarelessly({ deps, lease, sweep, signal }: OpenStep): Promise<
 
 const STEPS = 12;
 
-describe('energy', () => {
+describe('energy order', () => {
   test.each<[OrderOutcome]>([
     [{ kind: 'ORDERED', ref: 'one' }],
     [{ kind: 'UNKNOWN', why: 'no answer' }],
     [{ kind: 'REFUSED', why: '400' }],
-  ])('is ordered at most once wherever a process dies: %j', async (outcome) => {
+  ])('orders at most once wherever a process stops: %j', async (outcome) => {
     let died = 0;
     for (let dieAt = 0; dieAt < STEPS; dieAt += 1) {
       const world = fresh({ outcome });
       await liveOn(world, dieAt, advanceSweep);
       died += Number(world.orders === 0 && outcome.kind !== 'REFUSED');
       expect(world.orders).toBeLessThanOrEqual(1);
-      // What he may have taken counts; what he refused for certain does not.
+      // What the seller may have charged counts. A certain rejection does not.
       if (world.orders > 0) expect(world.rentCost).toBe(PRICE);
       if (outcome.kind === 'REFUSED' && world.rentCost === 0n) expect(world.state).toBe('ABANDONED');
     }
-    // A process that dies between its commit and the question has ordered nothing.
+    // A process that stops between its commit and the order has sent no order.
     if (outcome.kind !== 'REFUSED') expect(died).toBeGreaterThan(0);
   });
 
-  test('is ordered twice by who asks before he has noted it', async () => {
+  test('orders twice if the order is recorded after it was sent', async () => {
     let most = 0;
     for (let dieAt = 0; dieAt < STEPS; dieAt += 1) {
       const world = fresh();
@@ -214,21 +214,17 @@ describe('energy', () => {
   });
 
   test.each<[string, Partial<World>, string]>([
-    ['is dearer than one order may be', { quoted: PRICE + 1n }, 'energy got dearer'],
-    ['leaves nothing of the plan for its own sweep', { paid: PRICE / 4n }, 'energy got dearer'],
-    ['is not bought for now', { isResting: true }, 'no energy is bought for now'],
-    [
-      'would be more than the day allows',
-      { maxPerDay: PRICE - 1n },
-      'the day allows no more energy to be bought',
-    ],
-  ])('that %s is not ordered, and the address is planned anew', async (_, overrides, reason) => {
+    ['costs more than one order may', { quoted: PRICE + 1n }, 'energy got dearer'],
+    ['leaves too little of the plan for its own sweep', { paid: PRICE / 4n }, 'energy got dearer'],
+    ['a resting seller would deliver', { isResting: true }, 'no energy is bought for now'],
+    ['exceeds the bound of the day', { maxPerDay: PRICE - 1n }, 'the energy budget of the day is used up'],
+  ])('does not order energy that %s, and plans the address again', async (_, overrides, reason) => {
     const world = fresh(overrides);
     await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
     expect(world).toMatchObject({ orders: 0, rentCost: null, state: 'ABANDONED', reason });
   });
 
-  test('is not ordered while the clocks differ, and is ordered once they agree', async () => {
+  test('orders no energy while the clocks differ, and orders once they agree', async () => {
     const world = fresh({ clocks: 'the database is ahead' });
     await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
     expect(world).toMatchObject({ orders: 0, rentCost: null, state: 'OPEN' });
@@ -237,8 +233,8 @@ describe('energy', () => {
     expect(world).toMatchObject({ orders: 1, rentCost: PRICE });
   });
 
-  test('is bought for all that the plan has left, with its margin, and for nothing more', async () => {
-    // 345 bytes are free here; a fifth above the plan is left where nothing was paid.
+  test('orders for at most what is left of the plan with its margin', async () => {
+    // 345 bytes are free here. Before any payment, the plan plus a fifth is left.
     const left = (PRICE * 12n) / 10n;
     for (const [quoted, orders] of [
       [left, 1],
@@ -250,7 +246,7 @@ describe('energy', () => {
     }
   });
 
-  test('that a seller says nothing of is asked for again: it got no dearer by that', async () => {
+  test('asks again for a quote that the seller did not give', async () => {
     const world = fresh({ quoted: undefined });
     await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
     expect(world).toMatchObject({ orders: 0, state: 'OPEN' });
@@ -259,7 +255,7 @@ describe('energy', () => {
     expect(world.orders).toBe(1);
   });
 
-  test('is not bought where it is there already, or can’t be lent yet', async () => {
+  test('orders no energy that is there already, or for an address without account', async () => {
     for (const isResting of [false, true]) {
       const world = fresh({ energy: 65_000n, isResting });
       expect(await advanceSweep(openStep(world).at)).toBe(true);

@@ -2,20 +2,20 @@ import type { EnergyQuote } from '../energy/energy-seller.ts';
 import type { OpenStep } from './planner-deps.ts';
 
 /**
- * Buys the energy that a sweep lacks, once. That it is bought, and for how much at most, is committed before the seller is asked, and
- * nobody asks him a second time for that sweep: whoever comes after a crash waits for the energy, and what he never
- * delivers is paid for in coin by another sweep. What counts against the policy's bounds is what was committed, whether he took it
- * or not; only what he certainly refused does not.
+ * Buys the energy that a sweep lacks, once. The order and its highest price are committed before the seller receives
+ * it, and no process sends a second order for that sweep. After a crash the next process waits for the energy. If it
+ * never arrives, another sweep pays in coin. The committed price counts against the policy's bounds, unless the
+ * seller rejected the order for certain.
  *
- *   | step                     | committed                  | a crash behind it leaves                                 |
+ *   | step                     | committed                  | after a crash behind it                                  |
  *   |--------------------------|----------------------------|----------------------------------------------------------|
- *   | quoted, within bounds    | –                          | a sweep that buys later                                  |
- *   | ordered                  | rent_cost, since when      | perhaps nothing was ordered: the energy is waited for in |
- *   |                          |                            | vain, then the sweep is ABANDONED                        |
- *   | taken by the seller      | his name for the order     | –                                                        |
- *   | refused for certain      | ABANDONED, rent_cost 0     | –                                                        |
+ *   | quoted, within bounds    | –                          | the sweep buys later                                     |
+ *   | ordered                  | rent_cost, time            | perhaps no order was sent: the sweep waits for energy in |
+ *   |                          |                            | vain, then ends ABANDONED                                |
+ *   | accepted by the seller   | the seller's order id      | –                                                        |
+ *   | rejected for certain     | ABANDONED, rent_cost 0     | –                                                        |
  *
- * @returns why it may not be ordered; undefined when it was ordered, or was left to the next round
+ * @returns reason why it may not be ordered; undefined when it was ordered, or left to the next round
  */
 export async function buyEnergy(
   { deps, lease, sweep: { sweepId, address }, signal }: OpenStep,
@@ -24,10 +24,10 @@ export async function buyEnergy(
   const { chain, policy, store, observe, network, readClocks } = deps;
   const seller = chain.energy?.seller;
   if (seller === undefined || policy === undefined) return undefined;
-  // The round may have begun long ago, and an order cannot be taken back.
+  // The round may have begun long ago, and an order cannot be cancelled.
   if ((await readClocks()) !== undefined) return undefined;
   if (!(await store.orderEnergy(lease, sweepId, quote.priceSun, policy.sweep.maxRentPerDayBaseUnits)))
-    return 'the day allows no more energy to be bought';
+    return 'the energy budget of the day is used up';
   const outcome = await seller.order({ receiver: address, quote }, signal);
   observe.ordered(network.chain, sweepId, seller.name, quote.priceSun, outcome);
   if (outcome.kind === 'ORDERED') await store.energyOrdered(lease, sweepId, outcome.ref);

@@ -9,7 +9,7 @@ function lying(symbol: string, contract: string | null, address: string) {
   return { address, depositIndex: 7, symbol, contract, amountBaseUnits: 5n, since: NOW };
 }
 
-test('what the network file does not have, and addresses of no key here, are told of with the rest', async () => {
+test('lists assets that are not configured and unknown addresses as waiting', async () => {
   const token = { symbol: 'USDT', contract: 'usdt', decimals: 6, displayDecimals: 2 };
   const deps = {
     network: { chain: 'TRON_TEST', nativeSymbol: 'TRX', nativeDecimals: 6, tokens: [token] },
@@ -55,8 +55,8 @@ test('what the network file does not have, and addresses of no key here, are tol
   expect(keeps.size).toBe(0);
 });
 
-describe('a plan as it is shown', () => {
-  test('names what may be signed for each, and what is brought before', () => {
+describe('shown plan', () => {
+  test('shows the highest cost of each sweep, and the coin that is brought first', () => {
     const asset = { address: 'a', symbol: 'USDT' };
     const plan = {
       begin: [

@@ -17,7 +17,7 @@ import { priceSweeps } from './price-sweeps.ts';
 import { knownFacts } from './step-facts.ts';
 import type { LyingAsset, SweepBooks } from './store/sweep-facts.ts';
 
-/** The plan of this moment; also what an operator is shown. Writes nothing. */
+/** Plan of this moment, also shown to operators. Writes no row. */
 export async function drawPlan(
   deps: Omit<BeginningDeps, 'store' | 'observe' | 'onMovement'>,
   books: SweepBooks,
@@ -26,7 +26,7 @@ export async function drawPlan(
   const { network, codec, policy, wallet, chain } = deps;
   const options = { signal };
   const assets = assetsOf(network, codec);
-  const { ours, strange } = sortOut(deps, books.page.lying, assets);
+  const { ours, unplannable } = sortOut(deps, books.page.lying, assets);
   const facts = {
     rules: rulesOf(network, policy.sweep),
     nowMs: books.now.getTime(),
@@ -41,14 +41,14 @@ export async function drawPlan(
     isWalletHalted: books.haltedWallets.has(wallet),
     ...(books.requestedAt === null ? {} : { runAtMs: books.requestedAt.getTime() }),
   };
-  const withStrange = (plan: SweepPlan) => ({ ...plan, waiting: [...plan.waiting, ...strange] });
+  const withUnplannable = (plan: SweepPlan) => ({ ...plan, waiting: [...plan.waiting, ...unplannable] });
   const bare = new Map(ours.map((one) => [unpriced(one, assets), one] as const));
-  // What waits for something else than a price need not be priced.
+  // An asset that waits for another reason than its price needs no price.
   const first = planSweeps({ ...facts, unswept: [...bare.keys()] });
   const open = new Set(
     first.waiting.filter(({ reason }) => reason === 'PRICE_UNKNOWN').map(({ asset }) => asset),
   );
-  // In the order of the page, in which the next round goes on.
+  // In page order, in which the next round continues.
   const unknown = [...bare.keys()].filter((asset) => open.has(asset));
   const worthPricing = unknown.slice(0, 2 * policy.sweep.batchSize);
   const excess = facts.hot.filter(
@@ -56,7 +56,13 @@ export async function drawPlan(
   );
   const { budgetBaseUnits } = facts;
   if (worthPricing.length === 0 && excess.length === 0)
-    return { plan: withStrange(first), lying: bare, keeps: new Set(), gasPrice: undefined, budgetBaseUnits };
+    return {
+      plan: withUnplannable(first),
+      lying: bare,
+      keeps: new Set(),
+      gasPrice: undefined,
+      budgetBaseUnits,
+    };
   const gasPrice = await chain.gasPrice(options);
   const leftOfTopUps = policy.sweep.maxNativePerDayBaseUnits - books.toppedUpLastDay;
   const spare = (await chain.coinAt(wallet, options)) - books.toppingUp - deps.gasReserveBaseUnits;
@@ -86,29 +92,29 @@ export async function drawPlan(
     ...plan.waiting.filter(({ reason }) => reason === 'BATCH_FULL').map(({ asset }) => asset),
   ];
   const keeps = new Set(turns.flatMap((asset) => lying.get(asset) ?? []));
-  return { plan: withStrange(plan), lying, keeps, gasPrice, budgetBaseUnits };
+  return { plan: withUnplannable(plan), lying, keeps, gasPrice, budgetBaseUnits };
 }
 
-/** What can be planned with, and what can't, and why. */
+/** Separates the assets that can be planned from the others, with the reason. */
 function sortOut(
   { isDepositAddress }: Pick<BeginningDeps, 'isDepositAddress'>,
   lying: readonly LyingAsset[],
   assets: readonly KnownAsset[],
-): { readonly ours: readonly LyingAsset[]; readonly strange: SweepPlan['waiting'] } {
+): { readonly ours: readonly LyingAsset[]; readonly unplannable: SweepPlan['waiting'] } {
   const ours: LyingAsset[] = [];
-  const strange: SweepPlan['waiting'][number][] = [];
+  const unplannable: SweepPlan['waiting'][number][] = [];
   for (const one of lying) {
     const known = assets.find(({ symbol }) => symbol === one.symbol);
     if (known?.contract !== one.contract)
-      strange.push({ asset: unpriced(one, assets), reason: 'NOT_CONFIGURED' });
+      unplannable.push({ asset: unpriced(one, assets), reason: 'NOT_CONFIGURED' });
     else if (!isDepositAddress(one.address, one.depositIndex))
-      strange.push({ asset: unpriced(one, assets), reason: 'UNKNOWN_ADDRESS' });
+      unplannable.push({ asset: unpriced(one, assets), reason: 'UNKNOWN_ADDRESS' });
     else ours.push(one);
   }
-  return { ours, strange };
+  return { ours, unplannable };
 }
 
-/** A halt may last for days, and ends by an operator alone: what waits for it holds up nothing that can do without. */
+/** A halt may last for days, and only an operator ends it. A sweep that waits for it takes no place in the batch. */
 function placesOf(books: SweepBooks, deps: Parameters<typeof knownFacts>[0]) {
   const { open, haltedWallets } = books;
   const waiting = haltedWallets.has(deps.wallet)
@@ -135,13 +141,12 @@ function pricingOf(
   };
 }
 
-/** A plan, and what it was drawn from. */
 export interface DrawnPlan {
   readonly plan: SweepPlan;
   readonly lying: ReadonlyMap<UnsweptAsset, LyingAsset>;
-  /** What begins, or has its turn next. */
+  /** Assets that begin now, or are next in turn. */
   readonly keeps: ReadonlySet<LyingAsset>;
-  /** Undefined where nobody had to ask. */
+  /** undefined if no price was needed. */
   readonly gasPrice: bigint | undefined;
   readonly budgetBaseUnits: bigint;
 }
@@ -214,7 +219,7 @@ function rulesOf({ nativeDecimals }: NetworkConfig, sweep: SweepPolicy) {
   };
 }
 
-/** A plan as operators are shown it: what each costs with the margin that may be signed. */
+/** A plan as shown to operators. Costs include the margin that may be signed. */
 export function showPlan(
   plan: SweepPlan,
   gasPrice: bigint | undefined,

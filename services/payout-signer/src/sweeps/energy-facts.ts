@@ -6,7 +6,7 @@ import type { SweepBooks } from './store/sweep-facts.ts';
 
 type Deps = Pick<BeginningDeps, 'chain' | 'policy' | 'wallet'>;
 
-/** By which ways energy may be had now: those of the policy that did not fail lately. */
+/** Energy sources that the policy allows and that have not failed recently. */
 export function energyRules(
   { policy: { sweep } }: Pick<BeginningDeps, 'policy'>,
   { resting }: Pick<SweepBooks, 'resting'>,
@@ -17,7 +17,7 @@ export function energyRules(
   };
 }
 
-/** How much stake may be lent now, and how much energy bought: less what has begun will take. */
+/** Stake that may be lent and energy that may be bought now, without what open sweeps will take. */
 export async function energyFacts(
   deps: Deps,
   books: SweepBooks,
@@ -36,7 +36,10 @@ export async function energyFacts(
   };
 }
 
-/** What open sweeps will lend and the chain does not count yet; of one whose amount is not known the most that any takes. */
+/**
+ * Stake that open sweeps will lend and the chain does not count yet. An unknown amount counts as the largest of any
+ * sweep.
+ */
 function promisedStake({ open }: SweepBooks, largest: bigint): bigint {
   return open
     .filter(({ method }) => method === 'STAKE')

@@ -4,7 +4,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { findToken } from '@opentill/contracts/network-config';
 import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
 
-/** An asset of the chain as the network file has it. */
+/** An asset of the chain in the networks file. */
 export interface KnownAsset {
   readonly symbol: string;
   readonly contract: TokenContract | null;
@@ -29,7 +29,6 @@ export function assetsOf({ tokens }: NetworkConfig, codec: AddressCodec): readon
   return tokens.flatMap((token) => knownAs(token, codec) ?? []);
 }
 
-/** The token of that symbol, if the network has one. */
 export function findAsset(
   network: NetworkConfig,
   codec: AddressCodec,

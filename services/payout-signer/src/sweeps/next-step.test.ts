@@ -41,7 +41,7 @@ const SWEEP: OpenSweep = {
   reason: null,
 };
 
-/** What the address lacks, less what was brought to it. */
+/** Fee that the address lacks, without what was brought to it. */
 function feeAfter({ moves, orderedAt }: Pick<OpenSweep, 'moves' | 'orderedAt'>): FeeAtAddress {
   const has = (kind: MovementKind) => moves.some((move) => move.kind === kind && move.money === 'PAID_OUT');
   const hasEnergy = has('DELEGATE') || orderedAt !== null;
@@ -59,7 +59,7 @@ function feeAfter({ moves, orderedAt }: Pick<OpenSweep, 'moves' | 'orderedAt'>):
   };
 }
 
-/** The step once every fact that it asks for is probed, each at most once. */
+/** The step after every fact that it asks for was probed, each at most once. */
 function resolve(sweep: OpenSweep, given: Partial<StepFacts>, now: Date): SweepStep {
   const { fee = feeAfter(sweep), lendableBaseUnits, quote, lentBaseUnits } = { ...PROBED, ...given };
   let facts: StepFacts = { ...FACTS, ...given, sweep, books: { ...FACTS.books, ...given.books, now } };
@@ -120,11 +120,11 @@ const failed = (kind: MovementKind, minutes = 60): SweepMove => ({
 const begin = (movement: MovementKind) => ({ kind: 'BEGIN', movement });
 const takeBack = (reason: string | null) => ({ ...begin('UNDELEGATE'), reason, amountBaseUnits: 1n });
 const WAIT = { kind: 'WAIT' };
-/** By energy that is lent or bought, so at once. */
+/** With lent or bought energy, so at once. */
 const EMPTY = { ...begin('SWEEP'), amountBaseUnits: 50n, seconds: 1_200 };
 const DONE = { kind: 'END', state: 'DONE', reason: null };
 
-describe('the next step of a sweep', () => {
+describe('next step of a sweep', () => {
   test.each<[SweepMethod, readonly SweepMove[], unknown]>([
     ['FREE', [], begin('SWEEP')],
     ['FREE', [promised('SWEEP')], WAIT],
@@ -161,11 +161,11 @@ describe('the next step of a sweep', () => {
     ['STAKE', [moved('DELEGATE'), moved('SWEEP')], takeBack(null)],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), moving('UNDELEGATE')], WAIT],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), moved('UNDELEGATE')], DONE],
-  ])('%s after %o', (method, moves, expected) => {
+  ])('continues %s after %o', (method, moves, expected) => {
     expect(nextStep(method, moves, NOW)).toMatchObject(expected as object);
   });
 
-  test('what failed is tried again later each time, and given up in the end', () => {
+  test('retries a failed movement with growing pauses, and gives up after three tries', () => {
     const top = moved('GAS_TOP_UP');
     expect(nextStep('TOP_UP', [top, failed('SWEEP', 0.5)], NOW)).toEqual(WAIT);
     expect(nextStep('TOP_UP', [top, failed('SWEEP', 1)], NOW)).toMatchObject(begin('SWEEP'));
@@ -181,10 +181,10 @@ describe('the next step of a sweep', () => {
     expect(nextStep('TOP_UP', noFee, NOW)).toMatchObject({ kind: 'END', state: 'FAILED' });
   });
 
-  test('what was lent comes back however the sweep ended, and is asked for without end', () => {
+  test('takes lent stake back after any end, and retries that without limit', () => {
     const lost = [moved('DELEGATE'), failed('SWEEP'), failed('SWEEP'), failed('SWEEP')];
     expect(nextStep('STAKE', lost, NOW)).toMatchObject(takeBack('SWEEP failed 3 times'));
-    // Nothing was sent, so nothing failed on the chain.
+    // Never sent, so it did not fail on the chain.
     const unsigned = lost.map((move) =>
       move.kind === 'SWEEP' ? { ...move, money: 'RELEASED' as const } : move,
     );
@@ -192,17 +192,17 @@ describe('the next step of a sweep', () => {
     const stubborn = [...lost, failed('UNDELEGATE'), failed('UNDELEGATE'), failed('UNDELEGATE')];
     expect(nextStep('STAKE', stubborn, NOW)).toMatchObject(begin('UNDELEGATE'));
     expect(nextStep('STAKE', [...stubborn, moved('UNDELEGATE')], NOW)).toMatchObject({ state: 'FAILED' });
-    // Nothing was lent: nothing is taken back.
+    // No stake was lent, so none is taken back.
     expect(
       nextStep('STAKE', [failed('DELEGATE'), failed('DELEGATE'), failed('DELEGATE')], NOW),
     ).toMatchObject({ kind: 'END', state: 'ABANDONED' });
-    // Given up for want of energy: emptied another time.
+    // Given up because energy did not arrive: the address is planned again.
     expect(nextStep('STAKE', [moved('DELEGATE'), moved('UNDELEGATE')], NOW)).toMatchObject({
       state: 'ABANDONED',
     });
   });
 
-  test('what is bought is bought once, and waited for from then on', () => {
+  test('orders energy once, and waits for it from then on', () => {
     const orderedAt = ago(1);
     expect(nextStep('RENT', [], NOW, orderedAt)).toMatchObject(EMPTY);
     expect(nextStep('RENT', [moved('GAS_TOP_UP')], NOW, orderedAt)).toMatchObject(EMPTY);
@@ -211,7 +211,7 @@ describe('the next step of a sweep', () => {
     expect(nextStep('RENT', [moved('SWEEP')], NOW, orderedAt)).toEqual(DONE);
   });
 
-  test('whatever happened, nothing is begun beside taking back, and nothing ends with something lent', () => {
+  test('begins only UNDELEGATE once it has begun, and never ends with stake lent', () => {
     const kinds = ['GAS_TOP_UP', 'DELEGATE', 'SWEEP', 'UNDELEGATE'] as const;
     const all = kinds.flatMap((kind) => [moved(kind), moving(kind), promised(kind), failed(kind)]);
     const histories: (readonly SweepMove[])[] = [[]];
@@ -229,7 +229,7 @@ describe('the next step of a sweep', () => {
           const isWrong =
             (step.kind === 'END' && isLent && back?.money !== 'PAID_OUT') ||
             (step.kind === 'BEGIN' && back !== undefined && step.movement !== 'UNDELEGATE') ||
-            // One of a kind at a time, and nothing is bought twice.
+            // One movement of a kind at a time, and at most one order.
             (step.kind === 'BEGIN' && last(step.movement)?.hasEndedUnpaid === false) ||
             (step.kind === 'BUY' && (back !== undefined || orderedAt !== null));
           if (isWrong) throw new Error(JSON.stringify({ method, orderedAt, moves, step }));
@@ -247,19 +247,19 @@ const NOTHING_MISSING: FeeAtAddress = {
 const LACKING = feeAfter(SWEEP);
 const WITHOUT_UNITS: FeeAtAddress = { ...LACKING, isShort: false, missingCoin: 0n };
 
-describe('the facts of the chain', () => {
+describe('facts of the chain', () => {
   const end = (reason: string) => ({ kind: 'END', state: 'ABANDONED', reason });
   const inactive: FeeAtAddress = { ...WITHOUT_UNITS, energy: { ...WITHOUT_UNITS.energy!, isActive: false } };
   const unpaid = [failed('GAS_TOP_UP')];
 
   test.each<[string, SweepMethod, readonly SweepMove[], Partial<StepFacts>, unknown]>([
-    ['coin came otherwise', 'TOP_UP', [], { fee: WITHOUT_UNITS }, begin('SWEEP')],
-    ['coin came otherwise', 'STAKE', unpaid, { fee: WITHOUT_UNITS }, begin('DELEGATE')],
-    ['coin came otherwise', 'RENT', unpaid, { fee: WITHOUT_UNITS }, { kind: 'BUY', quote: QUOTE }],
+    ['coin came from elsewhere', 'TOP_UP', [], { fee: WITHOUT_UNITS }, begin('SWEEP')],
+    ['coin came from elsewhere', 'STAKE', unpaid, { fee: WITHOUT_UNITS }, begin('DELEGATE')],
+    ['coin came from elsewhere', 'RENT', unpaid, { fee: WITHOUT_UNITS }, { kind: 'BUY', quote: QUOTE }],
     ['all is there', 'STAKE', unpaid, { fee: NOTHING_MISSING }, begin('SWEEP')],
     ['all is there', 'RENT', unpaid, { fee: NOTHING_MISSING }, begin('SWEEP')],
-    ['energy came otherwise', 'STAKE', [], { fee: NOTHING_MISSING }, EMPTY],
-    ['energy came otherwise', 'RENT', [failed('SWEEP', 0)], { fee: NOTHING_MISSING }, WAIT],
+    ['energy came from elsewhere', 'STAKE', [], { fee: NOTHING_MISSING }, EMPTY],
+    ['energy came from elsewhere', 'RENT', [failed('SWEEP', 0)], { fee: NOTHING_MISSING }, WAIT],
     ['the address is no account', 'STAKE', [], { fee: inactive }, WAIT],
     ['stake is there', 'STAKE', [], {}, { ...begin('DELEGATE'), amountBaseUnits: 7n }],
     ['too little stake is there', 'STAKE', [], { lendableBaseUnits: 6n }, end('no stake is left to lend')],
@@ -271,10 +271,10 @@ describe('the facts of the chain', () => {
       { books: { ...FACTS.books, resting: new Set(['RENT']) } },
       end('no energy is bought for now'),
     ],
-    ['no seller is left', 'RENT', [], { hasSeller: false }, end('no energy is bought any more')],
+    ['no seller is left', 'RENT', [], { hasSeller: false }, end('energy is no longer bought')],
     ['energy is dearer', 'RENT', [], { quote: { ...QUOTE, priceSun: 11n } }, end('energy got dearer')],
     ['the order was refused', 'RENT', [], { refused: 'too late' }, end('too late')],
-  ])('%s: %s', (_, method, moves, facts, expected) => {
+  ])('decides the step when %s (%s)', (_, method, moves, facts, expected) => {
     expect(nextStep(method, moves, NOW, null, facts)).toMatchObject(expected as object);
   });
 
@@ -313,7 +313,7 @@ describe('the facts of the chain', () => {
     const tries = [failed('SWEEP'), failed('SWEEP'), failed('SWEEP')];
     expect(back(0n, [lent, ...tries])).toMatchObject({ state: 'FAILED', reason: 'SWEEP failed 3 times' });
     expect(nextStep('STAKE', [lent], NOW, null, { lentBaseUnits: 0n, policy: undefined })).toEqual(
-      end('the policy sweeps nothing here'),
+      end('the policy has no sweeps here'),
     );
   });
 
@@ -330,12 +330,12 @@ describe('the facts of the chain', () => {
   });
 });
 
-describe('a halted hot wallet', () => {
+describe('halted hot wallet', () => {
   const signed = (kind: MovementKind): SweepMove => ({ ...promised(kind), isUnsigned: false });
   const waits = (method: SweepMethod, moves: readonly SweepMove[], isSponsored = false) =>
     waitsForWallet({ ...FACTS, sweep: { ...SWEEP, method, moves }, isSponsored });
 
-  test('that pays the fee of the sweep itself is waited for until that is signed', () => {
+  test('waits for a halted sponsor until the sweep is signed', () => {
     for (const moves of [[], [promised('SWEEP')], [failed('SWEEP', 0)], [failed('SWEEP')]])
       expect([waits('FREE', moves, true), waits('FREE', moves)]).toEqual([true, false]);
     for (const moves of [[signed('SWEEP')], [moving('SWEEP')], [moved('SWEEP')]])
@@ -354,7 +354,7 @@ describe('a halted hot wallet', () => {
     ['STAKE', [moved('DELEGATE'), moved('SWEEP')]],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), promised('UNDELEGATE')]],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), failed('UNDELEGATE', 0)]],
-  ])('is waited for: %s %o', (method, moves) => {
+  ])('waits for the halted hot wallet: %s %o', (method, moves) => {
     expect(waits(method, moves)).toBe(true);
   });
 
@@ -366,14 +366,14 @@ describe('a halted hot wallet', () => {
     ['TOP_UP', [moving('GAS_TOP_UP')]],
     ['TOP_UP', [moved('GAS_TOP_UP')]],
     ['TOP_UP', [moved('GAS_TOP_UP'), moving('SWEEP')]],
-    ['TOP_UP', [failed('GAS_TOP_UP'), promised('SWEEP')]], // coin came otherwise
+    ['TOP_UP', [failed('GAS_TOP_UP'), promised('SWEEP')]], // coin came from elsewhere
     ['RENT', []],
     ['STAKE', [moving('DELEGATE')]],
     ['STAKE', [moved('DELEGATE')]],
     ['STAKE', [moved('DELEGATE'), failed('SWEEP', 0)]],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), moving('UNDELEGATE')]],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), moved('UNDELEGATE')]],
-  ])('is not waited for: %s %o', (method, moves) => {
+  ])('does not wait for the halted hot wallet: %s %o', (method, moves) => {
     expect(waits(method, moves)).toBe(false);
   });
 });

@@ -7,7 +7,7 @@ type Row = 'GAS_TOP_UP' | 'DELEGATE' | 'BUY' | 'SWEEP';
 type Movement = Exclude<Row, 'BUY'> | 'UNDELEGATE';
 type EndState = 'DONE' | 'FAILED' | 'ABANDONED';
 
-/** `movement`: what the step begins, or what it probes a fact for. */
+/** `movement`: the one that the step begins, or for which it probes a fact. */
 export type SweepStep =
   | { readonly kind: 'WAIT' }
   | { readonly kind: 'PROBE_FEE' | 'PROBE_LENDABLE' | 'PROBE_LENT'; readonly movement: Row | Movement }
@@ -16,25 +16,25 @@ export type SweepStep =
       readonly kind: 'BEGIN';
       readonly movement: Movement;
       readonly amountBaseUnits: bigint;
-      /** How long it may be tried. Absent: as long as its kind may. */
+      /** Time limit. Absent: the default of its kind. */
       readonly seconds?: number;
-      /** UNDELEGATE: why the sweep comes to nothing. */
+      /** UNDELEGATE: reason why the sweep ends without a transfer. */
       readonly reason: string | null;
     }
   | { readonly kind: 'BUY'; readonly quote: EnergyQuote }
   | { readonly kind: 'END'; readonly state: EndState; readonly reason: string | null };
 
-/** Tries of one kind before a sweep is given up; its address is planned anew later. */
+/** Tries of one kind before a sweep is given up. Its address is planned again later. */
 const TRIES_MAX = 3;
-/** Before another try, doubled with each. */
+/** Pause before another try; doubles each time. */
 const BACKOFF_MS = 60_000;
 const BACKOFF_MAX_MS = 3_600_000;
-/** Energy that is lent or bought is used at once: a sweep that could not be sent meanwhile is planned anew. */
+/** Lent or bought energy must be used soon. A sweep that was not signed within this time is planned again. */
 const ENERGY_SWEEP_SECONDS = 1_200;
 
 const WAIT: SweepStep = { kind: 'WAIT' };
 
-/** What must be there before each method's SWEEP, in this order. */
+/** What must be done before each method's SWEEP, in order. */
 const ROWS: Readonly<Record<SweepMethod, readonly Row[]>> = {
   FREE: ['SWEEP'],
   TOP_UP: ['GAS_TOP_UP', 'SWEEP'],
@@ -43,8 +43,9 @@ const ROWS: Readonly<Record<SweepMethod, readonly Row[]>> = {
 };
 
 /**
- * The next step of a sweep: the first line that fits. The rows of its method are decided in their order. A row is done when the ledger
- * says PAID_OUT of its movement, which needs a verified receipt, or when the address has what the row would bring.
+ * The next step of a sweep: the first line that fits. The rows of its method are decided in order. A row is done when
+ * its movement is PAID_OUT in the ledger, which needs a verified receipt, or when the address has what the row would
+ * bring.
  *
  *   | row           | facts                                          | step                                         |
  *   |---------------|------------------------------------------------|----------------------------------------------|
@@ -56,23 +57,23 @@ const ROWS: Readonly<Record<SweepMethod, readonly Row[]>> = {
  *   |               | no policy                                      | END                                          |
  *   |               | the chain is halted                            | WAIT                                         |
  *   |               | the asset is held, the budget is spent         | WAIT, END after `energyWaitMs`               |
- *   |               | a probe says that the chain would refuse SWEEP | WAIT, END after `energyWaitMs`               |
+ *   |               | a probe shows that the chain rejects SWEEP     | WAIT, END after `energyWaitMs`               |
  *   | all but SWEEP | the fee is unknown                             | WAIT, END after six times `energyWaitMs`     |
- *   | GAS_TOP_UP    | SWEEP is too dear, and the method is TOP_UP    | WAIT, END after `energyWaitMs`               |
+ *   | GAS_TOP_UP    | SWEEP costs too much, and the method is TOP_UP | WAIT, END after `energyWaitMs`               |
  *   |               | coin is missing                                | BEGIN GAS_TOP_UP                             |
  *   | DELEGATE, BUY | the address is no account yet                  | WAIT                                         |
- *   | DELEGATE      | energy came otherwise                          | BEGIN SWEEP                                  |
+ *   | DELEGATE      | energy came from elsewhere                     | BEGIN SWEEP                                  |
  *   |               | energy is missing                              | BEGIN DELEGATE, END without stake to lend    |
  *   | BUY           | energy is missing, its price is unknown        | WAIT, END after six times `energyWaitMs`     |
  *   |               | energy is missing                              | BUY, END above the bounds                    |
- *   | SWEEP         | lent or ordered energy is not there            | WAIT, END after `energyWaitMs`               |
- *   |               | a SWEEP failed, another one is too dear        | END                                          |
+ *   | SWEEP         | lent or ordered energy is missing              | WAIT, END after `energyWaitMs`               |
+ *   |               | a SWEEP failed, another one costs too much     | END                                          |
  *   |               | the token is no longer configured              | WAIT, END after six times `energyWaitMs`     |
  *   |               | none of these                                  | BEGIN SWEEP                                  |
  *
- * Instead of a BEGIN that the halted hot wallet would have to sign: WAIT, END after `energyWaitMs`. Only UNDELEGATE begins. A sweep with
- * lent stake does not END: it begins UNDELEGATE, and ENDs when the stake is back. A line that needs a fact that was not probed
- * gives PROBE_…; the caller adds that fact and asks again.
+ * If the halted hot wallet would have to sign a BEGIN: WAIT, END after `energyWaitMs`. Only UNDELEGATE begins. A
+ * sweep with lent stake does not END: it begins UNDELEGATE, and ENDs when the stake is back. A line that needs an
+ * unknown fact gives PROBE_…; the caller adds that fact and calls again.
  */
 export function nextStep(facts: StepFacts): SweepStep {
   const { method, moves, reason } = facts.sweep;
@@ -82,11 +83,11 @@ export function nextStep(facts: StepFacts): SweepStep {
     return back === 'DONE' ? endOf(moves, reason) : takeBack(facts, reason);
   }
   if (facts.refused !== undefined) return ending(facts, 'ABANDONED', facts.refused);
-  // Rows before SWEEP no longer matter: it may have begun without them, when fees fell or coin came otherwise.
+  // Rows before SWEEP no longer matter: it may have begun without them, when fees fell or coin came from elsewhere.
   if (moves.some(({ kind, hasEndedUnpaid }) => kind === 'SWEEP' && !hasEndedUnpaid))
     return stateOf('SWEEP', facts) === 'DONE' ? ending(facts, 'DONE', null) : WAIT;
   for (const row of ROWS[method]) {
-    // Coin that energy needs beside it is only brought where it was planned to.
+    // Coin in addition to energy is only brought if that was planned.
     if (row === 'GAS_TOP_UP' && method !== 'TOP_UP' && !moves.some(({ kind }) => kind === row)) continue;
     const state = stateOf(row, facts);
     if (state === 'WAIT') return WAIT;
@@ -99,9 +100,9 @@ export function nextStep(facts: StepFacts): SweepStep {
 }
 
 /**
- * Whether the sweep waits for a signature of the hot wallet: the next movement is one of that wallet, or SWEEP with it as sponsor (SUI),
- * and is still to begin, unsigned, or to be tried again. Once it is signed it is sent even if the wallet is halted. What else
- * blocks the sweep now does not count.
+ * True if the sweep waits for a signature of the hot wallet. Its next movement is from that wallet, or is SWEEP with
+ * it as sponsor (SUI), and has not begun, is unsigned, or must be retried. A signed one is sent even if the wallet is
+ * halted. Other obstacles of the sweep do not count.
  */
 export function waitsForWallet(facts: StepFacts): boolean {
   const books = { ...facts.books, isHalted: false, heldSymbols: new Set<string>(), spentLastDay: 0n };
@@ -115,31 +116,31 @@ export function waitsForWallet(facts: StepFacts): boolean {
 
 function blocked(facts: StepFacts): SweepStep | undefined {
   const { sweep, books, policy } = facts;
-  if (policy === undefined) return ending(facts, 'ABANDONED', 'the policy sweeps nothing here');
-  // Whatever begins now would expire unsigned.
+  if (policy === undefined) return ending(facts, 'ABANDONED', 'the policy has no sweeps here');
+  // A movement that begins now would expire unsigned.
   if (books.isHalted) return WAIT;
-  if (books.heldSymbols.has(sweep.symbol)) return standStill(facts, 'ASSET_HELD');
-  // The rest of this sweep's plan is counted too: above the bound a try has failed, or the policy allows less now.
-  return books.spentLastDay > policy.maxNativePerDayBaseUnits ? standStill(facts, 'BUDGET') : undefined;
+  if (books.heldSymbols.has(sweep.symbol)) return waitOrGiveUp(facts, 'ASSET_HELD');
+  // The rest of this sweep's plan counts too. It exceeds the bound when a try failed, or the policy allows less now.
+  return books.spentLastDay > policy.maxNativePerDayBaseUnits ? waitOrGiveUp(facts, 'BUDGET') : undefined;
 }
 
-/** @returns undefined where the address already has what the row would bring */
+/** @returns undefined if the address already has what the row would bring */
 function begin(row: Row, facts: StepFacts): SweepStep | undefined {
   const { fee, lendableBaseUnits: lendable } = facts;
   if (row === 'SWEEP') return empty(facts);
   if (fee === undefined) return { kind: 'PROBE_FEE', movement: row };
-  if (typeof fee === 'string') return standStill(facts, fee);
+  if (typeof fee === 'string') return waitOrGiveUp(facts, fee);
   if (row === 'GAS_TOP_UP') {
-    // Beside lent or bought energy the coin does not pay for the work.
-    if (facts.sweep.method === 'TOP_UP' && fee.isDearer) return standStill(facts, 'FEES_ABOVE_CAP');
+    // With lent or bought energy, the coin does not pay for the work.
+    if (facts.sweep.method === 'TOP_UP' && fee.isDearer) return waitOrGiveUp(facts, 'FEES_ABOVE_CAP');
     return fee.missingCoin > 0n ? help(row, fee.missingCoin, facts) : undefined;
   }
-  if (fee.energy === undefined) return standStill(facts, 'UNKNOWN');
+  if (fee.energy === undefined) return waitOrGiveUp(facts, 'UNKNOWN');
   const { isActive, missingUnits, maxPriceSun, stakeBaseUnits: stake } = fee.energy;
   // Its first coin is verified, but not all nodes have it yet.
   if (!isActive) return WAIT;
   if (row === 'BUY') return missingUnits > 0n ? buy(missingUnits, maxPriceSun, facts) : undefined;
-  // Energy that came otherwise may be gone soon: no earlier try holds up the next one.
+  // Energy from elsewhere may be gone soon, so an earlier try does not delay the next one.
   if (missingUnits === 0n) return send(facts);
   if (lendable === undefined) return { kind: 'PROBE_LENDABLE', movement: row };
   return stake === undefined || stake > lendable
@@ -150,9 +151,9 @@ function begin(row: Row, facts: StepFacts): SweepStep | undefined {
 function buy(units: bigint, maxPriceSun: bigint, facts: StepFacts): SweepStep {
   const { quote, policy, books, hasSeller } = facts;
   if (books.resting.has('RENT')) return ending(facts, 'ABANDONED', 'no energy is bought for now');
-  if (!hasSeller || policy?.rent !== true) return ending(facts, 'ABANDONED', 'no energy is bought any more');
+  if (!hasSeller || policy?.rent !== true) return ending(facts, 'ABANDONED', 'energy is no longer bought');
   if (quote === undefined) return { kind: 'PROBE_QUOTE', units };
-  if (quote === 'UNKNOWN') return standStill(facts, quote);
+  if (quote === 'UNKNOWN') return waitOrGiveUp(facts, quote);
   return quote.priceSun <= policy.maxRentPerOrderBaseUnits && quote.priceSun <= maxPriceSun
     ? { kind: 'BUY', quote }
     : ending(facts, 'ABANDONED', ENERGY_DEARER);
@@ -165,7 +166,7 @@ function empty(facts: StepFacts): SweepStep {
   const tries = moves.filter(({ kind }) => kind === 'SWEEP');
   if (!workSince && tries.length === 0) return send(facts);
   if (fee === undefined) return { kind: 'PROBE_FEE', movement: 'SWEEP' };
-  if (fee === 'WOULD_FAIL' || fee === 'FEES_ABOVE_CAP') return standStill(facts, fee);
+  if (fee === 'WOULD_FAIL' || fee === 'FEES_ABOVE_CAP') return waitOrGiveUp(facts, fee);
   if (workSince) {
     if (fee !== 'UNKNOWN' && !fee.isShort && !fee.isDearer) return send(facts);
     const isOver = books.now.getTime() - workSince.getTime() >= energyWaitMs;
@@ -173,32 +174,32 @@ function empty(facts: StepFacts): SweepStep {
   }
   if (fee === 'UNKNOWN') return send(facts);
   const isShort = fee.isShort && contract !== null;
-  // The address is planned anew, at prices of then: a sweep brings one fee.
+  // The address is planned again at later prices: a sweep brings only one fee.
   if (isShort && tries.some(({ money }) => money === 'RETURNED'))
     return ending(facts, 'FAILED', 'SWEEP failed, and spent its fee');
-  return isShort || fee.isDearer ? standStill(facts, 'FEES_ABOVE_CAP') : send(facts);
+  return isShort || fee.isDearer ? waitOrGiveUp(facts, 'FEES_ABOVE_CAP') : send(facts);
 }
 
 function send(facts: StepFacts): SweepStep {
   const { method, orderedAt, amountBaseUnits } = facts.sweep;
-  if (facts.isSponsored && facts.isWalletHalted) return standStill(facts, 'WALLET_HALTED');
-  if (facts.isAssetGone) return standStill(facts, 'UNKNOWN');
+  if (facts.isSponsored && facts.isWalletHalted) return waitOrGiveUp(facts, 'WALLET_HALTED');
+  if (facts.isAssetGone) return waitOrGiveUp(facts, 'UNKNOWN');
   const seconds = method === 'STAKE' || orderedAt !== null ? { seconds: ENERGY_SWEEP_SECONDS } : {};
   return { kind: 'BEGIN', movement: 'SWEEP', amountBaseUnits, reason: null, ...seconds };
 }
 
-/** A halted hot wallet begins only what takes back. */
+/** A halted hot wallet begins only UNDELEGATE. */
 function help(movement: 'GAS_TOP_UP' | 'DELEGATE', amountBaseUnits: bigint, facts: StepFacts): SweepStep {
-  if (facts.isWalletHalted) return standStill(facts, 'WALLET_HALTED');
+  if (facts.isWalletHalted) return waitOrGiveUp(facts, 'WALLET_HALTED');
   return { kind: 'BEGIN', movement, amountBaseUnits, reason: null };
 }
 
-/** Ends the sweep, or takes back first what was lent. */
+/** Ends the sweep, or first takes lent stake back. */
 function ending(facts: StepFacts, state: EndState, reason: string | null): SweepStep {
   return lentOf(facts.sweep.moves) === undefined ? { kind: 'END', state, reason } : takeBack(facts, reason);
 }
 
-/** As much as the chain says is lent: an operator may have taken it back by hand. */
+/** Takes back what the chain shows as lent: an operator may have taken some back by hand. */
 function takeBack({ sweep: { moves }, lentBaseUnits: there }: StepFacts, reason: string | null): SweepStep {
   const lent = lentOf(moves);
   if (lent === undefined) return WAIT;
@@ -208,7 +209,7 @@ function takeBack({ sweep: { moves }, lentBaseUnits: there }: StepFacts, reason:
   return { kind: 'BEGIN', movement: 'UNDELEGATE', amountBaseUnits, reason };
 }
 
-/** The end of a sweep that has no stake lent any more. */
+/** End of a sweep whose stake is back. */
 function endOf(moves: readonly SweepMove[], reason: string | null): SweepStep {
   const tries = moves.filter(({ kind }) => kind === 'SWEEP');
   if (tries.some(({ money }) => money === 'PAID_OUT')) return { kind: 'END', state: 'DONE', reason: null };
@@ -222,19 +223,22 @@ type Obstacle = CostObstacle | 'ASSET_HELD' | 'WALLET_HALTED' | 'BUDGET' | 'UNKN
 const REASONS: Readonly<Record<Obstacle, string>> = {
   WOULD_FAIL: 'the chain would refuse the transfer',
   FEES_ABOVE_CAP: 'fees are above what may be paid',
-  ASSET_HELD: 'its asset is held back',
+  ASSET_HELD: 'its asset is on hold',
   WALLET_HALTED: 'the hot wallet is halted',
   BUDGET: 'the budget of the day is used up',
-  UNKNOWN: 'nobody could say what it would cost',
+  UNKNOWN: 'its cost is unknown',
 };
-/** Sources that fail or disagree mostly recover before that; a token that is no longer configured never does. */
+/**
+ * Factor of the waiting time. Sources that fail or differ mostly recover within it; an unconfigured token never does.
+ */
 const WAITS_WHERE_UNKNOWN = 6;
 
 /**
- * Waits until the obstacle is gone, and gives up the sweep after its time: other sweeps get its place, and its address is planned anew,
- * with what was brought to it. A sweep that was tried already has waited as long as its transaction might have been signed.
+ * Waits until the obstacle is gone, and gives the sweep up after its time. Other sweeps then get its place, and its
+ * address is planned again with what was brought. A sweep that was tried has already waited for its transaction's
+ * whole time limit.
  */
-function standStill(facts: StepFacts, obstacle: Obstacle): SweepStep {
+function waitOrGiveUp(facts: StepFacts, obstacle: Obstacle): SweepStep {
   const { sweep, books, energyWaitMs } = facts;
   const { plannedAt, moves } = sweep;
   const wasTried = moves.some(({ kind, hasEndedUnpaid }) => kind === 'SWEEP' && hasEndedUnpaid);
@@ -244,14 +248,14 @@ function standStill(facts: StepFacts, obstacle: Obstacle): SweepStep {
   return isOver || (wasTried && !isUnknown) ? ending(facts, 'ABANDONED', REASONS[obstacle]) : WAIT;
 }
 
-/** A movement that never left this process did not fail on a chain. */
+/** Reason of the end. A movement that was never sent did not fail on a chain. */
 function givenUp(kind: Row, moves: readonly SweepMove[]): string {
   const tries = moves.filter((move) => move.kind === kind);
   const wasSent = tries.some(({ money }) => money !== 'RELEASED');
   return `${kind} ${wasSent ? 'failed' : 'was not signed in time'} ${tries.length} times`;
 }
 
-/** The newest stake that was lent. */
+/** The stake that was lent last. */
 function lentOf(moves: readonly SweepMove[]): SweepMove | undefined {
   return moves.findLast((move) => move.kind === 'DELEGATE' && move.money === 'PAID_OUT');
 }
@@ -266,7 +270,7 @@ function stateOf(
   if (last === undefined) return 'BEGIN';
   if (last.money === 'PAID_OUT') return 'DONE';
   if (!last.hasEndedUnpaid) return 'WAIT';
-  // Lent stake is never left behind.
+  // Lent stake is always taken back.
   if (row !== 'UNDELEGATE' && tries.length >= TRIES_MAX) return 'GIVE_UP';
   const sinceMs = books.now.getTime() - (last.endedAt?.getTime() ?? books.now.getTime());
   return sinceMs >= Math.min(BACKOFF_MS * 2 ** (tries.length - 1), BACKOFF_MAX_MS) ? 'BEGIN' : 'WAIT';

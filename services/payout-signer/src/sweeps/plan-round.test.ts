@@ -3,7 +3,7 @@ import type { Lease } from '@opentill/db/lease';
 import { planRound } from './plan-round.ts';
 import type { PlannerDeps } from './planner-deps.ts';
 
-test('a round writes nothing while the clocks differ', async () => {
+test('writes no row in a round while the clocks differ', async () => {
   const written: string[] = [];
   const write = (what: string) => () => Promise.resolve(void written.push(what));
   const sweep = { sweepId: 'sweep', method: 'FREE', moves: [], costBaseUnits: 1n, paidBaseUnits: 0n };

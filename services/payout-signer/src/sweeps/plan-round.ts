@@ -9,10 +9,10 @@ import type { NewSweep, SweepBooks } from './store/sweep-facts.ts';
 import { turnRound, turnToRun, type RoundMemory } from './turn-round.ts';
 
 /**
- * One round: what has begun goes a step further, then new sweeps begin within the policy's bounds, then what the hot wallet
- * holds too much of goes to cold storage. Each step is a commit of its own and rests on what the database says, so a round
- * that ends anywhere is gone on with by the next one, of whatever process. What goes wrong with one sweep holds up no other:
- * the first failure is thrown when all have had their turn. While the clocks differ the round writes nothing.
+ * One round: open sweeps continue, new ones begin within the policy's bounds, and the hot wallet's surplus goes to
+ * cold storage. Each step is its own commit and relies only on the database, so any process can continue after any
+ * step. A failing sweep delays no other: the first error is thrown after all had their turn. While the clocks differ
+ * the round writes no row.
  */
 export async function planRound(
   deps: PlannerDeps,
@@ -24,7 +24,7 @@ export async function planRound(
   const books = await lookFromStart(deps, memory, await deps.store.look(memory.after));
   let moved = 0;
   let failure: Error | undefined;
-  // What is given up makes room for the others.
+  // A sweep that ends makes room for others.
   let { spentLastDay } = books;
   const onEnded = (stillToCome: bigint) => void (spentLastDay -= stillToCome);
   for (const sweep of books.open) {
@@ -43,7 +43,7 @@ export async function planRound(
   if (failure !== undefined) throw failure;
 }
 
-/** A clock that was moved ahead would empty the windows of a day, and end sweeps before their time. */
+/** A clock that is set ahead would empty the windows of a day, and end sweeps before their time. */
 async function assertClocksAgree({ readClocks, network: { chain } }: PlannerDeps): Promise<void> {
   const difference = await readClocks();
   if (difference !== undefined)
@@ -54,7 +54,7 @@ function isLeaseLost(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'LEASE_LOST';
 }
 
-/** What somebody asks for begins with the oldest that lies there. */
+/** A request of an operator begins with the oldest balance. */
 async function lookFromStart(
   { store }: PlannerDeps,
   memory: RoundMemory,
@@ -65,7 +65,7 @@ async function lookFromStart(
   return memory.after === after ? books : store.look(memory.after);
 }
 
-/** @returns how many movements began */
+/** @returns number of movements that began */
 async function beginNew(
   deps: BeginningDeps,
   memory: RoundMemory,
@@ -74,7 +74,7 @@ async function beginNew(
   signal: AbortSignal,
 ): Promise<number> {
   const { network, codec, policy, store, observe } = deps;
-  // Drawn also while nothing may begin: operators see what would.
+  // Drawn even while no sweep may begin, for operators to see.
   const { plan, lying, keeps, gasPrice, budgetBaseUnits } = await drawPlan(
     deps,
     { ...books, stoppedBy: undefined },
@@ -124,7 +124,7 @@ async function beginNew(
   return begun;
 }
 
-/** Undefined where a seller is asked first: an order is no movement. */
+/** undefined if a seller is asked first: an order is no movement. */
 function firstMovement(
   { network, wallet }: BeginningDeps,
   { method, topUpBaseUnits, stakeBaseUnits }: SweepOption,

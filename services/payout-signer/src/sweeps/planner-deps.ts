@@ -8,43 +8,42 @@ import type { OpenSweep, SweepBooks } from './store/sweep-facts.ts';
 import type { SweepStore } from './store/sweep-store.ts';
 import type { SweepChain } from './sweep-chain.ts';
 
-/** What the planner of one chain works with. */
 export interface PlannerDeps {
   readonly network: NetworkConfig;
   readonly codec: AddressCodec;
   /** The hot wallet that pays fees and is refilled. */
   readonly wallet: Address;
-  /** Undefined: the policy sweeps nothing here, or no more. Then nothing begins, and what has begun is ended. */
+  /** undefined: the policy has no sweeps here, or no longer. Then no sweep begins, and open ones end. */
   readonly policy: SweepBounds | undefined;
-  /** Coin that is kept for payouts and never sent as a top-up, base units. */
+  /** Coin kept for payouts and never sent as a top-up, in base units. */
   readonly gasReserveBaseUnits: bigint;
-  /** So long lent or bought energy is waited for; then the address is planned anew. */
+  /** Time to wait for lent or bought energy. After it the address is planned again. */
   readonly energyWaitMs: number;
   readonly store: SweepStore;
   readonly chain: SweepChain;
   /** The bounds per day follow the database's clock. */
   readonly readClocks: ReadClocks;
-  /** Whether this is deposit address `index`, by this process's own derivation. */
+  /** True if this process derives this address at `index`. */
   readonly isDepositAddress: (address: Address, index: number) => boolean;
   readonly observe: PlannerObserve;
-  /** Movements have begun: whoever drives them may look. */
+  /** Called when movements have begun, to wake their drivers. */
   readonly onMovement: () => void;
 }
 
-/** What a planner begins sweeps with. */
+/** Dependencies of a planner that may begin sweeps. */
 export interface BeginningDeps extends PlannerDeps {
   readonly policy: SweepBounds;
 }
 
 export type PlannerObserve = Pick<Observe, 'planned' | 'stepped' | 'ordered'>;
 
-/** One open sweep in a round. */
+/** An open sweep in a round. */
 export interface OpenStep {
   readonly deps: PlannerDeps;
   readonly lease: Lease;
   readonly sweep: OpenSweep;
   readonly books: SweepBooks;
   readonly signal: AbortSignal;
-  /** It has ended: so much of the day's budget is not to come any more. */
+  /** Called when the sweep ends, with the part of the day's budget that it no longer needs. */
   readonly onEnded: (stillToCome: bigint) => void;
 }

@@ -21,16 +21,16 @@ import {
 } from './ask-both-ways.ts';
 import type { SweepEnergy } from './sweep-chain.ts';
 
-/** Addresses asked for what they have at once. */
+/** Addresses whose resources are read at once. */
 const AT_ONCE = 8;
-/** Different amounts of energy that a seller is asked for in a round: mostly there are two, by whether the receiver has the token. */
+/** Quotes asked for in a round. Mostly two amounts differ: for receivers with the token and without it. */
 const QUOTES_MAX = 4;
-/** An amount of so many bytes stands in the transactions that are reckoned with. */
+/** Amount in the estimated transactions: as many bytes as a real one needs. */
 const LARGE_SUN = 10n ** 13n;
 /** Stake is lent in whole TRX. */
 export const LENDING_STEP_SUN = 1_000_000n;
 
-/** What a planner may do for the energy of sweeps. */
+/** Energy sources that a planner may use. */
 export interface EnergyRules {
   readonly mayLend: boolean;
   readonly mayBuy: boolean;
@@ -41,20 +41,20 @@ export interface EnergyDeps extends SweepTargets {
   readonly rules: EnergyRules;
 }
 
-/** Prices the sweeps of tokens by every way to pay for their work. Beside each other: one seller, one market, one hot wallet. */
+/** Prices sweeps of tokens for every way to pay for their work. All share one seller, one market and one hot wallet. */
 export async function priceByEnergy(
   deps: EnergyDeps,
-  lying: readonly Lying[],
+  unswept: readonly Lying[],
   options: ReadOptions,
 ): Promise<readonly Lying[]> {
   const { energy, wallet, coldAddress, rules } = deps;
-  if (lying.length === 0) return [];
-  const needs = await askBothWays((intents) => energy.needsOf(intents, options), lying, deps, takesAlike);
+  if (unswept.length === 0) return [];
+  const needs = await askBothWays((intents) => energy.needsOf(intents, options), unswept, deps, takesAlike);
   const market = await energy.accounts.market(wallet, options);
-  const means = await meansOf(energy, lying, options);
-  const rents = rules.mayBuy ? await quotesFor(energy, lying, needs, means, options) : new Map();
+  const means = await meansOf(energy, unswept, options);
+  const rents = rules.mayBuy ? await quotesFor(energy, unswept, needs, means, options) : new Map();
   const terms = termsOf(energy, market, wallet, coldAddress, rules.mayLend, (units) => rents.get(units));
-  return lying.map(([asset, found], place) => {
+  return unswept.map(([asset, found], place) => {
     const [need, at] = [needs[place] ?? { cold: undefined }, means[place]];
     const waysFor = (one: Answer<SweepNeed>): SweepWays => {
       if (typeof one === 'string') return { options: [], obstacle: one };
@@ -69,7 +69,7 @@ function takesAlike(one: SweepNeed, other: SweepNeed): boolean {
   return areAlike(one.workUnits, other.workUnits) && areAlike(one.bytes, other.bytes);
 }
 
-/** What the hot wallet's part of a sweep takes, and what its stake gives. */
+/** Work of the hot wallet's part in a sweep, and the yield of its stake. */
 function termsOf(
   { accounts }: Pick<SweepEnergy, 'accounts'>,
   { prices, stakeYield }: EnergyMarket,
@@ -94,15 +94,15 @@ function termsOf(
   };
 }
 
-/** Of each what it has; of one that nobody could read nothing, and it waits. */
+/** Resources of each address; undefined for one that no node can read, which waits. */
 async function meansOf(
   { accounts }: SweepEnergy,
-  lying: readonly Lying[],
+  unswept: readonly Lying[],
   options: ReadOptions,
 ): Promise<readonly (SweepMeans | undefined)[]> {
   const all: (SweepMeans | undefined)[] = [];
-  for (let from = 0; from < lying.length; from += AT_ONCE) {
-    const part = lying.slice(from, from + AT_ONCE);
+  for (let from = 0; from < unswept.length; from += AT_ONCE) {
+    const part = unswept.slice(from, from + AT_ONCE);
     const read = part.map(([, { address }]) =>
       readOrNothing(accounts.means(address, options), options.signal),
     );
@@ -113,14 +113,14 @@ async function meansOf(
 
 async function quotesFor(
   { seller }: SweepEnergy,
-  lying: readonly Lying[],
+  unswept: readonly Lying[],
   needs: readonly BothWays<SweepNeed>[],
   means: readonly (SweepMeans | undefined)[],
   { signal = new AbortController().signal }: ReadOptions,
 ): Promise<ReadonlyMap<bigint, bigint>> {
   const quotes = new Map<bigint, bigint>();
   const asked = new Set<bigint>();
-  const missing = lying.flatMap(([, { address }], place) => {
+  const missing = unswept.flatMap(([, { address }], place) => {
     const [need, at] = [needs[place], means[place]];
     if (at === undefined) return [];
     return [need?.cold, need?.hot].flatMap((one) =>
@@ -132,7 +132,7 @@ async function quotesFor(
     asked.add(units);
     const quote = await seller.quote(units, address, signal);
     if (quote !== undefined) quotes.set(units, quote.priceSun);
-    // One that does not answer would not answer the next question either.
+    // A seller that does not answer would not answer the next request either.
     else break;
   }
   return quotes;

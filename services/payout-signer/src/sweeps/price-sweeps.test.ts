@@ -6,11 +6,11 @@ import type { UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import { priceSweeps } from './price-sweeps.ts';
 import type { LyingAsset } from './store/sweep-facts.ts';
 
-/* Each address is asked for what it has. What nodes can't say of one of them is nothing to the others. */
+/* Each address is read separately. A failure of nodes for one address does not affect the others. */
 
 const COST = 100n;
 
-const lyingAt = (address: string, isNative = false): readonly [UnsweptAsset, LyingAsset] => {
+const unsweptAt = (address: string, isNative = false): readonly [UnsweptAsset, LyingAsset] => {
   const shared = { symbol: isNative ? 'TRX' : 'USDT', amountBaseUnits: baseUnits(1_000n) };
   return [
     { ...shared, address, decimals: 6, isNative, sinceMs: 0, options: [] },
@@ -32,7 +32,7 @@ interface Nodes {
 
 async function price(
   { failsAt, hasEnergy = false }: Nodes,
-  lying: readonly (readonly [UnsweptAsset, LyingAsset])[],
+  unswept: readonly (readonly [UnsweptAsset, LyingAsset])[],
   signal = new AbortController().signal,
 ): Promise<Readonly<Record<string, readonly string[]>>> {
   const at = <T>(address: string, answer: T): Promise<T> => {
@@ -58,7 +58,7 @@ async function price(
   };
   const rules = { mayLend: false, mayBuy: false };
   const deps = { chain, wallet: 'hot', coldAddress: 'cold', rules, mayGoHot: () => false };
-  const priced = await priceSweeps(deps as unknown as Parameters<typeof priceSweeps>[0], lying, { signal });
+  const priced = await priceSweeps(deps as unknown as Parameters<typeof priceSweeps>[0], unswept, { signal });
   return Object.fromEntries(
     priced.map(([{ address, options }]) => [address, options.map(({ method }) => method)]),
   );
@@ -67,7 +67,7 @@ async function price(
 const unreadable = (address: string) =>
   address === 'bad' ? readerError('INCONSISTENT_ANSWER', 'its account is none') : undefined;
 
-describe('what one payment cannot take as a whole', () => {
+describe('asset that one payment cannot move as a whole', () => {
   async function priceParts(most: (address: string) => Promise<bigint>, takes: bigint) {
     const asked: string[] = [];
     const chain = {
@@ -84,8 +84,8 @@ describe('what one payment cannot take as a whole', () => {
     };
     const rules = { mayLend: false, mayBuy: false };
     const deps = { chain, wallet: 'hot', coldAddress: 'cold', rules, mayGoHot: () => false };
-    const lying = [lyingAt('whole'), lyingAt('dusted')];
-    const priced = await priceSweeps(deps as unknown as Parameters<typeof priceSweeps>[0], lying, {});
+    const unswept = [unsweptAt('whole'), unsweptAt('dusted')];
+    const priced = await priceSweeps(deps as unknown as Parameters<typeof priceSweeps>[0], unswept, {});
     const shown = priced.map(([{ address, amountBaseUnits, options, obstacle }, found]) => [
       address,
       amountBaseUnits,
@@ -95,7 +95,7 @@ describe('what one payment cannot take as a whole', () => {
     return { asked, shown };
   }
 
-  test('goes in parts: as much as it takes now, and the rest another time', async () => {
+  test('sweeps as much as one payment takes, and the rest later', async () => {
     const { asked, shown } = await priceParts(() => Promise.resolve(900n), 900n);
     expect(shown).toEqual([
       ['whole', 1_000n, 1, 1_000n],
@@ -105,27 +105,27 @@ describe('what one payment cannot take as a whole', () => {
   });
 
   test.each([
-    ['nothing of it goes', () => Promise.resolve(0n)],
+    ['no part of it can go', () => Promise.resolve(0n)],
     ['all of it should go', () => Promise.resolve(1_000n)],
-    ['nobody says', () => Promise.reject(readerError('INCONSISTENT_ANSWER', 'its coins are none'))],
-  ])('waits where %s', async (_, most) => {
+    ['the part is unknown', () => Promise.reject(readerError('INCONSISTENT_ANSWER', 'its coins are none'))],
+  ])('leaves an asset waiting when %s', async (_, most) => {
     const { asked, shown } = await priceParts(most, 900n);
     expect(shown[1]).toEqual(['dusted', 1_000n, 'WOULD_FAIL', 1_000n]);
     expect(asked).toEqual(['whole 1000', 'dusted 1000']);
   });
 
-  test('waits where the chain refuses the part as well: a token that is paused', async () => {
+  test('leaves an asset waiting when the chain rejects the part too (paused token)', async () => {
     const { shown } = await priceParts(() => Promise.resolve(900n), 0n);
     expect(shown[1]).toEqual(['dusted', 900n, 'WOULD_FAIL', 1_000n]);
   });
 });
 
-describe('an address that nobody can read', () => {
+describe('unreadable address', () => {
   test.each([false, true])(
-    'waits, and the others are priced; where energy pays as well: %s',
+    'prices the other addresses when one is unreadable; with energy: %s',
     async (hasEnergy) => {
-      const lying = [lyingAt('good'), lyingAt('bad'), lyingAt('next')];
-      expect(await price({ failsAt: unreadable, hasEnergy }, lying)).toEqual({
+      const unswept = [unsweptAt('good'), unsweptAt('bad'), unsweptAt('next')];
+      expect(await price({ failsAt: unreadable, hasEnergy }, unswept)).toEqual({
         good: ['FREE'],
         bad: [],
         next: ['FREE'],
@@ -133,16 +133,18 @@ describe('an address that nobody can read', () => {
     },
   );
 
-  test('waits with its native coin as well: nobody knows how much of it is there', async () => {
-    const lying = [lyingAt('good', true), lyingAt('bad', true)];
-    expect(await price({ failsAt: unreadable }, lying)).toEqual({ good: ['FREE'], bad: [] });
+  test('does not price native coin of an unreadable address', async () => {
+    const unswept = [unsweptAt('good', true), unsweptAt('bad', true)];
+    expect(await price({ failsAt: unreadable }, unswept)).toEqual({ good: ['FREE'], bad: [] });
   });
 
-  test.each([false, true])('hides no mistake of ours, and no abort; energy: %s', async (hasEnergy) => {
+  test.each([false, true])('rethrows own mistakes and aborts; with energy: %s', async (hasEnergy) => {
     const broken = { failsAt: () => new TypeError('a mistake'), hasEnergy };
-    await expect(price(broken, [lyingAt('good')])).rejects.toThrow('a mistake');
+    await expect(price(broken, [unsweptAt('good')])).rejects.toThrow('a mistake');
     const aborted = AbortSignal.abort();
-    await expect(price({ failsAt: unreadable, hasEnergy }, [lyingAt('bad')], aborted)).rejects.toMatchObject({
+    await expect(
+      price({ failsAt: unreadable, hasEnergy }, [unsweptAt('bad')], aborted),
+    ).rejects.toMatchObject({
       code: 'INCONSISTENT_ANSWER',
     });
   });

@@ -15,24 +15,24 @@ import {
 import { priceByEnergy, type EnergyRules } from './price-energy.ts';
 import type { SweepChain } from './sweep-chain.ts';
 
-/** Addresses asked for their coin at once. */
+/** Addresses whose coin is read at once. */
 const AT_ONCE = 8;
 
 /**
- * How each asset can be swept, where it goes, and what that costs at most. Native coin that lies there already pays first. Of native coin
- * itself no more is swept than the address has on the chain, and its fee stays behind, where it is the address that pays it; and of nothing
- * more than one payment takes, where the rest can go after it. What the chain would refuse (a token that is paused, a blocked address)
- * has no options but an obstacle, and waits: no fee is brought for it.
+ * How each asset can be swept, by destination, and its highest cost. Coin at the address pays first. Of native coin
+ * at most the address's balance on the chain is swept, without its fee if the address pays it. Of any asset at most
+ * what one payment takes is swept, if the rest can follow. An asset that the chain would reject (paused token,
+ * blocked address) has an obstacle instead of options. It waits, and no fee is brought for it.
  */
 export async function priceSweeps(
   deps: PricingDeps,
-  lying: readonly Lying[],
+  unswept: readonly Lying[],
   options: ReadOptions,
 ): Promise<readonly Lying[]> {
   const { energy } = deps.chain;
-  if (energy === undefined) return priceByCoin(deps, lying, options);
+  if (energy === undefined) return priceByCoin(deps, unswept, options);
   const [coin, tokens] = [true, false].map((isNative) =>
-    lying.filter(([asset]) => asset.isNative === isNative),
+    unswept.filter(([asset]) => asset.isNative === isNative),
   );
   return [
     ...(await priceByCoin(deps, coin ?? [], options)),
@@ -47,12 +47,12 @@ interface PricingDeps extends SweepTargets {
 
 async function priceByCoin(
   deps: PricingDeps,
-  lying: readonly Lying[],
+  unswept: readonly Lying[],
   options: ReadOptions,
 ): Promise<readonly Lying[]> {
   const { chain } = deps;
-  const coins = await coinsAt(chain, lying, options);
-  const all = lying.map(([asset, found], place) => {
+  const coins = await coinsAt(chain, unswept, options);
+  const all = unswept.map(([asset, found], place) => {
     const coin = coins[place];
     return [asset.isNative && coin !== undefined ? within(asset, coin) : asset, found] as const;
   });
@@ -90,7 +90,10 @@ function within(asset: UnsweptAsset, most: bigint): UnsweptAsset {
   return most < asset.amountBaseUnits ? { ...asset, amountBaseUnits: baseUnits(most) } : asset;
 }
 
-/** What each costs, by place. What the chain refuses as a whole, as it lies in too many pieces, goes as much of it as can at once. */
+/**
+ * Costs by place. If the chain rejects the whole, because it is in too many pieces, prices as much as one payment
+ * takes.
+ */
 async function askWholeOrPart(
   deps: PricingDeps,
   all: readonly Lying[],
@@ -116,7 +119,7 @@ async function askWholeOrPart(
   return { held, costs };
 }
 
-/** What bringing each amount costs, by place; nothing is asked where nothing has to be brought. */
+/** Cost of bringing each amount, by place. Amounts of zero are not asked for. */
 async function costsOfTopUps(
   { chain, wallet }: Pick<PricingDeps, 'chain' | 'wallet'>,
   needed: readonly { readonly address: Address; readonly amountBaseUnits: bigint }[],
@@ -149,15 +152,15 @@ function topUpOf(from: Address, to: Address, amountBaseUnits: bigint) {
   return { from, to, contract: null, amountBaseUnits: baseUnits(amountBaseUnits) };
 }
 
-/** Of one that nobody could read nothing, and it waits: the others are planned. */
+/** Coin of each address; undefined for one that no node can read. It waits, and the others are planned. */
 async function coinsAt(
   chain: SweepChain,
-  lying: readonly Lying[],
+  unswept: readonly Lying[],
   options: ReadOptions,
 ): Promise<readonly (bigint | undefined)[]> {
   const coins: (bigint | undefined)[] = [];
-  for (let from = 0; from < lying.length; from += AT_ONCE) {
-    const part = lying.slice(from, from + AT_ONCE);
+  for (let from = 0; from < unswept.length; from += AT_ONCE) {
+    const part = unswept.slice(from, from + AT_ONCE);
     const read = part.map(([, { address }]) => readOrNothing(chain.coinAt(address, options), options.signal));
     coins.push(...(await Promise.all(read)));
   }

@@ -33,22 +33,22 @@ export interface PlannersDeps {
   readonly instanceId: string;
   readonly observe: Observe;
   readonly timing: PlanTiming;
-  /** Receives a call when movements have begun. */
+  /** Called when movements have begun. */
   readonly onMovement: () => void;
 }
 
 export interface PlanTiming {
-  /** Pause between rounds of planning sweeps. */
+  /** Interval of planning rounds. */
   readonly planEveryMs: number;
-  /** So long lent or bought energy is waited for at a deposit address. */
+  /** Time to wait for lent or bought energy at a deposit address. */
   readonly energyWaitMs: number;
   readonly leaseTtlMs: number;
 }
 
-/** Where nothing begins there is mostly nothing to be ended. */
+/** Factor of the interval where no sweep begins: mostly no open one is left to end. */
 const ENDING_TIMES = 6;
 
-/** A planner for each chain, which begins sweeps where the policy has deposit addresses emptied. */
+/** Starts a planner for each chain. It begins sweeps where the policy has them. */
 export function startPlanners(deps: PlannersDeps): readonly Loop[] {
   return deps.networks.flatMap((paying) => planningOf(deps, paying));
 }
@@ -93,10 +93,10 @@ function planningOf(deps: PlannersDeps, paying: PayingNetwork): readonly Loop[] 
 }
 
 export interface PlanningDeps extends PlannerDeps {
-  /** `sweeps/<chain>`: one replica plans. */
+  /** Lease `sweeps/<chain>`: one replica plans. */
   readonly leaseKeeper: LeaseKeeper;
   readonly leaseIntervalMs: number;
-  /** Pause between rounds. */
+  /** Interval of rounds. */
   readonly everyMs: number;
   readonly onError: (error: unknown, failuresInRow: number) => void;
 }
@@ -104,8 +104,8 @@ export interface PlanningDeps extends PlannerDeps {
 const MAX_BACKOFF_MS = 60_000;
 
 /**
- * The planner of one chain's sweeps: plans while this replica has the lease, and asks for the lease while it has not. To be
- * woken when there may be something to go on with.
+ * Planner of one chain's sweeps. Plans while this replica holds the lease; otherwise asks for it. `wake` starts a
+ * round at once.
  */
 function startPlanner(deps: PlanningDeps): Loop {
   const { leaseKeeper } = deps;

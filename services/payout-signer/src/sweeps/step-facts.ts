@@ -17,49 +17,52 @@ import type { CostObstacle, OpenSweep, SweepBooks } from './store/sweep-facts.ts
 export interface StepFacts {
   readonly sweep: OpenSweep;
   readonly books: Pick<SweepBooks, 'now' | 'isHalted' | 'heldSymbols' | 'spentLastDay' | 'resting'>;
-  /** Undefined: the policy sweeps nothing here. */
+  /** undefined: the policy has no sweeps here. */
   readonly policy: SweepPolicy | undefined;
   readonly energyWaitMs: number;
   readonly hasSeller: boolean;
   readonly isWalletHalted: boolean;
-  /** The hot wallet signs as sponsor (SUI). Transfers that the network makes free of charge have no sponsor. */
+  /** The hot wallet signs as sponsor (SUI). Transfers that the network makes free have no sponsor. */
   readonly isSponsored: boolean;
-  /* Each of these costs a call of a node or a seller; absent until it was probed. */
+  /* The next facts cost a call to a node or a seller each. Absent until probed. */
   readonly fee?: FeeAtAddress | CostObstacle | 'UNKNOWN';
   /** Stake that the hot wallet can lend now. */
   readonly lendableBaseUnits?: bigint;
   readonly quote?: EnergyQuote | 'UNKNOWN';
-  /** Stake that the chain says is lent to the address. */
+  /** Stake that is lent to the address, according to the chain. */
   readonly lentBaseUnits?: bigint;
-  /** The network file no longer has the token. */
+  /** The networks file no longer has the token. */
   readonly isAssetGone?: true;
-  /** Why a step of this call could not be carried out; it ends the sweep. */
+  /** Reason why a step of this call could not be carried out. It ends the sweep. */
   readonly refused?: string;
 }
 
-/** What the transaction that empties the address needs now, next to what is there. */
+/** Needs of the sweep's transaction, compared with what the address has. */
 export interface FeeAtAddress {
   /** The address has less coin than the transaction burns. */
   readonly isShort: boolean;
-  /** It burns more than the sweep's plan has left: the signer would not sign it. */
+  /** It burns more than is left of the sweep's plan. The signer would not sign it. */
   readonly isDearer: boolean;
-  /** Base units to bring: for all that is burnt, or what is burnt beside lent or bought energy. Up to zero: none. */
+  /**
+   * Base units to bring: for all that is burnt, or for what is burnt in addition to lent or bought energy. Zero or
+   * less: none.
+   */
   readonly missingCoin: bigint;
-  /** Undefined where only coin pays for work. */
+  /** undefined if only coin pays for work. */
   readonly energy:
     | {
-        /** The chain knows the address as an account: stake and energy can be lent to it. */
+        /** The chain knows the address as an account, so stake and energy can be lent to it. */
         readonly isActive: boolean;
         readonly missingUnits: bigint;
-        /** The stake that gives them; undefined where the yield of stake is unknown. */
+        /** Stake that yields them; undefined if the yield is unknown. */
         readonly stakeBaseUnits: bigint | undefined;
-        /** The most that may be paid for them: above it the signer would not sign the transaction. */
+        /** Highest price for them. Above it the signer would not sign the transaction. */
         readonly maxPriceSun: bigint;
       }
     | undefined;
 }
 
-/** The facts that need no call. */
+/** Facts that need no call. */
 export function knownFacts(
   { wallet, chain, policy, energyWaitMs }: Pick<PlannerDeps, 'wallet' | 'chain' | 'policy' | 'energyWaitMs'>,
   sweep: OpenSweep,
@@ -115,7 +118,7 @@ export async function feeAtAddress(
   };
 }
 
-/** The part of a sweep's planned cost, with its margin, that was not paid yet. Below zero: it cost more than planned. */
+/** Unpaid part of a sweep's planned cost with its margin. Below zero: it cost more than planned. */
 export function leftOfPlan({ costBaseUnits, paidBaseUnits }: OpenSweep): bigint {
   return withFeeMargin(costBaseUnits) - paidBaseUnits;
 }

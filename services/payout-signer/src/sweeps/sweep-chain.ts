@@ -12,36 +12,36 @@ import type { SweepNeed } from '@opentill/domain/ways-to-sweep';
 import type { EnergySeller } from '../energy/energy-seller.ts';
 import type { CostObstacle } from './store/sweep-facts.ts';
 
-/** What a planner asks a chain. */
+/** A chain as the planner reads it. */
 export interface SweepChain {
-  /** What a unit of work costs now: EVM wei for gas, TRON sun for energy. Throws as readers do. */
+  /** Current price of a unit of work: EVM wei per gas, TRON sun per energy. Throws like readers. */
   gasPrice(options: ReadOptions): Promise<bigint>;
-  /** What each payment costs at most, base units of the native coin; or what is in its way; undefined where nobody knows. */
+  /** Highest cost of each payment in base units of the native coin, or its obstacle; undefined: unknown. */
   costsOf(
     intents: readonly PaymentIntent[],
     options: ReadOptions,
   ): Promise<readonly (bigint | CostObstacle | undefined)[]>;
-  /** The native coin that lies at an address; where the hot wallet pays the fees there, with what it has for them. */
+  /** Native coin at an address. If the hot wallet pays the fees there, includes what it has for them. */
   coinAt(address: Address, options: ReadOptions): Promise<bigint>;
   /** See ExpiringSender. */
   readonly sponsorship?: Pick<Sponsorship, 'mostAtOnce'>;
-  /** Where work is paid for otherwise than in coin as well. */
+  /** Present where not only coin pays for work. */
   readonly energy?: SweepEnergy;
 }
 
-/** What a planner asks of a chain where stake pays for work. */
+/** A chain where stake pays for work, as the planner reads it. */
 export interface SweepEnergy {
   readonly accounts: EnergyAccounts;
-  /** What each payment takes of work and bytes; or what is in its way; undefined where nobody knows. */
+  /** Work and bytes that each payment takes, or its obstacle; undefined: unknown. */
   needsOf(
     intents: readonly PaymentIntent[],
     options: ReadOptions,
   ): Promise<readonly (SweepNeed | CostObstacle | undefined)[]>;
-  /** Undefined: nobody sells energy here. */
+  /** undefined: no energy is sold here. */
   readonly seller: EnergySeller | undefined;
 }
 
-/** Of a chain whose transactions are ordered by nonces. */
+/** For a chain with nonces. */
 export function sweepChainOfNonces(
   sender: Pick<WalletSender, 'currentPrices' | 'prepare' | 'balances'>,
 ): SweepChain {
@@ -58,7 +58,7 @@ export function sweepChainOfNonces(
   };
 }
 
-/** Of a chain whose transactions end by time. */
+/** For a chain whose transactions expire. */
 export function sweepChainOfTimes(
   sender: Pick<ExpiringSender, 'workPrice' | 'prepare' | 'balances' | 'energy' | 'sponsorship'>,
   seller?: EnergySeller,

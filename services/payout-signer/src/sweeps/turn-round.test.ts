@@ -16,19 +16,19 @@ const lyingAt = (place: number): LyingAsset => ({
 const lying = [1, 2, 3].map(lyingAt);
 const [first, second, third] = lying as [LyingAsset, LyingAsset, LyingAsset];
 
-describe('the next look', () => {
+describe('next page', () => {
   test.each([
-    ['behind what waits for something else', [second, third], false, first.position],
-    ['at the same, where the oldest has its turn', [first], false, second.position],
-    ['behind the page, where nothing in it has its turn', [], false, third.position],
-    ['from the oldest on, where nothing lies behind', [], true, undefined],
-  ])('is %s', (_, keeps, isLast, after) => {
+    ['behind assets that wait for another reason', [second, third], false, first.position],
+    ['at the same asset when the oldest is next in turn', [first], false, second.position],
+    ['behind the page when no asset in it is next in turn', [], false, third.position],
+    ['from the oldest on when the page was the last', [], true, undefined],
+  ])('continues %s', (_, keeps, isLast, after) => {
     const memory: RoundMemory = { after: second.position };
     turnRound(memory, { lying, isLast }, new Set(keeps));
     expect(memory.after).toEqual(after);
   });
 
-  test('is from the oldest on, where nothing was found', () => {
+  test('continues from the oldest on when the page is empty', () => {
     const memory: RoundMemory = { after: second.position };
     turnRound(memory, { lying: [], isLast: true }, new Set());
     expect(memory.after).toBeUndefined();

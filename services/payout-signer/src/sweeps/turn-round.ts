@@ -1,14 +1,14 @@
 import type { LyingAsset, LyingPage, LyingPosition } from './store/sweep-facts.ts';
 
-/** Where a planner is on its way round over all that lies on deposit addresses. */
+/** Position of a planner in its rounds over all deposit balances. */
 export interface RoundMemory {
-  /** What lies behind this is looked at next; undefined: from the oldest on. */
+  /** Balances behind this one are read next; undefined: from the oldest on. */
   after: LyingPosition | undefined;
-  /** What operators asked for, and how many sweeps began for it; undefined: nothing. */
+  /** Operators' requests, and the number of sweeps begun for them; undefined: none. */
   run?: { readonly requests: readonly number[]; begun: number } | undefined;
 }
 
-/** A run goes once round over all that lies there: a new request begins at the oldest. */
+/** A run goes once over all deposit balances. A new request begins at the oldest. */
 export function turnToRun(memory: RoundMemory, requests: readonly number[]): void {
   if (requests.length === 0) memory.run = undefined;
   else if (requests.some((request) => memory.run?.requests.includes(request) !== true)) {
@@ -18,10 +18,11 @@ export function turnToRun(memory: RoundMemory, requests: readonly number[]): voi
 }
 
 /**
- * Only so much is priced in a round, so what is never worth its cost must not hide what is behind it: the next round goes on
- * behind all that waits for something else than its turn, and so on to the end and round.
+ * Sets the next page. A round prices a bounded number of assets, so those that are never worth their cost must not
+ * hide others. The next round continues behind all that wait for another reason than their turn, up to the end and
+ * again from the oldest.
  *
- * @param keeps what began now or has its turn next, because nobody had room for it
+ * @param keeps assets that began now, or are next because there was no room
  */
 export function turnRound(memory: RoundMemory, page: LyingPage, keeps: ReadonlySet<LyingAsset>): void {
   const next = page.lying.findIndex((one) => keeps.has(one));

@@ -5,13 +5,13 @@ import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { readSweepFigures, type SweepFigures } from './store/sweep-figures.ts';
 
-/** What somebody should look at; label values of the metric `opentill_signer_sweep_alarm_bool`. */
+/** Alarms of sweeps; label values of the metric `opentill_signer_sweep_alarm_bool`. */
 export const SWEEP_ALARM_KINDS = [
-  /** A sweep has been under way for hours: its fee, its transfer or what waits for it does not get on. */
+  /** A sweep has been under way for hours: its fee or its transfer makes no progress. */
   'sweep-stuck',
   /** Sweeps ended FAILED in the last day. */
   'sweep-failed',
-  /** Energy was paid for in the last day, and no sweep came of it: mostly it was never delivered. */
+  /** Energy was paid for in the last day, and no sweep used it. Mostly it was never delivered. */
   'energy-unused',
 ] as const;
 type SweepAlarm = (typeof SWEEP_ALARM_KINDS)[number];
@@ -25,12 +25,12 @@ export interface WatchSweepsDeps {
 }
 
 const EVERY_MS = 15_000;
-/** Two confirmed transactions and a pause each take minutes, on any chain. */
+/** Two confirmed transactions and a pause take minutes each, on any chain. */
 const STUCK_SECONDS = 7_200;
 
 /**
- * Measures how the sweeps of each chain stand. By the database alone, so that every replica says the same, whoever plans: nothing
- * is left standing by one that does not plan any more.
+ * Measures the sweeps of each chain, only from the database. So every replica reports the same, whichever one plans,
+ * and none keeps old values.
  */
 export function startWatchingSweeps({ db, chains, everyMs = EVERY_MS, ...out }: WatchSweepsDeps): Loop {
   const show = createSweepMeters(out);
@@ -52,12 +52,12 @@ type Figure = keyof Omit<SweepFigures, 'chain'>;
 const FIGURES: Readonly<Record<Figure, { readonly name: string; readonly help: string }>> = {
   oldestUnsweptSeconds: {
     name: 'opentill_signer_sweep_oldest_unswept_seconds',
-    help: 'How long the oldest money on deposit addresses has been lying that is promised to no sweep; 0: none',
+    help: 'Age of the oldest money on deposit addresses that is reserved for no sweep; 0: none',
   },
   open: { name: 'opentill_signer_sweeps_open_count', help: 'Sweeps under way' },
   oldestOpenSeconds: {
     name: 'opentill_signer_sweep_oldest_open_seconds',
-    help: 'Since when the oldest sweep under way has been; 0: none is',
+    help: 'Age of the oldest sweep under way; 0: none',
   },
   failed: {
     name: 'opentill_signer_sweeps_failed_count',
@@ -65,11 +65,11 @@ const FIGURES: Readonly<Record<Figure, { readonly name: string; readonly help: s
   },
   unusedTopUps: {
     name: 'opentill_signer_sweep_top_ups_unused_count',
-    help: 'Fees brought in the last 24 hours to addresses whose sweep came to nothing',
+    help: 'Fees brought in the last 24 hours for sweeps that ended without a transfer',
   },
   unusedRents: {
     name: 'opentill_signer_sweep_rents_unused_count',
-    help: 'Energy paid for in the last 24 hours for sweeps that came to nothing',
+    help: 'Energy orders of the last 24 hours for sweeps that ended without a transfer',
   },
 };
 

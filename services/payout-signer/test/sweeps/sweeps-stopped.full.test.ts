@@ -146,7 +146,7 @@ describe('an asset that is held back', () => {
     await world.mineUntil('the sweep is given up', async () => {
       return (await world.sweepsOf(held))[0]?.state === 'ABANDONED';
     });
-    expect(await world.sweepsOf(held)).toMatchObject([{ reason: 'its asset is held back' }]);
+    expect(await world.sweepsOf(held)).toMatchObject([{ reason: 'its asset is on hold' }]);
     await release();
     await world.mineUntil('it is swept', () => isDone(held), 30_000);
     expect(await topUps(held)).toBe(1);

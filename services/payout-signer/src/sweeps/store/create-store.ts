@@ -21,16 +21,19 @@ import {
 } from './sweep-facts.ts';
 import type { SweepStore } from './sweep-store.ts';
 
-/** How much of what lies there one round looks at. */
+/** Deposit balances that one round reads. */
 const LYING_MAX = 500;
-/** A top-up that is not there by then is not worth waiting for. */
+/** Time limit of a top-up. A later one is not worth waiting for. */
 const TOP_UP_SECONDS = 3_600;
-/** And a sweep that the chain refuses, or that is too dear, for no longer: its place is others', and it is planned anew. */
+/**
+ * Time limit of a sweep that the chain rejects or that costs too much. Then others get its place, and it is planned
+ * again.
+ */
 const SWEEP_SECONDS = 3_600;
 
 export interface SweepStoreDeps {
   readonly newId: () => string;
-  /** Under which symbol fees of the chain stand in the ledger. */
+  /** Symbol of the chain's fees in the ledger. */
   readonly nativeSymbol: string;
 }
 
@@ -122,7 +125,7 @@ async function look(
     db,
   );
   const [row] = rows;
-  if (row === undefined) throw new TypeError('a query without a table has one row');
+  if (row === undefined) throw new TypeError('the sweep summary query returned no row');
   return {
     now: row.now,
     open,
@@ -274,7 +277,7 @@ async function begin(
         and b.symbol = ${sweep.symbol} and b.received - b.swept - b.reserved >= ${sweep.amountBaseUnits})
     on conflict do nothing returning sweep_id`.execute(tx);
   if (rows.length === 0) return false;
-  // The sweep stands also where its first movement could not begin: the next round goes on with it.
+  // The sweep is stored even if its first movement could not begin. The next round continues it.
   if (sweep.first !== undefined) await plan(tx, chain, deps, { ...sweep.first, sweepId });
   return true;
 }

@@ -3,12 +3,12 @@ import type { SweepMethod } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
 import { ENERGY_DEARER, NO_ENERGY, SELLER_REFUSED } from './sweep-facts.ts';
 
-/** A seller delivers within seconds; one that has not by then is not asked for more. */
+/** Sellers deliver within seconds. One that has not by then gets no further order. */
 const LATE_SECONDS = 180;
 
 /**
- * By what energy did not come within the last hour, or would cost more than was planned; and sellers where one is late, or nobody knows
- * what was ordered of them before a restore: nobody pays them for more before it is there.
+ * Methods that no plan uses now: their energy did not arrive within the last hour, or would cost more than planned.
+ * Renting also rests while a delivery is late, and after a restore, which does not know the orders before it.
  */
 export function restingMethods(chain: Chain): RawBuilder<SweepMethod[]> {
   return sql<SweepMethod[]>`array(

@@ -3,15 +3,15 @@ import type { Chain } from '@opentill/domain/chains';
 import { MARGIN_PERCENT } from '@opentill/domain/fee-margin';
 
 /*
- * What the day's budget of a chain has lost, in base units of its native coin. What it allows holds for any 24 hours: a sweep counts from
- * its plan to a day behind its end, whenever in between its fees were paid (../../../test/sweeps/sweep-budget.test.ts).
+ * Use of a chain's daily budget, in base units of its native coin. The budget bounds any 24 hours: a sweep counts
+ * from its plan to a day after its end, whenever its fees were paid (../../../test/sweeps/sweep-budget.test.ts).
  */
 
 /**
- * Of sweeps under way what has been paid and what is still to come: all that was planned, with its margin, but for what has been paid of
- * that; a try that failed is paid besides. Of those that ended what their transactions took, and rent; what it cost, or will, to send
- * to cold storage what was above the float; and what gathering the hot wallet's own coins did (SUI). A top-up is no cost by itself: what
- * is left of it is used next time.
+ * Sweeps under way count with what they paid plus the rest of their plan with its margin; failed tries count in
+ * addition. Ended ones count with the fees of their transactions, and rent. The hot wallet's surplus counts with what
+ * its transfer to cold storage cost or will cost. Gathering the hot wallet's coins (SUI) counts too. A top-up is no
+ * cost by itself: the rest of it pays the next sweep.
  */
 export function spentLastDay(chain: Chain, nativeSymbol: string): RawBuilder<bigint> {
   return sql<bigint>`(
@@ -28,7 +28,7 @@ export function spentLastDay(chain: Chain, nativeSymbol: string): RawBuilder<big
       join own_transaction_settlement n on n.chain = t.chain and n.tx_hash = t.tx_hash
     where m.kind = 'TO_COLD' and m.created_at > now() - ${MOVES_WITHIN_DAYS} * interval '1 day' and p.chain = ${chain}
       and n.booked_symbol = ${nativeSymbol} and n.updated_at > now() - interval '1 day'
-  ) + ( -- on its way to cold storage: as planned, or at what was signed for it at most, each attempt for itself
+  ) + ( -- under way to cold storage: the planned cost, or the highest signed fees of all attempts
     select coalesce(sum(greatest(${withMargin(sql`m.planned_cost`)}, x.fee)), 0)
     from movement m join payout p using (order_pk), lateral (
       select sum(a.fee) as fee from (
@@ -43,15 +43,15 @@ export function spentLastDay(chain: Chain, nativeSymbol: string): RawBuilder<big
     where t.chain = ${chain} and t.purpose = 'GATHER' and t.signed_at > now() - interval '1 day')`;
 }
 
-/** As withFeeMargin. */
+/** Like withFeeMargin. */
 function withMargin(cost: RawBuilder<unknown>): RawBuilder<bigint> {
   return sql<bigint>`div(${cost} * ${MARGIN_PERCENT}, 100)`;
 }
 
-/** Longer than any transaction has been known to wait for a block; it keeps the look bounded. */
+/** Longer than transactions wait for a block. It bounds the query. */
 const MOVES_WITHIN_DAYS = 14;
 
-/** What was ordered of sellers, whether they took it or nobody knows. */
+/** Orders to sellers, accepted or with an unknown outcome. */
 export function rentedLastDay(chain: Chain): RawBuilder<bigint> {
   return sql<bigint>`(select coalesce(sum(r.rent_cost), 0) from sweep r
     where r.chain = ${chain} and r.method = 'RENT' and (r.state = 'OPEN' or r.ended_at > now() - interval '1 day')
@@ -59,8 +59,8 @@ export function rentedLastDay(chain: Chain): RawBuilder<bigint> {
 }
 
 /**
- * What top-ups bring that were signed in the last 24 hours, or may be yet: the hot wallet loses it, whatever is left of it where it
- * went.
+ * Amounts of top-ups that were signed in the last 24 hours, or may still be. The hot wallet loses all of it, whatever
+ * is left at the address.
  */
 export function toppedUpLastDay(chain: Chain): RawBuilder<bigint> {
   return sql<bigint>`(select coalesce(sum(o.amount), 0) from payout p join movement m using (order_pk) join orders o using (order_pk)

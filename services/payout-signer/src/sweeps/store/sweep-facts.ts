@@ -4,7 +4,7 @@ import type { PayoutMoney } from '@opentill/db/payout-tables';
 import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
 import type { BaseUnits } from '@opentill/domain/money';
 
-/** What lies on a deposit address of one asset and is promised to nothing. The database's word. */
+/** Balance of one asset at a deposit address that is not reserved. Unverified database content. */
 export interface LyingAsset {
   readonly address: Address;
   readonly depositIndex: number;
@@ -15,15 +15,14 @@ export interface LyingAsset {
   readonly position: LyingPosition;
 }
 
-/** Its place among all that lies there, oldest first. */
+/** Position among all deposit balances, oldest first. */
 export interface LyingPosition {
-  /** As the database writes it: finer than a Date, and many are of the same commit. */
+  /** Text of the database: finer than a Date, and many rows are of the same commit. */
   readonly since: string;
   readonly address: string;
   readonly symbol: string;
 }
 
-/** A sweep that has not ended, with its movements. */
 export interface OpenSweep {
   readonly sweepId: string;
   readonly address: Address;
@@ -35,50 +34,50 @@ export interface OpenSweep {
   readonly destinationKind: 'COLD' | 'HOT';
   readonly method: SweepMethod;
   readonly costBaseUnits: bigint;
-  /** What it has paid of that: see paidForSweep. */
+  /** Paid part of it; see paidForSweep. */
   readonly paidBaseUnits: bigint;
   readonly plannedAt: Date;
   readonly moves: readonly SweepMove[];
-  /** When energy was ordered for it; null: never. */
+  /** Time of the energy order; null: none. */
   readonly orderedAt: Date | null;
-  /** Why it comes to nothing, while what was lent for it is taken back. */
+  /** Reason why it ends without a transfer, while lent stake is taken back. */
   readonly reason: string | null;
 }
 
-/** Everything that a round of planning reads of the database, in one look. */
+/** Everything that a planning round reads of the database, at one moment. */
 export interface SweepBooks {
-  /** By the database's clock. */
+  /** Time of the database. */
   readonly now: Date;
   readonly open: readonly OpenSweep[];
-  /** Bounded; of addresses without an open sweep. */
+  /** Bounded; only addresses without an open sweep. */
   readonly page: LyingPage;
-  /** HOT_AVAILABLE of each symbol of the chain, and what is on its way there by sweeps. */
+  /** HOT_AVAILABLE of each symbol of the chain, plus what open sweeps bring there. */
   readonly hot: ReadonlyMap<string, bigint>;
   /** Symbols with a TO_COLD that has not ended. */
   readonly goingCold: ReadonlySet<string>;
-  /** Native coin in base units: fees and rents of the last 24 hours, and what is still to come of what is under way. */
+  /** Native coin in base units: fees and rents of the last 24 hours, and the rest of what is under way. */
   readonly spentLastDay: bigint;
-  /** What top-ups that have not ended will take from the hot wallet. */
+  /** Coin that open top-ups will take from the hot wallet. */
   readonly toppingUp: bigint;
-  /** What top-ups of the last 24 hours brought, or will. */
+  /** Coin that top-ups of the last 24 hours brought, or will bring. */
   readonly toppedUpLastDay: bigint;
-  /** What sellers of energy were paid in the last 24 hours, or may have been. */
+  /** Amount that energy sellers were paid in the last 24 hours, or may have been. */
   readonly rentedLastDay: bigint;
-  /** Ways in which energy was waited for in vain lately, or is. */
+  /** Methods whose energy did not arrive recently, or is late. */
   readonly resting: ReadonlySet<SweepMethod>;
   readonly heldSymbols: ReadonlySet<string>;
   readonly stoppedBy: 'PAUSED' | 'CHAIN_HALTED' | undefined;
-  /** Nothing of the chain is signed, paused or not. */
+  /** No transaction of the chain is signed, whether sweeps are paused or not. */
   readonly isHalted: boolean;
-  /** Wallets of which nothing is signed, though others' is. */
+  /** Wallets whose transactions are not signed, while those of others are. */
   readonly haltedWallets: ReadonlySet<Address>;
-  /** Operators' requests that nobody has handled. */
+  /** Open requests of operators. */
   readonly requests: readonly number[];
-  /** When the newest of them was made; null where there is none. */
+  /** Time of the newest request; null: none. */
   readonly requestedAt: Date | null;
 }
 
-/** A movement to begin; whose it is and what it books the database knows by its sweep. */
+/** A movement to begin. The database derives its merchant and its postings from the sweep. */
 export interface NewMovement {
   readonly kind: 'SWEEP' | 'GAS_TOP_UP' | 'DELEGATE' | 'UNDELEGATE' | 'TO_COLD';
   readonly sweepId: string | null;
@@ -89,11 +88,11 @@ export interface NewMovement {
   readonly amountBaseUnits: bigint;
   readonly wallet: Address;
   readonly receiver: Address;
-  /** Of TO_COLD: the fee that was planned. */
+  /** TO_COLD: the planned fee. */
   readonly plannedCost?: bigint;
-  /** How long it may be tried. Absent: as long as its kind may. */
+  /** Time limit. Absent: the default of its kind. */
   readonly seconds?: number;
-  /** Why the sweep that ends with it comes to nothing. */
+  /** Reason why the sweep that ends with it makes no transfer. */
   readonly endsFor?: string;
 }
 
@@ -107,39 +106,39 @@ export interface NewSweep {
   readonly destinationKind: 'COLD' | 'HOT';
   readonly method: SweepMethod;
   readonly costBaseUnits: bigint;
-  /** Undefined: it begins with none. */
+  /** undefined: it begins without a movement. */
   readonly first: Omit<NewMovement, 'sweepId'> | undefined;
 }
 
-/** A look at what lies there: oldest first. */
+/** A page of deposit balances, oldest first. */
 export interface LyingPage {
   readonly lying: readonly LyingAsset[];
-  /** Whether nothing lies behind it. */
+  /** True if no balance follows. */
   readonly isLast: boolean;
 }
 
-/** A movement of a sweep, oldest first. */
+/** A movement of a sweep. */
 export interface SweepMove {
   readonly kind: MovementKind;
   readonly money: PayoutMoney;
   readonly amountBaseUnits: bigint;
-  /** Whether it has not ended, and nobody has signed it: nothing of it is on its way. */
+  /** True if it has not ended and is not signed: no transaction of it is in flight. */
   readonly isUnsigned: boolean;
-  /** Whether it ended without anything having moved, and nothing of it can move any more. */
+  /** True if it ended without a transfer and can no longer land. */
   readonly hasEndedUnpaid: boolean;
   readonly endedAt: Date | null;
-  /** When this process wrote of it last: when it was signed, once it was. */
+  /** Time of this process's last write: of the signature, once it is signed. */
   readonly changedAt: Date;
 }
 
-/** Energy did not come, or not for long enough. Whoever plans the address anew pays for it in coin for a while. */
+/** Energy did not arrive, or not for long enough. For a while plans pay for the address in coin. */
 export const NO_ENERGY = 'energy was not there';
 
-/** A seller took an order back. As above. */
+/** A seller rejected an order. As above. */
 export const SELLER_REFUSED = 'the seller of energy refused';
 
-/** A seller asks for more than when the sweep was planned, or sells nothing any more. As above: he may do so each time. */
+/** A seller asks for more than planned, or sells no more. As above, because this may happen each time. */
 export const ENERGY_DEARER = 'energy got dearer';
 
-/** Why a payment is not to be paid: the chain would refuse it, or its fees are above the cap. */
+/** Reason not to make a payment: the chain would reject it, or its fees are above the cap. */
 export type CostObstacle = 'WOULD_FAIL' | 'FEES_ABOVE_CAP';

@@ -2,19 +2,19 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 
-/** How the sweeps of a chain stand, by the database alone. */
+/** Figures of a chain's sweeps, only from the database. */
 export interface SweepFigures {
   readonly chain: Chain;
-  /** How long the oldest money has been lying that is promised to no sweep, seconds; 0: none lies there. */
+  /** Age of the oldest money that is reserved for no sweep, seconds; 0: none. */
   readonly oldestUnsweptSeconds: number;
   readonly open: number;
-  /** Since when the oldest sweep under way has been, seconds; 0: none is. */
+  /** Age of the oldest sweep under way, seconds; 0: none. */
   readonly oldestOpenSeconds: number;
-  /** That ended FAILED in the last 24 hours. */
+  /** Sweeps that ended FAILED in the last 24 hours. */
   readonly failed: number;
-  /** Fees brought in the last 24 hours for sweeps that came to nothing: they lie there for the next one. */
+  /** Fees brought in the last 24 hours for sweeps that ended without a transfer. They pay for the next sweep. */
   readonly unusedTopUps: number;
-  /** Energy ordered of a seller, in the last 24 hours, for sweeps that came to nothing: he has been paid for it, or may have been. */
+  /** Energy orders of the last 24 hours for sweeps that ended without a transfer. They were paid, or may have been. */
   readonly unusedRents: number;
 }
 

@@ -2,13 +2,16 @@ import type { Lease } from '@opentill/db/lease';
 import type { SweepPlanJson } from '@opentill/db/sweep-tables';
 import type { LyingPosition, NewMovement, NewSweep, SweepBooks } from './sweep-facts.ts';
 
-/** The planner's part of the database, of one chain. Each write asserts the lease first. */
+/** Database access of one chain's planner. Each write asserts the lease first. */
 export interface SweepStore {
-  /** @param after of what lies there only what is behind this; undefined: from the oldest on */
+  /** @param after reads only balances behind this one; undefined: from the oldest on */
   look(after: LyingPosition | undefined): Promise<SweepBooks>;
-  /** Writes the sweep and begins its first movement. False when what lies there is promised meanwhile, or its address is busy. */
+  /**
+   * Stores the sweep and begins its first movement. False if the balance was reserved meanwhile, or its address is
+   * busy.
+   */
   begin(lease: Lease, sweep: NewSweep): Promise<boolean>;
-  /** Begins a movement. False when its amount is not there. */
+  /** Begins a movement. False if its amount is not available. */
   move(lease: Lease, movement: NewMovement): Promise<boolean>;
   end(
     lease: Lease,
@@ -17,15 +20,15 @@ export interface SweepStore {
     reason: string | null,
   ): Promise<void>;
   /**
-   * Notes that energy is ordered for a sweep, for so much of the native coin. False when it was before, or what was ordered in the
-   * last 24 hours would be more than `maxPerDay` with it: then nothing may be ordered.
+   * Records an energy order for a sweep, at this price in native coin. False if it has one, or if orders of the last
+   * 24 hours would exceed `maxPerDay`: then no order may be sent.
    */
   orderEnergy(lease: Lease, sweepId: string, price: bigint, maxPerDay: bigint): Promise<boolean>;
-  /** The seller has taken the order, and calls it so. */
+  /** The seller accepted the order; `ref` is its id there. */
   energyOrdered(lease: Lease, sweepId: string, ref: string): Promise<void>;
-  /** The seller has refused the order: it cost nothing, and the sweep ends. */
+  /** The seller rejected the order: it cost no coin, and the sweep ends. */
   energyRefused(lease: Lease, sweepId: string): Promise<void>;
-  /** For operators. */
+  /** Stores the plan for operators. */
   savePlan(lease: Lease, plan: SweepPlanJson): Promise<void>;
   handled(lease: Lease, requests: readonly number[], planned: number): Promise<void>;
 }
