@@ -11,7 +11,7 @@ import type { AuthorisationRules } from '../policy/policy-port.ts';
 import type { Observe } from '../observe/observe.ts';
 import type { PageOutcome } from './turn-page.ts';
 
-/** What payouts are authorised with, whatever a family's transactions are ordered by. */
+/** Context of authorisation on chains of all families. */
 export interface AuthorisingContext {
   readonly key: WalletKey;
   readonly rules: AuthorisationRules;
@@ -20,18 +20,19 @@ export interface AuthorisingContext {
 }
 
 export interface AuthorisingRound {
-  /** How many may be authorised now. */
+  /** Number of payouts that may be authorised now. */
   readonly slots: number;
-  /** What stops all of the wallet besides a halt. */
+  /** Obstacle of the whole wallet in addition to a halt. */
   readonly pausedBy: Obstacle | undefined;
   readonly spent: () => Promise<readonly SpentRow[]>;
-  /** Decides in the commit that writes what is decided. @returns those authorised */
+  /** Calls `decide` in the commit that writes its decisions. @returns those authorised */
   readonly save: (decide: (spent: readonly SpentRow[]) => Authorisations) => Promise<readonly string[]>;
 }
 
 /**
- * Authorises what may be, oldest first, all in one commit; notes why the others wait, and refuses what the policy refuses.
- * @returns WRITTEN: some were; TURNS: some wait for nothing but their turn; NOTHING: neither
+ * Authorises payouts, oldest first, all in one commit. Also records why the others wait, and refuses what the policy
+ * refuses.
+ * @returns WRITTEN: some were authorised or refused; TURNS: some only wait for a free slot; NOTHING: neither
  */
 export async function authoriseRequested(
   { key, rules, observe, onCommitted }: AuthorisingContext,
@@ -41,10 +42,10 @@ export async function authoriseRequested(
   if (view.requested.length === 0) return 'NOTHING';
   const decide = (rows: readonly SpentRow[]): AuthorisationDecisions =>
     decideAuthorisations(view, rows, rules, { slots, pausedBy });
-  const isFirstLook = view.requested.some(({ obstacle }) => obstacle === null);
-  // What was looked at before mostly goes on waiting: then nothing is to be written, and nobody is to wait for it.
-  const before = isFirstLook ? undefined : decide(await spent());
-  if (before !== undefined && !hasNews(before)) return before.waitForTurn > 0 ? 'TURNS' : 'NOTHING';
+  const hasNewPayouts = view.requested.some(({ obstacle }) => obstacle === null);
+  // Known payouts mostly keep waiting. Then there is no write, and no other wallet waits for the lock.
+  const before = hasNewPayouts ? undefined : decide(await spent());
+  if (before !== undefined && !hasChanges(before)) return before.waitForTurn > 0 ? 'TURNS' : 'NOTHING';
 
   let decisions = before;
   const done = await save((rows) => (decisions = decide(rows)));
@@ -56,7 +57,7 @@ export async function authoriseRequested(
   return waitForTurn > 0 ? 'TURNS' : 'NOTHING';
 }
 
-function hasNews(decisions: AuthorisationDecisions): boolean {
+function hasChanges(decisions: AuthorisationDecisions): boolean {
   const { authorised, needApproval, judgedAgain, heldBack, refused, obstacles } = decisions;
   return [authorised, needApproval, judgedAgain, heldBack, refused, obstacles].some(
     (list) => list.length > 0,

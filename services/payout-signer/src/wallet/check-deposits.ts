@@ -14,7 +14,7 @@ import {
 } from '../store/deposit-rows.ts';
 
 export interface CheckDepositsDeps {
-  /** As the role opentill_signer. */
+  /** Connected as the role opentill_signer. */
   readonly db: Db;
   readonly keys: Pick<DepositSigner, 'isDeposit'>;
   readonly families: readonly Family[];
@@ -26,29 +26,29 @@ export interface CheckDepositsDeps {
 export interface CheckDepositsTiming {
   readonly everyMs: number;
   readonly settledSeconds: number;
-  /** Pause after all rows were checked, before the next round over them. */
+  /** Pause between two rounds over all rows. */
   readonly restMs: number;
 }
 
-/** 200 rows a second of the round, 0.2 ms of processor time each; new rows without a pause while a page is full. */
+/** 200 rows of the round per second, 0.2 ms of processor time each. New rows without a pause while a page is full. */
 const DEFAULT_TIMING: CheckDepositsTiming = {
   everyMs: 1_000,
   settledSeconds: SETTLED_SECONDS,
   restMs: 600_000,
 };
 const ROWS_AT_ONCE = 200;
-/** The event loop serves others after so many derivations: 3 ms. */
+/** Derivations before the check yields to the event loop: 3 ms. */
 const ROWS_BETWEEN_TURNS = 16;
-/** New rows of so long before the start are checked first; the round over all rows has the others. */
+/** New rows of this period before the start are checked first. The round over all rows covers the others. */
 const LOOK_BACK_SECONDS = 600;
-/** More are counted, and neither logged, stored nor named in metrics: a keystore of another seed makes all rows foreign. */
+/** More rows are only counted, not logged, stored or named in metrics: with another seed all rows are foreign. */
 const NAMED_MAX = 100;
 const COUNTED_MAX = 10_000;
 
 /**
- * Compares the rows of `deposit_address` with the seed's own addresses: new rows within seconds, and all rows in rounds, since
- * a forged row may carry any time and any index. A row that differs raises an alarm: an order's money would go to other keys.
- * Each replica checks by itself; its position is in memory.
+ * Compares the rows of `deposit_address` with addresses derived from the seed: new rows within seconds, and all rows
+ * in rounds, since a forged row may have any time and any index. A row that differs raises an alarm: an order's money
+ * would go to other keys. Each replica checks independently; its position is in memory.
  */
 export function startCheckingDeposits(deps: CheckDepositsDeps): Loop {
   const timing = { ...DEFAULT_TIMING, ...deps.timing };

@@ -3,10 +3,10 @@ import { chainStatusText } from '@opentill/domain/chain-status';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Driver } from './drive-wallet.ts';
 
-/** A leader whose last pass was longer ago is not well. */
+/** A leader without a pass for this long is unhealthy. */
 const PASS_STALE_MS = 60_000;
 
-/** Checks of /readyz, one for each chain. */
+/** Checks of /readyz, one per chain. */
 export function checkDrivers(drivers: readonly Driver[], clock: Clock): Checks {
   const startedAt = clock.now().getTime();
   const checkDriver = (driver: Driver): CheckResult => {

@@ -4,34 +4,35 @@ import { startLoop } from '@opentill/runtime/loop';
 import type { DepositAddress } from '../store/find-moving.ts';
 import type { Driver } from './drive-wallet.ts';
 
-/** Deposit addresses that something has to be sent from. */
 export interface DepositDriversDeps {
   readonly chain: Chain;
-  /** Those with movements that have not ended, the longest waiting first; at most so many. */
+  /** Addresses with movements that have not ended, longest waiting first, at most `limit`. */
   readonly findMoving: (limit: number) => Promise<readonly DepositAddress[]>;
-  /** Drives one; it asks for the lease by itself, so replicas share them. Undefined where it is no address of ours. */
+  /**
+   * Starts a driver, which acquires its own lease, so replicas share the addresses. undefined for a foreign address.
+   */
   readonly startDriver: (deposit: DepositAddress) => Driver | undefined;
-  /** The most that are driven at once by this process. */
+  /** Most addresses that this process drives at once. */
   readonly max: number;
-  /** Pause between looks for addresses that nobody woke it for. */
+  /** Polling interval for addresses that no event announced. */
   readonly everyMs: number;
   readonly onError: (error: unknown, failuresInRow: number) => void;
 }
 
-/** The drivers of a chain's deposit addresses: each lives for as long as there is something to send from its address. */
+/** Drivers of a chain's deposit addresses. Each lives as long as something must be sent from its address. */
 export interface DepositDrivers {
   readonly chain: Chain;
-  /** Now. */
+  /** Drivers that run now. */
   current(): readonly Driver[];
-  /** There may be something to do: for one that is driven, or a new one. */
+  /** There may be work for a running driver, or for a new one. */
   wake(): void;
-  /** Ends what is under way and gives the leases back. */
+  /** Ends what is under way and releases the leases. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a driver for each address that something has to be sent from, and ends it when that is done. Nothing is lost by ending
- * one too early, or by never starting it here: what is to be sent stands in the database.
+ * Starts a driver for each address that something must be sent from, and ends it afterwards. Ending one too early, or
+ * never starting it here, loses no transaction: what must be sent is in the database.
  */
 export function startDepositDrivers(deps: DepositDriversDeps): DepositDrivers {
   const drivers = new Map<Address, Driver>();

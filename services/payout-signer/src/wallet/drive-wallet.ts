@@ -14,29 +14,32 @@ import { createSignerGates, type DrivenChain } from './driven-chain.ts';
 import { startLeaseLoop } from './lease-loop.ts';
 import type { Pass } from './pass.ts';
 
-/** What a wallet is driven by, whatever a pass over it does. */
+/** Dependencies of driving a wallet, independent of its passes. */
 export interface DrivingDeps {
   readonly leaseKeeper: LeaseKeeper;
   readonly clock: Clock;
-  /** How often the lease is renewed, or asked for: a third of its time to live. */
+  /** Interval at which the lease is renewed or requested: a third of its time to live. */
   readonly leaseIntervalMs: number;
-  /** Pause between passes that nobody asked for. */
+  /** Interval of passes that no event triggered. */
   readonly sweepMs: number;
-  /** Receives errors that stop the service, such as bytes that were signed otherwise than asked. */
+  /** Receives errors that stop the service, such as signed bytes that differ from the request. */
   readonly fail: (error: unknown) => void;
-  /** Shared by the drivers of the chain. Absent: the driver checks the chain for itself, and `fail` hears of a failed check. */
+  /**
+   * Shared by the drivers of the chain. Absent: the driver checks the chain itself, and `fail` receives a failed
+   * check.
+   */
   readonly chain?: DrivenChain;
-  /** Of hot wallets. */
+  /** Only for hot wallets. */
   readonly watchSent?: WatchSent;
-  /** Notes on payouts why they wait for the chain. @returns how many were marked; 0 when all are */
+  /** Sets the obstacle on payouts that wait for the chain. @returns number marked; 0 when all are */
   readonly markHalted?: (lease: Lease, obstacle: ChainObstacle) => Promise<number>;
 }
 
-/** Parts that the drivers of all wallets have, on chains with and without nonces. */
+/** Parts that the drivers of all wallets share, on chains with and without nonces. */
 export interface WalletParts extends DrivingDeps {
   readonly db: Db;
   readonly key: WalletKey;
-  /** False for a deposit address: no file has its mark. */
+  /** False for a deposit address, which has no send mark. */
   readonly isHotWallet: boolean;
   readonly rules: AuthorisationRules;
   readonly readClocks: ReadClocks;
@@ -45,22 +48,21 @@ export interface WalletParts extends DrivingDeps {
   readonly observe: Observe;
   readonly newId: NewId;
   readonly stateDirectory: string;
-  /** After a commit that appended events. */
+  /** Called after a commit that appended events. */
   readonly onCommitted: () => void;
 }
 
-/** The driver of one wallet. */
 export interface Driver {
   readonly key: WalletKey;
-  /** There may be something to do. */
+  /** There may be work. */
   wake(): void;
-  /** Whether this replica drives the wallet. */
+  /** True while this replica drives the wallet. */
   leads(): boolean;
-  /** When the last pass ended well, in milliseconds since 1970; undefined before the first of this lease. */
+  /** Time of the last successful pass, in milliseconds since 1970; undefined before the first of this lease. */
   passedAt(): number | undefined;
-  /** Why payouts of the chain wait, by the last pass; undefined: they do not. */
+  /** Chain status that made payouts wait in the last pass; undefined: they do not wait. */
   stoppedBy(): ChainStatus | undefined;
-  /** Ends what is under way and gives the lease back. */
+  /** Ends what is under way and releases the lease. */
   stop(): Promise<void>;
 }
 
@@ -72,7 +74,7 @@ export interface Driven extends DrivingDeps {
   readonly sender: { checkNetwork(options: { readonly signal: AbortSignal }): Promise<void> };
 }
 
-/** Drives a wallet while this replica has its lease, and asks for the lease while it has not. */
+/** Drives a wallet while this replica holds its lease; otherwise asks for the lease. */
 export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
   const { key, leaseKeeper, observe, sender } = deps;
   let current: { readonly token: number; readonly pass: Pass } | undefined;
@@ -95,12 +97,13 @@ export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
         return undefined;
       }
       try {
-        // Before the first step that a node or a halt can end: payouts must not expire that forgotten bytes have paid.
+        // Runs before the first step that a node or a halt can end: payouts that forgotten bytes paid must not
+        // expire.
         const isAhead = (await deps.watchSent?.(lease)) ?? false;
         const isAdmitted = await gate.admit(signal);
         stop = await waitForChain(deps, lease, isAdmitted, isAhead ? 'CHAIN_AHEAD' : 'CHAIN_HALTED');
         if (!isAdmitted) return undefined;
-        // Whoever takes the lease anew knows nothing of what was sent meanwhile.
+        // With a new lease, the memory of what was sent is outdated.
         if (current?.token !== lease.fencingToken) current = { token: lease.fencingToken, pass: newPass() };
         const outcome = await current.pass(lease, signal, { sendsOnly: stop !== undefined });
         passedAtMs = deps.clock.now().getTime();
@@ -136,7 +139,7 @@ export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
   };
 }
 
-/** Reports the state of the chain, and marks the payouts that wait for it. @returns why they wait */
+/** Reports the state of the chain, and marks payouts that wait for it. @returns the status that makes them wait */
 async function waitForChain(
   { key, observe, chain, markHalted }: Pick<Driven, 'key' | 'observe' | 'chain' | 'markHalted'>,
   lease: Lease,
@@ -150,7 +153,7 @@ async function waitForChain(
   return stop;
 }
 
-/** Errors after which a restart alone would do harm, or nothing. */
+/** Errors after which a mere restart is harmful or useless. */
 const ENDS = new Set(['SIGNED_OTHERWISE', 'WALLET_UNKNOWN', 'SIGNER_CLOSED']);
 
 function mustEnd(error: unknown): boolean {
@@ -158,7 +161,7 @@ function mustEnd(error: unknown): boolean {
 }
 
 /**
- * Halts a wallet whose database is older than what this machine sent. It asks no node, so it also works while the chain is
- * halted or left out. @returns whether forgotten transactions may have paid, or may still pay
+ * Halts a wallet whose database is older than what this machine sent. Asks no node, so it also works while the chain
+ * is halted or left out. @returns whether forgotten transactions may have paid, or may still pay
  */
 export type WatchSent = (lease: Lease) => Promise<boolean>;

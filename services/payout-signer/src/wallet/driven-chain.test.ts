@@ -13,7 +13,7 @@ function openChain() {
   return { chain: openDrivenChains(deps).get('ETH')!, writes: () => writes };
 }
 
-test('two wallets of a chain report its state once under each of their leases', async () => {
+test('reports a chain’s state once under each of its wallets’ leases', async () => {
   const { chain, writes } = openChain();
   const leases = [
     { name: 'wallet/ETH/one', fencingToken: 7 },
@@ -21,12 +21,12 @@ test('two wallets of a chain report its state once under each of their leases', 
   ];
   for (let pass = 0; pass < 3; pass += 1) for (const lease of leases) await chain.report(lease, true);
   expect(writes()).toBe(2);
-  // Whoever held the lease meanwhile may have written another state.
+  // Another holder of the lease may have written another state meanwhile.
   await chain.report({ name: 'wallet/ETH/one', fencingToken: 9 }, true);
   expect(writes()).toBe(3);
 });
 
-test('nothing is reported of a chain before its start-up checks have a result', async () => {
+test('reports no state of a chain before its start-up checks have a result', async () => {
   const { chain, writes } = openChain();
   const lease = { name: 'wallet/ETH/one', fencingToken: 1 };
   await chain.report(lease, false);

@@ -8,10 +8,10 @@ import type { Clock } from '@opentill/runtime/clock';
 import { createStartGates, type StartGate, type StartGates } from '@opentill/runtime/start-gates';
 import type { PayingNetwork } from '../payouts/paying-network.ts';
 
-/** A chain as all its drivers see it: its start-up checks, and whether payouts wait for it. */
+/** State that all drivers of a chain share: its start-up checks, and whether payouts wait for it. */
 export interface DrivenChain {
   readonly gate: StartGate<CheckFailure>;
-  /** Why payouts of the chain wait: it failed this service's checks, or the scanner halted it. */
+  /** Status that makes payouts wait: the chain failed this service's checks, or the scanner halted it. */
   stop(): Promise<ChainStatus | undefined>;
   /** Reports whether the chain passed this service's checks, if that changed. */
   report(lease: Lease, isAdmitted: boolean): Promise<void>;
@@ -31,7 +31,6 @@ export function createSignerGates(
   });
 }
 
-/** By chain. */
 export type DrivenChains = ReadonlyMap<Chain, DrivenChain>;
 
 export interface DrivenChainsDeps {
@@ -43,7 +42,7 @@ export interface DrivenChainsDeps {
   readonly onNoneUsable?: (error: unknown) => void;
 }
 
-/** Makes what the drivers of each chain share, before any of them starts. */
+/** Creates what the drivers of each chain share, before any driver starts. */
 export function openDrivenChains({
   db,
   clock,
@@ -61,7 +60,7 @@ export function openDrivenChains({
 }
 
 function openDrivenChain(db: Db, chain: Chain, gate: StartGate<CheckFailure>): DrivenChain {
-  /** Of each wallet's lease, what was written last under it. */
+  /** Last status written under each wallet's lease. */
   const reported = new Map<Lease['name'], string>();
   const own = (): ChainStatus => {
     const failure = gate.leftOut();

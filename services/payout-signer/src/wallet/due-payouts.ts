@@ -13,7 +13,7 @@ import { checkIntent } from '../policy/check-intent.ts';
 import type { AuthorisationRules } from '../policy/policy-port.ts';
 import type { ObstaclePauses } from './obstacle-pauses.ts';
 
-/** What signing works with, whether what it signs is ordered by nonces or ends by time. */
+/** Context of signing, on chains with and without nonces. */
 export interface SigningContext {
   readonly key: WalletKey;
   readonly rules: AuthorisationRules;
@@ -24,28 +24,28 @@ export interface SigningContext {
   readonly observe: Pick<Observe, 'hindered'>;
 }
 
-/** An authorised payout, and the payment that its order names. */
+/** An authorised payout and the payment of its order. */
 export interface DuePayment {
   readonly payout: UnsignedPayout;
   readonly intent: PaymentIntent;
 }
 
-/** Payouts end while their transactions are being signed; then the rest is signed again without them, so often at most. */
+/** Most rounds of signing. Payouts may end while their transactions are signed; then the rest is signed again. */
 const ROUNDS_MAX = 4;
 
-/** What keeps a wallet from signing anything, if something does. */
+/** Obstacle that keeps the wallet from signing at all, if any. */
 export function stopsAll(
   { rules, key }: Pick<SigningContext, 'rules' | 'key'>,
   halted: unknown,
   pausedBy: Obstacle | undefined,
 ): Obstacle | undefined {
-  // The first of them keeps payouts from expiring.
+  // The first, because it may keep payouts from expiring.
   if (pausedBy !== undefined) return pausedBy;
   if (halted !== null) return 'HALTED';
   return rules.policy.allowsChain(key.chain) ? undefined : 'NO_POLICY';
 }
 
-/** The payouts whose turn it is, as many as may be signed at once; with `stopped`, those that are told why they wait. */
+/** Payouts that are due, as many as may be signed at once. With `stopped`, those that get it as their obstacle. */
 export function chooseDue(
   { memory, monotonicMs }: Pick<SigningContext, 'memory' | 'monotonicMs'>,
   unsigned: readonly UnsignedPayout[],
@@ -55,13 +55,13 @@ export function chooseDue(
   return (
     unsigned
       .filter(({ orderPk }) => memory.pauses.isDue(orderPk, monotonicMs()))
-      // It expires as soon as it is known that nothing unknown has paid it.
+      // It expires as soon as it is certain that no unknown transaction paid it.
       .filter(({ isOverdue }) => !isOverdue || stopped === 'CHAIN_AHEAD')
       .slice(0, Math.max(0, Math.min(PREPARE_MAX, capacity)))
   );
 }
 
-/** The payments that their orders name, and those whose orders the configuration no longer bears out. */
+/** Payments of the orders, and payouts whose orders no longer match the configuration. */
 export function intentsOf(
   due: readonly UnsignedPayout[],
   rules: AuthorisationRules,
@@ -71,7 +71,7 @@ export function intentsOf(
   for (const payout of due) {
     const checked = checkIntent(payout, rules);
     if (checked.kind === 'INTENT') payments.push({ payout, intent: checked.intent });
-    // What was right when it was authorised and is refused now has met another configuration.
+    // It was valid when it was authorised, so the configuration has changed.
     else if (checked.kind === 'OBSTACLE') hindered.push({ payout, obstacle: checked.obstacle });
     else hindered.push({ payout, obstacle: 'CONFIG_MISMATCH' });
   }
@@ -79,9 +79,10 @@ export function intentsOf(
 }
 
 /**
- * Signs all and stores all bytes in one commit, or none: where some of them ended meanwhile, the rest is signed anew without them.
- * @param save is given what was signed for what
- * @returns what was stored; nothing where things stand otherwise than planned
+ * Signs all and stores all bytes in one commit, or none. If some payouts ended meanwhile, signs the others again
+ * without them.
+ * @param save stores what was signed, for these payouts
+ * @returns what was stored; empty if the state differs from the view
  */
 export async function saveInRounds<R extends { readonly payout: UnsignedPayout }, S>(
   { pauses }: SigningContext['memory'],
@@ -98,13 +99,13 @@ export async function saveInRounds<R extends { readonly payout: UnsignedPayout }
       return signed;
     }
     if (outcome.kind === 'STALE') return [];
-    // Signed, never stored, never sent: as if it had not been.
+    // These bytes were never stored or sent, so they have no effect.
     left = left.filter(({ payout }) => !outcome.orderPks.includes(payout.orderPk));
   }
   return [];
 }
 
-/** Lets each wait before it is tried again, and says why. */
+/** Backs payouts off before the next try, and records their obstacles. */
 export async function hinder(context: SigningContext, hindered: readonly Hindered[]): Promise<void> {
   const { memory, monotonicMs, store, lease, observe, key } = context;
   for (const { payout } of hindered) memory.pauses.put(payout.orderPk, monotonicMs());
@@ -117,7 +118,7 @@ export async function hinder(context: SigningContext, hindered: readonly Hindere
     if (payout.obstacle !== obstacle) observe.hindered(key, payout.orderPk, obstacle);
 }
 
-/** As `hinder`, all for the same reason. */
+/** Like `hinder`, with the same obstacle for all. */
 export function hinderAll(
   context: SigningContext,
   payouts: readonly UnsignedPayout[],

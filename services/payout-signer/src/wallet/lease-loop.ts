@@ -1,25 +1,24 @@
 import type { LeaseKeeper } from '@opentill/db/lease';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 
-/** Work that only the holder of a lease may do. */
 export interface LeaseLoopDeps {
   readonly leaseKeeper: LeaseKeeper;
-  /** How often the lease is renewed, or asked for: a third of its time to live. */
+  /** Interval at which the lease is renewed or requested: a third of its time to live. */
   readonly leaseIntervalMs: number;
-  /** What the lease is of; for debuggers. */
+  /** Name of the leased work, for debuggers. */
   readonly name: string;
-  /** The longest pause after failures to get the lease. */
+  /** Longest pause after failures to get the lease. */
   readonly maxBackoffMs: number;
-  /** Looks by itself whether the lease is held, at each round. */
+  /** Must check in each round that the lease is held. */
   readonly work: Loop;
   readonly onError: (error: unknown, failuresInRow: number) => void;
 }
 
 /**
- * Keeps asking for a lease, and wakes the work when it is got. Two loops beside each other, so that work that waits for slow
- * nodes doesn't cost the lease.
+ * Keeps asking for a lease, and wakes the work when it has it. Two independent loops, so that work that waits for
+ * slow nodes does not cost the lease.
  *
- * @returns the two as one: `stop` ends the round of work that is under way and then gives the lease back
+ * @returns the two as one: `stop` ends the current round of work and then releases the lease
  */
 export function startLeaseLoop(deps: LeaseLoopDeps): Loop {
   const { leaseKeeper, work, onError } = deps;

@@ -19,9 +19,9 @@ export interface UnpayableDeps {
 }
 
 /**
- * Notes on the payouts of a wallet why nobody signs them, where the network file does not say how payouts of its chain are paid:
- * nothing drives such a wallet, and they would wait without a word; those that wait for approval for ever. They end when
- * their time is up, or operators refuse them. Under the wallet's lease, as whatever is written of its payouts.
+ * Sets the obstacle on payouts of a wallet whose chain has no `payouts` in the networks file. No driver runs for such
+ * a wallet, so its payouts would wait without a reason, and those that wait for approval permanently. They end when
+ * they expire or an operator refuses them. Runs under the wallet's lease, like every write to its payouts.
  */
 export function startMarkingUnpayable(deps: UnpayableDeps): Loop {
   const { db, logger, observe, key, instanceId, leaseTtlMs } = deps;

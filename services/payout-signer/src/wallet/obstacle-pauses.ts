@@ -1,14 +1,14 @@
-/** When payouts that could not be signed are tried again. Memory of this process alone: a start tries all at once. */
+/** Back-off of payouts that could not be signed. Only in memory: a start tries all at once. */
 export interface ObstaclePauses {
   isDue(orderPk: string, nowMs: number): boolean;
-  /** It could not be signed now. */
+  /** Backs the payout off after a failed try. */
   put(orderPk: string, nowMs: number): void;
   forget(orderPk: string): void;
 }
 
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
-/** Payouts that expire while they wait are never forgotten one by one; all being tried anew now and then costs little. */
+/** Payouts that expire while they wait are not removed one by one. At this number all are removed and tried again. */
 const REMEMBERED_MAX = 10_000;
 
 /** Pauses that double from 1 s to 30 s. */

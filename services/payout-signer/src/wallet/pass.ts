@@ -1,9 +1,9 @@
 import type { Lease } from '@opentill/db/lease';
 
-/** Drives one wallet one pass further; 'again' when there is more to do at once. */
+/** Runs one pass over a wallet; 'again' when there is more to do at once. */
 export type Pass = (lease: Lease, signal: AbortSignal, options?: PassOptions) => Promise<void | 'again'>;
 
 export interface PassOptions {
-  /** The chain is halted: stored bytes are sent, and nothing is signed. @default false */
+  /** The chain is halted: stored bytes are sent, and no transaction is signed. @default false */
   readonly sendsOnly?: boolean;
 }

@@ -1,8 +1,8 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 /**
- * What is read of one address among many; undefined where it can't be read, which is that address's affair alone. Throws what an abort
- * throws, and what is no answer of a node but a mistake here.
+ * Reads a value of one address among many; undefined if nodes cannot provide it, which does not affect the others.
+ * Rethrows aborts, and errors that no node caused.
  */
 export async function readOrNothing<T>(
   read: Promise<T>,

@@ -2,7 +2,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Observe } from '../observe/observe.ts';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
-/** Runs a step of a pass. What nodes failed to do is told, and left to the next pass; everything else ends the pass. */
+/** Runs a step of a pass. Reports failures of nodes and leaves them to the next pass. Any other error ends the pass. */
 export async function runStep<T>(
   { observe, key }: { readonly observe: Pick<Observe, 'stepFailed'>; readonly key: WalletKey },
   name: string,
@@ -17,14 +17,14 @@ export async function runStep<T>(
   }
 }
 
-/** Codes of a ReaderError: what nodes do or fail to do. */
+/** Codes of ReaderError: failures of nodes. */
 const NODES_FAULT = /^(RPC_|BLOCK_NOT_FOUND$|INCONSISTENT_ANSWER$|READ_ABORTED$|FINALITY_UNAVAILABLE$)/;
 
 function isNodesFault(error: unknown): boolean {
   return error instanceof GatewayError && NODES_FAULT.test(error.code);
 }
 
-/** Reads once, when it is first asked for, until it is to be forgotten. */
+/** Reads once, on first use, until `forget`. */
 export function readOnce<T>(read: () => Promise<T>): { read(): Promise<T>; forget(): void } {
   let known: Promise<T> | undefined;
   return { read: () => (known ??= read()), forget: () => void (known = undefined) };

@@ -13,7 +13,7 @@ import type { Observe } from '../observe/observe.ts';
 import { checkIntent } from '../policy/check-intent.ts';
 import type { IntentRules } from '../policy/intent-rules.ts';
 
-/** What decisions are carried out with, whatever a family's transactions are ordered by. */
+/** Context of operators' decisions on chains of all families. */
 export interface DecisionContext<Found> {
   readonly key: WalletKey;
   readonly rules: IntentRules;
@@ -31,9 +31,9 @@ export interface DecisionContext<Found> {
 }
 
 /**
- * Carries out what operators decided was paid by transactions that this database does not know, also while the wallet is
- * halted. An operator's word is not believed: the transaction must stand in a verified block, by two sources, and be this
- * payment, from this wallet, of this token, to this receiver, with this amount, and have delivered something.
+ * Carries out operators' PAID_BY decisions, even while the wallet is halted. Each is verified: two sources must show
+ * the transaction in a verified block. It must be this payment, with the same wallet, token, receiver and amount, and
+ * have delivered something.
  */
 export async function settleDecisions<Found extends Pick<FoundPayment, 'intent' | 'fate'>>(
   context: DecisionContext<Found>,
@@ -49,9 +49,9 @@ export async function settleDecisions<Found extends Pick<FoundPayment, 'intent' 
     const adoption =
       why === undefined && found !== undefined ? await store.adopt(lease, decision, found) : undefined;
     if (adoption?.kind === 'LATER') continue;
-    const said = why ?? (adoption?.kind === 'NOT_POSSIBLE' ? adoption.why : undefined);
-    observe.decided(key, payout.orderPk, txHash, said);
-    if (said === undefined) context.onCommitted();
+    const reason = why ?? (adoption?.kind === 'NOT_POSSIBLE' ? adoption.why : undefined);
+    observe.decided(key, payout.orderPk, txHash, reason);
+    if (reason === undefined) context.onCommitted();
   }
 }
 
@@ -60,9 +60,9 @@ function whyNot(
   { payout }: PaidByDecision,
   found: Pick<FoundPayment, 'intent' | 'fate'> | undefined,
 ): string | undefined {
-  if (found === undefined) return 'no block that is verified holds a payment of this hash';
+  if (found === undefined) return 'no verified block holds a payment with this hash';
   const checked = checkIntent(payout, rules);
-  if (checked.kind !== 'INTENT') return 'the order is none that this configuration can pay';
+  if (checked.kind !== 'INTENT') return 'this configuration cannot pay the order';
   const { from, contract, to, amountBaseUnits, resource } = checked.intent;
   const { intent, fate } = found;
   if (intent.resource !== resource)
@@ -70,7 +70,7 @@ function whyNot(
   if (intent.from !== from) return `it was paid from ${intent.from}`;
   if (intent.contract !== contract) return `it paid ${intent.contract ?? 'the native coin'}`;
   if (intent.to !== to) return `it was paid to ${intent.to}`;
-  if (intent.amountBaseUnits !== amountBaseUnits) return `it was of ${intent.amountBaseUnits} base units`;
-  if (!fate.succeeded || fate.deliveredBaseUnits === 0n) return 'it failed, or delivered nothing';
+  if (intent.amountBaseUnits !== amountBaseUnits) return `it paid ${intent.amountBaseUnits} base units`;
+  if (!fate.succeeded || fate.deliveredBaseUnits === 0n) return 'it failed, or delivered no amount';
   return undefined;
 }

@@ -1,19 +1,22 @@
-/** Where a driver is on its way round over the payouts that wait to be authorised. */
+/** Position of a driver in its rounds over payouts that wait for authorisation. */
 export interface RequestPage {
-  /** The payout behind which requested ones are looked for, while those before it wait for something. */
+  /** Requested payouts are read from behind this one, while those before it wait. */
   requestedAfter: string | undefined;
-  /** Whether the first round over everything that waits is still under way: the policy may be another one than before. */
+  /** True during the first round over all waiting payouts: the policy may have changed since the last process. */
   isFirstRound: boolean;
 }
 
-/** What came of a look at a page: some were authorised or refused; some wait for nothing but their turn; neither. */
+/**
+ * Result of a page. WRITTEN: some were authorised or refused. TURNS: some only wait for a free slot. NOTHING:
+ * neither.
+ */
 export type PageOutcome = 'WRITTEN' | 'TURNS' | 'NOTHING';
 
 /**
- * A page full of payouts of which none can be authorised now must not hide those behind it: the next pass looks there, and so
- * on to the end and round. While some wait for nothing but their turn, the oldest keep it. Those that nobody looked at yet
- * are on no page: they are never hidden.
- * @returns whether to look at the next page at once: in the first round of this process alone, later rounds take their time
+ * Sets the next page. A full page of payouts that cannot be authorised now must not hide those behind it: the next
+ * pass continues there, up to the end and again from the start. While some only wait for a free slot, the oldest keep
+ * their turn. New payouts are on no page, so they are never hidden.
+ * @returns whether to read the next page at once: only in the first round of this process
  */
 export function turnPage(
   memory: RequestPage,

@@ -9,7 +9,7 @@ import type { Observe } from '../observe/observe.ts';
 import type { BalanceAlarms, BalanceRow, WalletKey, WalletStore } from '../payouts/payout-facts.ts';
 import type { AuthorisationRules } from '../policy/policy-port.ts';
 
-/** What balances are watched with, whatever a family's transactions are ordered by. */
+/** Context of balance polling on chains of all families. */
 export interface BalanceContext {
   readonly key: WalletKey;
   readonly terms: WalletBounds;
@@ -30,7 +30,7 @@ export interface BalanceContext {
   readonly signal: AbortSignal;
 }
 
-/** Writes down what the chain says the wallet holds, for operators, alarms and the reconciliation. */
+/** Stores the wallet's balances on the chain, for operators, alarms and the reconciliation. */
 export async function watchBalances(context: BalanceContext): Promise<void> {
   const nowMs = context.monotonicMs();
   const { sender, store, lease, observe, key, rules, memory, timing, signal } = context;

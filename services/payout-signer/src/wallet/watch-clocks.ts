@@ -12,7 +12,7 @@ export function createClockReader(db: Db, chain: Chain, clock: Clock): ReadClock
 }
 
 /**
- * What stops signing: what did already, or clocks that differ. Only CHAIN_AHEAD stays before that, since it keeps payouts from
+ * Obstacle after a check of the clocks: CLOCKS_DIFFER replaces any other but CHAIN_AHEAD, which keeps payouts from
  * expiring.
  */
 export async function stopForClocks(
