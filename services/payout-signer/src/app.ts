@@ -97,7 +97,6 @@ const DEFAULT_TIMING: SignerTiming = {
   inboxKeptSeconds: 86_400,
 };
 
-/** The service without its process. */
 export interface SignerApp {
   /** Checks of /readyz: each wallet and the database. The broker's state is informational. Empty before `start`. */
   readonly checks: Checks;

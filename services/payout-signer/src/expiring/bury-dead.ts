@@ -42,8 +42,7 @@ export async function buryDead(context: ExpiringContext, view: ExpiringView): Pr
     try {
       if (await expireAbsent(context, due)) isAnyDead = true;
     } catch (error) {
-      // An unavailable node would not answer for half of them either. One that pruned the oldest blocks may have the
-      // others.
+      // An unavailable node would not answer for half of them. One that pruned the oldest blocks may have the others.
       if (signal.aborted) throw error;
       if (!maySucceedInHalves(error)) {
         observe.unproven(key, [due, ...tries].flat(), error);

@@ -17,8 +17,7 @@ const WINDOW_MAX_MS = 2 * 86_400_000;
 export function isBehind({ cursor }: ExpiringView, headMs: number): boolean {
   const seenMs = cursor?.seen.timeMs ?? 0;
   const verifiedMs = cursor?.verified.timeMs ?? 0;
-  // A single source may have set the seen time. Without the second bound, an invented time would delay the payout's
-  // end.
+  // One source may have set the seen time. The second bound keeps an invented time from delaying the payout's end.
   return headMs - seenMs > BEHIND_MS || headMs - verifiedMs > SIGNED_AHEAD_MAX_MS;
 }
 
@@ -38,8 +37,8 @@ export async function chooseEnd(
   try {
     const window = await sender.epochs.currentWindow(epoch, { signal });
     if (window.epochs.first !== epoch) return undefined;
-    // The expected end of the epochs comes from one node and proves no expiry. It is bounded, so that it stays a
-    // valid time.
+    // The expected end of the epochs is one node's answer and proves no expiry. Bounded, so that it stays a valid
+    // time.
     const verifiedMs = cursor?.verified.timeMs ?? 0;
     const isTime = Number.isSafeInteger(window.expiresMs) && window.expiresMs > verifiedMs;
     const latestMs = verifiedMs + WINDOW_MAX_MS;

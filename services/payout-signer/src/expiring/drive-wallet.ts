@@ -12,7 +12,6 @@ export interface ExpiringDriverDeps extends ExpiringPassDeps, DrivingDeps {}
 /** Pools forget a transaction after one minute, and it lives for one or two. */
 const RESEND_MAX_MS = 10_000;
 
-/** Drives a wallet whose transactions expire. */
 export function startExpiringDriver(deps: ExpiringDriverDeps): Driver {
   return driveWallet(deps, () => createExpiringPass(deps));
 }

@@ -132,7 +132,7 @@ test('skips a gathering whose fee is promised to other transactions', async () =
   expect(await gather({ coin: FEE + 1n, fees: [other, other] })).toContain('sent of usdt');
 });
 
-test('gathers coin that brings more than its own fee, whatever is promised', async () => {
+test('gathers coin that brings more than its own fee, even if all is promised', async () => {
   const promised = [{ txHash: 'other' as TxHash, baseUnits: 100n }];
   const sent = async (amount: bigint) =>
     (await gather({ scattered: new Map([[null, amount]]), fees: [promised, promised] })).includes(

@@ -29,7 +29,6 @@ export interface ExpiringPassDeps {
   readonly sender: ExpiringSender;
   readonly mark: SendMark;
   readonly readClocks: ReadClocks;
-  /** See PassDeps. */
   readonly monotonicMs: () => number;
   readonly observe: Observe;
   readonly timing: ExpiringTiming;
@@ -45,7 +44,6 @@ export interface ExpiringMemory extends RequestPage {
   /** Back-off of attempts that could not be proven dead, so that not every pass asks nodes for every block. */
   readonly burials: ObstaclePauses;
   balancesAtMs: number;
-  /** Time of the last gathering check. */
   gatheredAtMs: number;
 }
 

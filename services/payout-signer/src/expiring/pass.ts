@@ -17,11 +17,9 @@ import { signAttempts } from './sign-attempts.ts';
 import { watchForeign } from './watch-foreign.ts';
 import { watchForgotten } from './watch-forgotten.ts';
 
-/** Payouts read in one pass. */
 const LIMITS = { requested: 200, unsigned: 200 } as const;
 const SENDS_AT_ONCE = 256;
 
-/** Creates the pass of one driver of a chain without nonces, with its memory. */
 export function createExpiringPass(deps: ExpiringPassDeps): Pass {
   const memory: ExpiringMemory = {
     sends: new Map(),

@@ -8,8 +8,8 @@ export type Sendable = Pick<OpenAttempt, 'txHash' | 'orderPk' | 'validity'>;
 
 /**
  * Stored transactions to send now, oldest first: each one that this process has not sent yet, so all after a start.
- * Others are due again after growing pauses, whatever nodes answered. Excludes those that a block holds, and those
- * past their end by the chain's own time or epoch.
+ * Others are due again after growing pauses, regardless of nodes' answers. Excludes those that a block holds, and
+ * those past their end by the chain's own time or epoch.
  */
 export function chooseSends(
   { attempts, cursor }: Pick<ExpiringView, 'attempts' | 'cursor'>,

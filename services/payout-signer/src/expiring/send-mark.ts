@@ -14,7 +14,6 @@ export type SendMarkErrorCode =
 
 /** Maxima over all sent transactions. */
 export interface MarkOfSends {
-  /** Highest unique time of an attempt. */
   readonly uniqueMs: number;
   /** Latest expiry, by the chain's time. After it none of them can land. */
   readonly expiresMs: number;

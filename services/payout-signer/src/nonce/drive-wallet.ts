@@ -9,7 +9,6 @@ import { watchMark } from './watch-restored.ts';
 
 export interface DriverDeps extends PassDeps, DrivingDeps {}
 
-/** Drives a wallet whose transactions are ordered by nonces. */
 export function startDriver(deps: DriverDeps): Driver {
   return driveWallet(deps, () => createPass(deps));
 }

@@ -81,7 +81,6 @@ export function chooseSends(
     .slice(0, limit);
 }
 
-/** A transaction to replace by one of the same nonce with a higher fee. */
 export interface Bump {
   readonly nonce: OpenNonce;
   readonly attempt: OwnAttempt;

@@ -20,7 +20,6 @@ import { vouchSiblings, withoutForged, withVouchedFates } from './vouch-attempts
 import { watchForeign } from './watch-foreign.ts';
 import { usedUpTo, watchRestored } from './watch-restored.ts';
 
-/** Payouts read in one pass. */
 const LIMITS = { requested: 200, unsigned: 200 } as const;
 const SENDS_AT_ONCE = 256;
 

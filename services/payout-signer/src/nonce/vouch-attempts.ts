@@ -32,8 +32,8 @@ export function tellOfForged({ memory, observe, key }: PassContext, nonces: read
 }
 
 /**
- * Verifies the stored bytes now, whatever was known before. @returns those that our key signed for exactly what the
- * row contains
+ * Verifies the stored bytes again, even if they were verified before. @returns those that our key signed for exactly
+ * what the row contains
  */
 export async function vouch<T extends { readonly nonce: OpenNonce; readonly attempt: OwnAttempt }>(
   { store, sender, key, memory }: PassContext,

@@ -4,7 +4,6 @@ import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { Observe } from './observe.ts';
 import type { Telling } from './telling.ts';
 
-/** Events of wallets whose transactions expire. */
 export function observeAttempts({ logger, meters, alarms }: Telling) {
   const { raise, stillInFlight, forget } = createLastingAlarms(alarms);
   return {

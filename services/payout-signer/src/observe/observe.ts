@@ -20,7 +20,6 @@ export interface WalletLook {
   readonly unsigned: readonly unknown[];
 }
 
-/** Signed transactions that no block holds. */
 export interface InFlight {
   readonly count: number;
   readonly oldestSignedAt: Date | undefined;
@@ -137,7 +136,6 @@ export interface Observe {
   passed(key: WalletKey): void;
   /** True while this replica holds the wallet's lease. */
   leads(key: WalletKey, isLeader: boolean): void;
-  /** A network without `payouts`. */
   notConfigured(chain: string): void;
   presenceFailed(error: unknown): void;
   housekeepingFailed(error: unknown, failuresInRow: number): void;

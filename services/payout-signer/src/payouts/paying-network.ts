@@ -10,7 +10,6 @@ export interface OfNetwork {
   readonly codec: AddressCodec;
 }
 
-/** A network whose transactions are ordered by nonces. */
 export interface NoncePaying extends OfNetwork {
   readonly kind: 'NONCES';
   readonly terms: PayoutTerms;
@@ -25,5 +24,4 @@ export interface ExpiringPaying extends OfNetwork {
   readonly sender: ExpiringSender;
 }
 
-/** A network with payouts, and the access to its chain. */
 export type PayingNetwork = NoncePaying | ExpiringPaying;

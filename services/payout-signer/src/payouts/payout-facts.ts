@@ -89,7 +89,6 @@ export interface PaidByDecision {
   readonly txHash: TxHash;
 }
 
-/** A block of the stored chain. */
 export interface KnownBlock {
   readonly height: number;
   readonly hash: BlockHash;
@@ -153,7 +152,6 @@ export interface BalanceAlarms {
  * attempt counts.
  */
 export interface SpentRow {
-  /** See PayoutFacts. */
   readonly countsAs: string;
   readonly merchantId: string;
   readonly lastHour: bigint;
@@ -190,7 +188,6 @@ export interface PayoutsView {
   readonly halted: string | null;
   /** Halted because unknown transactions may have paid payouts. Until the release none is refused, and none expires. */
   readonly isUncertain: boolean;
-  /** Symbols on hold. */
   readonly heldSymbols: ReadonlySet<string>;
   /** Oldest first, bounded. */
   readonly requested: readonly RequestedPayout[];
@@ -203,7 +200,6 @@ export interface PayoutsView {
 }
 
 export interface LookOptions {
-  /** Most payouts to read. */
   readonly requested: number;
   readonly unsigned: number;
   /** Reads blocked requested payouts only from behind this order key. */
@@ -244,7 +240,6 @@ export interface AuthorisationDecisions {
   readonly waitForTurn: number;
 }
 
-/** A payout that cannot be signed now. */
 export interface Hindered {
   readonly payout: UnsignedPayout;
   readonly obstacle: Obstacle;
@@ -258,7 +253,6 @@ export interface FeePayer extends Pick<PayoutFacts, 'contract' | 'decimals' | 'a
 /** CHAIN_AHEAD: forgotten transactions may have paid, so that the payouts must not expire. */
 export type ChainObstacle = Extract<Obstacle, 'CHAIN_HALTED' | 'CHAIN_AHEAD'>;
 
-/** A transaction that was sent, its payout, and the outcome at the nodes. */
 export interface SentTransaction {
   readonly txHash: TxHash;
   /** null: it makes no payment. */

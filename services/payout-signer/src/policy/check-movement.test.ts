@@ -36,7 +36,6 @@ function isAllowed(kind: MovementKind, from: string, to: string, contract: strin
   return checkMovement(...([payout, rules] as unknown as Given)).kind === 'INTENT';
 }
 
-/** Every permitted movement, as text. */
 function ways(contract: string | null): readonly string[] {
   return KINDS.flatMap((kind) =>
     PLACES.flatMap((from) =>

@@ -45,7 +45,7 @@ export function decideAuthorisations(
   const mayRefuse = pausedBy !== 'CHAIN_AHEAD' && pausedBy !== 'CLOCKS_DIFFER' && !view.isUncertain;
   for (const payout of view.requested) {
     const { orderPk, symbol } = payout;
-    // It expires as soon as it is certain that no unknown transaction paid it.
+    // It expires once it is clear that no unknown transaction paid it.
     if (payout.isOverdue && payout.waitingSince === null && pausedBy !== 'CHAIN_AHEAD') continue;
     const isWaiting = waitsForApproval(payout);
     if (isWaiting) spent.dropWaiting(payout);

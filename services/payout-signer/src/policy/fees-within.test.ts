@@ -54,7 +54,7 @@ describe('fee bounds of a sweep', () => {
     expect([fee(PLANNED), fee(PLANNED + 1n)]).toEqual([true, false]);
   });
 
-  test('rejects a gas price above the policy’s, whatever was planned', () => {
+  test('rejects a gas price above the policy’s, independent of the plan', () => {
     const planned = 10n * PLANNED;
     expect(isWithin(paying('SWEEP', {}, planned), 30n)).toBe(true);
     expect(isWithin(paying('SWEEP', {}, planned), 31n)).toBe(false);
@@ -62,7 +62,7 @@ describe('fee bounds of a sweep', () => {
     expect(isWithin(paying('TO_COLD', {}, planned), 31n)).toBe(false);
   });
 
-  test('rejects a fee above its share of the value, whatever the row contains', () => {
+  test('rejects a fee above its share of the value, independent of the row', () => {
     // 0.001 ether are 2 USDT: 2 % of 100 USDT, and more than 2 % plus the margin of 80 USDT.
     const of = (usdt: bigint, kind: MovementKind) =>
       isWithin(paying(kind, { amountBaseUnits: baseUnits(usdt * 1_000_000n) }, ETH), 20n);

@@ -6,7 +6,6 @@ import type { FeePayer } from '../payouts/payout-facts.ts';
 
 const BPS = 10_000n;
 
-/** Highest fee that a transaction would pay. */
 export interface OfferedFee {
   /** Price of a unit of work: EVM wei per gas, TRON sun per energy, SUI MIST. undefined: unknown. */
   readonly workPrice: bigint | undefined;
@@ -30,7 +29,7 @@ function isPlanned({ movement }: Pick<FeePayer, 'movement'>): boolean {
  * True if a movement may pay this fee now. It may pay at most the planned cost, so that the day's budget covers it. A
  * sweep or a transfer to cold storage also stays within the policy's price for a unit of work, and within its share
  * of the moved value. All but that price include the margin with which fees are brought. The policy's bounds apply
- * whatever the row contains.
+ * independently of the row.
  *
  * @param sweep undefined if the policy does not sweep this chain, or no longer: then the planned cost still bounds it
  */

@@ -5,7 +5,6 @@ import { APPROVAL_WAIT_HOURS, MAX_ATTEMPTS_WITHOUT_DECISION } from '@opentill/wa
 import type { Policy } from '@opentill/wallet/policy/policy';
 import type { PolicyJudge } from './policy-port.ts';
 
-/** Reason of a refund on a main network whose policy names no approvers. */
 const REFUND_WITHOUT_APPROVERS = 'Refund needs approvers';
 
 /** Asks the sealed policy. Without one no payout is authorised, except on test networks in the local profile. */

@@ -5,7 +5,7 @@ import type { PolicyVerdict } from './policy-port.ts';
 
 /**
  * The policy's verdict on a movement whose places were checked before. Lent energy may always be taken back. Coin for
- * fees is bounded per top-up and per 24 hours, whatever was planned.
+ * fees is bounded per top-up and per 24 hours, independent of the plan.
  *
  * @param toppedUpLastDay top-ups of the chain authorised in the last 24 hours without this one, base units
  */

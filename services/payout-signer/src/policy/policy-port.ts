@@ -47,7 +47,6 @@ export interface PolicyJudge {
   readonly approvers: readonly string[];
   /** Time after which a payout without approval is refused. */
   readonly approvalWaitMs: number;
-  /** See Policy. */
   readonly maxAttemptsWithoutDecision: number;
   /** Balance of a symbol that a hot wallet should hold at most, base units; undefined if the policy has none. */
   floatOf(chain: Chain, symbol: string): bigint | undefined;

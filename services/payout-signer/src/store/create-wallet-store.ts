@@ -6,7 +6,6 @@ import { readRaw, saveSent, tellOfPayouts, type EventDeps } from './save-sent.ts
 import { readSpent } from './spent.ts';
 import { underLeaseOf } from './under-lease.ts';
 
-/** The methods that are the same for all wallets; see WalletStore. */
 export function createWalletStore(
   db: Db,
   key: WalletKey,

@@ -3,7 +3,6 @@ import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 
-/** See ClockReading. */
 export async function readTimes(db: Db, chain: Chain, clock: Clock) {
   const fromMs = clock.now().getTime();
   const { rows } = await sql<{ now: Date; seen: Date | null; verified: Date | null }>`

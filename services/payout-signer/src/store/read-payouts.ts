@@ -237,7 +237,6 @@ export async function readPaidBy(db: Db, key: WalletKey, limit: number): Promise
   }));
 }
 
-/** See PayoutStore.readMoves. */
 export async function readMoves(db: Db, orderPks: readonly string[]): Promise<ReadonlyMap<string, FeePayer>> {
   if (orderPks.length === 0) return new Map();
   const { rows } = await sql<

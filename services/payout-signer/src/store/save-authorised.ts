@@ -93,7 +93,6 @@ async function holdBack(tx: Tx, orderPks: readonly string[]): Promise<void> {
   );
 }
 
-/** Records why payouts are not signed. */
 export async function noteObstacles(
   tx: Tx,
   key: WalletKey,

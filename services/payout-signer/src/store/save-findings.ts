@@ -24,14 +24,12 @@ export async function haltRestored(
   return rows.length > 0;
 }
 
-/** Frees the nonces that payouts reserved. */
 export async function freeNoncesOf(tx: Tx, key: WalletKey, orderPks: readonly string[]): Promise<void> {
   await sql`
     update wallet_nonce n set order_pk = null, updated_at = now()
     where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk = any(${orderPks}::uuid[])`.execute(tx);
 }
 
-/** Stores balances of the wallet on the chain, at a block. */
 export async function saveBalances(
   tx: Tx,
   { chain, wallet }: WalletKey,

@@ -52,9 +52,7 @@ interface Given {
   readonly coin?: bigint;
   readonly paid?: bigint;
   readonly onEnded?: (stillToCome: bigint) => void;
-  /** The hot wallet pays the fee as sponsor. */
   readonly isSponsored?: true;
-  /** Movement that the ledger cannot cover. */
   readonly uncovered?: MovementKind;
   /** Stake that is lent to the address, according to the chain. */
   readonly lent?: bigint;

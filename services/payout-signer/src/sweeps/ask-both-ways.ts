@@ -6,9 +6,7 @@ import type { CostObstacle, LyingAsset } from './store/sweep-facts.ts';
 /** An asset as the planner sees it, and its row. */
 export type Lying = readonly [UnsweptAsset, LyingAsset];
 
-/** Destinations of sweeps. */
 export interface SweepTargets {
-  /** The hot wallet. */
   readonly wallet: Address;
   readonly coldAddress: Address;
   /** True if the asset may fill the hot wallet. */

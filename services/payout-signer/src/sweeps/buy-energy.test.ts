@@ -33,7 +33,6 @@ interface World {
   quoted: bigint | undefined;
   outcome: OrderOutcome;
   isResting: boolean;
-  /** Movements that began. */
   readonly began: string[];
   /** Clock difference, if any. */
   clocks: string | undefined;

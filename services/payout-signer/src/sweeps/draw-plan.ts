@@ -26,7 +26,7 @@ export async function drawPlan(
   const { network, codec, policy, wallet, chain } = deps;
   const options = { signal };
   const assets = assetsOf(network, codec);
-  const { ours, unplannable } = sortOut(deps, books.page.lying, assets);
+  const { ours, others } = sortOut(deps, books.page.lying, assets);
   const facts = {
     rules: rulesOf(network, policy.sweep),
     nowMs: books.now.getTime(),
@@ -41,7 +41,7 @@ export async function drawPlan(
     isWalletHalted: books.haltedWallets.has(wallet),
     ...(books.requestedAt === null ? {} : { runAtMs: books.requestedAt.getTime() }),
   };
-  const withUnplannable = (plan: SweepPlan) => ({ ...plan, waiting: [...plan.waiting, ...unplannable] });
+  const withOthers = (plan: SweepPlan) => ({ ...plan, waiting: [...plan.waiting, ...others] });
   const bare = new Map(ours.map((one) => [unpriced(one, assets), one] as const));
   // An asset that waits for another reason than its price needs no price.
   const first = planSweeps({ ...facts, unswept: [...bare.keys()] });
@@ -56,13 +56,7 @@ export async function drawPlan(
   );
   const { budgetBaseUnits } = facts;
   if (worthPricing.length === 0 && excess.length === 0)
-    return {
-      plan: withUnplannable(first),
-      lying: bare,
-      keeps: new Set(),
-      gasPrice: undefined,
-      budgetBaseUnits,
-    };
+    return { plan: withOthers(first), lying: bare, keeps: new Set(), gasPrice: undefined, budgetBaseUnits };
   const gasPrice = await chain.gasPrice(options);
   const leftOfTopUps = policy.sweep.maxNativePerDayBaseUnits - books.toppedUpLastDay;
   const spare = (await chain.coinAt(wallet, options)) - books.toppingUp - deps.gasReserveBaseUnits;
@@ -92,7 +86,7 @@ export async function drawPlan(
     ...plan.waiting.filter(({ reason }) => reason === 'BATCH_FULL').map(({ asset }) => asset),
   ];
   const keeps = new Set(turns.flatMap((asset) => lying.get(asset) ?? []));
-  return { plan: withUnplannable(plan), lying, keeps, gasPrice, budgetBaseUnits };
+  return { plan: withOthers(plan), lying, keeps, gasPrice, budgetBaseUnits };
 }
 
 /** Separates the assets that can be planned from the others, with the reason. */
@@ -100,18 +94,18 @@ function sortOut(
   { isDepositAddress }: Pick<BeginningDeps, 'isDepositAddress'>,
   lying: readonly LyingAsset[],
   assets: readonly KnownAsset[],
-): { readonly ours: readonly LyingAsset[]; readonly unplannable: SweepPlan['waiting'] } {
+): { readonly ours: readonly LyingAsset[]; readonly others: SweepPlan['waiting'] } {
   const ours: LyingAsset[] = [];
-  const unplannable: SweepPlan['waiting'][number][] = [];
+  const others: SweepPlan['waiting'][number][] = [];
   for (const one of lying) {
     const known = assets.find(({ symbol }) => symbol === one.symbol);
     if (known?.contract !== one.contract)
-      unplannable.push({ asset: unpriced(one, assets), reason: 'NOT_CONFIGURED' });
+      others.push({ asset: unpriced(one, assets), reason: 'NOT_CONFIGURED' });
     else if (!isDepositAddress(one.address, one.depositIndex))
-      unplannable.push({ asset: unpriced(one, assets), reason: 'UNKNOWN_ADDRESS' });
+      others.push({ asset: unpriced(one, assets), reason: 'UNKNOWN_ADDRESS' });
     else ours.push(one);
   }
-  return { ours, unplannable };
+  return { ours, others };
 }
 
 /** A halt may last for days, and only an operator ends it. A sweep that waits for it takes no place in the batch. */

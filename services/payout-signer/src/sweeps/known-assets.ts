@@ -12,7 +12,6 @@ export interface KnownAsset {
   readonly displayDecimals: number;
 }
 
-/** The coin that fees are paid in. */
 export function nativeOf({ nativeSymbol, nativeDecimals }: NetworkConfig): KnownAsset {
   return {
     symbol: nativeSymbol,

@@ -302,7 +302,7 @@ describe('facts of the chain', () => {
     }
   });
 
-  test('takes back only what is still lent, and ends when nothing is', () => {
+  test('takes back only what is still lent, and ends when no stake is', () => {
     const lent = { ...moved('DELEGATE'), amountBaseUnits: 9n };
     const back = (lentBaseUnits: bigint, moves: readonly SweepMove[]) =>
       nextStep('STAKE', moves, NOW, null, { lentBaseUnits });

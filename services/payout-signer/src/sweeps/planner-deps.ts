@@ -37,7 +37,6 @@ export interface BeginningDeps extends PlannerDeps {
 
 export type PlannerObserve = Pick<Observe, 'planned' | 'stepped' | 'ordered'>;
 
-/** An open sweep in a round. */
 export interface OpenStep {
   readonly deps: PlannerDeps;
   readonly lease: Lease;

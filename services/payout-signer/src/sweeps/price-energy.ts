@@ -30,7 +30,6 @@ const LARGE_SUN = 10n ** 13n;
 /** Stake is lent in whole TRX. */
 export const LENDING_STEP_SUN = 1_000_000n;
 
-/** Energy sources that a planner may use. */
 export interface EnergyRules {
   readonly mayLend: boolean;
   readonly mayBuy: boolean;

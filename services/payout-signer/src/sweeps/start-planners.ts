@@ -25,7 +25,6 @@ export interface PlannersDeps {
   readonly newId: NewId;
   readonly logger: Logger;
   readonly networks: readonly PayingNetwork[];
-  /** Hot wallets of all networks. */
   readonly wallets: readonly Address[];
   readonly keys: Pick<DepositSigner, 'admitDeposit'>;
   readonly policy: Pick<PolicyJudge, 'sweepsOf'>;
@@ -33,12 +32,10 @@ export interface PlannersDeps {
   readonly instanceId: string;
   readonly observe: Observe;
   readonly timing: PlanTiming;
-  /** Called when movements have begun. */
   readonly onMovement: () => void;
 }
 
 export interface PlanTiming {
-  /** Interval of planning rounds. */
   readonly planEveryMs: number;
   /** Time to wait for lent or bought energy at a deposit address. */
   readonly energyWaitMs: number;
@@ -96,7 +93,6 @@ export interface PlanningDeps extends PlannerDeps {
   /** Lease `sweeps/<chain>`: one replica plans. */
   readonly leaseKeeper: LeaseKeeper;
   readonly leaseIntervalMs: number;
-  /** Interval of rounds. */
   readonly everyMs: number;
   readonly onError: (error: unknown, failuresInRow: number) => void;
 }

@@ -13,7 +13,6 @@ import type { PlannerDeps } from './planner-deps.ts';
 import { LENDING_STEP_SUN } from './price-energy.ts';
 import type { CostObstacle, OpenSweep, SweepBooks } from './store/sweep-facts.ts';
 
-/** Everything that `nextStep` decides by. */
 export interface StepFacts {
   readonly sweep: OpenSweep;
   readonly books: Pick<SweepBooks, 'now' | 'isHalted' | 'heldSymbols' | 'spentLastDay' | 'resting'>;
@@ -26,7 +25,6 @@ export interface StepFacts {
   readonly isSponsored: boolean;
   /* The next facts cost a call to a node or a seller each. Absent until probed. */
   readonly fee?: FeeAtAddress | CostObstacle | 'UNKNOWN';
-  /** Stake that the hot wallet can lend now. */
   readonly lendableBaseUnits?: bigint;
   readonly quote?: EnergyQuote | 'UNKNOWN';
   /** Stake that is lent to the address, according to the chain. */

@@ -9,7 +9,6 @@ import { readSweepFigures, type SweepFigures } from './store/sweep-figures.ts';
 export const SWEEP_ALARM_KINDS = [
   /** A sweep has been under way for hours: its fee or its transfer makes no progress. */
   'sweep-stuck',
-  /** Sweeps ended FAILED in the last day. */
   'sweep-failed',
   /** Energy was paid for in the last day, and no sweep used it. Mostly it was never delivered. */
   'energy-unused',

@@ -11,7 +11,6 @@ import type { AuthorisationRules } from '../policy/policy-port.ts';
 import type { Observe } from '../observe/observe.ts';
 import type { PageOutcome } from './turn-page.ts';
 
-/** Context of authorisation on chains of all families. */
 export interface AuthorisingContext {
   readonly key: WalletKey;
   readonly rules: AuthorisationRules;
@@ -20,7 +19,6 @@ export interface AuthorisingContext {
 }
 
 export interface AuthorisingRound {
-  /** Number of payouts that may be authorised now. */
   readonly slots: number;
   /** Obstacle of the whole wallet in addition to a halt. */
   readonly pausedBy: Obstacle | undefined;

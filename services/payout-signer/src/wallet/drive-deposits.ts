@@ -12,7 +12,6 @@ export interface DepositDriversDeps {
    * Starts a driver, which acquires its own lease, so replicas share the addresses. undefined for a foreign address.
    */
   readonly startDriver: (deposit: DepositAddress) => Driver | undefined;
-  /** Most addresses that this process drives at once. */
   readonly max: number;
   /** Polling interval for addresses that no event announced. */
   readonly everyMs: number;
@@ -22,7 +21,6 @@ export interface DepositDriversDeps {
 /** Drivers of a chain's deposit addresses. Each lives as long as something must be sent from its address. */
 export interface DepositDrivers {
   readonly chain: Chain;
-  /** Drivers that run now. */
   current(): readonly Driver[];
   /** There may be work for a running driver, or for a new one. */
   wake(): void;

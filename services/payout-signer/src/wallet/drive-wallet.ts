@@ -14,7 +14,6 @@ import { createSignerGates, type DrivenChain } from './driven-chain.ts';
 import { startLeaseLoop } from './lease-loop.ts';
 import type { Pass } from './pass.ts';
 
-/** Dependencies of driving a wallet, independent of its passes. */
 export interface DrivingDeps {
   readonly leaseKeeper: LeaseKeeper;
   readonly clock: Clock;
@@ -35,7 +34,6 @@ export interface DrivingDeps {
   readonly markHalted?: (lease: Lease, obstacle: ChainObstacle) => Promise<number>;
 }
 
-/** Parts that the drivers of all wallets share, on chains with and without nonces. */
 export interface WalletParts extends DrivingDeps {
   readonly db: Db;
   readonly key: WalletKey;
@@ -43,7 +41,6 @@ export interface WalletParts extends DrivingDeps {
   readonly isHotWallet: boolean;
   readonly rules: AuthorisationRules;
   readonly readClocks: ReadClocks;
-  /** See PassDeps. */
   readonly monotonicMs: () => number;
   readonly observe: Observe;
   readonly newId: NewId;
@@ -54,7 +51,6 @@ export interface WalletParts extends DrivingDeps {
 
 export interface Driver {
   readonly key: WalletKey;
-  /** There may be work. */
   wake(): void;
   /** True while this replica drives the wallet. */
   leads(): boolean;
@@ -97,8 +93,7 @@ export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
         return undefined;
       }
       try {
-        // Runs before the first step that a node or a halt can end: payouts that forgotten bytes paid must not
-        // expire.
+        // Before the first step that a node or a halt can end: payouts that forgotten bytes paid must not expire.
         const isAhead = (await deps.watchSent?.(lease)) ?? false;
         const isAdmitted = await gate.admit(signal);
         stop = await waitForChain(deps, lease, isAdmitted, isAhead ? 'CHAIN_AHEAD' : 'CHAIN_HALTED');

@@ -13,7 +13,6 @@ import { checkIntent } from '../policy/check-intent.ts';
 import type { AuthorisationRules } from '../policy/policy-port.ts';
 import type { ObstaclePauses } from './obstacle-pauses.ts';
 
-/** Context of signing, on chains with and without nonces. */
 export interface SigningContext {
   readonly key: WalletKey;
   readonly rules: AuthorisationRules;
@@ -24,7 +23,6 @@ export interface SigningContext {
   readonly observe: Pick<Observe, 'hindered'>;
 }
 
-/** An authorised payout and the payment of its order. */
 export interface DuePayment {
   readonly payout: UnsignedPayout;
   readonly intent: PaymentIntent;
@@ -55,7 +53,7 @@ export function chooseDue(
   return (
     unsigned
       .filter(({ orderPk }) => memory.pauses.isDue(orderPk, monotonicMs()))
-      // It expires as soon as it is certain that no unknown transaction paid it.
+      // It expires once it is clear that no unknown transaction paid it.
       .filter(({ isOverdue }) => !isOverdue || stopped === 'CHAIN_AHEAD')
       .slice(0, Math.max(0, Math.min(PREPARE_MAX, capacity)))
   );

@@ -13,7 +13,6 @@ import type { Observe } from '../observe/observe.ts';
 import { checkIntent } from '../policy/check-intent.ts';
 import type { IntentRules } from '../policy/intent-rules.ts';
 
-/** Context of operators' decisions on chains of all families. */
 export interface DecisionContext<Found> {
   readonly key: WalletKey;
   readonly rules: IntentRules;

@@ -9,7 +9,6 @@ import type { Observe } from '../observe/observe.ts';
 import type { BalanceAlarms, BalanceRow, WalletKey, WalletStore } from '../payouts/payout-facts.ts';
 import type { AuthorisationRules } from '../policy/policy-port.ts';
 
-/** Context of balance polling on chains of all families. */
 export interface BalanceContext {
   readonly key: WalletKey;
   readonly terms: WalletBounds;

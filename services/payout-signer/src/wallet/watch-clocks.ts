@@ -6,7 +6,6 @@ import { readTimes } from '../store/read-clocks.ts';
 import type { Obstacle, WalletKey } from '../payouts/payout-facts.ts';
 import { compareClocks, type ReadClocks } from '../policy/compare-clocks.ts';
 
-/** Compares the clocks of the database, of this process and of the chain; see compareClocks. */
 export function createClockReader(db: Db, chain: Chain, clock: Clock): ReadClocks {
   return async () => compareClocks(chain, await readTimes(db, chain, clock));
 }

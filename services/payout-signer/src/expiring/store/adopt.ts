@@ -50,8 +50,7 @@ export async function adoptExpiring(
     return never('a restore booked it for a lost order: revert that with opentill restore decide-payment');
   if (!isPossible) return never(`its timestamp ${uniqueMs} is none that this signer uses`);
   if (found.is_time_taken) return never('another transaction of the wallet has its timestamp');
-  // The last check, because it writes: a dead attempt stays dead even if the adoption is rejected. At most one
-  // attempt of a payout is not dead.
+  // The last check, because it writes: an attempt stays DEAD even if the adoption is rejected.
   if (!(await buryLandedNowhere(tx, key, orderPk)))
     return never('an attempt of this payout may still land, or has landed');
 

@@ -108,7 +108,6 @@ export interface FeeElsewhere {
   readonly baseUnits: bigint;
 }
 
-/** A block of the stored chain with its own time. */
 export interface TimedBlock extends Pick<BlockHeader, 'height' | 'hash'> {
   readonly timeMs: number;
 }

@@ -22,7 +22,6 @@ import type {
 } from '../../payouts/payout-facts.ts';
 import type { FeeElsewhere, OpenAttempt, ScanCursor } from './attempt-facts.ts';
 
-/** Result of applying external updates. */
 export interface TakenInAttempts {
   /** Verified in a block. */
   readonly settled: readonly TxHash[];
@@ -31,7 +30,6 @@ export interface TakenInAttempts {
   readonly vetoedOrderPks: readonly string[];
 }
 
-/** A signed transaction and the payment that it makes. */
 export interface SignedPayment {
   readonly orderPk: string;
   readonly contract: TokenContract | null;
@@ -46,7 +44,6 @@ export interface SignedPayment {
 export interface Besides {
   readonly spent: readonly SpentRow[];
   readonly feesElsewhere: readonly FeeElsewhere[];
-  /** See ExpiringView. */
   readonly haltedWallets: ReadonlySet<Address>;
 }
 
@@ -63,7 +60,6 @@ export interface OpenGathering {
   readonly isMined: boolean;
 }
 
-/** Result of marking attempts DEAD. */
 export interface Burial {
   readonly dead: readonly TxHash[];
   /** Order keys of payouts that now wait for a decision. */

@@ -17,7 +17,6 @@ import { look } from './look.ts';
 import { saveAttempts } from './save-signed.ts';
 import { findNews, takeIn } from './take-in.ts';
 
-/** SQL of AttemptStore for one wallet of a chain without nonces. */
 export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Sponsoring): AttemptStore {
   const underLease = underLeaseOf(db);
   return {

@@ -3,7 +3,6 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { Db } from '@opentill/db/database';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
 
-/** See ExpiringView. */
 export async function readHaltedWallets(
   db: Db,
   { chain }: Pick<WalletKey, 'chain'>,

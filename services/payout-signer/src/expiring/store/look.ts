@@ -59,7 +59,6 @@ interface StateRow {
   readonly foreign: TxHash[];
 }
 
-/** State of the wallet without its payouts and attempts. */
 export async function readState(
   db: Db,
   key: WalletKey,

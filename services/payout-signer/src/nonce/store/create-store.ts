@@ -25,7 +25,6 @@ export interface PayoutStoreDeps extends EventDeps {
   readonly isDeposit?: boolean;
 }
 
-/** SQL of PayoutStore for one wallet of a chain with nonces. */
 export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps): PayoutStore {
   const underLease = underLeaseOf(db);
   return {

@@ -49,7 +49,6 @@ import type { BaseUnits } from '@opentill/domain/money';
  *     bytes count as landed.
  */
 
-/** A transaction that was signed with a nonce. */
 export interface OwnAttempt {
   readonly txHash: TxHash;
   readonly contract: TokenContract | null;

@@ -19,7 +19,6 @@ import type {
 } from '../../payouts/payout-facts.ts';
 import type { OpenNonce } from './nonce-facts.ts';
 
-/** Result of applying external updates. */
 export interface TakenIn {
   readonly finalNonces: readonly number[];
   /** FINAL before; a reorganisation removed their transactions. */
@@ -28,7 +27,6 @@ export interface TakenIn {
   readonly vetoedOrderPks: readonly string[];
 }
 
-/** A signed transaction and the payment that it makes. */
 export interface SignedAttempt {
   readonly purpose: 'PAYOUT' | 'CANCEL';
   readonly orderPk: string | null;
@@ -88,7 +86,6 @@ export interface PayoutStore extends WalletStore<SentTransaction & { readonly ou
    * any changed
    */
   keepFromPayouts(lease: Lease, mark: number, first: number): Promise<boolean>;
-  /** Every transaction ever signed for these payouts, with its nonce. */
   transactionsOf(orderPks: readonly string[]): Promise<readonly KnownTransaction[]>;
   /** Carries out a decision with the payment that was found, or records why it cannot. */
   adopt(lease: Lease, decision: PaidByDecision, found: FoundPayment): Promise<Adoption>;

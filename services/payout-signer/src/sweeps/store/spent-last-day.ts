@@ -59,8 +59,8 @@ export function rentedLastDay(chain: Chain): RawBuilder<bigint> {
 }
 
 /**
- * Amounts of top-ups that were signed in the last 24 hours, or may still be. The hot wallet loses all of it, whatever
- * is left at the address.
+ * Amounts of top-ups that were signed in the last 24 hours, or may still be. The hot wallet loses all of it, even if
+ * some remains at the address.
  */
 export function toppedUpLastDay(chain: Chain): RawBuilder<bigint> {
   return sql<bigint>`(select coalesce(sum(o.amount), 0) from payout p join movement m using (order_pk) join orders o using (order_pk)

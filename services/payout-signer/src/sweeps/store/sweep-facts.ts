@@ -71,7 +71,6 @@ export interface SweepBooks {
   readonly isHalted: boolean;
   /** Wallets whose transactions are not signed, while those of others are. */
   readonly haltedWallets: ReadonlySet<Address>;
-  /** Open requests of operators. */
   readonly requests: readonly number[];
   /** Time of the newest request; null: none. */
   readonly requestedAt: Date | null;
@@ -96,7 +95,6 @@ export interface NewMovement {
   readonly endsFor?: string;
 }
 
-/** A sweep to begin, with its first movement. */
 export interface NewSweep {
   readonly address: Address;
   readonly symbol: string;
@@ -117,7 +115,6 @@ export interface LyingPage {
   readonly isLast: boolean;
 }
 
-/** A movement of a sweep. */
 export interface SweepMove {
   readonly kind: MovementKind;
   readonly money: PayoutMoney;
