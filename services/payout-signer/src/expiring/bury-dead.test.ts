@@ -3,7 +3,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import { createObstaclePauses } from '../wallet/obstacle-pauses.ts';
 import type { ExpiringView } from './store/attempt-store.ts';
-import { buryDead } from './bury-dead.ts';
+import { expireDeadAttempts } from './bury-dead.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 
 const attempts = Array.from({ length: 8 }, (_, place) => ({
@@ -52,7 +52,7 @@ async function pass(
       },
     },
   } as unknown as ExpiringContext;
-  const outcome = await buryDead(context, seen).catch((error: Error) => error.message);
+  const outcome = await expireDeadAttempts(context, seen).catch((error: Error) => error.message);
   return { outcome, buried: buried.toSorted(), waiting: waiting.toSorted(), asked: asked.length };
 }
 

@@ -17,7 +17,7 @@ const TRIES_MAX = 8;
  * proven now waits without delaying the others.
  * @returns whether any attempt was marked DEAD
  */
-export async function buryDead(context: ExpiringContext, view: ExpiringView): Promise<boolean> {
+export async function expireDeadAttempts(context: ExpiringContext, view: ExpiringView): Promise<boolean> {
   const { memory, monotonicMs, observe, key, signal } = context;
   const nowMs = monotonicMs();
   const over = await verifyStoredBytes(context, overdue(view));

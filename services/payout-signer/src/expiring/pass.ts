@@ -3,13 +3,13 @@ import type { Pass, PassOptions } from '../wallet/pass.ts';
 import { createObstaclePauses } from '../wallet/obstacle-pauses.ts';
 import { readOnce, runStep } from '../wallet/run-step.ts';
 import { settleDecisions } from '../wallet/settle-decisions.ts';
-import { turnPage } from '../wallet/turn-page.ts';
+import { nextRequestPage } from '../wallet/turn-page.ts';
 import { watchBalances } from '../wallet/watch-balances.ts';
 import { stopForClocks } from '../wallet/watch-clocks.ts';
 import type { Obstacle } from '../payouts/payout-facts.ts';
 import { inFlight } from './store/attempt-facts.ts';
 import type { ExpiringView } from './store/attempt-store.ts';
-import { buryDead } from './bury-dead.ts';
+import { expireDeadAttempts } from './bury-dead.ts';
 import { gatherScattered } from './gather-scattered.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringPassDeps } from './pass-deps.ts';
 import { chooseSends, forgetSettled, sendStored } from './send-attempts.ts';
@@ -55,7 +55,7 @@ async function runPass(
   if (sendsOnly) return undefined;
   // Runs before a payout becomes unsigned and may expire. Checks that the database knows everything that was sent.
   const pausedBy = await stopForClocks(context, await watchForgotten(context, view));
-  const buried = await runStep(context, 'bury', () => buryDead(context, view));
+  const buried = await runStep(context, 'bury', () => expireDeadAttempts(context, view));
   // Payouts of dead attempts are unsigned again.
   const after = buried === true ? await look(context) : view;
   await runStep(context, 'decisions', () => settleDecisions(context, after));
@@ -115,7 +115,7 @@ async function admitAndSign(
     spent: spent.read,
     save: (decide) => store.authorise(lease, decide),
   });
-  const turned = turnPage(memory, before, authorised);
+  const turned = nextRequestPage(memory, before, authorised);
   // Payouts authorised in this pass count from now on.
   if (authorised === 'WRITTEN') spent.forget();
   const view = authorised === 'WRITTEN' ? await look(context) : before;

@@ -1,19 +1,19 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { Funding, Validity } from '@opentill/chain/expiring-sender';
 import type { TokenContract } from '@opentill/chain/transfer';
-import type { Hindered, Obstacle, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
+import type { BlockedPayout, Obstacle, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
 import { hasBoundedFee, isFeeWithin } from '../policy/fees-within.ts';
-import { chooseRefused, judgeAgain, needsDecision } from '../policy/judge-again.ts';
+import { chooseRefused, recheckPolicy, needsDecision } from '../policy/judge-again.ts';
 import {
   chooseDue,
-  hinder,
-  hinderAll,
+  blockPayouts,
+  blockAllPayouts,
   intentsOf,
   saveInRounds,
   stopsAll,
   type DuePayment,
 } from '../wallet/due-payouts.ts';
-import { readOrNothing } from '../wallet/read-or-nothing.ts';
+import { tryRead } from '../wallet/read-or-nothing.ts';
 import { createAttemptBudget, type AttemptFunds } from './attempt-budget.ts';
 import { chooseEnd, isBehind } from './choose-end.ts';
 import type { ExpiringContext } from './pass-deps.ts';
@@ -45,23 +45,23 @@ export async function signAttempts(
   if (stopped !== undefined) {
     const obstacleTo = (payout: UnsignedPayout): Obstacle =>
       needsDecision(payout, context.rules) ? 'NEEDS_DECISION' : stopped;
-    await hinder(
+    await blockPayouts(
       context,
       due.map((payout) => ({ payout, obstacle: obstacleTo(payout) })),
     );
     return 0;
   }
-  const { allowed, refused } = judgeAgain(due, await spent(), context.rules, view);
-  await hinder(context, refused);
+  const { allowed, refused } = recheckPolicy(due, await spent(), context.rules, view);
+  await blockPayouts(context, refused);
   if (allowed.length === 0) return 0;
   const { ready, hindered, funds } = await prepare(context, view, allowed);
-  await hinder(context, hindered);
+  await blockPayouts(context, hindered);
   if (funds === undefined || ready.length === 0) return 0;
   const headMs = Math.max(funds.block.timeSeconds * 1_000, view.cursor?.seen.timeMs ?? 0);
   const end = isBehind(view, headMs) ? undefined : await chooseEnd(context, view, headMs);
   if (end === undefined) {
     const payouts = ready.map(({ payout }) => payout);
-    await hinderAll(context, payouts, 'CHAIN_BEHIND');
+    await blockAllPayouts(context, payouts, 'CHAIN_BEHIND');
     return 0;
   }
   const signed = await signAndSave(context, view, { ready, funds }, end);
@@ -81,7 +81,7 @@ async function prepare(
   due: readonly UnsignedPayout[],
 ): Promise<{
   readonly ready: readonly Ready[];
-  readonly hindered: readonly Hindered[];
+  readonly hindered: readonly BlockedPayout[];
   readonly funds: Funds | undefined;
 }> {
   const { sender, key, rules, signal, observe } = context;
@@ -133,7 +133,7 @@ async function boundFees(
 ): Promise<(payout: UnsignedPayout, costBaseUnits: bigint) => boolean> {
   const sweep = rules.policy.sweepsOf(key.chain)?.sweep;
   const asksPrice = sweep?.maxGasPriceBaseUnits !== undefined && payouts.some(hasBoundedFee);
-  const workPrice = asksPrice ? await readOrNothing(sender.workPrice({ signal }), signal) : undefined;
+  const workPrice = asksPrice ? await tryRead(sender.workPrice({ signal }), signal) : undefined;
   const allowance = sender.sponsorship === undefined ? allowanceBaseUnits : 0n;
   return (payout, costBaseUnits) => {
     const feeBaseUnits = costBaseUnits > allowance ? costBaseUnits - allowance : 0n;

@@ -11,7 +11,7 @@ import type { SendMemory, SendTiming, Suspicions } from './next-sends.ts';
 import type { NonceMark } from './nonce-mark.ts';
 import type { PayoutStore } from './store/payout-store.ts';
 import type { PoolClaims } from './pool-claims.ts';
-import type { Vouches } from './store/nonce-facts.ts';
+import type { Verifications } from './store/nonce-facts.ts';
 
 export interface PassTiming extends SendTiming {
   /** A free nonce below signed ones waits this long for a payout. Then a transaction that moves no money fills it. */
@@ -51,7 +51,7 @@ export interface PassDeps {
 /** State of a driver from pass to pass, for as long as it holds the lease. Losing it only costs time. */
 export interface PassMemory {
   readonly sends: SendMemory;
-  readonly vouches: Vouches;
+  readonly vouches: Verifications;
   readonly pauses: ObstaclePauses;
   /** Requested payouts are read from behind this one, while those before it wait. */
   requestedAfter: string | undefined;

@@ -2,7 +2,7 @@ import { createObstaclePauses } from '../wallet/obstacle-pauses.ts';
 import type { Pass, PassOptions } from '../wallet/pass.ts';
 import { readOnce, runStep } from '../wallet/run-step.ts';
 import { settleDecisions } from '../wallet/settle-decisions.ts';
-import { turnPage } from '../wallet/turn-page.ts';
+import { nextRequestPage } from '../wallet/turn-page.ts';
 import { watchBalances } from '../wallet/watch-balances.ts';
 import { stopForClocks } from '../wallet/watch-clocks.ts';
 import { authoriseRequested } from '../wallet/authorise-requested.ts';
@@ -16,7 +16,7 @@ import { sendStored } from './send-stored.ts';
 import { signPayouts } from './sign-payouts.ts';
 import { inFlight } from './store/nonce-facts.ts';
 import type { WalletView } from './store/payout-store.ts';
-import { vouchSiblings, withoutForged, withVouchedFates } from './vouch-attempts.ts';
+import { verifySiblings, withoutForged, withVerifiedFates } from './vouch-attempts.ts';
 import { watchForeign } from './watch-foreign.ts';
 import { usedUpTo, watchRestored } from './watch-restored.ts';
 
@@ -78,8 +78,8 @@ async function readAndApplyUpdates(context: PassContext): Promise<WalletView> {
 /** Reads the view. Only transactions that our key verifiably signed count as landed. */
 async function readVerified(context: PassContext): Promise<WalletView> {
   const view = await look(context);
-  await vouchSiblings(context, view.nonces);
-  return { ...view, nonces: withVouchedFates(context.memory, view.nonces) };
+  await verifySiblings(context, view.nonces);
+  return { ...view, nonces: withVerifiedFates(context.memory, view.nonces) };
 }
 
 function look({ store, memory, rules }: PassContext): Promise<WalletView> {
@@ -101,7 +101,7 @@ function resend(context: PassContext, view: WalletView): Promise<void> {
 async function admitAndSign(context: PassContext, before: WalletView): Promise<'more' | 'done'> {
   const counts = await countIfDue(context, before);
   if (counts === undefined) {
-    turnPage(context.memory, before, 'NOTHING');
+    nextRequestPage(context.memory, before, 'NOTHING');
     return 'done';
   }
   await watchForeign(context, before, counts.latest);
@@ -116,7 +116,7 @@ async function admitAndSign(context: PassContext, before: WalletView): Promise<'
     spent: spent.read,
     save: (decide) => context.store.authorise(context.lease, gate.nextNonce, decide),
   });
-  const turned = turnPage(context.memory, before, authorised);
+  const turned = nextRequestPage(context.memory, before, authorised);
   // Payouts authorised in this pass count from now on.
   if (authorised === 'WRITTEN') spent.forget();
   const view = authorised === 'WRITTEN' ? await readVerified(context) : before;

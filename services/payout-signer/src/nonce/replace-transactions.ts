@@ -6,7 +6,7 @@ import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt, WalletView } from './store/payout-store.ts';
 import { findGaps } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
-import { tellOfForged, vouch, withoutForged } from './vouch-attempts.ts';
+import { reportForged, verifyAttempts, withoutForged } from './vouch-attempts.ts';
 import { inFlight, type OpenNonce } from './store/nonce-facts.ts';
 
 /**
@@ -37,8 +37,8 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
   const cappedNonce = atCap ?? (payable.includes(bumps[0] as Bump) ? undefined : bumps[0]?.nonce);
   observe.feesAtCap(key, cappedNonce?.nonce);
   // The rows may have changed since they were verified.
-  const verified = await vouch(context, payable);
-  if (verified.length < payable.length) tellOfForged(context, view.nonces);
+  const verified = await verifyAttempts(context, payable);
+  if (verified.length < payable.length) reportForged(context, view.nonces);
   for (const bump of verified) {
     const attempt = await signBump(context, bump);
     if ((await store.saveReplacement(lease, attempt)).kind !== 'SAVED') continue;

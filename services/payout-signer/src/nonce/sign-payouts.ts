@@ -2,15 +2,15 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import type { FeePrices } from '@opentill/chain/wallet-sender';
 import {
   chooseDue,
-  hinder,
-  hinderAll,
+  blockPayouts,
+  blockAllPayouts,
   intentsOf,
   saveInRounds,
   stopsAll,
   type DuePayment,
 } from '../wallet/due-payouts.ts';
-import type { Hindered, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
-import { chooseRefused, judgeAgain } from '../policy/judge-again.ts';
+import type { BlockedPayout, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
+import { chooseRefused, recheckPolicy } from '../policy/judge-again.ts';
 import { isFeeWithin } from '../policy/fees-within.ts';
 import type { NonceGate } from './open-gate.ts';
 import type { PassContext } from './pass-deps.ts';
@@ -42,15 +42,15 @@ export async function signPayouts(
   const due = chooseDue(context, view.unsigned, stopped, capacity);
   if (due.length === 0) return 0;
   if (stopped !== undefined) {
-    await hinderAll(context, due, stopped);
+    await blockAllPayouts(context, due, stopped);
     return 0;
   }
   const { allowed, refused } = await judgeUnpaid(context, view, due, spent);
-  await hinder(context, refused);
+  await blockPayouts(context, refused);
   if (allowed.length === 0) return 0;
   const prices = await context.sender.currentPrices({ signal: context.signal });
   const { ready, hindered } = await prepare(context, view, allowed, prices);
-  await hinder(context, hindered);
+  await blockPayouts(context, hindered);
   const signed = await signAndSave(context, view, gate, ready, prices);
   await sendStored(
     context,
@@ -60,24 +60,24 @@ export async function signPayouts(
   return signed.length;
 }
 
-/** Like judgeAgain. In addition, payouts that were signed before must be proven unpaid. */
+/** Like recheckPolicy. In addition, payouts that were signed before must be proven unpaid. */
 async function judgeUnpaid(
   context: PassContext,
   view: WalletView,
   due: readonly UnsignedPayout[],
   spent: () => Promise<readonly SpentRow[]>,
-): Promise<ReturnType<typeof judgeAgain>> {
+): Promise<ReturnType<typeof recheckPolicy>> {
   const rows = await spent();
   const before = due.filter(({ isSignedBefore }) => isSignedBefore);
   const unpaid = await chooseUnpaid(context, view, before);
   const mayBePaid = new Set(before.flatMap(({ orderPk }) => (unpaid.has(orderPk) ? [] : [orderPk])));
-  const { allowed, refused } = judgeAgain(
+  const { allowed, refused } = recheckPolicy(
     due.filter(({ orderPk }) => !mayBePaid.has(orderPk)),
     rows,
     context.rules,
     view,
   );
-  const doubtful = due.flatMap((payout): Hindered[] =>
+  const doubtful = due.flatMap((payout): BlockedPayout[] =>
     mayBePaid.has(payout.orderPk) ? [{ payout, obstacle: 'MAYBE_PAID' }] : [],
   );
   return { allowed, refused: [...doubtful, ...refused] };
@@ -89,7 +89,7 @@ async function prepare(
   view: WalletView,
   due: readonly UnsignedPayout[],
   prices: FeePrices,
-): Promise<{ readonly ready: readonly Ready[]; readonly hindered: readonly Hindered[] }> {
+): Promise<{ readonly ready: readonly Ready[]; readonly hindered: readonly BlockedPayout[] }> {
   const { sender, key, rules, signal } = context;
   const { payments, hindered: mismatched } = intentsOf(due, rules);
   if (payments.length === 0) return { ready: [], hindered: mismatched };

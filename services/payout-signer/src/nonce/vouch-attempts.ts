@@ -1,27 +1,27 @@
 import type { PassContext, PassMemory } from './pass-deps.ts';
-import type { OpenNonce, OwnAttempt, Vouches } from './store/nonce-facts.ts';
+import type { OpenNonce, OwnAttempt, Verifications } from './store/nonce-facts.ts';
 
 /** Rows verified in one pass. Each costs a signature check, and a third party may insert any number. */
-const VOUCHED_AT_ONCE = 64;
+const VERIFIED_AT_ONCE = 64;
 
 /**
  * Verifies the stored bytes of attempts that share a nonce and are not verified yet. Rows that a third party inserted
  * must not decide which attempt is newest, or whether one landed. A single attempt is verified when it is replaced.
  */
-export async function vouchSiblings(context: PassContext, nonces: readonly OpenNonce[]): Promise<void> {
+export async function verifySiblings(context: PassContext, nonces: readonly OpenNonce[]): Promise<void> {
   const { memory } = context;
   forgetOthers(memory.vouches, nonces);
   const unknown = nonces
     .filter(({ attempts }) => attempts.length > 1)
     .flatMap((nonce) => nonce.attempts.map((attempt) => ({ nonce, attempt })))
     .filter(({ attempt }) => !memory.vouches.has(attempt.txHash))
-    .slice(0, VOUCHED_AT_ONCE);
-  if (unknown.length > 0) await vouch(context, unknown);
-  tellOfForged(context, nonces);
+    .slice(0, VERIFIED_AT_ONCE);
+  if (unknown.length > 0) await verifyAttempts(context, unknown);
+  reportForged(context, nonces);
 }
 
 /** Sets the alarm `forged` while a nonce that is not final has a forged attempt. */
-export function tellOfForged({ memory, observe, key }: PassContext, nonces: readonly OpenNonce[]): void {
+export function reportForged({ memory, observe, key }: PassContext, nonces: readonly OpenNonce[]): void {
   const forged = nonces.flatMap(({ nonce, attempts }) =>
     attempts.flatMap(({ txHash }) => {
       const difference = memory.vouches.get(txHash);
@@ -35,7 +35,7 @@ export function tellOfForged({ memory, observe, key }: PassContext, nonces: read
  * Verifies the stored bytes again, even if they were verified before. @returns those that our key signed for exactly
  * what the row contains
  */
-export async function vouch<T extends { readonly nonce: OpenNonce; readonly attempt: OwnAttempt }>(
+export async function verifyAttempts<T extends { readonly nonce: OpenNonce; readonly attempt: OwnAttempt }>(
   { store, sender, key, memory }: PassContext,
   attempts: readonly T[],
 ): Promise<readonly T[]> {
@@ -74,7 +74,7 @@ export function withoutForged(
  * that a third party inserted, with the hash of some mined transaction, uses up no nonce. Our own bytes are sent as
  * long as they may land.
  */
-export function withVouchedFates(
+export function withVerifiedFates(
   { vouches }: Pick<PassMemory, 'vouches'>,
   nonces: readonly OpenNonce[],
 ): readonly OpenNonce[] {
@@ -91,7 +91,7 @@ export function withVouchedFates(
   });
 }
 
-function forgetOthers(vouches: Vouches, nonces: readonly OpenNonce[]): void {
+function forgetOthers(vouches: Verifications, nonces: readonly OpenNonce[]): void {
   const waiting = new Set(nonces.flatMap(({ attempts }) => attempts.map(({ txHash }) => txHash)));
   for (const txHash of vouches.keys()) if (!waiting.has(txHash)) vouches.delete(txHash);
 }

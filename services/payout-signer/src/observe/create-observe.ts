@@ -7,7 +7,7 @@ import { observeAttempts } from './observe-attempts.ts';
 import type { Observe } from './observe.ts';
 import { createSignerMeters } from './signer-meters.ts';
 import { createStepLog } from './step-log.ts';
-import type { Telling } from './telling.ts';
+import type { ObservabilityDeps } from './telling.ts';
 
 export interface ObserveDeps {
   readonly logger: Logger;
@@ -27,7 +27,7 @@ export function createObserve({ logger, metrics }: ObserveDeps): Observe {
   };
 }
 
-function observePayouts({ logger, meters }: Telling) {
+function observePayouts({ logger, meters }: ObservabilityDeps) {
   return {
     authorised({ chain }, { authorised, needApproval, refused, obstacles }) {
       meters.authorised.inc({ chain }, authorised.length);
@@ -65,7 +65,7 @@ function observePayouts({ logger, meters }: Telling) {
 
 const GAP_ALARM_MS = 60_000;
 
-function observeNonces({ logger, meters, alarms }: Telling) {
+function observeNonces({ logger, meters, alarms }: ObservabilityDeps) {
   return {
     takenIn({ chain }, { finalNonces, reopenedNonces, freedNonces, vetoedOrderPks }) {
       meters.final.inc({ chain }, finalNonces.length);
@@ -124,7 +124,7 @@ function observeNonces({ logger, meters, alarms }: Telling) {
   } satisfies Partial<Observe>;
 }
 
-function observeWallet({ logger, meters, alarms }: Telling) {
+function observeWallet({ logger, meters, alarms }: ObservabilityDeps) {
   return {
     looked(key, { now, halted, requested, unsigned }, { count, oldestSignedAt }) {
       const { chain } = key;
@@ -182,7 +182,7 @@ function observeWallet({ logger, meters, alarms }: Telling) {
   } satisfies Partial<Observe>;
 }
 
-function observePasses({ logger, meters, alarms }: Telling) {
+function observePasses({ logger, meters, alarms }: ObservabilityDeps) {
   const steps = createStepLog(logger);
   return {
     leads(key, isLeader) {
@@ -207,7 +207,7 @@ function observePasses({ logger, meters, alarms }: Telling) {
   } satisfies Partial<Observe>;
 }
 
-function observeService({ logger }: Telling) {
+function observeService({ logger }: ObservabilityDeps) {
   return {
     notConfigured: (chain) => logger.warn('payouts not configured', { chain }),
     presenceFailed: (error) => logger.warn('presence not announced', { error }),

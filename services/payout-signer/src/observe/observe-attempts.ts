@@ -2,9 +2,9 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { Observe } from './observe.ts';
-import type { Telling } from './telling.ts';
+import type { ObservabilityDeps } from './telling.ts';
 
-export function observeAttempts({ logger, meters, alarms }: Telling) {
+export function observeAttempts({ logger, meters, alarms }: ObservabilityDeps) {
   const { raise, stillInFlight, forget } = createLastingAlarms(alarms);
   return {
     stillInFlight,
@@ -58,7 +58,7 @@ export function observeAttempts({ logger, meters, alarms }: Telling) {
 }
 
 /** Alarms about transactions. Each lasts until a block holds all that it names, or they are dead. */
-function createLastingAlarms(alarms: Telling['alarms']) {
+function createLastingAlarms(alarms: ObservabilityDeps['alarms']) {
   const lasting = { unrecorded: new Map<string, Set<TxHash>>(), unproven: new Map<string, Set<TxHash>>() };
   const kinds = ['unrecorded', 'unproven'] as const;
   const idOf = ({ chain, wallet }: WalletKey): string => `${chain} ${wallet}`;

@@ -3,7 +3,7 @@ import type { AlarmEdges } from './alarm-edges.ts';
 import type { SignerMeters } from './signer-meters.ts';
 
 /** Sinks for logs, metrics and alarms. */
-export interface Telling {
+export interface ObservabilityDeps {
   readonly logger: Logger;
   readonly meters: SignerMeters;
   readonly alarms: AlarmEdges;

@@ -240,7 +240,7 @@ export interface AuthorisationDecisions {
   readonly waitForTurn: number;
 }
 
-export interface Hindered {
+export interface BlockedPayout {
   readonly payout: UnsignedPayout;
   readonly obstacle: Obstacle;
 }

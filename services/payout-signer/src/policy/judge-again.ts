@@ -1,4 +1,4 @@
-import type { Hindered, Obstacle, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
+import type { BlockedPayout, Obstacle, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
 import { judge } from './check-intent.ts';
 import type { AuthorisationRules } from './policy-port.ts';
 import { createSpending } from './spending.ts';
@@ -12,15 +12,15 @@ interface Moment {
  * Asks the policy again before signing, with all other authorised amounts. A row is no authorisation: a third party
  * may have written it.
  */
-export function judgeAgain(
+export function recheckPolicy(
   due: readonly UnsignedPayout[],
   spent: readonly SpentRow[],
   rules: AuthorisationRules,
   { now, heldSymbols }: Moment,
-): { readonly allowed: readonly UnsignedPayout[]; readonly refused: readonly Hindered[] } {
+): { readonly allowed: readonly UnsignedPayout[]; readonly refused: readonly BlockedPayout[] } {
   const spending = createSpending(spent, false);
   const allowed: UnsignedPayout[] = [];
-  const refused: Hindered[] = [];
+  const refused: BlockedPayout[] = [];
   for (const payout of due) {
     const obstacle = obstacleTo(payout);
     if (obstacle === undefined) allowed.push(payout);

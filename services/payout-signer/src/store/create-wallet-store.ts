@@ -2,7 +2,7 @@ import type { Db } from '@opentill/db/database';
 import type { WalletKey, WalletStore } from '../payouts/payout-facts.ts';
 import { closeDecision } from './close-decisions.ts';
 import { saveBalances } from './save-findings.ts';
-import { readRaw, saveSent, tellOfPayouts, type EventDeps } from './save-sent.ts';
+import { readRaw, saveSent, announcePayouts, type EventDeps } from './save-sent.ts';
 import { readSpent } from './spent.ts';
 import { underLeaseOf } from './under-lease.ts';
 
@@ -18,7 +18,7 @@ export function createWalletStore(
     recordSent: (lease, sent) =>
       underLease(lease, async (tx, token) => {
         const orderPks = await saveSent(tx, key, token, sent);
-        await tellOfPayouts(tx, key, orderPks, deps);
+        await announcePayouts(tx, key, orderPks, deps);
         return orderPks;
       }),
     dismiss: (lease, decisionId, why) => underLease(lease, (tx) => closeDecision(tx, decisionId, why)),

@@ -4,7 +4,7 @@ import { assertLease, type Lease } from '@opentill/db/lease';
 import type { Obstacle, WalletKey } from '../payouts/payout-facts.ts';
 import { freeNoncesOf } from './save-findings.ts';
 import { noteObstacles } from './save-authorised.ts';
-import { tellOfPayouts, type EventDeps } from './save-sent.ts';
+import { announcePayouts, type EventDeps } from './save-sent.ts';
 import { refuseVetoed } from './refuse-vetoed.ts';
 
 const MARKED_AT_ONCE = 500;
@@ -58,7 +58,7 @@ export async function refuseUnpayable(
     await assertLease(tx, 'signer', lease);
     const refused = await refuseVetoed(tx, lease.fencingToken, vetoed);
     await freeNoncesOf(tx, key, refused);
-    await tellOfPayouts(tx, key, refused, deps);
+    await announcePayouts(tx, key, refused, deps);
     return refused;
   });
 }

@@ -37,7 +37,7 @@ export async function saveSent(
 }
 
 /** Appends the event `payout.changed` for payouts that were sent or refused. */
-export async function tellOfPayouts(
+export async function announcePayouts(
   tx: Tx,
   { chain }: WalletKey,
   orderPks: readonly string[],

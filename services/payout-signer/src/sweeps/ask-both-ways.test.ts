@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
-import { areAlike, askBothWays, type Answer, type Lying } from './ask-both-ways.ts';
+import { areAlike, estimateBothDestinations, type Answer, type UnsweptDeposit } from './ask-both-ways.ts';
 
 /* A transfer to an address without the token costs more. So the cost of a sweep is asked for its own destination. */
 
-const unsweptAt = (address: string, symbol = 'USDT'): Lying => {
+const unsweptAt = (address: string, symbol = 'USDT'): UnsweptDeposit => {
   const shared = { symbol, amountBaseUnits: baseUnits(1_000n) };
   return [
     { ...shared, address, decimals: 6, isNative: false, sinceMs: 0, options: [] },
@@ -23,12 +23,12 @@ const unsweptAt = (address: string, symbol = 'USDT'): Lying => {
 
 /** @returns the answers, and the payments whose costs were asked, in order */
 async function ask(
-  unswept: readonly Lying[],
+  unswept: readonly UnsweptDeposit[],
   answer: (intent: PaymentIntent) => Answer<bigint>,
   mayGoHot: (address: string) => boolean = () => true,
 ) {
   const asked: string[] = [];
-  const answers = await askBothWays(
+  const answers = await estimateBothDestinations(
     (intents) => {
       asked.push(...intents.map(({ from, to }) => `${from} to ${to}`));
       return Promise.resolve(intents.map(answer));

@@ -1,10 +1,10 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { UnsweptAsset } from '@opentill/domain/plan-sweeps';
-import type { CostObstacle, LyingAsset } from './store/sweep-facts.ts';
+import type { CostObstacle, DepositAsset } from './store/sweep-facts.ts';
 
 /** An asset as the planner sees it, and its row. */
-export type Lying = readonly [UnsweptAsset, LyingAsset];
+export type UnsweptDeposit = readonly [UnsweptAsset, DepositAsset];
 
 export interface SweepTargets {
   readonly wallet: Address;
@@ -17,7 +17,7 @@ export interface SweepTargets {
 export type Answer<T> = T | CostObstacle | undefined;
 
 /** Answers about one sweep, by destination. */
-export interface BothWays<T> {
+export interface BothEstimates<T> {
   readonly cold: Answer<T>;
   /** Absent: the same as to cold storage, or no destination. */
   readonly hot?: Answer<T>;
@@ -34,12 +34,12 @@ const ALIKE_PARTS = 20n;
  * receiver without a balance costs more. That does not depend on the sender, so one sweep of each symbol is tried,
  * and the others only if the costs differ.
  */
-export async function askBothWays<T extends bigint | object>(
+export async function estimateBothDestinations<T extends bigint | object>(
   ask: (intents: readonly PaymentIntent[]) => Promise<readonly Answer<T>[]>,
-  unswept: readonly Lying[],
+  unswept: readonly UnsweptDeposit[],
   { wallet, coldAddress, mayGoHot }: SweepTargets,
   isAlike: (one: T, other: T) => boolean,
-): Promise<readonly BothWays<T>[]> {
+): Promise<readonly BothEstimates<T>[]> {
   const cold = await ask(unswept.map((one) => intentOf(one, coldAddress)));
   const hot = new Map<number, Answer<T>>();
   const going = unswept.flatMap((one, place) =>
@@ -76,6 +76,6 @@ function isKnown<T extends bigint | object>(answer: Answer<T>): answer is T {
   return answer !== undefined && typeof answer !== 'string';
 }
 
-function intentOf([{ amountBaseUnits }, found]: Lying, to: Address): PaymentIntent {
+function intentOf([{ amountBaseUnits }, found]: UnsweptDeposit, to: Address): PaymentIntent {
   return { from: found.address, to, contract: found.contract, amountBaseUnits };
 }

@@ -5,7 +5,7 @@ import type { SweepBooks } from './store/sweep-facts.ts';
 
 const NOW = new Date('2026-11-22T12:00:00Z');
 
-function lying(symbol: string, contract: string | null, address: string) {
+function deposits(symbol: string, contract: string | null, address: string) {
   return { address, depositIndex: 7, symbol, contract, amountBaseUnits: 5n, since: NOW };
 }
 
@@ -29,11 +29,11 @@ test('lists assets that are not configured and unknown addresses as waiting', as
     requestedAt: null,
     page: {
       isLast: true,
-      lying: [
-        lying('USDT', 'usdt', 'ours'),
-        lying('USDT', 'another', 'ours'),
-        lying('OLD', 'old', 'ours'),
-        lying('USDT', 'usdt', 'theirs'),
+      deposits: [
+        deposits('USDT', 'usdt', 'ours'),
+        deposits('USDT', 'another', 'ours'),
+        deposits('OLD', 'old', 'ours'),
+        deposits('USDT', 'usdt', 'theirs'),
       ],
     },
   };

@@ -15,7 +15,7 @@ import type { BeginningDeps } from './planner-deps.ts';
 import { energyFacts, energyRules } from './energy-facts.ts';
 import { priceSweeps } from './price-sweeps.ts';
 import { knownFacts } from './step-facts.ts';
-import type { LyingAsset, SweepBooks } from './store/sweep-facts.ts';
+import type { DepositAsset, SweepBooks } from './store/sweep-facts.ts';
 
 /** Plan of this moment, also shown to operators. Writes no row. */
 export async function drawPlan(
@@ -26,7 +26,7 @@ export async function drawPlan(
   const { network, codec, policy, wallet, chain } = deps;
   const options = { signal };
   const assets = assetsOf(network, codec);
-  const { ours, others } = sortOut(deps, books.page.lying, assets);
+  const { ours, others } = sortOut(deps, books.page.deposits, assets);
   const facts = {
     rules: rulesOf(network, policy.sweep),
     nowMs: books.now.getTime(),
@@ -41,7 +41,7 @@ export async function drawPlan(
     isWalletHalted: books.haltedWallets.has(wallet),
     ...(books.requestedAt === null ? {} : { runAtMs: books.requestedAt.getTime() }),
   };
-  const withOthers = (plan: SweepPlan) => ({ ...plan, waiting: [...plan.waiting, ...others] });
+  const addOthers = (plan: SweepPlan) => ({ ...plan, waiting: [...plan.waiting, ...others] });
   const bare = new Map(ours.map((one) => [unpriced(one, assets), one] as const));
   // An asset that waits for another reason than its price needs no price.
   const first = planSweeps({ ...facts, unswept: [...bare.keys()] });
@@ -56,11 +56,11 @@ export async function drawPlan(
   );
   const { budgetBaseUnits } = facts;
   if (worthPricing.length === 0 && excess.length === 0)
-    return { plan: withOthers(first), lying: bare, keeps: new Set(), gasPrice: undefined, budgetBaseUnits };
+    return { plan: addOthers(first), deposits: bare, keeps: new Set(), gasPrice: undefined, budgetBaseUnits };
   const gasPrice = await chain.gasPrice(options);
   const leftOfTopUps = policy.sweep.maxNativePerDayBaseUnits - books.toppedUpLastDay;
   const spare = (await chain.coinAt(wallet, options)) - books.toppingUp - deps.gasReserveBaseUnits;
-  const lying = new Map(
+  const deposits = new Map(
     await priceSweeps(
       pricingOf(deps, books, facts),
       worthPricing.flatMap((asset) => {
@@ -71,33 +71,33 @@ export async function drawPlan(
     ),
   );
   const priced = new Set(worthPricing);
-  for (const [asset, found] of bare) if (!priced.has(asset)) lying.set(asset, found);
+  for (const [asset, found] of bare) if (!priced.has(asset)) deposits.set(asset, found);
   const plan = planSweeps({
     ...facts,
-    ...(await energyFacts(deps, books, [...lying.keys()], options)),
+    ...(await energyFacts(deps, books, [...deposits.keys()], options)),
     gasPrice,
     gasHeldBaseUnits: spare < leftOfTopUps ? spare : leftOfTopUps,
     hot: await priceHot(deps, facts.hot, books, options),
-    unswept: [...lying.keys()],
+    unswept: [...deposits.keys()],
   });
   const turns = [
     ...unknown.slice(worthPricing.length),
     ...plan.begin.map(({ asset }) => asset),
     ...plan.waiting.filter(({ reason }) => reason === 'BATCH_FULL').map(({ asset }) => asset),
   ];
-  const keeps = new Set(turns.flatMap((asset) => lying.get(asset) ?? []));
-  return { plan: withOthers(plan), lying, keeps, gasPrice, budgetBaseUnits };
+  const keeps = new Set(turns.flatMap((asset) => deposits.get(asset) ?? []));
+  return { plan: addOthers(plan), deposits, keeps, gasPrice, budgetBaseUnits };
 }
 
 /** Separates the assets that can be planned from the others, with the reason. */
 function sortOut(
   { isDepositAddress }: Pick<BeginningDeps, 'isDepositAddress'>,
-  lying: readonly LyingAsset[],
+  deposits: readonly DepositAsset[],
   assets: readonly KnownAsset[],
-): { readonly ours: readonly LyingAsset[]; readonly others: SweepPlan['waiting'] } {
-  const ours: LyingAsset[] = [];
+): { readonly ours: readonly DepositAsset[]; readonly others: SweepPlan['waiting'] } {
+  const ours: DepositAsset[] = [];
   const others: SweepPlan['waiting'][number][] = [];
-  for (const one of lying) {
+  for (const one of deposits) {
     const known = assets.find(({ symbol }) => symbol === one.symbol);
     if (known?.contract !== one.contract)
       others.push({ asset: unpriced(one, assets), reason: 'NOT_CONFIGURED' });
@@ -137,15 +137,15 @@ function pricingOf(
 
 export interface DrawnPlan {
   readonly plan: SweepPlan;
-  readonly lying: ReadonlyMap<UnsweptAsset, LyingAsset>;
+  readonly deposits: ReadonlyMap<UnsweptAsset, DepositAsset>;
   /** Assets that begin now, or are next in turn. */
-  readonly keeps: ReadonlySet<LyingAsset>;
+  readonly keeps: ReadonlySet<DepositAsset>;
   /** undefined if no price was needed. */
   readonly gasPrice: bigint | undefined;
   readonly budgetBaseUnits: bigint;
 }
 
-function unpriced(one: LyingAsset, assets: readonly KnownAsset[]): UnsweptAsset {
+function unpriced(one: DepositAsset, assets: readonly KnownAsset[]): UnsweptAsset {
   return {
     address: one.address,
     symbol: one.symbol,

@@ -6,7 +6,7 @@ import { drawPlan, showPlan } from './draw-plan.ts';
 import { findAsset, nativeOf } from './known-assets.ts';
 import type { BeginningDeps, PlannerDeps } from './planner-deps.ts';
 import type { NewSweep, SweepBooks } from './store/sweep-facts.ts';
-import { turnRound, turnToRun, type RoundMemory } from './turn-round.ts';
+import { nextDepositPage, startRun, type RoundMemory } from './turn-round.ts';
 
 /**
  * One round: open sweeps continue, new ones begin within the policy's bounds, and the hot wallet's surplus goes to
@@ -61,7 +61,7 @@ async function lookFromStart(
   books: SweepBooks,
 ): Promise<SweepBooks> {
   const { after } = memory;
-  turnToRun(memory, books.requests);
+  startRun(memory, books.requests);
   return memory.after === after ? books : store.look(memory.after);
 }
 
@@ -75,7 +75,7 @@ async function beginNew(
 ): Promise<number> {
   const { network, codec, policy, store, observe } = deps;
   // Drawn even while no sweep may begin, for operators to see.
-  const { plan, lying, keeps, gasPrice, budgetBaseUnits } = await drawPlan(
+  const { plan, deposits, keeps, gasPrice, budgetBaseUnits } = await drawPlan(
     deps,
     { ...books, stoppedBy: undefined },
     signal,
@@ -83,10 +83,10 @@ async function beginNew(
   observe.planned(network.chain, plan);
   await store.savePlan(lease, showPlan(plan, gasPrice, budgetBaseUnits));
   if (books.stoppedBy !== undefined) return 0;
-  turnRound(memory, books.page, keeps);
+  nextDepositPage(memory, books.page, keeps);
   let begun = 0;
   for (const { asset, option, amountBaseUnits, destination } of plan.begin) {
-    const found = lying.get(asset);
+    const found = deposits.get(asset);
     const known = findAsset(network, codec, asset.symbol);
     if (found === undefined || known === undefined) continue;
     const receiver = destination === 'COLD' ? policy.coldAddress : deps.wallet;

@@ -10,13 +10,13 @@ import {
   type SweepNeed,
   type SweepTerms,
 } from '@opentill/domain/ways-to-sweep';
-import { readOrNothing } from '../wallet/read-or-nothing.ts';
+import { tryRead } from '../wallet/read-or-nothing.ts';
 import {
   areAlike,
-  askBothWays,
+  estimateBothDestinations,
   type Answer,
-  type BothWays,
-  type Lying,
+  type BothEstimates,
+  type UnsweptDeposit,
   type SweepTargets,
 } from './ask-both-ways.ts';
 import type { SweepEnergy } from './sweep-chain.ts';
@@ -43,12 +43,17 @@ export interface EnergyDeps extends SweepTargets {
 /** Prices sweeps of tokens for every way to pay for their work. All share one seller, one market and one hot wallet. */
 export async function priceByEnergy(
   deps: EnergyDeps,
-  unswept: readonly Lying[],
+  unswept: readonly UnsweptDeposit[],
   options: ReadOptions,
-): Promise<readonly Lying[]> {
+): Promise<readonly UnsweptDeposit[]> {
   const { energy, wallet, coldAddress, rules } = deps;
   if (unswept.length === 0) return [];
-  const needs = await askBothWays((intents) => energy.needsOf(intents, options), unswept, deps, takesAlike);
+  const needs = await estimateBothDestinations(
+    (intents) => energy.needsOf(intents, options),
+    unswept,
+    deps,
+    takesAlike,
+  );
   const market = await energy.accounts.market(wallet, options);
   const means = await meansOf(energy, unswept, options);
   const rents = rules.mayBuy ? await quotesFor(energy, unswept, needs, means, options) : new Map();
@@ -96,15 +101,13 @@ function termsOf(
 /** Resources of each address; undefined for one that no node can read, which waits. */
 async function meansOf(
   { accounts }: SweepEnergy,
-  unswept: readonly Lying[],
+  unswept: readonly UnsweptDeposit[],
   options: ReadOptions,
 ): Promise<readonly (SweepMeans | undefined)[]> {
   const all: (SweepMeans | undefined)[] = [];
   for (let from = 0; from < unswept.length; from += AT_ONCE) {
     const part = unswept.slice(from, from + AT_ONCE);
-    const read = part.map(([, { address }]) =>
-      readOrNothing(accounts.means(address, options), options.signal),
-    );
+    const read = part.map(([, { address }]) => tryRead(accounts.means(address, options), options.signal));
     all.push(...(await Promise.all(read)));
   }
   return all;
@@ -112,8 +115,8 @@ async function meansOf(
 
 async function quotesFor(
   { seller }: SweepEnergy,
-  unswept: readonly Lying[],
-  needs: readonly BothWays<SweepNeed>[],
+  unswept: readonly UnsweptDeposit[],
+  needs: readonly BothEstimates<SweepNeed>[],
   means: readonly (SweepMeans | undefined)[],
   { signal = new AbortController().signal }: ReadOptions,
 ): Promise<ReadonlyMap<bigint, bigint>> {

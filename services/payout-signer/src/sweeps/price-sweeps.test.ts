@@ -4,13 +4,13 @@ import { readerError } from '@opentill/chain/reader-error';
 import { baseUnits } from '@opentill/domain/money';
 import type { UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import { priceSweeps } from './price-sweeps.ts';
-import type { LyingAsset } from './store/sweep-facts.ts';
+import type { DepositAsset } from './store/sweep-facts.ts';
 
 /* Each address is read separately. A failure of nodes for one address does not affect the others. */
 
 const COST = 100n;
 
-const unsweptAt = (address: string, isNative = false): readonly [UnsweptAsset, LyingAsset] => {
+const unsweptAt = (address: string, isNative = false): readonly [UnsweptAsset, DepositAsset] => {
   const shared = { symbol: isNative ? 'TRX' : 'USDT', amountBaseUnits: baseUnits(1_000n) };
   return [
     { ...shared, address, decimals: 6, isNative, sinceMs: 0, options: [] },
@@ -18,7 +18,7 @@ const unsweptAt = (address: string, isNative = false): readonly [UnsweptAsset, L
       ...shared,
       address: address as Address,
       depositIndex: 0,
-      contract: (isNative ? null : 'usdt') as LyingAsset['contract'],
+      contract: (isNative ? null : 'usdt') as DepositAsset['contract'],
       since: new Date(0),
       position: { since: '', address, symbol: shared.symbol },
     },
@@ -32,7 +32,7 @@ interface Nodes {
 
 async function price(
   { failsAt, hasEnergy = false }: Nodes,
-  unswept: readonly (readonly [UnsweptAsset, LyingAsset])[],
+  unswept: readonly (readonly [UnsweptAsset, DepositAsset])[],
   signal = new AbortController().signal,
 ): Promise<Readonly<Record<string, readonly string[]>>> {
   const at = <T>(address: string, answer: T): Promise<T> => {

@@ -3,13 +3,13 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { baseUnits } from '@opentill/domain/money';
 import type { SweepOption, SweepWays, UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import { withFeeMargin } from '@opentill/domain/fee-margin';
-import { readOrNothing } from '../wallet/read-or-nothing.ts';
+import { tryRead } from '../wallet/read-or-nothing.ts';
 import {
   areAlike,
-  askBothWays,
+  estimateBothDestinations,
   type Answer,
-  type BothWays,
-  type Lying,
+  type BothEstimates,
+  type UnsweptDeposit,
   type SweepTargets,
 } from './ask-both-ways.ts';
 import { priceByEnergy, type EnergyRules } from './price-energy.ts';
@@ -26,9 +26,9 @@ const AT_ONCE = 8;
  */
 export async function priceSweeps(
   deps: PricingDeps,
-  unswept: readonly Lying[],
+  unswept: readonly UnsweptDeposit[],
   options: ReadOptions,
-): Promise<readonly Lying[]> {
+): Promise<readonly UnsweptDeposit[]> {
   const { energy } = deps.chain;
   if (energy === undefined) return priceByCoin(deps, unswept, options);
   const [coin, tokens] = [true, false].map((isNative) =>
@@ -47,9 +47,9 @@ interface PricingDeps extends SweepTargets {
 
 async function priceByCoin(
   deps: PricingDeps,
-  unswept: readonly Lying[],
+  unswept: readonly UnsweptDeposit[],
   options: ReadOptions,
-): Promise<readonly Lying[]> {
+): Promise<readonly UnsweptDeposit[]> {
   const { chain } = deps;
   const coins = await coinsAt(chain, unswept, options);
   const all = unswept.map(([asset, found], place) => {
@@ -96,18 +96,18 @@ function within(asset: UnsweptAsset, most: bigint): UnsweptAsset {
  */
 async function askWholeOrPart(
   deps: PricingDeps,
-  all: readonly Lying[],
+  all: readonly UnsweptDeposit[],
   options: ReadOptions,
-): Promise<{ readonly held: readonly Lying[]; readonly costs: readonly BothWays<bigint>[] }> {
+): Promise<{ readonly held: readonly UnsweptDeposit[]; readonly costs: readonly BothEstimates<bigint>[] }> {
   const { chain } = deps;
-  const ask = (some: readonly Lying[]) =>
-    askBothWays((intents) => chain.costsOf(intents, options), some, deps, areAlike);
+  const ask = (some: readonly UnsweptDeposit[]) =>
+    estimateBothDestinations((intents) => chain.costsOf(intents, options), some, deps, areAlike);
   const [held, costs] = [[...all], [...(await ask(all))]];
-  const parts: { readonly place: number; readonly part: Lying }[] = [];
+  const parts: { readonly place: number; readonly part: UnsweptDeposit }[] = [];
   for (const [place, [asset, found]] of all.entries()) {
     if (chain.sponsorship === undefined || costs[place]?.cold !== 'WOULD_FAIL') continue;
     const read = chain.sponsorship.mostAtOnce(found.address, found.contract, options);
-    const most = (await readOrNothing(read, options.signal)) ?? 0n;
+    const most = (await tryRead(read, options.signal)) ?? 0n;
     const part = within(asset, most);
     if (most > 0n && part !== asset) parts.push({ place, part: [part, found] });
   }
@@ -155,13 +155,13 @@ function topUpOf(from: Address, to: Address, amountBaseUnits: bigint) {
 /** Coin of each address; undefined for one that no node can read. It waits, and the others are planned. */
 async function coinsAt(
   chain: SweepChain,
-  unswept: readonly Lying[],
+  unswept: readonly UnsweptDeposit[],
   options: ReadOptions,
 ): Promise<readonly (bigint | undefined)[]> {
   const coins: (bigint | undefined)[] = [];
   for (let from = 0; from < unswept.length; from += AT_ONCE) {
     const part = unswept.slice(from, from + AT_ONCE);
-    const read = part.map(([, { address }]) => readOrNothing(chain.coinAt(address, options), options.signal));
+    const read = part.map(([, { address }]) => tryRead(chain.coinAt(address, options), options.signal));
     coins.push(...(await Promise.all(read)));
   }
   return coins;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { baseUnits } from '@opentill/domain/money';
-import type { LyingAsset } from './store/sweep-facts.ts';
-import { turnRound, type RoundMemory } from './turn-round.ts';
+import type { DepositAsset } from './store/sweep-facts.ts';
+import { nextDepositPage, type RoundMemory } from './turn-round.ts';
 
-const lyingAt = (place: number): LyingAsset => ({
+const lyingAt = (place: number): DepositAsset => ({
   address: `0x${place}` as Address,
   depositIndex: place,
   symbol: 'USDT',
@@ -13,8 +13,8 @@ const lyingAt = (place: number): LyingAsset => ({
   since: new Date(place),
   position: { since: `${place}`, address: `0x${place}`, symbol: 'USDT' },
 });
-const lying = [1, 2, 3].map(lyingAt);
-const [first, second, third] = lying as [LyingAsset, LyingAsset, LyingAsset];
+const deposits = [1, 2, 3].map(lyingAt);
+const [first, second, third] = deposits as [DepositAsset, DepositAsset, DepositAsset];
 
 describe('next page', () => {
   test.each([
@@ -24,13 +24,13 @@ describe('next page', () => {
     ['from the oldest on when the page was the last', [], true, undefined],
   ])('continues %s', (_, keeps, isLast, after) => {
     const memory: RoundMemory = { after: second.position };
-    turnRound(memory, { lying, isLast }, new Set(keeps));
+    nextDepositPage(memory, { deposits, isLast }, new Set(keeps));
     expect(memory.after).toEqual(after);
   });
 
   test('continues from the oldest on when the page is empty', () => {
     const memory: RoundMemory = { after: second.position };
-    turnRound(memory, { lying: [], isLast: true }, new Set());
+    nextDepositPage(memory, { deposits: [], isLast: true }, new Set());
     expect(memory.after).toBeUndefined();
   });
 });

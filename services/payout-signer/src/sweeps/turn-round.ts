@@ -1,15 +1,15 @@
-import type { LyingAsset, LyingPage, LyingPosition } from './store/sweep-facts.ts';
+import type { DepositAsset, DepositPage, DepositPosition } from './store/sweep-facts.ts';
 
 /** Position of a planner in its rounds over all deposit balances. */
 export interface RoundMemory {
   /** Balances behind this one are read next; undefined: from the oldest on. */
-  after: LyingPosition | undefined;
+  after: DepositPosition | undefined;
   /** Operators' requests, and the number of sweeps begun for them; undefined: none. */
   run?: { readonly requests: readonly number[]; begun: number } | undefined;
 }
 
 /** A run goes once over all deposit balances. A new request begins at the oldest. */
-export function turnToRun(memory: RoundMemory, requests: readonly number[]): void {
+export function startRun(memory: RoundMemory, requests: readonly number[]): void {
   if (requests.length === 0) memory.run = undefined;
   else if (requests.some((request) => memory.run?.requests.includes(request) !== true)) {
     memory.run = { requests, begun: memory.run?.begun ?? 0 };
@@ -24,8 +24,12 @@ export function turnToRun(memory: RoundMemory, requests: readonly number[]): voi
  *
  * @param keeps assets that began now, or are next because there was no room
  */
-export function turnRound(memory: RoundMemory, page: LyingPage, keeps: ReadonlySet<LyingAsset>): void {
-  const next = page.lying.findIndex((one) => keeps.has(one));
-  if (next > 0) memory.after = page.lying[next - 1]?.position;
-  if (next === -1) memory.after = page.isLast ? undefined : page.lying.at(-1)?.position;
+export function nextDepositPage(
+  memory: RoundMemory,
+  page: DepositPage,
+  keeps: ReadonlySet<DepositAsset>,
+): void {
+  const next = page.deposits.findIndex((one) => keeps.has(one));
+  if (next > 0) memory.after = page.deposits[next - 1]?.position;
+  if (next === -1) memory.after = page.isLast ? undefined : page.deposits.at(-1)?.position;
 }

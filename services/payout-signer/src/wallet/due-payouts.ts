@@ -2,7 +2,7 @@ import { PREPARE_MAX, type PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { Lease } from '@opentill/db/lease';
 import type { Observe } from '../observe/observe.ts';
 import type {
-  Hindered,
+  BlockedPayout,
   Obstacle,
   SaveOutcome,
   UnsignedPayout,
@@ -63,9 +63,9 @@ export function chooseDue(
 export function intentsOf(
   due: readonly UnsignedPayout[],
   rules: AuthorisationRules,
-): { readonly payments: readonly DuePayment[]; readonly hindered: readonly Hindered[] } {
+): { readonly payments: readonly DuePayment[]; readonly hindered: readonly BlockedPayout[] } {
   const payments: DuePayment[] = [];
-  const hindered: Hindered[] = [];
+  const hindered: BlockedPayout[] = [];
   for (const payout of due) {
     const checked = checkIntent(payout, rules);
     if (checked.kind === 'INTENT') payments.push({ payout, intent: checked.intent });
@@ -104,7 +104,10 @@ export async function saveInRounds<R extends { readonly payout: UnsignedPayout }
 }
 
 /** Backs payouts off before the next try, and records their obstacles. */
-export async function hinder(context: SigningContext, hindered: readonly Hindered[]): Promise<void> {
+export async function blockPayouts(
+  context: SigningContext,
+  hindered: readonly BlockedPayout[],
+): Promise<void> {
   const { memory, monotonicMs, store, lease, observe, key } = context;
   for (const { payout } of hindered) memory.pauses.put(payout.orderPk, monotonicMs());
   if (hindered.length === 0) return;
@@ -116,13 +119,13 @@ export async function hinder(context: SigningContext, hindered: readonly Hindere
     if (payout.obstacle !== obstacle) observe.hindered(key, payout.orderPk, obstacle);
 }
 
-/** Like `hinder`, with the same obstacle for all. */
-export function hinderAll(
+/** Like `blockPayouts`, with the same obstacle for all. */
+export function blockAllPayouts(
   context: SigningContext,
   payouts: readonly UnsignedPayout[],
   obstacle: Obstacle,
 ): Promise<void> {
-  return hinder(
+  return blockPayouts(
     context,
     payouts.map((payout) => ({ payout, obstacle })),
   );

@@ -4,10 +4,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
  * Reads a value of one address among many; undefined if nodes cannot provide it, which does not affect the others.
  * Rethrows aborts, and errors that no node caused.
  */
-export async function readOrNothing<T>(
-  read: Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<T | undefined> {
+export async function tryRead<T>(read: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   try {
     return await read;
   } catch (error) {

@@ -18,7 +18,7 @@ export type PageOutcome = 'WRITTEN' | 'TURNS' | 'NOTHING';
  * their turn. New payouts are on no page, so they are never hidden.
  * @returns whether to read the next page at once: only in the first round of this process
  */
-export function turnPage(
+export function nextRequestPage(
   memory: RequestPage,
   { pageEnd }: { readonly pageEnd: string | null },
   outcome: PageOutcome,

@@ -51,7 +51,7 @@ export async function adoptExpiring(
   if (!isPossible) return never(`its timestamp ${uniqueMs} is none that this signer uses`);
   if (found.is_time_taken) return never('another transaction of the wallet has its timestamp');
   // The last check, because it writes: an attempt stays DEAD even if the adoption is rejected.
-  if (!(await buryLandedNowhere(tx, key, orderPk)))
+  if (!(await markLandedNowhere(tx, key, orderPk)))
     return never('an attempt of this payout may still land, or has landed');
 
   await sql`
@@ -85,7 +85,7 @@ export async function adoptExpiring(
  * again. If the attempt landed as well, the payout was paid twice before the decision. If the proof were required, no
  * operator could say that an UNPROVEN payout is paid.
  */
-async function buryLandedNowhere(tx: Tx, { chain, wallet }: WalletKey, orderPk: string): Promise<boolean> {
+async function markLandedNowhere(tx: Tx, { chain, wallet }: WalletKey, orderPk: string): Promise<boolean> {
   await sql`
     update payout_attempt a set state = 'DEAD', dead_height = c.verified_height, dead_hash = c.verified_hash, updated_at = clock_timestamp()
     from chain_cursor c where c.chain = a.chain and a.chain = ${chain} and a.wallet = ${wallet} and a.order_pk = ${orderPk}

@@ -22,7 +22,7 @@ import type {
 } from '../../payouts/payout-facts.ts';
 import type { FeeElsewhere, OpenAttempt, ScanCursor } from './attempt-facts.ts';
 
-export interface TakenInAttempts {
+export interface AttemptUpdates {
   /** Verified in a block. */
   readonly settled: readonly TxHash[];
   /** Settled before; a reorganisation removed their block. */
@@ -60,7 +60,7 @@ export interface OpenGathering {
   readonly isMined: boolean;
 }
 
-export interface Burial {
+export interface MarkedDead {
   readonly dead: readonly TxHash[];
   /** Order keys of payouts that now wait for a decision. */
   readonly waiting: readonly string[];
@@ -76,7 +76,7 @@ export interface AttemptStore extends WalletStore<
 > {
   look(options: LookOptions): Promise<ExpiringView>;
   /** Applies external updates: outcomes and vetoes. undefined when there are none. */
-  takeIn(lease: Lease, view: ExpiringView): Promise<TakenInAttempts | undefined>;
+  takeIn(lease: Lease, view: ExpiringView): Promise<AttemptUpdates | undefined>;
   /** See PayoutStore.authorise; without nonces. */
   authorise(lease: Lease, decide: (spent: readonly SpentRow[]) => Authorisations): Promise<readonly string[]>;
   /**
@@ -98,7 +98,7 @@ export interface AttemptStore extends WalletStore<
     txHashes: readonly TxHash[],
     end: Pick<BlockHeader, 'height' | 'hash'>,
     maxAttemptsWithoutDecision: number,
-  ): Promise<Burial>;
+  ): Promise<MarkedDead>;
   /**
    * Halts the wallet: up to the unique time `mark`, transactions were sent that the database does not know. @returns
    * whether the halt is new

@@ -4,7 +4,7 @@ import type { Tx } from '@opentill/db/database';
 import { closeStaleDecisions } from '../../store/close-decisions.ts';
 import { lockPayouts } from '../../store/rows.ts';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
-import type { Burial } from './attempt-store.ts';
+import type { MarkedDead } from './attempt-store.ts';
 import { ofWallet, whyUnproven } from './rows.ts';
 
 /**
@@ -20,14 +20,14 @@ import { ofWallet, whyUnproven } from './rows.ts';
  * fewer attempts and an earlier PAY_AGAIN gets a new expiry.
  * @returns the dead attempts, and the payouts that wait for a decision
  */
-export async function buryAttempts(
+export async function markAttemptsDead(
   tx: Tx,
   key: WalletKey,
   fencingToken: number,
   txHashes: readonly TxHash[],
   end: { readonly height: number; readonly hash: string },
   maxAttemptsWithoutDecision: number,
-): Promise<Burial> {
+): Promise<MarkedDead> {
   const open = await sql<{ order_pk: string }>`
     select a.order_pk from payout_attempt a where ${ofWallet(key)} and a.tx_hash = any(${txHashes}::text[]) and a.state = 'OPEN'`.execute(
     tx,

@@ -4,12 +4,12 @@ import { closeDecision } from '../../store/close-decisions.ts';
 import { createWalletStore } from '../../store/create-wallet-store.ts';
 import { noteObstacles, saveDecisions } from '../../store/save-authorised.ts';
 import { haltRestored } from '../../store/save-findings.ts';
-import { tellOfPayouts, type EventDeps } from '../../store/save-sent.ts';
+import { announcePayouts, type EventDeps } from '../../store/save-sent.ts';
 import { lockWindows, readSpent } from '../../store/spent.ts';
 import { NotSaved, outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
 import { adoptExpiring } from './adopt.ts';
 import type { AttemptStore } from './attempt-store.ts';
-import { buryAttempts } from './bury.ts';
+import { markAttemptsDead } from './bury.ts';
 import { readElsewhere, type Sponsoring } from './elsewhere.ts';
 import { readOpenGatherings, saveGathering } from './gatherings.ts';
 import { haltForeign } from './halt-foreign.ts';
@@ -27,7 +27,7 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Spo
       if (Object.values(news).every((found) => found.length === 0)) return undefined;
       return underLease(lease, async (tx, token) => {
         const vetoedOrderPks = await takeIn(tx, key, token, news);
-        await tellOfPayouts(tx, key, vetoedOrderPks, deps);
+        await announcePayouts(tx, key, vetoedOrderPks, deps);
         return { ...news, vetoedOrderPks };
       });
     },
@@ -36,7 +36,7 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Spo
         await lockWindows(tx, key);
         const decisions = decide(await readSpent(tx, key));
         const saved = await saveDecisions(tx, key, token, decisions);
-        await tellOfPayouts(tx, key, saved.refused, deps);
+        await announcePayouts(tx, key, saved.refused, deps);
         return saved.authorised;
       }),
     saveObstacles: (lease, obstacles) =>
@@ -55,7 +55,7 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Spo
         }),
       ),
     bury: (lease, txHashes, end, max) =>
-      underLease(lease, (tx, token) => buryAttempts(tx, key, token, txHashes, end, max)),
+      underLease(lease, (tx, token) => markAttemptsDead(tx, key, token, txHashes, end, max)),
     haltRestored: (lease, mark, reason) =>
       underLease(lease, (tx) => haltRestored(tx, key, mark, reason, deps.newId())),
     haltForeign: (lease, reason) => underLease(lease, (tx) => haltForeign(tx, key, reason, deps.newId())),
@@ -64,7 +64,7 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Spo
         const adoption = await adoptExpiring(tx, key, token, decision, found);
         const why = adoption.kind === 'NOT_POSSIBLE' ? adoption.why : undefined;
         await closeDecision(tx, decision.decisionId, why);
-        if (why === undefined) await tellOfPayouts(tx, key, [decision.payout.orderPk], deps);
+        if (why === undefined) await announcePayouts(tx, key, [decision.payout.orderPk], deps);
         return adoption;
       }),
     saveGathering: (lease, gathering, lastEpoch, isAffordable) =>

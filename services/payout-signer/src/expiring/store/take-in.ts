@@ -3,11 +3,11 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { Db, Tx } from '@opentill/db/database';
 import { refuseVetoed } from '../../store/refuse-vetoed.ts';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
-import type { ExpiringView, TakenInAttempts } from './attempt-store.ts';
+import type { ExpiringView, AttemptUpdates } from './attempt-store.ts';
 import { ofWallet } from './rows.ts';
 
 /** External updates to apply. Verified attempts come from the view. */
-export async function findNews(db: Db, key: WalletKey, view: ExpiringView): Promise<TakenInAttempts> {
+export async function findNews(db: Db, key: WalletKey, view: ExpiringView): Promise<AttemptUpdates> {
   const { rows } = await sql<{ reopened: TxHash[]; vetoed: string[] }>`
     select array(select a.tx_hash from own_transaction_fate f join payout_attempt a using (chain, tx_hash)
         where f.chain = ${key.chain} and f.state = 'ORPHANED' and ${ofWallet(key)} and a.state = 'SETTLED') as reopened,
@@ -28,7 +28,7 @@ export async function takeIn(
   tx: Tx,
   key: WalletKey,
   fencingToken: number,
-  news: TakenInAttempts,
+  news: AttemptUpdates,
 ): Promise<readonly string[]> {
   const refused = await refuseVetoed(tx, fencingToken, news.vetoedOrderPks);
   await sql`

@@ -5,7 +5,7 @@ import { createWalletStore } from '../../store/create-wallet-store.ts';
 import { readMoves } from '../../store/read-payouts.ts';
 import { noteObstacles } from '../../store/save-authorised.ts';
 import { freeNoncesOf, haltRestored } from '../../store/save-findings.ts';
-import { tellOfPayouts, type EventDeps } from '../../store/save-sent.ts';
+import { announcePayouts, type EventDeps } from '../../store/save-sent.ts';
 import { lockWindows, readSpent } from '../../store/spent.ts';
 import { outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
 import { adoptPayment } from './adopt.ts';
@@ -35,7 +35,7 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps)
       if (Object.values(news).every((found) => found.length === 0)) return undefined;
       return underLease(lease, async (tx, token) => {
         const vetoedOrderPks = await takeIn(tx, key, token, news);
-        await tellOfPayouts(tx, key, vetoedOrderPks, deps);
+        await announcePayouts(tx, key, vetoedOrderPks, deps);
         return { ...news, vetoedOrderPks };
       });
     },
@@ -44,7 +44,7 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps)
         await lockWindows(tx, key);
         const decisions = decide(await readSpent(tx, key));
         const saved = await saveAuthorisations(tx, key, token, decisions, firstNonce);
-        await tellOfPayouts(tx, key, saved.refused, deps);
+        await announcePayouts(tx, key, saved.refused, deps);
         return saved.authorised;
       }),
     saveObstacles: (lease, obstacles) =>
@@ -75,7 +75,7 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps)
         if (adoption.kind === 'LATER') return adoption;
         const why = adoption.kind === 'NOT_POSSIBLE' ? adoption.why : undefined;
         await closeDecision(tx, decision.decisionId, why);
-        if (why === undefined) await tellOfPayouts(tx, key, [decision.payout.orderPk], deps);
+        if (why === undefined) await announcePayouts(tx, key, [decision.payout.orderPk], deps);
         return adoption;
       }),
   };

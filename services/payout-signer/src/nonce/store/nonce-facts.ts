@@ -65,7 +65,7 @@ export interface OwnAttempt {
 }
 
 /** Verification results: undefined if our key signed exactly the row's content, otherwise the difference. */
-export type Vouches = Map<TxHash, string | undefined>;
+export type Verifications = Map<TxHash, string | undefined>;
 
 /** A nonce that is assigned and not final. */
 export interface OpenNonce {

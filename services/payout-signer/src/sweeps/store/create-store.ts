@@ -12,8 +12,8 @@ import { restingMethods } from './resting-methods.ts';
 import { rentedLastDay, spentLastDay, toppedUpLastDay } from './spent-last-day.ts';
 import {
   SELLER_REFUSED,
-  type LyingPage,
-  type LyingPosition,
+  type DepositPage,
+  type DepositPosition,
   type NewMovement,
   type NewSweep,
   type OpenSweep,
@@ -22,7 +22,7 @@ import {
 import type { SweepStore } from './sweep-store.ts';
 
 /** Deposit balances that one round reads. */
-const LYING_MAX = 500;
+const DEPOSITS_MAX = 500;
 /** Time limit of a top-up. A later one is not worth waiting for. */
 const TOP_UP_SECONDS = 3_600;
 /**
@@ -97,10 +97,10 @@ async function look(
   db: Db,
   chain: Chain,
   nativeSymbol: string,
-  after: LyingPosition | undefined,
+  after: DepositPosition | undefined,
 ): Promise<SweepBooks> {
   const open = await readOpen(db, chain);
-  const page = await readLying(db, chain, after);
+  const page = await readDeposits(db, chain, after);
   const { rows } = await sql<SummaryRow>`
     select now() as now,
       (select coalesce(jsonb_object_agg(a.symbol, (a.balance + coalesce(c.coming, 0))::text), '{}') from ledger_account a
@@ -226,7 +226,7 @@ async function readOpen(db: Db, chain: Chain): Promise<readonly OpenSweep[]> {
   }));
 }
 
-interface LyingRow {
+interface UnsweptRow {
   address: Address;
   derivation_index: number;
   symbol: string;
@@ -236,19 +236,19 @@ interface LyingRow {
   since_text: string;
 }
 
-async function readLying(db: Db, chain: Chain, after: LyingPosition | undefined): Promise<LyingPage> {
+async function readDeposits(db: Db, chain: Chain, after: DepositPosition | undefined): Promise<DepositPage> {
   const behind =
     after === undefined
       ? sql``
       : sql`and (b.since, b.address, b.symbol) > (${after.since}::timestamptz, ${after.address}, ${after.symbol})`;
-  const { rows } = await sql<LyingRow>`
+  const { rows } = await sql<UnsweptRow>`
     select b.address, d.derivation_index, b.symbol, b.contract_address, b.received - b.swept - b.reserved as free, b.since, b.since::text as since_text
     from deposit_balance b join deposit_address d on d.family = b.family and d.address = b.address
     where b.chain = ${chain} and b.received > b.swept + b.reserved
       and not exists (select from sweep s where s.chain = b.chain and s.address = b.address and s.state = 'OPEN')
       ${behind}
-    order by b.since, b.address, b.symbol limit ${LYING_MAX}`.execute(db);
-  const lying = rows.map((row) => ({
+    order by b.since, b.address, b.symbol limit ${DEPOSITS_MAX}`.execute(db);
+  const deposits = rows.map((row) => ({
     address: row.address,
     depositIndex: row.derivation_index,
     symbol: row.symbol,
@@ -257,7 +257,7 @@ async function readLying(db: Db, chain: Chain, after: LyingPosition | undefined)
     since: row.since,
     position: { since: row.since_text, address: row.address, symbol: row.symbol },
   }));
-  return { lying, isLast: lying.length < LYING_MAX };
+  return { deposits, isLast: deposits.length < DEPOSITS_MAX };
 }
 
 async function begin(

@@ -5,18 +5,18 @@ import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
 import type { BaseUnits } from '@opentill/domain/money';
 
 /** Balance of one asset at a deposit address that is not reserved. Unverified database content. */
-export interface LyingAsset {
+export interface DepositAsset {
   readonly address: Address;
   readonly depositIndex: number;
   readonly symbol: string;
   readonly contract: TokenContract | null;
   readonly amountBaseUnits: BaseUnits;
   readonly since: Date;
-  readonly position: LyingPosition;
+  readonly position: DepositPosition;
 }
 
 /** Position among all deposit balances, oldest first. */
-export interface LyingPosition {
+export interface DepositPosition {
   /** Text of the database: finer than a Date, and many rows are of the same commit. */
   readonly since: string;
   readonly address: string;
@@ -50,7 +50,7 @@ export interface SweepBooks {
   readonly now: Date;
   readonly open: readonly OpenSweep[];
   /** Bounded; only addresses without an open sweep. */
-  readonly page: LyingPage;
+  readonly page: DepositPage;
   /** HOT_AVAILABLE of each symbol of the chain, plus what open sweeps bring there. */
   readonly hot: ReadonlyMap<string, bigint>;
   /** Symbols with a TO_COLD that has not ended. */
@@ -109,8 +109,8 @@ export interface NewSweep {
 }
 
 /** A page of deposit balances, oldest first. */
-export interface LyingPage {
-  readonly lying: readonly LyingAsset[];
+export interface DepositPage {
+  readonly deposits: readonly DepositAsset[];
   /** True if no balance follows. */
   readonly isLast: boolean;
 }

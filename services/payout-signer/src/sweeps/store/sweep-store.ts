@@ -1,11 +1,11 @@
 import type { Lease } from '@opentill/db/lease';
 import type { SweepPlanJson } from '@opentill/db/sweep-tables';
-import type { LyingPosition, NewMovement, NewSweep, SweepBooks } from './sweep-facts.ts';
+import type { DepositPosition, NewMovement, NewSweep, SweepBooks } from './sweep-facts.ts';
 
 /** Database access of one chain's planner. Each write asserts the lease first. */
 export interface SweepStore {
   /** @param after reads only balances behind this one; undefined: from the oldest on */
-  look(after: LyingPosition | undefined): Promise<SweepBooks>;
+  look(after: DepositPosition | undefined): Promise<SweepBooks>;
   /**
    * Stores the sweep and begins its first movement. False if the balance was reserved meanwhile, or its address is
    * busy.
