@@ -5,8 +5,8 @@ import type { End } from './store/attempt-facts.ts';
 import type { ExpiringView } from './store/attempt-store.ts';
 
 /**
- * A head this far ahead of the own scan must not set an expiry: the scanner lags, or a node is wrong. An attempt with
- * such an expiry could not be proven dead for equally long.
+ * Largest lead of a head over the own scan to sign by. An attempt with a later expiry could not be proven dead in
+ * time.
  */
 const BEHIND_MS = 60_000;
 

@@ -51,10 +51,7 @@ test('pauses when the pool of a single source holds unknown transactions', async
 describe('contradicted pool of a single source', () => {
   const alone = { highest: 6, agreed: 3, answers: 2 };
   const quiet = { highest: 3, agreed: 3, answers: 2 };
-  /**
-   * Runs one check per minute with these pools, for a wallet whose next nonce is 3. 'behind': the scanner has no
-   * cursor.
-   */
+  /** Checks these pools one minute apart, for a wallet whose next nonce is 3. 'behind': the scanner has no cursor. */
   async function runChecks(...pendings: readonly (typeof alone | 'behind')[]) {
     const { context, alarms, leftTo } = aDriver();
     const paused: boolean[] = [];

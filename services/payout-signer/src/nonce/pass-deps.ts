@@ -24,10 +24,7 @@ export interface PassTiming extends SendTiming {
   readonly countEveryMs: number;
   /** A chain that is ahead for this long halts the wallet. */
   readonly aheadHaltAfterMs: number;
-  /**
-   * Total time for which a single source's contradicted pool pauses signing. After it, its claimed nonces are used
-   * up.
-   */
+  /** Total time for which a single source's contradicted pool pauses signing. Then its claimed nonces are used up. */
   readonly poolBelievedMs: number;
 }
 

@@ -10,10 +10,7 @@ export const WALLET_ALARM_KINDS = [
   'chain-ahead',
   /** No new transaction is signed: limits per time would follow a wrong clock. */
   'clocks-differ',
-  /**
-   * Only one source keeps claiming that its pool holds unknown transactions. It is wrong or broken, and no longer
-   * believed.
-   */
+  /** Only one source keeps claiming that its pool holds unknown transactions. It is wrong and no longer believed. */
   'pool-disbelieved',
   'nonce-gap',
   /** The lowest transaction in flight waits at the fee cap, and blocks all behind it. */
@@ -22,10 +19,7 @@ export const WALLET_ALARM_KINDS = [
   'forged',
   /** A block holds an own transaction that the scanner has not recorded. */
   'unrecorded',
-  /**
-   * Sources do not prove the end of an overdue transaction: they differ, or their blocks are not proven. Its payout
-   * waits.
-   */
+  /** Sources differ about an overdue transaction, or do not prove their blocks. Its payout waits. */
   'unproven',
   /** Block producers seem to sign with new keys, which count in proofs after a day. Or sources give wrong answers. */
   'new-block-keys',

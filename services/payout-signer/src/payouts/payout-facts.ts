@@ -17,10 +17,7 @@ export interface Movement {
   readonly kind: MovementKind;
   /** Stored derivation index of the deposit address that it empties or supports. null: no deposit address. */
   readonly depositIndex: number | null;
-  /**
-   * Planned cost of its sweep, or of itself if it goes to cold storage, in base units of the native coin. null:
-   * unknown.
-   */
+  /** Planned cost of its sweep, or of itself if it goes to cold storage: base units of native coin. null: unknown. */
   readonly plannedCostBaseUnits: bigint | null;
   /** Part of that cost that the sweep's other movements have paid, without failed ones. */
   readonly paidBesidesBaseUnits: bigint;
@@ -71,10 +68,7 @@ export interface RequestedPayout extends JudgedPayout {
 
 /** A payout to sign: AUTHORISED, or SIGNED with a nonce that a foreign transaction used and decided as PAY_AGAIN. */
 export interface UnsignedPayout extends JudgedPayout {
-  /**
-   * True if SIGNED. Then limit windows count its earlier attempts, but not the next one. For AUTHORISED ones they
-   * count both.
-   */
+  /** True if SIGNED. Limit windows then count only its earlier attempts; for AUTHORISED ones also the next one. */
   readonly isSignedBefore: boolean;
   /** Transactions without a nonce that were signed for it, all of them proven dead; 0 on chains with nonces. */
   readonly attempts: number;
@@ -94,10 +88,7 @@ export interface KnownBlock {
   readonly hash: BlockHash;
 }
 
-/**
- * Reason why a payout is not signed yet, for operators (payout.obstacle). None is final: it is tried until it
- * expires.
- */
+/** Reason why a payout is not signed yet, for operators (payout.obstacle). It is tried again until it expires. */
 export type Obstacle =
   /** The wallet holds too little of the token, after what is in flight. */
   | 'NO_TOKENS'
@@ -212,10 +203,7 @@ export interface LookOptions {
   readonly approvalWaitMs: number;
 }
 
-/**
- * Result of a decision. DONE: carried out. LATER: not yet, it stays open. NOT_POSSIBLE: rejected, for the reason
- * `why`.
- */
+/** Result of a decision. DONE: carried out. LATER: still open. NOT_POSSIBLE: rejected, for the reason `why`. */
 export type Adoption =
   { readonly kind: 'DONE' | 'LATER' } | { readonly kind: 'NOT_POSSIBLE'; readonly why: string };
 

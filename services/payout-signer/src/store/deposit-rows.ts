@@ -12,10 +12,7 @@ export interface DepositRow {
   readonly createdAt: string;
 }
 
-/**
- * Rows younger than this are not read in creation order: an earlier transaction may still commit (the api: within 5
- * s).
- */
+/** Younger rows are not read in creation order: an earlier transaction may still commit (the api: within 5 s). */
 export const SETTLED_SECONDS = 6;
 
 const COLUMNS = sql`family, address, derivation_index as index, order_pk as "orderPk", created_at::text as "createdAt"`;

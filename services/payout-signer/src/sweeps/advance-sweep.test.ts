@@ -7,10 +7,7 @@ import { advanceSweep } from './advance-sweep.ts';
 import type { CostObstacle, NewMovement, OpenSweep, SweepMove } from './store/sweep-facts.ts';
 import type { OpenStep } from './planner-deps.ts';
 
-/*
- * A sweep that began and cannot continue gives up its place, with every method. No fee is paid for money that does
- * not move.
- */
+/* A sweep that cannot continue gives up its place, with every method. Only money that moves costs a fee. */
 
 const NOW = new Date('2026-11-22T00:00:00Z');
 const WAIT_MINUTES = 10;

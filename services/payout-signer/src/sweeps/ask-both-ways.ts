@@ -23,10 +23,7 @@ export interface BothEstimates<T> {
   readonly hot?: Answer<T>;
 }
 
-/**
- * Costs of two receivers that differ by up to one part in this many are equal: only the digits of the addresses
- * differ.
- */
+/** Costs that differ by at most one part in this many are equal: only the digits of the addresses differ. */
 const ALIKE_PARTS = 20n;
 
 /**

@@ -36,10 +36,7 @@ export async function energyFacts(
   };
 }
 
-/**
- * Stake that open sweeps will lend and the chain does not count yet. An unknown amount counts as the largest of any
- * sweep.
- */
+/** Stake of open sweeps that the chain does not count as lent yet. An unknown amount counts as the largest one. */
 function promisedStake({ open }: SweepBooks, largest: bigint): bigint {
   return open
     .filter(({ method }) => method === 'STAKE')

@@ -90,10 +90,7 @@ function within(asset: UnsweptAsset, most: bigint): UnsweptAsset {
   return most < asset.amountBaseUnits ? { ...asset, amountBaseUnits: baseUnits(most) } : asset;
 }
 
-/**
- * Costs by place. If the chain rejects the whole, because it is in too many pieces, prices as much as one payment
- * takes.
- */
+/** Costs by place. If the chain rejects the whole as too many pieces, prices as much as one payment takes. */
 async function askWholeOrPart(
   deps: PricingDeps,
   all: readonly UnsweptDeposit[],

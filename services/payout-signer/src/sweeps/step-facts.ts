@@ -41,10 +41,7 @@ export interface FeeAtAddress {
   readonly isShort: boolean;
   /** It burns more than is left of the sweep's plan. The signer would not sign it. */
   readonly isDearer: boolean;
-  /**
-   * Base units to bring: for all that is burnt, or for what is burnt in addition to lent or bought energy. Zero or
-   * less: none.
-   */
+  /** Base units to bring: for all that is burnt, or for what lent or bought energy leaves. Zero or less: none. */
   readonly missingCoin: bigint;
   /** undefined if only coin pays for work. */
   readonly energy:

@@ -27,10 +27,7 @@ const EVERY_MS = 15_000;
 /** Two confirmed transactions and a pause take minutes each, on any chain. */
 const STUCK_SECONDS = 7_200;
 
-/**
- * Measures the sweeps of each chain, only from the database. So every replica reports the same, whichever one plans,
- * and none keeps old values.
- */
+/** Measures the sweeps of each chain from the database only, so every replica reports the same. */
 export function startWatchingSweeps({ db, chains, everyMs = EVERY_MS, ...out }: WatchSweepsDeps): Loop {
   const show = createSweepMeters(out);
   return startLoop({

@@ -23,10 +23,7 @@ export interface DrivingDeps {
   readonly sweepMs: number;
   /** Receives errors that stop the service, such as signed bytes that differ from the request. */
   readonly fail: (error: unknown) => void;
-  /**
-   * Shared by the drivers of the chain. Absent: the driver checks the chain itself, and `fail` receives a failed
-   * check.
-   */
+  /** Shared by the drivers of the chain. Absent: the driver checks the chain itself and reports failures to `fail`. */
   readonly chain?: DrivenChain;
   /** Only for hot wallets. */
   readonly watchSent?: WatchSent;

@@ -6,10 +6,7 @@ export interface RequestPage {
   isFirstRound: boolean;
 }
 
-/**
- * Result of a page. WRITTEN: some were authorised or refused. TURNS: some only wait for a free slot. NOTHING:
- * neither.
- */
+/** WRITTEN: some were authorised or refused. TURNS: some only wait for a free slot. NOTHING: neither. */
 export type PageOutcome = 'WRITTEN' | 'TURNS' | 'NOTHING';
 
 /**

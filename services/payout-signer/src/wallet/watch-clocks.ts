@@ -10,10 +10,7 @@ export function createClockReader(db: Db, chain: Chain, clock: Clock): ReadClock
   return async () => compareClocks(chain, await readTimes(db, chain, clock));
 }
 
-/**
- * Obstacle after a check of the clocks: CLOCKS_DIFFER replaces any other but CHAIN_AHEAD, which keeps payouts from
- * expiring.
- */
+/** Replaces any obstacle but CHAIN_AHEAD, which keeps payouts from expiring, by CLOCKS_DIFFER if clocks differ. */
 export async function stopForClocks(
   { readClocks, observe, key }: ClockContext,
   pausedBy: Obstacle | undefined,

@@ -90,10 +90,7 @@ export interface OpenAttempt {
   readonly minedHeight: number | null;
   /** True when that block has reached the crediting depth. */
   readonly isVerified: boolean;
-  /**
-   * True when the own scan read it in a verified block, even if no source reports its outcome (SUI). Then it is not
-   * dead.
-   */
+  /** True when the own scan read it in a verified block, even without an outcome from sources (SUI). It is not dead. */
   readonly hasLanded: boolean;
   /**
    * Chains with epochs: reason why the own scan does not prove yet that no block up to its end holds it. Absent when

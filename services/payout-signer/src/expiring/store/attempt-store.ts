@@ -137,10 +137,7 @@ export interface ExpiringView extends PayoutsView {
    * elsewhere.
    */
   readonly feesElsewhere: readonly FeeElsewhere[];
-  /**
-   * Halted wallets, on chains where one wallet may pay another's fees (SUI). No new transaction is signed at their
-   * expense.
-   */
+  /** Halted wallets, where one wallet may pay another's fees (SUI). New transactions must not use their coin. */
   readonly haltedWallets: ReadonlySet<Address>;
   /** Highest unique time of any attempt; null before the first. */
   readonly lastUniqueMs: number | null;

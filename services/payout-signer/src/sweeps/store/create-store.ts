@@ -25,10 +25,7 @@ import type { SweepStore } from './sweep-store.ts';
 const DEPOSITS_MAX = 500;
 /** Time limit of a top-up. A later one is not worth waiting for. */
 const TOP_UP_SECONDS = 3_600;
-/**
- * Time limit of a sweep that the chain rejects or that costs too much. Then others get its place, and it is planned
- * again.
- */
+/** Time limit of a sweep that the chain rejects or that costs too much. After it the address is planned again. */
 const SWEEP_SECONDS = 3_600;
 
 export interface SweepStoreDeps {

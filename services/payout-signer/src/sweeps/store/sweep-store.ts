@@ -6,10 +6,7 @@ import type { DepositPosition, NewMovement, NewSweep, SweepBooks } from './sweep
 export interface SweepStore {
   /** @param after reads only balances behind this one; undefined: from the oldest on */
   look(after: DepositPosition | undefined): Promise<SweepBooks>;
-  /**
-   * Stores the sweep and begins its first movement. False if the balance was reserved meanwhile, or its address is
-   * busy.
-   */
+  /** Stores the sweep and begins its first movement. False if the balance was reserved, or the address is busy. */
   begin(lease: Lease, sweep: NewSweep): Promise<boolean>;
   /** Begins a movement. False if its amount is not available. */
   move(lease: Lease, movement: NewMovement): Promise<boolean>;
