@@ -109,7 +109,7 @@ test('signs no gathering without a policy or while halted, but resends open ones
     expect(await gather({ ...given, open })).toEqual(['sent old']);
 });
 
-test('skips assets on hold, except the native coin for fees', async () => {
+test('gathers no asset on hold, except native coin for fees', async () => {
   const both = new Map([
     ['usdt', 5n],
     [null, 2n * FEE],

@@ -22,8 +22,8 @@ export interface MarkOfSends {
 }
 
 /**
- * How far this machine went in sending for a wallet. The file outlives the database, as NonceMark does on chains with
- * nonces. It proves that something was sent, never the opposite. So it only ever stops signing.
+ * Furthest point to which this machine sent for a wallet. The file outlives the database, as NonceMark does on chains
+ * with nonces. It proves that something was sent, never the opposite. So it only ever stops signing.
  */
 export interface SendMark {
   /** undefined if this machine sent no transaction of the wallet. */

@@ -106,7 +106,7 @@ describe('fee bumps', () => {
     expect(bumps([signed(0, attempt('x'), cheap)], 1, 5)).toEqual([]);
   });
 
-  test('bumps by the later clock: its own, or the database’s for foreign signatures', () => {
+  test('bumps when either the process clock or the database clock shows the wait', () => {
     const at = (ms: number, databaseMs: number) =>
       chooseBumps(two, memory, { ms, databaseMs, seenHeight: 9, prices }, TIMING, (old) => old).bumps.length;
     rememberSent(memory, ['a' as TxHash, 'b' as TxHash], 0, 5);

@@ -66,7 +66,7 @@ describe('contradicted pool of a single source', () => {
   }
   const times = <T>(count: number, what: T) => Array.from({ length: count }, () => what);
 
-  test('pauses for ten minutes in total, then signs past the claimed nonces', async () => {
+  test('pauses ten minutes for a contradicted pool, then signs past its nonces', async () => {
     const { paused, alarms, leftTo } = await runChecks(...times(13, alone));
     expect(paused).toEqual([...times(10, true), ...times(3, false)]);
     expect(alarms).toEqual([...times(10, 0), ...times(3, 3)]);
@@ -81,7 +81,7 @@ describe('contradicted pool of a single source', () => {
     expect((await runChecks(...times(10, alone), ...growing)).leftTo).toBe(6);
   });
 
-  test('counts at most one step of time for a long pause between checks', async () => {
+  test('counts at most one step of pool time for a long pause between checks', async () => {
     const { context } = aDriver();
     const isPaused = async (atMs: number) =>
       (await openGate(context, view(3), { atMs, latest: 3, pending: alone })).pausedBy === 'CHAIN_AHEAD';
@@ -102,7 +102,7 @@ describe('contradicted pool of a single source', () => {
     expect(leftTo()).toBe(4);
   });
 
-  test('adds up the time of interrupted claims', async () => {
+  test('adds up the time of interrupted pool claims', async () => {
     const { paused } = await runChecks(...times(12, [alone, alone, quiet]).flat());
     // One of three minutes counts. The limit is reached at the second check of the tenth round.
     expect(paused.slice(0, 29).filter(Boolean)).toHaveLength(19);
@@ -123,7 +123,7 @@ describe('contradicted pool of a single source', () => {
       expect((await runChecks(...times(30, pending))).paused).toEqual(times(30, true));
   });
 
-  test('pauses for what blocks show, even after the time for pools is used up', async () => {
+  test('pauses for nonces that blocks show, even after the time for pools', async () => {
     const { context } = aDriver();
     for (let minute = 0; minute < 30; minute += 1) {
       const gate = await openGate(context, view(3), { atMs: minute * 60_000, latest: 4, pending: alone });

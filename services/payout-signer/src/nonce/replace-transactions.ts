@@ -13,9 +13,9 @@ import { inFlight, type OpenNonce } from './store/nonce-facts.ts';
  * Replaces transactions that wait too long by ones of the same nonce with a higher fee: signed, stored, then sent.
  * Earlier ones are kept, and any of them may still land.
  *
- * Signs no replacement while the wallet is halted, beyond the wallet's coin, above a sweep's cost bound, or for bytes
- * that our key did not sign for exactly this. Columns of a row authorise no payment, so rows that a third party
- * inserted are skipped.
+ * Signs no replacement while the wallet is halted, beyond the wallet's coin, or above a sweep's cost bound. It also
+ * needs stored bytes that our key signed for exactly this payment. Columns of a row authorise no payment, so rows
+ * that a third party inserted are skipped.
  */
 export async function bumpFees(context: PassContext, view: WalletView): Promise<void> {
   const { sender, store, lease, observe, key, timing, memory, monotonicMs, signal } = context;

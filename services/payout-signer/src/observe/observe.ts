@@ -131,7 +131,7 @@ export interface Observe {
   ): void;
   planningFailed(chain: Chain, error: unknown, failuresInRow: number): void;
   depositsFailed(chain: Chain, error: unknown, failuresInRow: number): void;
-  /** Whether this process has the key of a deposit address that a row lists for sweeping. */
+  /** `isOurs`: this process has the key of a deposit address that a row lists for sweeping. */
   depositUnknown(chain: Chain, address: string, isOurs: boolean): void;
   passed(key: WalletKey): void;
   /** True while this replica holds the wallet's lease. */

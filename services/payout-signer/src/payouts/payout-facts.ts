@@ -118,8 +118,8 @@ export type Obstacle =
   /** It was authorised, and the policy does not permit it now. */
   | 'POLICY_REFUSES'
   /**
-   * An operator must decide. Either a foreign transaction used the nonce of the signed payout and may have paid it,
-   * or so many attempts expired that the policy requires a decision before the next one.
+   * An operator must decide. A foreign transaction used the payout's nonce and may have paid it. Or so many attempts
+   * expired that the policy requires a decision before the next one.
    */
   | 'NEEDS_DECISION'
   /** The order names a token differently than the networks file. */

@@ -27,9 +27,9 @@ function isPlanned({ movement }: Pick<FeePayer, 'movement'>): boolean {
 
 /**
  * True if a movement may pay this fee now. It may pay at most the planned cost, so that the day's budget covers it. A
- * sweep or a transfer to cold storage also stays within the policy's price for a unit of work, and within its share
- * of the moved value. All but that price include the margin with which fees are brought. The policy's bounds apply
- * independently of the row.
+ * sweep or a transfer to cold storage must also stay within the policy's price for a unit of work and within its
+ * share of the moved value. All but that price include the margin with which fees are brought. The policy's bounds
+ * apply independently of the row.
  *
  * @param sweep undefined if the policy does not sweep this chain, or no longer: then the planned cost still bounds it
  */

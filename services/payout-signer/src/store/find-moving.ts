@@ -19,9 +19,9 @@ const turnOf = (moment: RawBuilder<unknown>) => sql`floor(extract(epoch from ${m
 const CLOSED_SOON = sql`interval '10 minutes'`;
 
 /**
- * Deposit addresses with something to do. These have a movement of an open sweep to sign or to follow by its nonce,
- * an open attempt with any outcome of its sweep, or a promised amount, because a reorganisation removed what had
- * ended a sweep.
+ * Deposit addresses with something to do: a movement of an open sweep to sign or to follow by its nonce; or an open
+ * attempt, with any outcome of its sweep. Also those with a promised amount because a reorganisation removed the end
+ * of a sweep.
  *
  * Order: first those with something to do now. Then those that only wait, for the end of epochs or behind an
  * obstacle, longest turn first. Last, in an order that changes with each turn, those that a block holds and those

@@ -151,7 +151,7 @@ test.each<[NonNullable<Given['obstacle']>, string]>([
   ['WOULD_FAIL', REFUSED],
   ['FEES_ABOVE_CAP', 'fees are above what may be paid'],
   ['ASSET_HELD', 'its asset is on hold'],
-])('brings no fee while %s, and gives up after ten minutes', async (obstacle, reason) => {
+])('brings no fee while the obstacle is %s, and gives up after ten minutes', async (obstacle, reason) => {
   for (const given of BEFORE_ANYTHING) {
     expect(await advance({ ...given, obstacle, plannedMinutesAgo: WAIT_MINUTES - 1 })).toEqual([]);
     expect(await advance({ ...given, obstacle, plannedMinutesAgo: WAIT_MINUTES })).toEqual([
@@ -255,7 +255,7 @@ test('sweeps without the halted hot wallet, and takes lent stake back', async ()
 
 const FEES_ABOVE_BOUND = 'fees are above what may be paid';
 
-test('gives up another try above the planned cost', async () => {
+test('gives up a sweep whose next try would cost more than planned', async () => {
   const tried = { method: 'FREE', moves: [expired('SWEEP', 5)] } as const;
   // 78,000 units of 100 sun are the planned 6.5 TRX plus a fifth.
   expect(await advance({ ...tried, units: 78_000n })).toEqual(['SWEEP']);
@@ -264,7 +264,7 @@ test('gives up another try above the planned cost', async () => {
   expect(await advance({ ...tried, units: 100n, coin: 1n })).toEqual([`ABANDONED: ${FEES_ABOVE_BOUND}`]);
 });
 
-test('ends as FAILED when its transaction failed and spent its fee', async () => {
+test('ends a sweep as FAILED when its transaction failed and spent its fee', async () => {
   const sent = [{ ...expired('SWEEP', 5), money: 'RETURNED' as const }];
   expect(await advance({ method: 'FREE', moves: sent, units: 100n, coin: 1n })).toEqual([
     'FAILED: SWEEP failed, and spent its fee',

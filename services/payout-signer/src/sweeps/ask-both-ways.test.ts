@@ -47,7 +47,7 @@ async function ask(
 const three = [unsweptAt('a'), unsweptAt('b'), unsweptAt('c')];
 
 describe('costs by destination', () => {
-  test('asks once when no sweep may go to the hot wallet', async () => {
+  test('asks for costs once when no sweep may go to the hot wallet', async () => {
     const { answers, asked } = await ask(
       three,
       () => 100n,
@@ -57,7 +57,7 @@ describe('costs by destination', () => {
     expect(asked).toEqual(['a to cold', 'b to cold', 'c to cold']);
   });
 
-  test('asks for one more sweep of each symbol when both destinations cost the same', async () => {
+  test('asks for one cost per symbol to the hot wallet if both destinations are equal', async () => {
     const { answers, asked } = await ask([...three, unsweptAt('d', 'USDC')], ({ to }) =>
       to === 'hot' ? 103n : 100n,
     );
@@ -65,7 +65,7 @@ describe('costs by destination', () => {
     expect(asked.slice(4)).toEqual(['a to hot', 'd to hot']);
   });
 
-  test('asks for all sweeps of a symbol whose destinations cost differently', async () => {
+  test('asks for all costs of a symbol whose destinations cost differently', async () => {
     const { answers, asked } = await ask(
       [...three, unsweptAt('d', 'USDC')],
       ({ to, contract }) => (to === 'hot' && (contract as string) === 'USDT' ? 137n : 100n),

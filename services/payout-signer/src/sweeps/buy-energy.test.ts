@@ -187,14 +187,14 @@ describe('energy order', () => {
     [{ kind: 'ORDERED', ref: 'one' }],
     [{ kind: 'UNKNOWN', why: 'no answer' }],
     [{ kind: 'REFUSED', why: '400' }],
-  ])('orders at most once wherever a process stops: %j', async (outcome) => {
+  ])('orders energy at most once wherever a process stops: %j', async (outcome) => {
     let died = 0;
     for (let dieAt = 0; dieAt < STEPS; dieAt += 1) {
       const world = fresh({ outcome });
       await liveOn(world, dieAt, advanceSweep);
       died += Number(world.orders === 0 && outcome.kind !== 'REFUSED');
       expect(world.orders).toBeLessThanOrEqual(1);
-      // What the seller may have charged counts. A certain rejection does not.
+      // A possible charge counts. A certain rejection does not.
       if (world.orders > 0) expect(world.rentCost).toBe(PRICE);
       if (outcome.kind === 'REFUSED' && world.rentCost === 0n) expect(world.state).toBe('ABANDONED');
     }
@@ -202,7 +202,7 @@ describe('energy order', () => {
     if (outcome.kind !== 'REFUSED') expect(died).toBeGreaterThan(0);
   });
 
-  test('orders twice if the order is recorded after it was sent', async () => {
+  test('orders energy twice if the order is recorded after it was sent', async () => {
     let most = 0;
     for (let dieAt = 0; dieAt < STEPS; dieAt += 1) {
       const world = fresh();
@@ -232,7 +232,7 @@ describe('energy order', () => {
     expect(world).toMatchObject({ orders: 1, rentCost: PRICE });
   });
 
-  test('orders for at most what is left of the plan with its margin', async () => {
+  test('orders energy for at most the rest of the plan with its margin', async () => {
     // 345 bytes are free here. Before any payment, the plan plus a fifth is left.
     const left = (PRICE * 12n) / 10n;
     for (const [quoted, orders] of [

@@ -161,7 +161,7 @@ describe('next step of a sweep', () => {
     ['STAKE', [moved('DELEGATE'), moved('SWEEP')], takeBack(null)],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), moving('UNDELEGATE')], WAIT],
     ['STAKE', [moved('DELEGATE'), moved('SWEEP'), moved('UNDELEGATE')], DONE],
-  ])('continues %s after %o', (method, moves, expected) => {
+  ])('decides the next step of %s after %o', (method, moves, expected) => {
     expect(nextStep(method, moves, NOW)).toMatchObject(expected as object);
   });
 

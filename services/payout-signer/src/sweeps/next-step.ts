@@ -34,7 +34,7 @@ const ENERGY_SWEEP_SECONDS = 1_200;
 
 const WAIT: SweepStep = { kind: 'WAIT' };
 
-/** What must be done before each method's SWEEP, in order. */
+/** Rows that must be done before each method's SWEEP, in order. */
 const ROWS: Readonly<Record<SweepMethod, readonly Row[]>> = {
   FREE: ['SWEEP'],
   TOP_UP: ['GAS_TOP_UP', 'SWEEP'],

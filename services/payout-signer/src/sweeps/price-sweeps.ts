@@ -19,10 +19,10 @@ import type { SweepChain } from './sweep-chain.ts';
 const AT_ONCE = 8;
 
 /**
- * How each asset can be swept, by destination, and its highest cost. Coin at the address pays first. Of native coin
- * at most the address's balance on the chain is swept, without its fee if the address pays it. Of any asset at most
- * what one payment takes is swept, if the rest can follow. An asset that the chain would reject (paused token,
- * blocked address) has an obstacle instead of options. It waits, and no fee is brought for it.
+ * Ways to sweep each asset, by destination, with the highest cost. Coin at the address pays first. Of native coin at
+ * most the address's balance on the chain is swept, without its fee if the address pays it. Of any asset at most what
+ * one payment takes is swept, if the rest can follow. An asset that the chain would reject (paused token, blocked
+ * address) has an obstacle instead of options. It waits, and no fee is brought for it.
  */
 export async function priceSweeps(
   deps: PricingDeps,

@@ -22,13 +22,13 @@ describe('next page', () => {
     ['at the same asset when the oldest is next in turn', [first], false, second.position],
     ['behind the page when no asset in it is next in turn', [], false, third.position],
     ['from the oldest on when the page was the last', [], true, undefined],
-  ])('continues %s', (_, keeps, isLast, after) => {
+  ])('reads the next page %s', (_, keeps, isLast, after) => {
     const memory: RoundMemory = { after: second.position };
     nextDepositPage(memory, { deposits, isLast }, new Set(keeps));
     expect(memory.after).toEqual(after);
   });
 
-  test('continues from the oldest on when the page is empty', () => {
+  test('reads from the oldest balance on when the page is empty', () => {
     const memory: RoundMemory = { after: second.position };
     nextDepositPage(memory, { deposits: [], isLast: true }, new Set());
     expect(memory.after).toBeUndefined();

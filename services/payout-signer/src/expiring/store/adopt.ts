@@ -11,8 +11,10 @@ const FAR_MS = 86_400_000;
  * Assigns a payment found on the chain to its payout, which becomes SIGNED by it. Its bytes are not known here;
  * scanner and tracker do the rest.
  *
- * NOT_POSSIBLE, without a write, when the payout ended, one of its attempts may still land, another payout has this
- * transaction, or its unique time does not fit among ours (other software may have chosen it).
+ * NOT_POSSIBLE, without a write, when:
+ * - the payout ended, or one of its attempts may still land;
+ * - another payout has this transaction;
+ * - its unique time, which other software may have chosen, does not fit among ours.
  */
 export async function adoptExpiring(
   tx: Tx,

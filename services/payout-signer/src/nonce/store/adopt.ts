@@ -10,8 +10,10 @@ import { ofWallet } from '../../store/rows.ts';
  * scanner and tracker do the rest. Its nonce is TAKEN and stays so. LATER while that is not known, because then
  * earlier nonces are not known either.
  *
- * NOT_POSSIBLE, without a write, when the payout ended, one of its transactions may still land, another payout has
- * this transaction, or a restore booked it as the owner's (only the restore's own command reverts that).
+ * NOT_POSSIBLE, without a write, when:
+ * - the payout ended, or one of its transactions may still land;
+ * - another payout has this transaction;
+ * - a restore booked it as the owner's, which only the restore's own command reverts.
  */
 export async function adoptPayment(
   tx: Tx,
