@@ -44,11 +44,11 @@ async function runPass(
   const { memory, observe, key } = context;
   const view = await haltForForeign(context, await readAndApplyUpdates(context));
   forgetSettled(memory, view.attempts);
-  const flying = inFlight(view.attempts);
-  observe.looked(key, view, { count: flying.length, oldestSignedAt: flying[0]?.signedAt });
+  const unmined = inFlight(view.attempts);
+  observe.looked(key, view, { count: unmined.length, oldestSignedAt: unmined[0]?.signedAt });
   observe.stillInFlight(
     key,
-    flying.map(({ txHash }) => txHash),
+    unmined.map(({ txHash }) => txHash),
   );
 
   await runStep(context, 'send', () => resend(context, view));

@@ -9,7 +9,7 @@ const key = { chain: 'ETH', wallet: '0xf' };
 const LIMIT_MS = 600_000;
 const STEP_MS = 60_000;
 /** A new driver, and the `pool-disbelieved` alarms that it raised. */
-function aDriver() {
+function newDriver() {
   const alarms: number[] = [];
   const memory = { poolClaims: createPoolClaims(STEP_MS) };
   const timing = { poolBelievedMs: LIMIT_MS };
@@ -25,7 +25,7 @@ const view = (nextNonce: number, ...nonces: OpenNonce[]) =>
   ({ cursor: { seen: {}, verified: {} }, nonces, nextNonce }) as unknown as WalletView;
 const pausedBy = async (seen: WalletView, latest: number, highest = latest) => {
   const pending = { highest, agreed: 0, answers: 2 };
-  return (await openGate(aDriver().context, seen, { atMs: 0, latest, pending })).pausedBy;
+  return (await openGate(newDriver().context, seen, { atMs: 0, latest, pending })).pausedBy;
 };
 
 test('permits nonces while the chain counts no more than the signed ones', async () => {
@@ -49,11 +49,11 @@ test('pauses when the pool of a single source holds unknown transactions', async
 });
 
 describe('contradicted pool of a single source', () => {
-  const alone = { highest: 6, agreed: 3, answers: 2 };
+  const contradicted = { highest: 6, agreed: 3, answers: 2 };
   const quiet = { highest: 3, agreed: 3, answers: 2 };
   /** Checks these pools one minute apart, for a wallet whose next nonce is 3. 'behind': the scanner has no cursor. */
-  async function runChecks(...pendings: readonly (typeof alone | 'behind')[]) {
-    const { context, alarms, leftTo } = aDriver();
+  async function runChecks(...pendings: readonly (typeof contradicted | 'behind')[]) {
+    const { context, alarms, leftTo } = newDriver();
     const paused: boolean[] = [];
     for (const [minute, given] of pendings.entries()) {
       const atMs = minute * STEP_MS;
@@ -67,32 +67,33 @@ describe('contradicted pool of a single source', () => {
   const times = <T>(count: number, what: T) => Array.from({ length: count }, () => what);
 
   test('pauses ten minutes for a contradicted pool, then signs past its nonces', async () => {
-    const { paused, alarms, leftTo } = await runChecks(...times(13, alone));
+    const { paused, alarms, leftTo } = await runChecks(...times(13, contradicted));
     expect(paused).toEqual([...times(10, true), ...times(3, false)]);
     expect(alarms).toEqual([...times(10, 0), ...times(3, 3)]);
     expect(leftTo).toBe(5);
-    expect((await runChecks(...times(10, alone))).leftTo).toBe(-1);
+    expect((await runChecks(...times(10, contradicted))).leftTo).toBe(-1);
   });
 
   test('uses up at most maxOpenNonces nonces, however many a pool claims', async () => {
-    const claims = (highest: number) => ({ ...alone, highest });
+    const claims = (highest: number) => ({ ...contradicted, highest });
     expect((await runChecks(...times(11, claims(1_000)))).leftTo).toBe(6);
     const growing = Array.from({ length: 40 }, (_, minute) => claims(4 + minute));
-    expect((await runChecks(...times(10, alone), ...growing)).leftTo).toBe(6);
+    expect((await runChecks(...times(10, contradicted), ...growing)).leftTo).toBe(6);
   });
 
   test('counts at most one step of pool time for a long pause between checks', async () => {
-    const { context } = aDriver();
+    const { context } = newDriver();
     const isPaused = async (atMs: number) =>
-      (await openGate(context, view(3), { atMs, latest: 3, pending: alone })).pausedBy === 'CHAIN_AHEAD';
+      (await openGate(context, view(3), { atMs, latest: 3, pending: contradicted })).pausedBy ===
+      'CHAIN_AHEAD';
     for (let check = 0; check < 10; check += 1) expect(await isPaused(check * 86_400_000)).toBe(true);
     expect(await isPaused(10 * 86_400_000)).toBe(false);
-    const { paused } = await runChecks(...times(12, [alone, 'behind' as const]).flat());
+    const { paused } = await runChecks(...times(12, [contradicted, 'behind' as const]).flat());
     expect(paused).toEqual(times(12, [true, false]).flat());
   });
 
   test('waits for nonces that were being filled when the driver began', async () => {
-    const { context, leftTo } = aDriver();
+    const { context, leftTo } = newDriver();
     const filling = (n: number): OpenNonce => ({ ...nonce(n, 'SIGNED'), purpose: 'CANCEL' });
     const check = (seen: WalletView) => openGate(context, seen, { atMs: 0, latest: 3, pending: quiet });
     await check(view(6, filling(3), filling(4), nonce(5, 'SIGNED', 'a')));
@@ -103,7 +104,7 @@ describe('contradicted pool of a single source', () => {
   });
 
   test('adds up the time of interrupted pool claims', async () => {
-    const { paused } = await runChecks(...times(12, [alone, alone, quiet]).flat());
+    const { paused } = await runChecks(...times(12, [contradicted, contradicted, quiet]).flat());
     // One of three minutes counts. The limit is reached at the second check of the tenth round.
     expect(paused.slice(0, 29).filter(Boolean)).toHaveLength(19);
     expect(paused.slice(29).some(Boolean)).toBe(false);
@@ -111,7 +112,7 @@ describe('contradicted pool of a single source', () => {
 
   test('believes a pool again after another source or the blocks confirmed it', async () => {
     const both = { highest: 6, agreed: 6, answers: 2 };
-    const { paused } = await runChecks(...times(12, alone), both, ...times(10, alone));
+    const { paused } = await runChecks(...times(12, contradicted), both, ...times(10, contradicted));
     expect(paused.slice(10)).toEqual([false, false, true, ...times(10, true)]);
   });
 
@@ -124,9 +125,13 @@ describe('contradicted pool of a single source', () => {
   });
 
   test('pauses for nonces that blocks show, even after the time for pools', async () => {
-    const { context } = aDriver();
+    const { context } = newDriver();
     for (let minute = 0; minute < 30; minute += 1) {
-      const gate = await openGate(context, view(3), { atMs: minute * 60_000, latest: 4, pending: alone });
+      const gate = await openGate(context, view(3), {
+        atMs: minute * 60_000,
+        latest: 4,
+        pending: contradicted,
+      });
       expect(gate.pausedBy).toBe('CHAIN_AHEAD');
     }
   });

@@ -38,9 +38,9 @@ export async function openGate(
   const lowest = lowestUnsigned(view.nonces, nextNonce);
   const isAhead = Math.max(latest, pending.highest) > lowest;
   const isProven = Math.max(latest, pending.agreed) > lowest;
-  const isAlone = isAhead && !isProven && pending.answers > 1;
-  poolClaims.note(isAlone ? 'ALONE' : isProven ? 'BORNE_OUT' : 'QUIET', atMs);
-  const isDisbelieved = isAlone && !poolClaims.isBelieved(timing.poolBelievedMs);
+  const isSingleSource = isAhead && !isProven && pending.answers > 1;
+  poolClaims.note(isSingleSource ? 'SINGLE_SOURCE' : isProven ? 'CONFIRMED' : 'QUIET', atMs);
+  const isDisbelieved = isSingleSource && !poolClaims.isBelieved(timing.poolBelievedMs);
   if (isDisbelieved) poolClaims.leave(lowest, pending.highest, terms.maxOpenNonces);
   observe.poolDisbelieved(key, isDisbelieved ? pending.highest - lowest : 0);
   return { pausedBy: isAhead && !isDisbelieved ? 'CHAIN_AHEAD' : undefined, nextNonce };

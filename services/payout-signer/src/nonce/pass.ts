@@ -52,9 +52,9 @@ async function runPass(
   const { memory, observe, key } = context;
   const view = await readAndApplyUpdates(context);
   forgetSettled(memory.sends, view.nonces);
-  const flying = inFlight(view.nonces);
-  const oldestSignedAt = flying[0]?.attempts[0]?.signedAt;
-  observe.looked(key, view, { count: flying.length, oldestSignedAt });
+  const unmined = inFlight(view.nonces);
+  const oldestSignedAt = unmined[0]?.attempts[0]?.signedAt;
+  observe.looked(key, view, { count: unmined.length, oldestSignedAt });
 
   await runStep(context, 'send', () => resend(context, view));
   if (sendsOnly) return undefined;

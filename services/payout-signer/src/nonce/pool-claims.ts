@@ -3,11 +3,13 @@ import type { OpenNonce } from './store/nonce-facts.ts';
 /** Claims of a single source's pool; see createPoolClaims. */
 export interface PoolClaims {
   /**
-   * Records one check of the chain's counts. ALONE: only one source's pool is ahead of the database; another source
-   * answered, and neither it nor the blocks are. BORNE_OUT: blocks or two sources are ahead. QUIET: no source is
-   * ahead, or none answered.
+   * Records one check of the chain's counts.
+   * - SINGLE_SOURCE: only one source's pool is ahead of the database; another source answered and is not, nor are
+   *   blocks.
+   * - CONFIRMED: blocks or two sources are ahead.
+   * - QUIET: no source is ahead, or none answered.
    */
-  note(result: 'ALONE' | 'BORNE_OUT' | 'QUIET', atMs: number): void;
+  note(result: 'SINGLE_SOURCE' | 'CONFIRMED' | 'QUIET', atMs: number): void;
   /** True while a single source's pool is still enough to pause. */
   isBelieved(limitMs: number): boolean;
   /**
@@ -41,13 +43,13 @@ export function createPoolClaims(stepMaxMs: number): PoolClaims {
   let isNew = true;
   return {
     note(result, atMs) {
-      if (result === 'ALONE' && sinceMs !== undefined)
+      if (result === 'SINGLE_SOURCE' && sinceMs !== undefined)
         spentMs += Math.min(stepMaxMs, Math.max(0, atMs - sinceMs));
-      if (result === 'BORNE_OUT') {
+      if (result === 'CONFIRMED') {
         spentMs = 0;
         ceiling = undefined;
       }
-      sinceMs = result === 'ALONE' ? atMs : undefined;
+      sinceMs = result === 'SINGLE_SOURCE' ? atMs : undefined;
     },
     isBelieved: (limitMs) => spentMs < limitMs,
     leave(lowest, highest, most) {

@@ -12,7 +12,7 @@ const amounts = new Map<TokenContract | null, bigint>([
 ]);
 const pay = (amount: bigint, contract: TokenContract | null = USDT) =>
   ({ contract, amountBaseUnits: amount }) as PaymentIntent;
-const flying = (nonce: number, amount: bigint): OpenNonce => {
+const unmined = (nonce: number, amount: bigint): OpenNonce => {
   const terms = { gasLimit: 10n, ...prices };
   const attempt = { contract: USDT, amountBaseUnits: amount, terms, isMined: false } as OwnAttempt;
   return { nonce, state: 'SIGNED', orderPk: 'p', purpose: 'PAYOUT', attempts: [attempt] };
@@ -41,7 +41,7 @@ test('keeps the funds for smaller payments when one does not fit', () => {
 });
 
 test('deducts what is in flight, unless the balances already include it', () => {
-  const nonces = [flying(4, 60n), flying(5, 60n)];
+  const nonces = [unmined(4, 60n), unmined(5, 60n)];
   expect(createBudget({ amounts, count: 5 }, nonces, prices).take(pay(40n), 1n)).toBe('TAKEN');
   expect(createBudget({ amounts, count: 5 }, nonces, prices).take(pay(41n), 1n)).toBe('NO_TOKENS');
   expect(createBudget({ amounts, count: 6 }, nonces, prices).take(pay(100n), 1n)).toBe('TAKEN');

@@ -161,7 +161,11 @@ function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenSte
 }
 
 /** Rounds of processes, of which the first one stops at that step. */
-async function liveOn(world: World, dieAt: number, round: (at: OpenStep) => Promise<unknown>): Promise<void> {
+async function runProcesses(
+  world: World,
+  dieAt: number,
+  round: (at: OpenStep) => Promise<unknown>,
+): Promise<void> {
   for (const limit of [dieAt, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]) {
     if (world.state !== 'OPEN') return;
     await round(openStep(world, limit).at).catch((error: unknown) => {
@@ -191,7 +195,7 @@ describe('energy order', () => {
     let died = 0;
     for (let dieAt = 0; dieAt < STEPS; dieAt += 1) {
       const world = fresh({ outcome });
-      await liveOn(world, dieAt, advanceSweep);
+      await runProcesses(world, dieAt, advanceSweep);
       died += Number(world.orders === 0 && outcome.kind !== 'REFUSED');
       expect(world.orders).toBeLessThanOrEqual(1);
       // A possible charge counts. A certain rejection does not.
@@ -206,7 +210,7 @@ describe('energy order', () => {
     let most = 0;
     for (let dieAt = 0; dieAt < STEPS; dieAt += 1) {
       const world = fresh();
-      await liveOn(world, dieAt, buyCarelessly);
+      await runProcesses(world, dieAt, buyCarelessly);
       most = Math.max(most, world.orders);
     }
     expect(most).toBe(2);
@@ -219,16 +223,16 @@ describe('energy order', () => {
     ['exceeds the bound of the day', { maxPerDay: PRICE - 1n }, 'the energy budget of the day is used up'],
   ])('does not order energy that %s, and plans the address again', async (_, overrides, reason) => {
     const world = fresh(overrides);
-    await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+    await runProcesses(world, Number.POSITIVE_INFINITY, advanceSweep);
     expect(world).toMatchObject({ orders: 0, rentCost: null, state: 'ABANDONED', reason });
   });
 
   test('orders no energy while the clocks differ, and orders once they agree', async () => {
     const world = fresh({ clocks: 'the database is ahead' });
-    await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+    await runProcesses(world, Number.POSITIVE_INFINITY, advanceSweep);
     expect(world).toMatchObject({ orders: 0, rentCost: null, state: 'OPEN' });
     world.clocks = undefined;
-    await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+    await runProcesses(world, Number.POSITIVE_INFINITY, advanceSweep);
     expect(world).toMatchObject({ orders: 1, rentCost: PRICE });
   });
 
@@ -240,17 +244,17 @@ describe('energy order', () => {
       [left + 1n, 0],
     ] as const) {
       const world = fresh({ quoted, maxPerOrder: 2n * PRICE, maxPerDay: 2n * PRICE });
-      await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+      await runProcesses(world, Number.POSITIVE_INFINITY, advanceSweep);
       expect(world.orders).toBe(orders);
     }
   });
 
   test('asks again for a quote that the seller did not give', async () => {
     const world = fresh({ quoted: undefined });
-    await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+    await runProcesses(world, Number.POSITIVE_INFINITY, advanceSweep);
     expect(world).toMatchObject({ orders: 0, state: 'OPEN' });
     world.quoted = PRICE;
-    await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+    await runProcesses(world, Number.POSITIVE_INFINITY, advanceSweep);
     expect(world.orders).toBe(1);
   });
 
