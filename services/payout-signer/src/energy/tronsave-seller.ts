@@ -93,9 +93,7 @@ type Answer =
   | { readonly kind: 'REFUSED'; readonly why: string }
   | { readonly kind: 'UNKNOWN'; readonly why: string };
 
-/**
- * HTTP statuses with which the seller itself rejects an order. Statuses of proxies, such as 408, are not among them.
- */
+/** HTTP statuses with which the seller itself rejects an order. Excludes statuses of proxies, such as 408. */
 const REFUSALS: readonly number[] = [400, 401, 402, 403, 404, 422];
 /** Rejection of a duplicate: this order may exist already. */
 const DUPLICATE_MESSAGE = /duplicate|exist|already/i;

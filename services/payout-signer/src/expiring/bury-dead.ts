@@ -63,9 +63,7 @@ function maySucceedInHalves(error: unknown): error is Error {
   return isReaderError(error, 'INCONSISTENT_ANSWER') || isReaderError(error, 'BLOCK_NOT_FOUND');
 }
 
-/**
- * Searches the blocks between the lowest reference and the last expiry, and marks DEAD the attempts in none of them.
- */
+/** Searches the blocks from the lowest reference to the last expiry. Marks DEAD the attempts in none of them. */
 async function expireAbsent(
   { sender, store, lease, memory, observe, key, rules, signal }: ExpiringContext,
   due: readonly OpenAttempt[],

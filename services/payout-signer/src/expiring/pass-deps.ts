@@ -12,9 +12,7 @@ import type { AttemptStore } from './store/attempt-store.ts';
 import type { SendMark } from './send-mark.ts';
 
 export interface ExpiringTiming {
-  /**
-   * Pause before stored bytes are sent a second time; doubles each time. Pools forget after a minute, without notice.
-   */
+  /** Pause before stored bytes are sent a second time; doubles each time. Pools forget after a minute. */
   readonly resendMs: number;
   readonly resendMaxMs: number;
   /** Balance polling interval. `NEVER` for deposit addresses, which are emptied at once. */

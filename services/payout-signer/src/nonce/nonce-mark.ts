@@ -5,9 +5,7 @@ import { writeFileAtomically } from '@opentill/wallet/write-file-atomically';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
 export type NonceMarkErrorCode =
-  /**
-   * The file exists but holds no valid mark, or cannot be read. The wallet signs no transaction until it is repaired.
-   */
+  /** The file holds no valid mark, or cannot be read. The wallet signs no transaction until it is repaired. */
   | 'NONCE_MARK_UNREADABLE'
   /** The mark was not written. No new transaction is sent. */
   | 'NONCE_MARK_UNWRITABLE';

@@ -13,9 +13,7 @@ export interface OfferedFee {
   readonly feeBaseUnits: bigint;
 }
 
-/**
- * True if the policy's bounds of sweeps apply. Merchants' payouts and fees that are brought have bounds of their own.
- */
+/** True if the policy's bounds of sweeps apply. Merchants' payouts and fees that are brought have others. */
 export function hasBoundedFee({ movement }: Pick<FeePayer, 'movement'>): boolean {
   return movement?.kind === 'SWEEP' || movement?.kind === 'TO_COLD';
 }

@@ -20,9 +20,7 @@ export function openHalts({ chain, wallet }: WalletKey): RawBuilder<unknown> {
     and h.released_at is null`;
 }
 
-/**
- * Condition for the next attempt of payout `p`: no own nonce in flight or landed, and no own transaction in a block.
- */
+/** Condition for the next attempt of payout `p`: no own nonce in flight or landed, no own transaction in a block. */
 export const hasNoOwnNonce: RawBuilder<boolean> = sql<boolean>`(not exists (
     select from wallet_nonce own where own.order_pk = p.order_pk and own.state in ('SIGNED', 'FINAL'))
   and not exists (

@@ -53,9 +53,7 @@ async function refuse(
   return rows.map((row) => row.order_pk);
 }
 
-/**
- * Stops the expiry clock of payouts that have not expired. One that waited for another decision gets that time back.
- */
+/** Stops the expiry clock of unexpired payouts. One that waited for another decision gets that time back. */
 async function askForApproval(
   tx: Tx,
   key: WalletKey,

@@ -228,9 +228,7 @@ const REASONS: Readonly<Record<Obstacle, string>> = {
   BUDGET: 'the budget of the day is used up',
   UNKNOWN: 'its cost is unknown',
 };
-/**
- * Factor of the waiting time. Sources that fail or differ mostly recover within it; an unconfigured token never does.
- */
+/** Factor of the waiting time. Failing or differing sources mostly recover; an unconfigured token never does. */
 const WAITS_WHERE_UNKNOWN = 6;
 
 /**

@@ -99,9 +99,7 @@ export interface PlanningDeps extends PlannerDeps {
 
 const MAX_BACKOFF_MS = 60_000;
 
-/**
- * Plans one chain's sweeps while this replica holds the lease; otherwise asks for it. `wake` starts a round at once.
- */
+/** Plans one chain's sweeps while this replica holds the lease; else asks for it. `wake` starts a round at once. */
 function startPlanner(deps: PlanningDeps): Loop {
   const { leaseKeeper } = deps;
   const memory: RoundMemory = { after: undefined };

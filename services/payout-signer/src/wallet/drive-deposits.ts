@@ -8,9 +8,7 @@ export interface DepositDriversDeps {
   readonly chain: Chain;
   /** Addresses with movements that have not ended, longest waiting first, at most `limit`. */
   readonly findMoving: (limit: number) => Promise<readonly DepositAddress[]>;
-  /**
-   * Starts a driver, which acquires its own lease, so replicas share the addresses. undefined for a foreign address.
-   */
+  /** Starts a driver with its own lease, so replicas share the addresses. undefined for a foreign address. */
   readonly startDriver: (deposit: DepositAddress) => Driver | undefined;
   readonly max: number;
   /** Polling interval for addresses that no event announced. */
