@@ -4,9 +4,12 @@ import { isRefusal } from './channel-link.ts';
 import { destroyConnection } from './guard-connection.ts';
 import { messagingError } from './messaging-error.ts';
 
-/** A connection for a task, not for service: it is not rebuilt. Every call has a time limit and names what failed. */
+/**
+ * Broker connection for a one-off task. It does not reconnect. Every call has a time limit, and its error names the
+ * call.
+ */
 export interface Session {
-  /** @throws GatewayError BROKER_REFUSED when the user may not, else TOPOLOGY_BROKEN. */
+  /** @throws GatewayError BROKER_REFUSED without permission, else TOPOLOGY_BROKEN. */
   call<T>(what: string, work: () => Promise<T>): Promise<T>;
   openChannel(): Promise<Channel>;
   openConfirmChannel(): Promise<ConfirmChannel>;
@@ -14,8 +17,8 @@ export interface Session {
 }
 
 /**
- * @param signal breaks the session off at once, without a goodbye that a silent broker would not answer: what is under way
- *   fails, and so does everything after
+ * @param signal destroys the connection at once, without the closing handshake that a silent broker would not answer.
+ * Pending and later calls fail.
  * @throws GatewayError BROKER_UNAVAILABLE or BROKER_REFUSED
  */
 export async function openSession(
@@ -24,9 +27,9 @@ export async function openSession(
   signal?: AbortSignal,
 ): Promise<Session> {
   const model = await open(url, callTimeoutMs, signal);
-  model.on('error', () => undefined); // the call in progress rejects as well
-  const breakOff = () => destroyConnection(model, brokenOff());
-  signal?.addEventListener('abort', breakOff, { once: true });
+  model.on('error', () => undefined); // the pending call rejects as well
+  const abort = () => destroyConnection(model, abortedError());
+  signal?.addEventListener('abort', abort, { once: true });
   const aborted = whenAborted(signal);
 
   async function call<T>(what: string, work: () => Promise<T>): Promise<T> {
@@ -40,7 +43,7 @@ export async function openSession(
   }
   async function openChannel<C extends Channel>(create: () => Promise<C>): Promise<C> {
     const channel = await call('opening a channel', create);
-    channel.on('error', () => undefined); // the call in progress rejects as well
+    channel.on('error', () => undefined); // the pending call rejects as well
     return channel;
   }
 
@@ -49,7 +52,7 @@ export async function openSession(
     openChannel: () => openChannel(() => model.createChannel()),
     openConfirmChannel: () => openChannel(() => model.createConfirmChannel()),
     async close() {
-      signal?.removeEventListener('abort', breakOff);
+      signal?.removeEventListener('abort', abort);
       if (signal?.aborted === true) return;
       const timeout = () => new Error('no answer');
       await withDeadline(2_000, () => Promise.race([model.close(), aborted]), timeout).catch((error: Error) =>
@@ -59,7 +62,10 @@ export async function openSession(
   };
 }
 
-/** Whether a broker has a queue or an exchange. Asking for what does not exist costs the channel: each question has its own. */
+/**
+ * Checks whether a queue or an exchange exists. Opens a channel for each check, since AMQP closes the channel on
+ * NOT_FOUND.
+ */
 export async function exists(session: Session, kind: 'exchange' | 'queue', name: string): Promise<boolean> {
   const channel = await session.openChannel();
   const found = await session.call(`looking for ${name}`, async () => {
@@ -75,22 +81,22 @@ export async function exists(session: Session, kind: 'exchange' | 'queue', name:
   return found;
 }
 
-const brokenOff = () => new Error('broken off');
+const abortedError = () => new Error('aborted');
 
-/** Rejects when the signal aborts; never, without one. */
+/** Rejects when the signal aborts. Without a signal it never settles. */
 function whenAborted(signal: AbortSignal | undefined): Promise<never> {
   const aborted = new Promise<never>((_resolve, reject) => {
-    if (signal?.aborted === true) reject(brokenOff());
-    signal?.addEventListener('abort', () => reject(brokenOff()), { once: true });
+    if (signal?.aborted === true) reject(abortedError());
+    signal?.addEventListener('abort', () => reject(abortedError()), { once: true });
   });
-  aborted.catch(() => undefined); // heard by whoever waits then
+  aborted.catch(() => undefined); // callers that race it see the rejection
   return aborted;
 }
 
 async function open(url: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<ChannelModel> {
   const connecting = connect(url, {
     timeout: timeoutMs,
-    noDelay: true, // else every refusal that closes a channel waits 40 ms for the acknowledgement of the one before
+    noDelay: true, // else each channel-closing error waits 40 ms for the TCP acknowledgement of the previous one
     clientProperties: { connection_name: 'opentill topology' },
   });
   try {
@@ -100,11 +106,11 @@ async function open(url: string, timeoutMs: number, signal: AbortSignal | undefi
       () => new Error(`no answer within ${timeoutMs} ms`),
     );
   } catch (error) {
-    // One that comes about after all is nobody's.
+    // A connection that opens after the deadline is destroyed.
     connecting.then(
       (model) => {
         model.on('error', () => undefined);
-        destroyConnection(model, brokenOff());
+        destroyConnection(model, abortedError());
       },
       () => undefined,
     );

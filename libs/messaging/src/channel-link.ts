@@ -3,37 +3,36 @@ import { withDeadline } from '@opentill/runtime/deadline';
 import { destroyConnection, openGuardedChannel, type GuardedChannelOptions } from './guard-connection.ts';
 import { messagingError } from './messaging-error.ts';
 
-/** connecting: no channel now, recovery is at work. blocked: open, but the broker holds publishers back. */
+/** connecting: no channel, recovery is running. blocked: open, but the broker blocks publishers. */
 export type LinkState = 'connecting' | 'open' | 'blocked' | 'closed';
 
 export interface LinkOptions extends Omit<GuardedChannelOptions, 'setupTimeoutMs' | 'isClosing'> {
   readonly url: string;
-  /** Told after each successful setup. */
+  /** Called after each successful setup. */
   readonly onOpen?: () => void;
-  /** Told when the broker says that something the channel asked for does not exist. */
+  /** Called when the broker reports NOT_FOUND for something that the channel needs. */
   readonly onMissing?: (what: string) => void;
-  /** Limit for connecting, and again for opening and preparing the channel. @default 5000 */
+  /** Limit for connecting, and again for opening and setting up the channel. @default 5000 */
   readonly setupTimeoutMs?: number;
 }
 
-/** One channel on a connection of its own, rebuilt together for as long as the link is not closed. */
+/** One channel on its own connection. Both are rebuilt together until the link is closed. */
 export interface ChannelLink {
   readonly state: LinkState;
-  /** The channel to use now, if there is one. */
   readonly channel: ConfirmChannel | undefined;
   /** Resolves once the channel is open; rejects with BROKER_UNAVAILABLE or BROKER_REFUSED after `timeoutMs`. */
   untilOpen(timeoutMs: number): Promise<void>;
-  /** Gives the present connection up, since it no longer does what it should; recovery builds a new one. */
+  /** Destroys the current connection. Recovery builds a new one. */
   drop(error: Error): void;
   close(): Promise<void>;
 }
 
-/** A dead peer is noticed after three of these (measured: 15 s). */
+/** A dead peer is detected after three heartbeats (measured: 15 s). */
 const HEARTBEAT_SECONDS = 5;
-/** Twice: for the channel and for the connection. */
+/** Applied twice: to the channel and to the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** What a link remembers. `current` is set exactly while `state` is open or blocked. */
+/** State of a link. `current` is set exactly while `state` is open or blocked. */
 interface LinkMemory {
   state: LinkState;
   current: { readonly model: ChannelModel; readonly channel: ConfirmChannel } | undefined;
@@ -42,8 +41,8 @@ interface LinkMemory {
 }
 
 /**
- * Opens a link on amqplib's recovery, with the guards of guard-connection.ts. Each link has its own connection, so
- * that a channel's end, which costs the connection, disturbs no other consumer or publisher.
+ * Opens a link on amqplib's recovery, with the guards of guard-connection.ts. Each link has its own connection: a
+ * closed channel costs its connection, and must not disturb other consumers or publishers.
  */
 export function openLink(options: LinkOptions): ChannelLink {
   const memory: LinkMemory = {
@@ -79,8 +78,9 @@ export function openLink(options: LinkOptions): ChannelLink {
       const present = memory.current;
       const timeout = () => new Error('the broker did not answer the close');
       if (present !== undefined) {
-        // amqplib writes the connection's goodbye past what the channel has still to send: the last acks would be
-        // lost (measured: all of them; after a channel's goodbye only what exceeds the 32 that a quorum queue takes at once).
+        // amqplib sends the connection's close frame ahead of queued channel frames, which loses the last acks
+        // (measured: all of them). After a channel close only acks beyond 32 are lost, the number a quorum queue takes
+        // at once.
         await withDeadline(CLOSE_TIMEOUT_MS, async () => present.channel.close(), timeout).catch(
           () => undefined,
         );
@@ -116,7 +116,7 @@ async function startRecovering(options: LinkOptions, memory: LinkMemory): Promis
       },
     },
   });
-  connection.on('error', () => undefined); // told by the connection's 'close' as well
+  connection.on('error', () => undefined); // the connection's 'close' reports it as well
   connection.on('connect-failed', (error: Error) => {
     memory.lastError = error;
     if (memory.state === 'closed') return;
@@ -143,7 +143,7 @@ function opened(
   });
   model.on('unblocked', () => {
     if (memory.state === 'blocked') memory.state = 'open';
-    options.logger.info('broker takes messages again', { link: options.name });
+    options.logger.info('broker unblocked publishers', { link: options.name });
     options.onOpen?.();
   });
   options.logger.info('broker connected', { link: options.name });
@@ -167,20 +167,22 @@ function withHeartbeat(url: string): string {
 }
 
 /**
- * The handshake's refusals have no code in amqplib, only their text: "Handshake terminated by server: 403 (…". A
- * virtual host that is absent cannot be told from one that is down ("Expected ConnectionOpenOk; got …").
+ * amqplib reports handshake refusals only as text: "Handshake terminated by server: 403 (…". It does not distinguish a
+ * missing virtual host from one that is down ("Expected ConnectionOpenOk; got …").
  */
 function notReached(name: string, timeoutMs: number, cause: Error | undefined): Error {
   const refused = isRefusal(cause);
   return messagingError(
     refused ? 'BROKER_REFUSED' : 'BROKER_UNAVAILABLE',
-    refused ? 'the broker refuses this user' : `the broker was not reached within ${timeoutMs} ms`,
+    refused
+      ? 'the broker rejected this user: check the user and password of AMQP_URL'
+      : `the broker was not reached within ${timeoutMs} ms`,
     { link: name },
     cause,
   );
 }
 
-/** NOT_FOUND of AMQP 0-9-1: no such queue or exchange. The handshake's errors have no code. */
+/** AMQP 0-9-1 NOT_FOUND: no such queue or exchange. Handshake errors have no code. */
 function isMissing(error: unknown): boolean {
   return (error as { readonly code?: unknown } | undefined)?.code === 404;
 }

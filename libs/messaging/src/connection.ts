@@ -3,23 +3,20 @@ import { openLink, type ChannelLink, type LinkOptions, type LinkState } from './
 import { messagingError } from './messaging-error.ts';
 import { keepTopology } from './topology-keeper.ts';
 
-/**
- * connecting: at least one link has no channel now. blocked: the broker holds publishers back. closed: by `close()`.
- */
+/** connecting: at least one link has no channel. blocked: the broker blocks publishers. closed: by `close()`. */
 export type BrokerState = 'connecting' | 'connected' | 'blocked' | 'closed';
 
-/** The broker as a process sees it: one connection for its publisher and one for each of its consumers. */
+/** Broker access of a process: one connection for its publisher and one for each consumer. */
 export interface Broker {
   readonly state: BrokerState;
   /**
-   * Resolves once every publisher and consumer created so far works (with none: once the broker answers).
-   *
+   * Resolves once every publisher and consumer created so far is connected; with none, once the broker answers.
    * @throws GatewayError BROKER_UNAVAILABLE (retryable) or BROKER_REFUSED after `timeoutMs` (default 10 000).
    */
   ready(timeoutMs?: number): Promise<void>;
   /** Closes every connection, within about 2 s. Stop relays and consumers first. */
   close(): Promise<void>;
-  /** For publisher.ts: the broker has nothing that takes a message. Declares the topology again, if this user may. */
+  /** For publisher.ts: no queue takes a message. Declares the topology again, if the user has permission. */
   topologyMissing(what: string): void;
   /** For publisher.ts and consumer.ts. */
   openLink(options: OwnLinkOptions): ChannelLink;
@@ -31,11 +28,11 @@ export interface BrokerOptions {
   /** `amqp[s]://user:password@host:port/virtual-host`. */
   readonly url: string;
   readonly logger: Logger;
-  /** Who connects, for the broker's list of connections. */
+  /** Connection name that the broker lists. */
   readonly name: string;
 }
 
-/** Connects as publishers and consumers ask for it, and again whenever a connection is lost, until closed. */
+/** Connects when publishers and consumers ask for a link, and reconnects until closed. */
 export function connectBroker(options: BrokerOptions): Broker {
   const links = new Set<ChannelLink>();
   const topology = keepTopology(options);

@@ -2,13 +2,12 @@ import type { Metrics } from '@opentill/runtime/metrics';
 
 export interface ConsumerMetrics {
   settled(outcome: 'handled' | 'retried' | 'dead' | 'unreadable'): void;
-  /** +1 when a message comes into hand, -1 when it is answered. */
+  /** +1 when a message is delivered, -1 when it is acknowledged, rejected or abandoned. */
   inFlight(change: 1 | -1): void;
-  /** Returns what ends the measurement. */
+  /** Starts a measurement. The returned function ends it. */
   startTimer(): () => void;
 }
 
-/** What a consumer counts, labelled with its queue. */
 export function createConsumerMetrics(metrics: Metrics, queue: string): ConsumerMetrics {
   const settled = metrics.counter({
     name: 'opentill_events_consumed_total',
@@ -17,7 +16,7 @@ export function createConsumerMetrics(metrics: Metrics, queue: string): Consumer
   });
   const inFlight = metrics.gauge({
     name: 'opentill_events_in_flight_count',
-    help: 'Messages in hand: being handled or waiting for their retry',
+    help: 'Unacknowledged messages: being handled or waiting for their retry',
     labelNames: ['queue'],
   });
   const duration = metrics.histogram({

@@ -13,15 +13,15 @@ export interface ConsumerOptions<T extends EventType> {
   readonly broker: Broker;
   readonly service: ServiceName;
   readonly type: T;
-  /** How many messages may be in hand at once, so also how many handlers run side by side; 20–50 where they write. */
+  /** Limit of unacknowledged messages and so of parallel handlers; 20–50 where handlers write to the database. */
   readonly prefetch: number;
-  /** Does the work. Resolving acknowledges the message; what a rejection means is in judge-failure.ts. */
+  /** Resolving acknowledges the message. judge-failure.ts maps a rejection to retry or dead letter. */
   readonly handle: (envelope: EventEnvelope<T>) => Promise<void>;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** A handler that takes longer has failed (HANDLER_TIMEOUT, counted). @default 60 000 */
+  /** A handler that takes longer fails with HANDLER_TIMEOUT, which counts. @default 60 000 */
   readonly handleTimeoutMs?: number;
-  /** How long `stop()` waits for the broker's answer and the handlers in flight, together. @default 5000 */
+  /** Limit for `stop()`: the broker's answer and the running handlers together. @default 5000 */
   readonly drainTimeoutMs?: number;
   /** Pause after a delivery's first failure; doubles up to `maxRetryDelayMs`. @default 250 */
   readonly firstRetryDelayMs?: number;
@@ -32,16 +32,15 @@ export interface ConsumerOptions<T extends EventType> {
 export interface Consumer {
   /** True while the broker delivers to this consumer. */
   readonly consuming: boolean;
-  /** Takes no more messages, lets handlers in flight end, hands the rest back to the queue; within about 7 s. */
+  /** Takes no more messages, waits for running handlers, requeues the rest; within about 7 s. */
   stop(): Promise<void>;
 }
 
 /**
- * Consumes one event type for a service, and goes on after every loss of the broker.
- *
- * Each message is answered exactly once, here and nowhere else: handled → ack; unreadable, permanent or failed too
- * often → reject into the dead letters; retryable → kept in hand and tried again after a growing pause. When the
- * channel is lost or the consumer stops, what is not answered goes back to its queue and comes again.
+ * Consumes one event type for a service and reconnects after every loss of the broker.
+ * Only this module acknowledges messages, each exactly once. Handled: ack. Unreadable, permanent or failed too often:
+ * reject to the dead-letter queue. Retryable: kept unacknowledged and retried with backoff. When the channel is lost or
+ * the consumer stops, the broker redelivers unacknowledged messages.
  */
 export function startConsumer<T extends EventType>(options: ConsumerOptions<T>): Consumer {
   const queue = queueName(options.service, options.type);
@@ -95,7 +94,7 @@ export function startConsumer<T extends EventType>(options: ConsumerOptions<T>):
   };
 }
 
-/** The wrapper that alone answers the broker. It rejects only by a mistake of its own, which costs the connection. */
+/** Handles and acknowledges one message. It rejects only on a bug of its own, which costs the connection. */
 function createMessageHandler<T extends EventType>(options: ConsumerOptions<T>, queue: string) {
   const { logger } = options;
   const readEnvelope = createEnvelopeReader(options.type);
@@ -129,7 +128,7 @@ function createMessageHandler<T extends EventType>(options: ConsumerOptions<T>, 
       if (outcome === 'ack') channel.ack(message);
       if (outcome === 'dead') channel.reject(message, false);
     } catch (error) {
-      // The channel is gone; the message comes again, and the inbox knows it.
+      // The channel is gone. The broker redelivers the message, and the inbox deduplicates it.
       logger.debug('answer not sent', { queue, outcome, error });
     }
   };

@@ -6,19 +6,19 @@ import { CANARY, sendCanary } from './send-canary.ts';
 
 export interface TopologyOptions {
   /**
-   * How long to wait after declaring a queue that did not exist. RabbitMQ writes a new quorum queue's name to disk
-   * only some time after it said yes: a broker killed less than about a second later came back with the queue
-   * empty, without a leader, and lost every message that it had confirmed. @default 3000
+   * Pause after declaring a new queue. RabbitMQ writes a new quorum queue's name to disk only after it confirmed the
+   * declaration. A broker killed less than about 1 s later came back with the queue empty and without a leader, and had
+   * lost every confirmed message. @default 3000
    */
   readonly settleMs?: number;
-  /** Limit for each answer of the broker. @default 10 000 */
+  /** Limit for each broker call. @default 10 000 */
   readonly callTimeoutMs?: number;
 }
 
 export interface RestoreOptions {
-  /** Limit for each answer of the broker. @default 5000 */
+  /** Limit for each broker call. @default 5000 */
   readonly callTimeoutMs?: number;
-  /** Breaks it off at once. */
+  /** Aborts at once. */
   readonly signal?: AbortSignal;
 }
 
@@ -30,20 +30,18 @@ export interface TopologyReport {
 }
 
 /**
- * Dead letters wait for an operator, who may hand them back any number of times: RabbitMQ 4 would drop them after 20
- * returns if no limit were set, 3.10 does not accept -1.
+ * Dead letters wait for an operator, who may requeue them any number of times. Without a limit RabbitMQ 4 drops them
+ * after 20 returns; 3.10 does not accept -1.
  */
 const DEAD_LETTER_ARGUMENTS = { 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000 };
 
 /**
- * Declares exchanges, queues and dead-letter queues, and proves that they work; safe to repeat while services run.
- *
- * Every queue must answer a command that its leader has to agree to (a passive declaration is not one: it succeeds
- * for a queue without a leader), and a canary message goes the whole way of an event, and of a dead one, through a
- * queue of its own with the same arguments. Nothing is left in the services' queues.
- *
- * @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED; TOPOLOGY_BROKEN when a queue exists with other arguments
- *   or does not answer (repair: `rabbitmq-queues` or delete the queue; the database's sweepers bring its work back).
+ * Declares exchanges, queues and dead-letter queues, and verifies that they work. Safe to repeat while services run.
+ * Every queue must answer a command that needs its leader; a passive declaration succeeds without one. A canary message
+ * takes the path of an event and of a dead letter through its own queue with the same arguments. Nothing is left in the
+ * services' queues.
+ * @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED; TOPOLOGY_BROKEN when a queue exists with other arguments or
+ * does not answer. Repair it with `rabbitmq-queues`, or delete the queue: the services' polls restore its work.
  */
 export async function declareTopology(url: string, options: TopologyOptions = {}): Promise<TopologyReport> {
   const session = await openSession(url, options.callTimeoutMs ?? 10_000);
@@ -65,11 +63,10 @@ export async function declareTopology(url: string, options: TopologyOptions = {}
 }
 
 /**
- * Declares what is missing of exchanges, queues and dead-letter queues, and proves nothing: for services whose broker
- * came back without them. What is published to a queue so young may be lost with the broker; the sweepers bring it back.
- *
- * @throws GatewayError BROKER_UNAVAILABLE; BROKER_REFUSED when this user may not; TOPOLOGY_BROKEN when a queue exists
- *   with other arguments.
+ * Declares missing exchanges, queues and dead-letter queues without verifying them, for services whose broker lost its
+ * data. A broker crash may lose messages published to such a new queue; the services' polls restore that work.
+ * @throws GatewayError BROKER_UNAVAILABLE; BROKER_REFUSED without permission; TOPOLOGY_BROKEN when a queue exists with
+ * other arguments.
  */
 export async function restoreTopology(
   url: string,
@@ -94,7 +91,7 @@ async function declareExchanges(session: Session, channel: Channel): Promise<voi
   await session.call(DEAD_EXCHANGE, () => channel.assertExchange(DEAD_EXCHANGE, 'direct', { durable: true }));
 }
 
-/** @returns the names of those that are new. */
+/** @returns the names of the new queues. */
 async function declareQueue(
   session: Session,
   channel: Channel,
@@ -107,7 +104,7 @@ async function declareQueue(
   return declared;
 }
 
-/** The dead-letter queue first: no message may die into nothing. */
+/** Declares the dead-letter queue first, so that a rejected message always has a destination. */
 async function assertQueues(session: Session, channel: Channel, definition: DeclaredQueue): Promise<void> {
   const { name, deadLetterQueue, bindingKey } = definition;
   for (const [queue, queueArguments] of [
@@ -122,12 +119,12 @@ async function assertQueues(session: Session, channel: Channel, definition: Decl
   await session.call(`binding ${name}`, () => channel.bindQueue(name, EVENTS_EXCHANGE, bindingKey));
 }
 
-/** A queue with messages has counted them, which its leader does; an empty one is asked for a message. */
+/** Only the leader counts messages, so a count above zero proves the leader. An empty queue is asked for a message. */
 async function verifyAnswers(session: Session, channel: Channel, queue: string): Promise<void> {
   await session.call(`${queue} answering`, async () => {
     const { messageCount } = await channel.checkQueue(queue);
     if (messageCount > 0) return;
     const message = await channel.get(queue, { noAck: false });
-    if (message !== false) channel.nack(message, false, true); // it came this very moment, and goes back
+    if (message !== false) channel.nack(message, false, true); // it arrived just now; requeue it
   });
 }

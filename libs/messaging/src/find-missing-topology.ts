@@ -2,9 +2,9 @@ import { DEAD_EXCHANGE, EVENTS_EXCHANGE, queues } from '@opentill/contracts/topo
 import { exists, openSession } from './broker-session.ts';
 
 /**
- * Looks which exchanges and queues of the gateway a broker does not have; declares nothing. What has messages or
- * consumers, and whether it works, declareTopology's canary shows.
- * @returns the names of what is missing
+ * Lists the gateway's exchanges and queues that a broker does not have. Declares nothing. It does not check that they
+ * work; declareTopology's canary does.
+ * @returns the names of the missing exchanges and queues
  * @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED, TOPOLOGY_BROKEN when the broker does not answer
  */
 export async function findMissingTopology(url: string, callTimeoutMs = 10_000): Promise<readonly string[]> {

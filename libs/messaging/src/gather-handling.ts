@@ -3,18 +3,18 @@ import { gatherCalls } from '@opentill/runtime/gather-calls';
 import { judgeFailure } from './judge-failure.ts';
 
 export interface GatherHandlingOptions<T extends EventType> {
-  /** Handles events in one transaction: all of them, or by a rejection none. */
+  /** Handles events in one transaction: all of them, or none if it rejects. */
   readonly handleTogether: (envelopes: readonly EventEnvelope<T>[]) => Promise<void>;
-  /** Most events of one call. The consumer's prefetch should be a few times as many. */
+  /** Maximum events per call. The consumer's prefetch should be a few times as many. */
   readonly together: number;
-  /** How many calls may be under way. */
+  /** Maximum concurrent calls. */
   readonly atOnce: number;
 }
 
 /**
- * A consumer's `handle` out of one for many events. An event that comes alone is handled alone and at once; what piles up
- * behind the calls under way goes together, which costs the database much less each. Every event is still acknowledged,
- * retried and buried by itself: one that spoils a call is found by trying each of that call alone.
+ * Builds a consumer's `handle` from a batch handler. A single event is handled at once. Events that arrive while calls
+ * run are batched, which costs the database less. Events are still acknowledged, retried and dead-lettered one by one:
+ * when a batch fails, each of its events is tried separately.
  */
 export function gatherHandling<T extends EventType>(
   options: GatherHandlingOptions<T>,
@@ -24,7 +24,7 @@ export function gatherHandling<T extends EventType>(
       await options.handleTogether(envelopes);
       return envelopes.map(() => true);
     },
-    // With the database away each alone would fare no better: all wait for their own next try.
+    // While the database is down, separate calls would fail too. Each event waits for its own retry.
     failedWhole: (error) => judgeFailure(error, 1) !== 'wait',
     runsAtOnce: options.atOnce,
     inputsPerRun: options.together,

@@ -6,34 +6,30 @@ import type { Logger } from '@opentill/runtime/logger';
 export interface GuardedChannelOptions {
   readonly name: string;
   readonly logger: Logger;
-  /** Prepares the new channel (prefetch, consume, listeners); a failure, or calling `drop`, gives it up. */
+  /** Prepares the new channel (prefetch, consume, listeners). A failure, or calling `drop`, destroys the connection. */
   readonly setup?: (channel: ConfirmChannel, drop: (error: Error) => void) => Promise<void>;
-  /** Limit for creating and preparing the channel. */
   readonly setupTimeoutMs: number;
-  /** True once the owner closes the channel: its end is then no accident. */
+  /** True once the owner closes the channel: its end is then expected. */
   readonly isClosing: () => boolean;
 }
 
-/** After a goodbye nobody answered, the socket would stay. */
+/** Without this the socket stays open when the broker does not answer the close. */
 const LINGER_MS = 1_000;
 
 /**
- * Opens and prepares one channel on a new connection, from within amqplib's recovery set-up.
- *
- * What the set-up must do by itself: hear the connection's errors from the first moment (until recovery has taken the
- * connection over, an 'error' that nobody hears ends the process); limit the time; and when it fails, destroy the
- * socket before it says so: recovery answers a failed set-up with a polite close, which a silent broker never
- * confirms, and recovery would wait for that for ever.
- *
- * Afterwards the channel's end is the connection's end: recovery knows only connections. An error in a listener ends
- * both too, since a message may hang on it.
+ * Opens and prepares one channel on a new connection, from within amqplib's recovery setup.
+ * The setup does three things that recovery does not. It listens for connection errors at once, since an unhandled
+ * 'error' ends the process. It limits the time. On failure it destroys the socket first: recovery would otherwise wait
+ * without limit for a silent broker to confirm the close.
+ * Afterwards the end of the channel ends the connection, because recovery watches only connections. A listener error
+ * ends both, since a message may depend on it.
  */
 export async function openGuardedChannel(
   model: ChannelModel,
   options: GuardedChannelOptions,
 ): Promise<ConfirmChannel> {
   let reason: Error | undefined;
-  model.on('error', (error) => (reason ??= error)); // first of all
+  model.on('error', (error) => (reason ??= error)); // before anything else
   const closed = new Promise<never>((_resolve, reject) => {
     model.once('close', (error) => {
       setTimeout(() => socketOf(model).destroy(), LINGER_MS).unref();
@@ -57,12 +53,12 @@ export async function openGuardedChannel(
   }
 }
 
-/** Ends a connection at once, without the broker's consent; the error is what makes amqplib notice at once too. */
+/** Destroys the socket without a closing handshake. The error makes amqplib notice at once. */
 export function destroyConnection(model: ChannelModel, error: Error): void {
   socketOf(model).destroy(error);
 }
 
-/** amqplib has no way to this end; the socket is not in its types. */
+/** amqplib has no API for this, and its types hide the socket. */
 function socketOf(model: ChannelModel): Socket {
   return (model.connection as unknown as { readonly stream: Socket }).stream;
 }

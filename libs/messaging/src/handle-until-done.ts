@@ -7,7 +7,7 @@ import type { ConsumerMetrics } from './consumer-metrics.ts';
 import { judgeFailure } from './judge-failure.ts';
 import { messagingError } from './messaging-error.ts';
 
-/** What to answer the broker; abandoned: nothing, so that it delivers again. */
+/** Answer to the broker. abandoned: none, so that the broker redelivers. */
 export type Outcome = 'ack' | 'dead' | 'abandoned';
 
 export interface HandlingOptions<T extends EventType> {
@@ -21,8 +21,8 @@ export interface HandlingOptions<T extends EventType> {
 }
 
 /**
- * Runs the handler until it succeeds or judge-failure.ts gives up, with growing pauses between. `giveUp` cuts a pause
- * short (the channel is lost, or the consumer stops), never a handler.
+ * Runs the handler until it succeeds or judge-failure.ts gives up, with backoff. `giveUp` (the channel is lost, or the
+ * consumer stops) cuts a pause short, never a handler.
  */
 export async function handleUntilDone<T extends EventType>(
   envelope: EventEnvelope<T>,
@@ -57,7 +57,7 @@ export async function handleUntilDone<T extends EventType>(
   }
 }
 
-/** @returns what the handler threw, if it did. */
+/** @returns the handler's error, if any. */
 async function tryHandling<T extends EventType>(
   envelope: EventEnvelope<T>,
   { handle, metrics, handleTimeoutMs }: HandlingOptions<T>,
@@ -69,7 +69,7 @@ async function tryHandling<T extends EventType>(
     });
   const end = metrics.startTimer();
   try {
-    // In an async function a handler that throws before its first await is one that rejects.
+    // The async wrapper turns a synchronous throw into a rejection.
     await withDeadline(handleTimeoutMs, async () => handle(envelope), timeout);
     return undefined;
   } catch (error) {

@@ -1,21 +1,21 @@
 import { GatewayError, isRetryable } from '@opentill/domain/gateway-error';
 
-/** What becomes of a message whose handler failed. */
+/** Verdict on a message whose handler failed. */
 export type Verdict =
-  /** Nobody's fault here: try again for as long as it takes, without counting. */
+  /** Infrastructure is down: retry without limit and without counting. */
   | 'wait'
-  /** Try again, this one counts. */
+  /** Retry; this failure counts. */
   | 'retry'
-  /** Trying again would change nothing, or has been tried enough. */
+  /** A retry cannot help, or the limit is reached. */
   | 'dead';
 
-/** Failures of one delivery that count before it goes to the dead letters. */
+/** Counted failures of one delivery before it becomes a dead letter. */
 export const MAX_FAILURES = 8;
 
 /**
- * The one table from error to acknowledgement. `countedFailures` includes this one. Infrastructure is known by its
- * code: `…_UNAVAILABLE` (database, broker, node), `…_BLOCKED`, `LEASE_…`, always retryable. An unknown error counts
- * as retryable: a bug must not lose work at once.
+ * Maps an error to the acknowledgement. `countedFailures` includes this failure. The code identifies infrastructure:
+ * `…_UNAVAILABLE` (database, broker, node), `…_BLOCKED`, `LEASE_…`, always retryable. An unknown error is retryable: a
+ * bug must not discard work at once.
  */
 export function judgeFailure(error: unknown, countedFailures: number): Verdict {
   if (!isRetryable(error)) return 'dead';

@@ -3,24 +3,25 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 export type MessagingErrorCode =
   /** No open channel to the broker, or it was lost before the broker confirmed. */
   | 'BROKER_UNAVAILABLE'
-  /** The broker does not know this user, or forbids what was asked: the operator must mend it. */
+  /**
+   * The broker does not know this user, or denies the operation. The operator must correct the user or its permissions.
+   */
   | 'BROKER_REFUSED'
-  /** The broker holds back publishers (memory or disk alarm). */
+  /** The broker blocks publishers (memory or disk alarm). */
   | 'BROKER_BLOCKED'
-  /** No confirm came in time; the messages may or may not be stored. */
+  /** No confirm in time. The messages may be stored or not. */
   | 'PUBLISH_TIMEOUT'
-  /** The broker confirmed, but no queue takes this routing key: the topology is not declared. */
+  /** Confirmed, but no queue takes this routing key: the topology is not declared. */
   | 'PUBLISH_UNROUTABLE'
-  /** The broker answered with a nack: a queue could not store the message. */
+  /** A nack: a queue could not store the message. */
   | 'PUBLISH_REFUSED'
-  /** A handler did not end in time. */
   | 'HANDLER_TIMEOUT'
-  /** A message that is no envelope of the expected type. */
+  /** Not an envelope of the expected type. */
   | 'ENVELOPE_UNREADABLE'
   /** A declared queue does not work, or exists with other arguments. */
   | 'TOPOLOGY_BROKEN';
 
-/** Every messaging error but BROKER_REFUSED, ENVELOPE_UNREADABLE and TOPOLOGY_BROKEN may be retried. */
+/** Every code is retryable except BROKER_REFUSED, ENVELOPE_UNREADABLE and TOPOLOGY_BROKEN. */
 export function messagingError(
   code: MessagingErrorCode,
   message: string,

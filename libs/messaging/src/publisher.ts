@@ -6,7 +6,7 @@ import type { LinkState } from './channel-link.ts';
 import type { Broker } from './connection.ts';
 import { messagingError } from './messaging-error.ts';
 
-/** A message as the outbox keeps it. `payload` is the envelope's JSON, `eventId` its id. */
+/** Outbox message. `payload` is the envelope's JSON, `eventId` its id. */
 export interface OutboundMessage {
   readonly eventId: string;
   readonly routingKey: string;
@@ -16,24 +16,22 @@ export interface OutboundMessage {
 export interface Publisher {
   readonly state: LinkState;
   /**
-   * Publishes all rows, persistent and mandatory, and resolves once the broker has confirmed every one of them and
-   * returned none. Any other outcome throws, and any of the rows may have been stored all the same: publish them
-   * again under the same ids.
-   *
-   * @throws GatewayError BROKER_UNAVAILABLE, BROKER_BLOCKED, PUBLISH_TIMEOUT, PUBLISH_UNROUTABLE, PUBLISH_REFUSED;
-   *   all retryable.
+   * Publishes all rows, persistent and mandatory. Resolves once the broker confirmed all of them and returned none.
+   * After an error any of the rows may be stored: publish them again under the same ids.
+   * @throws GatewayError BROKER_UNAVAILABLE, BROKER_BLOCKED, PUBLISH_TIMEOUT, PUBLISH_UNROUTABLE, PUBLISH_REFUSED; all
+   * retryable.
    */
   publish(rows: readonly OutboundMessage[]): Promise<void>;
-  /** Calls `listener` whenever the channel has (again) become usable. */
+  /** Calls `listener` each time the channel becomes usable. */
   onOpen(listener: () => void): void;
 }
 
 export interface PublisherOptions {
-  /** How long the broker may take to confirm a batch. @default 5000 */
+  /** Limit for the confirms of a batch. @default 5000 */
   readonly confirmTimeoutMs?: number;
 }
 
-/** A publisher on a connection of its own: a broker in alarm stops reading it, and must go on reading acks. */
+/** Publisher on its own connection: a broker in alarm stops reading it, and must still read acks from consumers. */
 export function createPublisher(broker: Broker, options: PublisherOptions = {}): Publisher {
   const confirmTimeoutMs = options.confirmTimeoutMs ?? 5_000;
   const listeners = new Set<() => void>();
@@ -47,7 +45,7 @@ export function createPublisher(broker: Broker, options: PublisherOptions = {}):
   async function publishAll(channel: ConfirmChannel, rows: readonly OutboundMessage[]): Promise<void> {
     let unconfirmed = rows.length;
     let unroutable: Error | undefined;
-    /** The broker returns what no queue takes, and then confirms it all the same. */
+    /** The broker returns an unroutable message and then confirms it as well. */
     const onReturn = ({ properties, fields: { routingKey } }: Message) => {
       const eventId = String(properties.messageId);
       if (!rows.some((row) => row.eventId === eventId)) return;
@@ -65,7 +63,7 @@ export function createPublisher(broker: Broker, options: PublisherOptions = {}):
       const error = messagingError('PUBLISH_TIMEOUT', `no confirm within ${confirmTimeoutMs} ms`, {
         unconfirmed,
       });
-      // A channel that owes confirms is of no more use; in an alarm a new one would be no better.
+      // A channel with missing confirms is of no use. During an alarm a new one would not help.
       if (link.state === 'open' && link.channel === channel) link.drop(error);
       return error;
     };
@@ -90,7 +88,7 @@ export function createPublisher(broker: Broker, options: PublisherOptions = {}):
   };
 }
 
-/** Resolves with the broker's confirm; a channel that is closed, or closes before it, rejects. */
+/** Resolves with the broker's confirm. Rejects when the channel is closed, or closes first. */
 async function publishOne(channel: ConfirmChannel, message: OutboundMessage): Promise<void> {
   const { eventId, routingKey, payload } = message;
   const options = { messageId: eventId, persistent: true, mandatory: true, contentType: 'application/json' };
@@ -98,7 +96,7 @@ async function publishOne(channel: ConfirmChannel, message: OutboundMessage): Pr
   try {
     await publish(EVENTS_EXCHANGE, routingKey, Buffer.from(payload), options);
   } catch (error) {
-    // amqplib tells a nack from a lost channel only by its text.
+    // amqplib distinguishes a nack from a lost channel only by its text.
     if (error instanceof Error && error.message === 'message nacked')
       throw messagingError('PUBLISH_REFUSED', 'nack', { eventId });
     throw messagingError('BROKER_UNAVAILABLE', 'the channel was lost before the broker confirmed', {}, error);

@@ -3,17 +3,16 @@ import ajvFormats from 'ajv-formats';
 import { EVENT_CATALOG, type EventEnvelope, type EventType } from '@opentill/contracts/event-catalog';
 import { messagingError } from './messaging-error.ts';
 
-/** No event comes near it: 500 ids of 19 digits are 11 kB. */
+/** Far above any event: 500 ids of 19 digits are 11 kB. */
 const MAX_BYTES = 256 * 1024;
 
 /**
- * Makes a reader for one event type.
- *
- * The reader throws GatewayError ENVELOPE_UNREADABLE for bytes that are not JSON, an envelope of another type or
- * version, or data that does not fit the catalog's schema; unknown further fields pass.
+ * Creates a reader for one event type. Unknown extra fields are accepted.
+ * The reader throws GatewayError ENVELOPE_UNREADABLE for bytes that are not JSON, another type or version, or data that
+ * does not match the catalog's schema.
  */
 export function createEnvelopeReader<T extends EventType>(type: T): (content: Buffer) => EventEnvelope<T> {
-  const ajv = new Ajv2020({ strict: true, validateSchema: false }); // a test of the catalog sees to it
+  const ajv = new Ajv2020({ strict: true, validateSchema: false }); // a test checks the catalog's schemas
   ajvFormats.default(ajv);
   const validate: ValidateFunction<EventEnvelope<T>> = ajv.compile({
     type: 'object',
@@ -42,5 +41,5 @@ export function createEnvelopeReader<T extends EventType>(type: T): (content: Bu
 }
 
 function unreadable(type: EventType, problem: string): Error {
-  return messagingError('ENVELOPE_UNREADABLE', `no ${type} event: ${problem}`, { type });
+  return messagingError('ENVELOPE_UNREADABLE', `not a valid ${type} event: ${problem}`, { type });
 }

@@ -5,30 +5,30 @@ import { startLoop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { OutboundMessage, Publisher } from './publisher.ts';
 
-/** What the relay needs of libs/db's outbox. */
+/** Outbox of libs/db as the relay uses it. */
 export interface OutboxStore {
   /**
-   * In one transaction: takes up to `limit` rows in order, publishes them, deletes them. A throw of `publish` leaves
-   * the rows where they are. @returns how many rows left, or 'busy' while another replica drains.
+   * Takes up to `limit` rows in order, publishes and deletes them, in one transaction. When `publish` throws, the rows
+   * stay. @returns the number of published rows, or 'busy' while another replica drains.
    */
   drain(
     limit: number,
     publish: (rows: readonly OutboundMessage[]) => Promise<void>,
   ): Promise<number | 'busy'>;
-  /** How many events wait, and the age of the oldest in seconds; 0 when none waits. */
+  /** Number of waiting events, and the age of the oldest in seconds; 0 when none waits. */
   backlog(): Promise<{ readonly events: number; readonly oldestSeconds: number }>;
 }
 
 export interface RelayOptions {
   readonly store: OutboxStore;
   readonly publisher: Publisher;
-  /** The most rows in one transaction. @default 200 */
+  /** Maximum rows per transaction. @default 200 */
   readonly batch?: number;
-  /** Pause between looks at an outbox that was empty and for which nobody called `wake`. @default 250 */
+  /** Polling interval of an empty outbox without a `wake`. @default 250 */
   readonly idleMs?: number;
   /**
-   * How long a woken relay waits for more events before it drains; where events come one by one and a few
-   * milliseconds are nothing, batches cost database and broker much less. @default 0
+   * Pause of a woken relay before it drains, to collect more events. Larger batches cost database and broker less, for
+   * a few milliseconds of delay. @default 0
    */
   readonly gatherMs?: number;
   readonly logger: Logger;
@@ -36,20 +36,19 @@ export interface RelayOptions {
 }
 
 export interface Relay {
-  /** Call it right after a commit that appended events: they are published within milliseconds. */
+  /** Call it right after a commit that appended events. They are published within milliseconds. */
   wake(): void;
   stop(): Promise<void>;
 }
 
-/** While another replica drains: its select may have missed the row we were woken for. */
+/** Pause while another replica drains. Its select may have missed the row that woke this relay. */
 const BUSY_PAUSE_MS = 40;
 const MAX_BACKOFF_MS = 1_000;
 
 /**
  * Moves a service's outbox to the broker, in order, each row at least once. The only publisher of events.
- *
- * After a failure it takes one row, then doubles: a row that can't be published stays first in line, and those behind
- * it are not sent again and again with it.
+ * After a failure the batch size falls to 1 and then doubles. A row that cannot be published blocks the rows behind it,
+ * which are not sent repeatedly with it.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { store, publisher, logger } = options;
@@ -120,7 +119,7 @@ function createRelayMetrics({ metrics, store }: Pick<RelayOptions, 'metrics' | '
     name: 'opentill_outbox_lag_seconds',
     help: 'Age of the oldest event that the broker has not confirmed yet',
     async collect(lag) {
-      // Without the database the last figures stay; its own metrics tell.
+      // Without the database the last values stay. The database's own metrics show the failure.
       const backlog = await store.backlog().catch(() => undefined);
       if (backlog === undefined) return;
       lag.set(backlog.oldestSeconds);

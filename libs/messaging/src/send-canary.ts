@@ -11,14 +11,17 @@ import type { Session } from './broker-session.ts';
 import { messagingError } from './messaging-error.ts';
 
 const NAME = 'opentill.canary';
-/** Whoever has this queue is the only one who sends and receives canaries; it goes with his connection. */
-const TURN = `${NAME}.turn`;
+/**
+ * Exclusive queue used as a lock: its owner is the only sender and receiver of canaries. It is deleted with its
+ * connection.
+ */
+const LOCK_QUEUE = `${NAME}.turn`;
 /** A run takes about a second. */
-const TURN_TIMEOUT_MS = 30_000;
+const LOCK_TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
 const ARRIVAL_TIMEOUT_MS = 8_000;
 
-/** A queue like the services' own, that only the topology's declaration uses. */
+/** Queue with the arguments of the services' queues. Only the declaration of the topology uses it. */
 export const CANARY: Omit<QueueDefinition, 'service' | 'type'> = {
   name: NAME,
   bindingKey: `${NAME}.*`,
@@ -34,11 +37,11 @@ export const CANARY: Omit<QueueDefinition, 'service' | 'type'> = {
 };
 
 /**
- * Publishes a message as an event is, receives it, rejects it, and receives it among the dead letters. One run at a time, until the
- * session is closed: a message that another one gave back would come first again for ever, or die of having been given back too often.
+ * Publishes a message like an event, receives it, rejects it, and receives it as a dead letter. One run at a time until
+ * the session closes: concurrent runs would requeue each other's canary endlessly, or past its delivery limit.
  */
 export async function sendCanary(session: Session): Promise<void> {
-  await takeTurn(session);
+  await acquireLock(session);
   const channel = await session.openConfirmChannel();
   const id = randomUUID();
   await session.call('publishing the canary', () => publish(channel, id));
@@ -51,20 +54,24 @@ export async function sendCanary(session: Session): Promise<void> {
   await session.call('closing a channel', () => channel.close());
 }
 
-async function takeTurn(session: Session): Promise<void> {
-  const deadline = Date.now() + TURN_TIMEOUT_MS;
-  while (!(await isMine(session)))
+async function acquireLock(session: Session): Promise<void> {
+  const deadline = Date.now() + LOCK_TIMEOUT_MS;
+  while (!(await tryLock(session)))
     if (Date.now() < deadline) await abortableDelay(5 * POLL_MS);
     else
-      throw messagingError('TOPOLOGY_BROKEN', 'somebody else is declaring the topology, without an end', {});
+      throw messagingError(
+        'TOPOLOGY_BROKEN',
+        `another process has been declaring the topology for ${LOCK_TIMEOUT_MS} ms: stop it and try again`,
+        {},
+      );
 }
 
-/** Being refused costs the channel: each try has its own. */
-async function isMine(session: Session): Promise<boolean> {
+/** Opens a channel for each try, since a refusal closes it. */
+async function tryLock(session: Session): Promise<boolean> {
   const channel = await session.openChannel();
-  return session.call(`declaring ${TURN}`, async () => {
+  return session.call(`declaring ${LOCK_QUEUE}`, async () => {
     try {
-      await channel.assertQueue(TURN, { exclusive: true, durable: false });
+      await channel.assertQueue(LOCK_QUEUE, { exclusive: true, durable: false });
       return true;
     } catch (error) {
       if ((error as { code?: number }).code === RESOURCE_LOCKED) return false;
@@ -73,7 +80,7 @@ async function isMine(session: Session): Promise<boolean> {
   });
 }
 
-/** AMQP 0-9-1, 1.2.1: of an exclusive queue of another connection. */
+/** AMQP 0-9-1, 1.2.1: the queue is exclusive to another connection. */
 const RESOURCE_LOCKED = 405;
 
 function publish(channel: ConfirmChannel, id: string): Promise<void> {
@@ -89,7 +96,7 @@ function publish(channel: ConfirmChannel, id: string): Promise<void> {
   });
 }
 
-/** What a run that was cut short left behind is thrown away. */
+/** Discards canaries that an interrupted run left behind. */
 async function receive(channel: ConfirmChannel, queue: string, id: string): Promise<GetMessage> {
   const deadline = Date.now() + ARRIVAL_TIMEOUT_MS;
   while (Date.now() < deadline) {
@@ -98,5 +105,5 @@ async function receive(channel: ConfirmChannel, queue: string, id: string): Prom
     if (message === false) await abortableDelay(POLL_MS);
     else channel.ack(message);
   }
-  throw new Error(`nothing arrived in ${queue}`);
+  throw new Error(`no canary arrived in ${queue} within ${ARRIVAL_TIMEOUT_MS} ms`);
 }

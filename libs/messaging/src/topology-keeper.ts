@@ -2,11 +2,11 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Logger } from '@opentill/runtime/logger';
 import { restoreTopology } from './declare-topology.ts';
 
-/** Restores the topology when a link finds that something of it is gone. */
+/** Restores the topology when a link finds a part missing. */
 export interface TopologyKeeper {
-  /** Something that the topology declares does not exist: a queue, an exchange, a binding. Returns at once. */
+  /** Reports a missing queue, exchange or binding. Returns at once. */
   missing(what: string): void;
-  /** No restoring any more; what is under way is broken off. */
+  /** Stops restoring and aborts a run in progress. */
   stop(): Promise<void>;
 }
 
@@ -15,32 +15,32 @@ export interface TopologyKeeperOptions {
   readonly logger: Logger;
 }
 
-/** Between two tries, however many links miss something; doubles while they go on missing it. */
+/** Pause between two tries, for any number of links. Doubles while parts are missing. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 
 /**
- * A broker that lost its data comes back without queues, and nobody would tell it of them until an operator runs the
- * set-up again. So each process whose broker user may configure declares what it misses. A user who may not is told so in
- * the log, and goes on asking: whoever restores that broker's users runs the set-up, which declares the queues.
+ * A broker that lost its data has no queues until they are declared again. Each process whose broker user may configure
+ * declares the missing topology. A user without that permission logs an error and keeps trying until an operator runs
+ * the set-up.
  */
 export function keepTopology({ url, logger }: TopologyKeeperOptions): TopologyKeeper {
   let running: Promise<void> | undefined;
   let pauseMs = FIRST_PAUSE_MS;
   let triedAtMs = -Infinity;
   let stopped = false;
-  let breakingOff = new AbortController();
+  let aborting = new AbortController();
 
   async function restore(what: string): Promise<void> {
-    breakingOff = new AbortController();
+    aborting = new AbortController();
     try {
-      await restoreTopology(url, { signal: breakingOff.signal });
+      await restoreTopology(url, { signal: aborting.signal });
       logger.warn('broker topology declared again', { missing: what });
     } catch (error) {
       if (stopped) return;
       const refused = error instanceof GatewayError && error.code === 'BROKER_REFUSED';
       const message = refused
-        ? 'this broker user may not declare what is missing: run the set-up'
+        ? 'this broker user may not declare the missing topology: run the set-up'
         : 'broker topology not declared';
       logger.error(message, { missing: what, error });
     }
@@ -58,7 +58,7 @@ export function keepTopology({ url, logger }: TopologyKeeperOptions): TopologyKe
     },
     async stop() {
       stopped = true;
-      breakingOff.abort();
+      aborting.abort();
       await running;
     },
   };

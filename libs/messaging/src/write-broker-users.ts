@@ -3,30 +3,27 @@ import { EVENTS_EXCHANGE, permissions } from '@opentill/contracts/topology';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 export type BrokerUsersErrorCode =
-  /** The broker's HTTP API does not take a user; the message says what it answered. */
-  | 'BROKER_USERS_REFUSED'
-  /** The broker's HTTP API does not answer. */
-  | 'BROKER_API_UNREACHABLE';
+  /** The broker's HTTP API rejected a user. The message has its answer. */
+  'BROKER_USERS_REFUSED' | 'BROKER_API_UNREACHABLE';
 
 const REQUEST_TIMEOUT_MS = 20_000;
 
-/** The services that speak to the broker: all that the catalog of events names. */
+/** Services that use the broker: producers and consumers of the event catalog. */
 export const BROKER_SERVICES: readonly ServiceName[] = [
   ...new Set(
     EVENT_TYPES.flatMap((type) => [...EVENT_CATALOG[type].producers, ...EVENT_CATALOG[type].consumers]),
   ),
 ];
 
-/** The name of a service's user. */
 export function brokerUser(service: ServiceName): string {
   return `opentill-${service}`;
 }
 
 /**
- * Gives each named service its own user in one virtual host, who may publish that service's events and read its
- * queues, and no more: what the topology computes from the catalog of events. Done again it changes nothing but the
- * password. `managementUrl` is the root of RabbitMQ's HTTP API with an administrator's name and password; users can't
- * be made over AMQP.
+ * Creates or updates a broker user for each named service in one virtual host. The user may publish that service's
+ * events and read its queues, no more; the event catalog defines both. A repeated call changes only the password.
+ * `managementUrl` is the root of RabbitMQ's HTTP API with an administrator's name and password; AMQP cannot create
+ * users.
  * @throws GatewayError BROKER_USERS_REFUSED; BROKER_API_UNREACHABLE (retryable)
  */
 export async function writeBrokerUsers(

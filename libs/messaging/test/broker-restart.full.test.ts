@@ -32,7 +32,7 @@ beforeAll(async () => {
     startRabbitMq({ dir: join(dir, 'rabbitmq'), port }),
     createTestDatabase(),
   ]);
-  await declareTopology(server.url); // waits: a queue declared a moment before kill -9 is lost
+  await declareTopology(server.url); // includes settleMs: kill -9 loses a queue declared just before
 }, 120_000);
 afterEach(() => cleanup.run());
 afterAll(async () => {
@@ -41,7 +41,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 }, 60_000);
 
-/** A service as the gateway has them: outbox, relay, publisher, and the consumer of what it publishes. */
+/** A service with outbox, relay, publisher, and a consumer of its own events. */
 async function startService() {
   const metrics = createMetrics('test');
   const database = testDatabase.open('api');
@@ -77,7 +77,7 @@ async function startService() {
   return { broker, publisher, consumer, handled, store, append, metrics };
 }
 
-test('broker stopped and killed under load: relay and consumer go on by themselves, nothing is lost', async () => {
+test('resumes relay and consumer without loss after broker stops and kills under load', async () => {
   const { broker, consumer, handled, store, append } = await startService();
   const written: string[] = [];
   let writing = true;
@@ -107,7 +107,7 @@ test('broker stopped and killed under load: relay and consumer go on by themselv
   expect(handled.size).toBe(written.length);
 }, 180_000);
 
-test('broker whose data is deleted under load: services declare their queues again and go on; nothing unpublished is lost', async () => {
+test('declares deleted queues again under load and loses no unpublished event', async () => {
   const { broker, consumer, handled, store, append } = await startService();
   const before = await append(50);
   await waitUntil('traffic', () => before.every((id) => handled.has(id)));
@@ -118,7 +118,7 @@ test('broker whose data is deleted under load: services declare their queues aga
   const meanwhile = await append(50);
   server = await startRabbitMq({ dir: join(dir, 'rabbitmq'), port });
   const restarted = Date.now();
-  // Nobody runs the set-up. What was in the old broker's queues is for the sweepers of the services to find.
+  // The set-up does not run here. The services' polls restore events that were in the old broker's queues.
   await waitUntil('consuming again', () => consumer.consuming, 20_000);
   await waitUntil('all handled', () => meanwhile.every((id) => handled.has(id)), 20_000);
   expect(Date.now() - restarted).toBeLessThan(15_000);
@@ -127,7 +127,7 @@ test('broker whose data is deleted under load: services declare their queues aga
   await waitUntil('all handled', () => again.every((id) => handled.has(id)), 20_000);
 }, 120_000);
 
-test('broker in a memory alarm: publishing fails in time, consuming goes on, and all is sent once it is over', async () => {
+test('fails publishing but keeps consuming during a memory alarm, then sends all', async () => {
   const { publisher, consumer, handled, append, metrics } = await startService();
   const ctl = (...args: string[]) =>
     promisify(execFile)(server.ctl.command, args, { env: { ...process.env, ...server.ctl.env } });
@@ -137,7 +137,7 @@ test('broker in a memory alarm: publishing fails in time, consuming goes on, and
     ids.push(...(await append(1)));
     return publisher.state === 'blocked';
   });
-  await waitUntil('refused at once', async () =>
+  await waitUntil('rejected at once', async () =>
     /opentill_outbox_failures_total{code="BROKER_BLOCKED"[^}]*} [1-9]/.test(await metrics.render()),
   );
   expect(consumer.consuming).toBe(true);

@@ -24,13 +24,13 @@ async function api(method: string, path: string): Promise<void> {
   await fetch(`${url.origin}/api${path}`, { method, headers: { authorization } });
 }
 
-/** Publishes as a service's user and waits until the broker took it. */
+/** Publishes as a service's user and waits for the broker's confirm. */
 async function publish(service: (typeof SERVICES)[number], password: string, routingKey: string) {
   const url = new URL(server.url);
   url.username = brokerUser(service);
   url.password = password;
   const connection = await connect(url.href);
-  connection.on('error', () => undefined); // the broker closes the channel of who may not
+  connection.on('error', () => undefined); // the broker closes the channel of a user without permission
   try {
     const channel = await connection.createConfirmChannel();
     const refused = new Promise<never>((_, reject) => channel.on('error', reject));
@@ -42,7 +42,7 @@ async function publish(service: (typeof SERVICES)[number], password: string, rou
 }
 
 describe('writeBrokerUsers', () => {
-  test('each service publishes its own events and no others; a new password replaces the old one', async () => {
+  test('limits each service to its own events and replaces its password', async () => {
     await writeBrokerUsers(managementUrl(), { api: 'first', 'webhook-sender': 'other' }, virtualHost());
     await publish('api', 'first', 'order.created._');
     await expect(publish('api', 'first', 'order.changed._')).rejects.toThrow(/ACCESS_REFUSED|403/);
@@ -54,7 +54,7 @@ describe('writeBrokerUsers', () => {
     expect(await server.depth('webhook-sender.order-created')).toBe(2);
   });
 
-  test('says what the broker refuses, and that one that does not answer may be asked again', async () => {
+  test('fails permanently when the broker rejects a user, retryably when it is silent', async () => {
     const wrong = new URL(managementUrl());
     wrong.password = 'wrong';
     const refused = writeBrokerUsers(wrong.href, { api: 'x' }, virtualHost());

@@ -61,10 +61,10 @@ async function send(envelope: EventEnvelope): Promise<void> {
   await server.publish(routingKey, payload);
 }
 
-/** Nothing waits, nothing is in a consumer's hands: seen once the consumer is gone from the queue too. */
+/** Asserts that no message waits or is unacknowledged, also after the consumer has left the queue. */
 async function expectSettled(consumer: { stop(): Promise<void> }): Promise<void> {
   await consumer.stop();
-  await waitUntil('the queue knows', async () => (await server.consumers(queue)) === 0);
+  await waitUntil('the queue has no consumer', async () => (await server.consumers(queue)) === 0);
   expect(await server.depth(queue)).toBe(0);
 }
 async function counted(outcome: string): Promise<number> {
@@ -76,8 +76,8 @@ async function counted(outcome: string): Promise<number> {
 }
 const retryable = (code: string) => new GatewayError(code, 'later', { retryable: true });
 
-describe('consumer', () => {
-  test('handled: acknowledged; handlers run side by side up to the prefetch', async () => {
+describe('startConsumer', () => {
+  test('acknowledges handled messages and runs handlers in parallel up to the prefetch', async () => {
     const seen: string[] = [];
     let running = 0;
     let most = 0;
@@ -104,7 +104,7 @@ describe('consumer', () => {
     expect(await counted('handled')).toBe(30);
   });
 
-  test('retryable: tried again after growing pauses, then handled', async () => {
+  test('retries a retryable failure with growing pauses until it is handled', async () => {
     const times: number[] = [];
     const { consumer } = await consume(
       () => {
@@ -130,8 +130,8 @@ describe('consumer', () => {
         throw new TypeError('bug');
       },
     ],
-    ['throws what is no error', () => Promise.reject('text' as unknown as Error)],
-  ])('a handler that always %s: dead letter after the limit', async (_name, fail) => {
+    ['throws a string', () => Promise.reject('text' as unknown as Error)],
+  ])('dead-letters a message after the limit when its handler always %s', async (_name, fail) => {
     let runs = 0;
     const { consumer } = await consume(() => {
       runs += 1;
@@ -147,7 +147,7 @@ describe('consumer', () => {
     expect(await counted('dead')).toBe(1);
   });
 
-  test('infrastructure that is away is not counted', async () => {
+  test('does not count failures while infrastructure is down', async () => {
     let runs = 0;
     const { consumer } = await consume(() => {
       runs += 1;
@@ -160,7 +160,7 @@ describe('consumer', () => {
     expect(await server.depth(dead)).toBe(0);
   });
 
-  test('permanent: dead letter at once', async () => {
+  test('dead-letters a permanent failure at once', async () => {
     let runs = 0;
     const { consumer } = await consume(() => {
       runs += 1;
@@ -173,16 +173,16 @@ describe('consumer', () => {
   });
 
   test.each([
-    ['no JSON', 'not { json'],
+    ['not JSON', 'not { json'],
     ['nothing', ''],
     ['null', 'null'],
     ['another type', JSON.stringify({ ...anOrderCreated(), type: 'order.changed' })],
     ['another version', JSON.stringify({ ...anOrderCreated(), version: 2 })],
     ['no id', JSON.stringify({ ...anOrderCreated(), id: undefined })],
     ['no time', JSON.stringify({ ...anOrderCreated(), occurredAt: 'yesterday' })],
-    ['data that does not fit', JSON.stringify({ ...anOrderCreated(), data: { orderPk: 7 } })],
+    ['data of another schema', JSON.stringify({ ...anOrderCreated(), data: { orderPk: 7 } })],
     ['too much', JSON.stringify({ ...anOrderCreated(), more: 'x'.repeat(300_000) })],
-  ])('unreadable (%s): dead letter at once, and the next one is handled', async (_name, content) => {
+  ])('dead-letters an unreadable message (%s) and handles the next one', async (_name, content) => {
     const handled: string[] = [];
     const { consumer } = await consume((envelope) => {
       handled.push(envelope.id);
@@ -199,7 +199,7 @@ describe('consumer', () => {
     expect(await counted('unreadable')).toBe(1);
   });
 
-  test('a handler that hangs fails at its time limit', async () => {
+  test('fails a hanging handler at its time limit', async () => {
     let runs = 0;
     await consume(() => ((runs += 1) === 1 ? cleanup.hang() : Promise.resolve()), {
       handleTimeoutMs: 30,
@@ -209,7 +209,7 @@ describe('consumer', () => {
     expect(runs).toBe(2);
   });
 
-  test('a message that waits for its retry does not hold up others', async () => {
+  test('handles other messages while one waits for its retry', async () => {
     const bad = anOrderCreated();
     const handled: string[] = [];
     await consume(
@@ -228,8 +228,8 @@ describe('consumer', () => {
   });
 });
 
-describe('consumer stops and dies', () => {
-  test('stop lets handlers in flight end and acknowledges them; the rest goes back at once', async () => {
+describe('stopping and losing a consumer', () => {
+  test('waits on stop for running handlers and requeues the rest at once', async () => {
     const finish: (() => void)[] = [];
     const { consumer } = await consume(() => new Promise((resolve) => finish.push(resolve)), {
       prefetch: 3,
@@ -240,32 +240,32 @@ describe('consumer stops and dies', () => {
     let stopped = false;
     const stopping = consumer.stop().then(() => (stopped = true));
     await send(anOrderCreated());
-    await waitUntil('only those three in hand', async () => (await server.depth(queue)) === 8);
+    await waitUntil('the other eight are requeued', async () => (await server.depth(queue)) === 8);
     expect(stopped).toBe(false);
     finish.forEach((end) => end());
     await stopping;
     expect(finish).toHaveLength(3);
-    await waitUntil('the queue knows', async () => (await server.consumers(queue)) === 0);
+    await waitUntil('the queue has no consumer', async () => (await server.consumers(queue)) === 0);
     expect(await server.depth(queue)).toBe(8);
   });
 
-  test('the last acknowledgements arrive', async () => {
-    // A quorum queue takes 32 commands of a channel at a time; more acks than that at the very end may be lost.
-    const inHand = 30;
+  test('delivers the last acknowledgements when it stops', async () => {
+    // A quorum queue takes 32 commands of a channel at a time. More acks at the very end may be lost.
+    const unacknowledged = 30;
     const finish: (() => void)[] = [];
     const { consumer } = await consume(() => new Promise((resolve) => finish.push(resolve)), {
-      prefetch: inHand,
+      prefetch: unacknowledged,
     });
-    await Promise.all(Array.from({ length: inHand }, () => send(anOrderCreated())));
-    await waitUntil('all in flight', () => finish.length === inHand);
+    await Promise.all(Array.from({ length: unacknowledged }, () => send(anOrderCreated())));
+    await waitUntil('all in flight', () => finish.length === unacknowledged);
     const stopping = consumer.stop();
     finish.forEach((end) => end());
     await stopping;
-    await waitUntil('the queue knows', async () => (await server.consumers(queue)) === 0);
+    await waitUntil('the queue has no consumer', async () => (await server.consumers(queue)) === 0);
     expect(await server.depth(queue)).toBe(0);
   });
 
-  test('a channel that the broker closes is replaced', async () => {
+  test('replaces a channel that the broker closes', async () => {
     let channels = 0;
     const broker = cleanup.broker(server.url);
     const link = broker.openLink({
@@ -277,7 +277,7 @@ describe('consumer stops and dies', () => {
     await waitUntil('replaced', () => channels === 2);
   });
 
-  test('stop does not wait for a retry: the message goes back to the queue', async () => {
+  test('requeues a message that waits for its retry when it stops', async () => {
     const { consumer } = await consume(() => Promise.reject(retryable('PROVIDER_LAGS')), {
       firstRetryDelayMs: 600_000,
       maxRetryDelayMs: 600_000,
@@ -287,11 +287,11 @@ describe('consumer stops and dies', () => {
     await waitUntil('failed once', async () => (await counted('retried')) === 1);
     const start = Date.now();
     await consumer.stop();
-    expect(Date.now() - start).toBeLessThan(60_000); // neither the pause nor the drain time
+    expect(Date.now() - start).toBeLessThan(60_000); // shorter than the pause and the drain time
     await waitUntil('back in the queue', async () => (await server.depth(queue)) === 1);
   });
 
-  test('stop gives a handler that does not end up after the drain time', async () => {
+  test('abandons a hanging handler after the drain time', async () => {
     const { consumer } = await consume(() => cleanup.hang(), { drainTimeoutMs: 100 });
     await send(anOrderCreated());
     await waitUntil('in hand', async () => (await server.depth(queue)) === 0);
@@ -301,7 +301,7 @@ describe('consumer stops and dies', () => {
     await waitUntil('back in the queue', async () => (await server.depth(queue)) === 1);
   });
 
-  test('what a dead consumer held is delivered to another', async () => {
+  test('redelivers the messages of a dead consumer to another consumer', async () => {
     const proxy = await startTcpProxy(Number(new URL(server.url).port));
     cleanup.add(() => proxy.close());
     let held = 0;
@@ -327,7 +327,7 @@ describe('consumer stops and dies', () => {
     expect(first.consumer.consuming).toBe(false);
   });
 
-  test('a connection lost under a handler: its result counts nothing, the message comes again', async () => {
+  test('handles a message again when the connection was lost under its handler', async () => {
     const finish: (() => void)[] = [];
     const proxy = await startTcpProxy(Number(new URL(server.url).port));
     cleanup.add(() => proxy.close());
@@ -347,7 +347,7 @@ describe('consumer stops and dies', () => {
     await expectSettled(consumer);
   });
 
-  test('a connection lost during a retry pause: the retry is given up, the message comes again', async () => {
+  test('abandons a retry and handles the redelivery when the connection is lost', async () => {
     let runs = 0;
     const proxy = await startTcpProxy(Number(new URL(server.url).port));
     cleanup.add(() => proxy.close());
@@ -362,13 +362,13 @@ describe('consumer stops and dies', () => {
     await waitUntil('cut', () => !consumer.consuming);
     await broker.ready();
     await waitUntil('handled', async () => (await counted('handled')) === 1);
-    await waitUntil('nothing in hand', async () =>
+    await waitUntil('no message in flight', async () =>
       /opentill_events_in_flight_count{[^}]*} 0\n/.test(await metrics.render()),
     );
     expect(runs).toBe(2);
   });
 
-  test('a queue that is deleted and declared again is consumed again', async () => {
+  test('consumes again from a queue that was deleted and declared', async () => {
     const other = await createTestBroker();
     cleanup.add(() => other.drop());
     const handled: string[] = [];
@@ -390,7 +390,7 @@ describe('consumer stops and dies', () => {
     await waitUntil('handled', () => handled.includes(envelope.id));
   });
 
-  test("a service's user may read its own queues and no others", async () => {
+  test('lets the user of a service read only its own queues', async () => {
     const handled: string[] = [];
     const { consumer } = await consume(
       (envelope) => {
@@ -402,8 +402,8 @@ describe('consumer stops and dies', () => {
     );
     await send(anOrderCreated());
     await waitUntil('handled', () => handled.length === 1);
-    await server.publish('order.created._', 'unreadable'); // dies without a right to publish
-    await waitUntil('dead', async () => (await server.depth(dead)) === 1);
+    await server.publish('order.created._', 'unreadable'); // dead-lettering needs no right to publish
+    await waitUntil('dead-lettered', async () => (await server.depth(dead)) === 1);
     expect(consumer.consuming).toBe(true);
     const foreign = cleanup.broker(await server.urlFor('api'));
     const stolen = startConsumer({
@@ -420,7 +420,7 @@ describe('consumer stops and dies', () => {
     expect(stolen.consuming).toBe(false);
   });
 
-  test('another type of event has its own data', async () => {
+  test('parses the data of another event type', async () => {
     const broker = cleanup.broker(server.url);
     const heights: number[] = [];
     const consumer = startConsumer({

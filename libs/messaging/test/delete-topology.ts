@@ -3,8 +3,8 @@ import type { TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
 /**
- * The consumer's queue `last`: by then all else is gone, and nobody declares what is still being deleted. The broker says that a
- * queue is deleted a moment before it is; who asks for it then is told that it is there.
+ * Deletes all queues, the consumer's queue `last` at the end: by then no service declares queues that are still being
+ * deleted. RabbitMQ reports a queue as deleted slightly too early, and a check during that time still finds it.
  */
 export async function deleteTopology(server: TestBroker, last: string): Promise<void> {
   const channel = await server.channel();

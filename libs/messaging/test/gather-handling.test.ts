@@ -37,35 +37,35 @@ async function consumeTogether(handleTogether: Handle) {
   });
   cleanup.add(() => consumer.stop());
   await broker.ready();
-  /** What the broker counts as delivered may still be on its way to the consumer. */
-  const inHand = async (): Promise<number> =>
+  /** Messages that the broker counts as delivered may still be on their way to the consumer. */
+  const unacknowledged = async (): Promise<number> =>
     Number(/^opentill_events_in_flight_count{[^}]*} (\d+)$/m.exec(await metrics.render())?.[1]);
-  return { publisher, inHand };
+  return { publisher, unacknowledged };
 }
 
-test('what piles up is handled together, bounded; every event is acknowledged by itself', async () => {
+test('batches waiting events up to the limit and acknowledges each by itself', async () => {
   const calls: number[] = [];
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (open = resolve));
-  const { publisher, inHand } = await consumeTogether(async (envelopes) => {
+  const { publisher, unacknowledged } = await consumeTogether(async (envelopes) => {
     calls.push(envelopes.length);
     await gate;
   });
   await publisher.publish([toMessage(anOrderCreated())]);
-  await waitUntil('the first alone, at once', () => calls.length === 1);
+  await waitUntil('the first, at once and by itself', () => calls.length === 1);
   await publisher.publish(Array.from({ length: 50 }, () => toMessage(anOrderCreated())));
-  await waitUntil('in hand', async () => (await inHand()) === 51);
+  await waitUntil('in hand', async () => (await unacknowledged()) === 51);
   open();
   await waitUntil('all handled', () => calls.reduce((sum, size) => sum + size, 0) === 51);
   expect(calls[0]).toBe(1);
   expect(Math.max(...calls)).toBe(20);
   expect(calls.length).toBeLessThan(10);
   await cleanup.run();
-  await waitUntil('the queue knows', async () => (await server.consumers(QUEUE)) === 0);
+  await waitUntil('the queue has no consumer', async () => (await server.consumers(QUEUE)) === 0);
   expect(await server.depth(QUEUE)).toBe(0);
 });
 
-test('one that spoils a call is buried alone; with the database away all are tried again', async () => {
+test('dead-letters only the bad event of a batch, and retries all without database', async () => {
   const handled = new Set<string>();
   const bad = anOrderCreated();
   const good = Array.from({ length: 10 }, () => anOrderCreated());
@@ -73,7 +73,7 @@ test('one that spoils a call is buried alone; with the database away all are tri
   const { publisher } = await consumeTogether(async (envelopes) => {
     if (outages > 0) {
       outages -= 1;
-      throw new GatewayError('DATABASE_UNAVAILABLE', 'away', { retryable: true });
+      throw new GatewayError('DATABASE_UNAVAILABLE', 'down', { retryable: true });
     }
     if (envelopes.some((envelope) => envelope.id === bad.id))
       throw new GatewayError('UNREADABLE', 'not this one', { retryable: false });
@@ -82,7 +82,7 @@ test('one that spoils a call is buried alone; with the database away all are tri
   });
   await publisher.publish([...good.slice(0, 5), bad, ...good.slice(5)].map((event) => toMessage(event)));
   await waitUntil('the good ones', () => good.every((event) => handled.has(event.id)));
-  await waitUntil('the bad one is dead', async () => (await server.depth(`${QUEUE}.dead`)) === 1);
+  await waitUntil('the bad one is dead-lettered', async () => (await server.depth(`${QUEUE}.dead`)) === 1);
   expect((await server.take(`${QUEUE}.dead`))[0]?.properties.messageId).toBe(bad.id);
   expect(handled.has(bad.id)).toBe(false);
 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterEach(() => cleanup.run());
 afterAll(() => server.drop());
 
-test('closing waits for no broker that fell silent while the topology was being declared again', async () => {
+test('closes in time when the broker falls silent while the topology is restored', async () => {
   const proxy = await startTcpProxy(Number(new URL(server.url).port || 5672));
   cleanup.add(() => proxy.close());
   const [first, second] = queues().map(({ deadLetterQueue }) => deadLetterQueue);
@@ -28,7 +28,7 @@ test('closing waits for no broker that fell silent while the topology was being 
       () => false,
     );
   };
-  /** @returns how long closing took, and whether the second queue had been declared before */
+  /** @returns the time that closing took, and whether the second queue was already declared */
   const closeIn = async (silentFrom: 'the connection' | 'the middle') => {
     const broker = connectBroker({ url: proxy.through(server.url), logger, name: 'test' });
     createPublisher(broker);
@@ -50,7 +50,8 @@ test('closing waits for no broker that fell silent while the topology was being 
     return { isQuick: tookMs < 2_500, wasLate };
   };
   for (const silentFrom of ['the connection', 'the middle'] as const) {
-    // A crowded machine is slow, or falls silent too late, once or twice; who waits for the broker waits five seconds each time.
+    // Under load a try may be slow, or the silence may start too late. Waiting for the broker would take five seconds
+    // on every try.
     let closed = await closeIn(silentFrom);
     for (let tries = 1; tries < 6 && (closed.wasLate || !closed.isQuick); tries += 1)
       closed = await closeIn(silentFrom);

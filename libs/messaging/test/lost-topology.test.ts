@@ -40,7 +40,7 @@ function consume(url: string, heard: string[] = []) {
   return { broker, consumer, handled };
 }
 
-test('consumer and publisher declare what the broker lost under them, and go on', async () => {
+test('declares a lost topology again and resumes consuming and publishing', async () => {
   const { broker, consumer, handled } = consume(server.url);
   const publisher = createPublisher(broker, { confirmTimeoutMs: 1_000 });
   await broker.ready();
@@ -55,7 +55,7 @@ test('consumer and publisher declare what the broker lost under them, and go on'
     ),
   );
   await waitUntil('handled', () => handled.includes(event.id));
-  // Everything is there in the end, as the set-up would leave it: the consumer's own queue is not the last.
+  // In the end the topology is complete, as after the set-up: the consumer's own queue is not the last one declared.
   await waitUntil('all queues are declared', async () => {
     const channel = await server.channel();
     for (const { name, deadLetterQueue } of queues())
@@ -66,7 +66,7 @@ test('consumer and publisher declare what the broker lost under them, and go on'
   expect(report.declared.filter((queue) => !queue.startsWith('opentill.canary'))).toEqual([]);
 });
 
-test('a publisher alone, with no consumer to miss a queue, declares them too', async () => {
+test('declares the lost topology from a publisher without any consumer', async () => {
   const broker = cleanup.broker(server.url);
   const publisher = createPublisher(broker, { confirmTimeoutMs: 1_000 });
   await broker.ready();
@@ -84,7 +84,7 @@ test('a publisher alone, with no consumer to miss a queue, declares them too', a
         () => false,
       );
     });
-    // One that was not confirmed in time may stand there as well.
+    // A message whose confirm came too late may be there too.
     const there = (await server.take(QUEUE)).map(
       ({ content }) => (JSON.parse(content.toString()) as { id: string }).id,
     );
@@ -93,14 +93,16 @@ test('a publisher alone, with no consumer to miss a queue, declares them too', a
   }
 });
 
-test('a user who may not declare survives until somebody does', async () => {
+test('survives a lost topology without the permission to declare it', async () => {
   const heard: string[] = [];
   const { broker, consumer, handled } = consume(await server.urlFor('webhook-sender'), heard);
   await broker.ready();
   await deleteTopology(server, QUEUE);
   await waitUntil('the consumer notices', () => !consumer.consuming);
   const channel = await server.channel();
-  await waitUntil('told what to do', () => heard.some((message) => message.includes('run the set-up')));
+  await waitUntil('the log names the repair', () =>
+    heard.some((message) => message.includes('run the set-up')),
+  );
   await expect(channel.checkQueue(QUEUE)).rejects.toThrow('NOT_FOUND');
   await declareTopology(server.url, { settleMs: 0 });
   await waitUntil('consuming again', () => consumer.consuming);

@@ -5,7 +5,7 @@ import type { OutboundMessage } from '../src/publisher.ts';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 
-/** LOG=1 shows what happens. */
+/** LOG=1 prints the log. */
 export const logger = createLogger({ service: 'test', level: process.env['LOG'] ? 'debug' : 'silent' });
 
 export function anEnvelope<T extends EventType>(type: T, data: EventData[T]): EventEnvelope<T> {
@@ -21,15 +21,15 @@ export function toMessage(envelope: EventEnvelope): OutboundMessage {
   };
 }
 
-/** For what a test waits for that has to come: longer than a crowded machine takes. */
+/** Limit for conditions that must come true, generous for a machine under load. */
 export const PATIENCE_MS = 60_000;
 
-/** Closes what a test opened, last first, also when the test fails. */
+/** Closes opened resources in reverse order, also when the test fails. */
 export function createCleanup() {
   const steps: (() => Promise<void>)[] = [];
   return {
     add: (step: () => Promise<void>) => void steps.push(step),
-    /** What hangs until everything is closed. */
+    /** A promise that stays pending until `run`. */
     hang: () => new Promise<void>((resolve) => steps.unshift(() => Promise.resolve(resolve()))),
     broker(url: string, name = 'test'): Broker {
       const broker = connectBroker({ url, logger, name });

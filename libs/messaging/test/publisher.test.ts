@@ -26,8 +26,8 @@ async function startPublisher(url = server.url, confirmTimeoutMs = PATIENCE_MS) 
   return { broker, publisher };
 }
 
-describe('publisher', () => {
-  test('a batch is in the queue, persistent and in order, once publish resolves', async () => {
+describe('createPublisher', () => {
+  test('stores a batch persistently and in order before publish resolves', async () => {
     const { publisher, broker } = await startPublisher();
     expect(broker.state).toBe('connected');
     const rows = Array.from({ length: 500 }, () => toMessage(anOrderCreated()));
@@ -38,13 +38,13 @@ describe('publisher', () => {
     expect(taken[0]?.content.toString()).toBe(rows[0]?.payload);
   });
 
-  test('nothing to publish needs no broker', async () => {
+  test('resolves an empty publish without a broker', async () => {
     const { publisher, broker } = await startPublisher();
     await broker.close();
     await publisher.publish([]);
   });
 
-  test('a message that no queue takes fails, although the broker confirms it', async () => {
+  test('fails for a message that no queue takes, although the broker confirms it', async () => {
     const { publisher } = await startPublisher();
     const lost = { ...toMessage(anOrderCreated()), routingKey: 'order.unknown._' };
     const good = toMessage(anOrderCreated());
@@ -53,10 +53,10 @@ describe('publisher', () => {
       retryable: true,
       context: { eventId: lost.eventId, routingKey: lost.routingKey },
     });
-    await publisher.publish([good]); // the channel is none the worse
+    await publisher.publish([good]); // the channel still works
   });
 
-  test('a queue that is full nacks: failure', async () => {
+  test('fails when a full queue nacks the message', async () => {
     const { publisher } = await startPublisher();
     const channel = await server.channel();
     const full = 'full';
@@ -71,7 +71,7 @@ describe('publisher', () => {
     await channel.deleteQueue(full);
   });
 
-  test('an exchange that does not exist costs the channel, and only the attempt', async () => {
+  test('loses the channel and one attempt when the exchange does not exist', async () => {
     const bare = await createTestBroker({ declare: false });
     cleanup.add(() => bare.drop());
     const { publisher } = await startPublisher(bare.url);
@@ -82,7 +82,7 @@ describe('publisher', () => {
     await waitUntil('rebuilt', () => publisher.publish([toMessage(anOrderCreated())]).then(() => true));
   });
 
-  test('through a broken connection it fails, and succeeds after recovery', async () => {
+  test('fails on a broken connection and publishes after recovery', async () => {
     const { publisher, broker } = await startPublisher();
     await waitUntil('cut by the broker', async () => {
       await server.cutConnections();
@@ -98,7 +98,7 @@ describe('publisher', () => {
     expect(await server.depth(queue)).toBe(1);
   });
 
-  test('messages in flight when the connection resets fail at once', async () => {
+  test('fails pending messages at once when the connection resets', async () => {
     const proxy = await startTcpProxy(Number(new URL(server.url).port));
     cleanup.add(() => proxy.close());
     const { publisher, broker } = await startPublisher(proxy.through(server.url));
@@ -112,7 +112,7 @@ describe('publisher', () => {
     await broker.ready();
   });
 
-  test('a silent network fails at the time limit, and the next attempt uses a new connection', async () => {
+  test('fails at the time limit on a silent network, then uses a new connection', async () => {
     const proxy = await startTcpProxy(Number(new URL(server.url).port));
     cleanup.add(() => proxy.close());
     const { publisher, broker } = await startPublisher(proxy.through(server.url), 3_000);
@@ -124,13 +124,13 @@ describe('publisher', () => {
     proxy.mode = 'pass';
     await broker.ready();
     const message = toMessage(anOrderCreated());
-    // A slow broker may take longer than the limit of this test to confirm.
+    // A broker under load may take longer than this test's limit to confirm.
     await waitUntil('published', () => publisher.publish([message]).then(() => true));
     const there = (await server.take(queue)).map(({ properties }) => properties.messageId as unknown);
     expect(new Set(there)).toEqual(new Set([message.eventId]));
   });
 
-  test("a service's user may publish its own events and no others", async () => {
+  test('lets the user of a service publish only its own events', async () => {
     const { publisher, broker } = await startPublisher(await server.urlFor('api'));
     await publisher.publish([toMessage(anOrderCreated())]);
     await expect(
@@ -140,8 +140,8 @@ describe('publisher', () => {
   });
 });
 
-describe('connection', () => {
-  test('a network that goes silent during set-up does not stall recovery', async () => {
+describe('connectBroker', () => {
+  test('recovers from a network that goes silent during setup', async () => {
     const proxy = await startTcpProxy(Number(new URL(server.url).port));
     cleanup.add(() => proxy.close());
     const broker = cleanup.broker(proxy.through(server.url));
@@ -162,7 +162,7 @@ describe('connection', () => {
     expect(setups).toBeGreaterThan(1);
   });
 
-  test('a reset during set-up is survived', async () => {
+  test('recovers from a connection reset during setup', async () => {
     const proxy = await startTcpProxy(Number(new URL(server.url).port));
     cleanup.add(() => proxy.close());
     const broker = cleanup.broker(proxy.through(server.url));
@@ -179,7 +179,7 @@ describe('connection', () => {
     expect(setups).toBeGreaterThan(3);
   });
 
-  test('a listener that throws costs the connection, not the process', async () => {
+  test('loses the connection but not the process when a listener throws', async () => {
     const broker = cleanup.broker(server.url);
     const link = broker.openLink({
       name: 'thrower',
@@ -194,13 +194,13 @@ describe('connection', () => {
     await waitUntil('a new channel', () => link.channel !== undefined && link.channel !== first);
   });
 
-  test('a broker nobody can reach, and one that refuses, are told apart', async () => {
+  test('distinguishes an unreachable broker from one that rejects the user', async () => {
     const nowhere = cleanup.broker('amqp://127.0.0.1:1');
     await expect(nowhere.ready(300)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE', retryable: true });
     const wrong = new URL(server.url);
     wrong.password = 'wrong';
     const refused = cleanup.broker(wrong.href);
-    // A slow broker says so later than that.
+    // A broker under load refuses later than that.
     await waitUntil('refused', async () => {
       await expect(refused.ready(1_000)).rejects.toMatchObject({ code: 'BROKER_REFUSED', retryable: false });
       return true;
@@ -212,7 +212,7 @@ describe('connection', () => {
     });
   });
 
-  test('close is quick when the network is silent, and final', async () => {
+  test('closes quickly and finally on a silent network', async () => {
     const proxy = await startTcpProxy(Number(new URL(server.url).port));
     cleanup.add(() => proxy.close());
     const broker = cleanup.broker(proxy.through(server.url));
@@ -220,7 +220,7 @@ describe('connection', () => {
     proxy.mode = 'blackhole';
     const start = Date.now();
     await broker.close();
-    expect(Date.now() - start).toBeLessThan(10_000); // not when the heartbeats tell
+    expect(Date.now() - start).toBeLessThan(10_000); // does not wait for missing heartbeats
     expect(broker.state).toBe('closed');
     expect(() => createPublisher(broker)).toThrow('closed');
   });

@@ -42,7 +42,7 @@ async function append(count: number): Promise<string[]> {
   return events.map((event) => event.envelope.id);
 }
 
-/** Appends an event under a key that nothing takes, nor would after the topology were declared again. */
+/** Appends an event with a routing key of no queue, which restoring the topology does not help. */
 async function appendUnroutable(): Promise<string[]> {
   const moves = [{ orderPk: newId(), eventId: newId() }];
   const event = {
@@ -76,15 +76,15 @@ async function waiting(): Promise<number> {
 const delivered = async () =>
   (await server.take(queue)).map((message) => String(message.properties.messageId));
 
-describe('relay', () => {
-  test('what waits is published at start, in order, in as many batches as it takes', async () => {
+describe('startRelay', () => {
+  test('publishes waiting rows at start, in order and in several batches', async () => {
     const ids = await append(1_050);
     await start({ batch: 100 });
     await waitUntil('drained', async () => (await waiting()) === 0);
     expect(await delivered()).toEqual(ids);
   });
 
-  test('wake publishes within milliseconds of the commit', async () => {
+  test('publishes within milliseconds of a commit when woken', async () => {
     const { relay } = await start();
     let published = 0;
     const medianOfTwenty = async (): Promise<number> => {
@@ -99,20 +99,20 @@ describe('relay', () => {
       }
       return took.sort((a, b) => a - b)[10]!;
     };
-    // A crowded machine takes longer now and then; a relay that waits for its next look, each time.
+    // A machine under load is slow now and then. A relay that waits for its next poll is slow each time.
     const medians = [await medianOfTwenty()];
     while (medians.at(-1)! >= 250 && medians.length < 10) medians.push(await medianOfTwenty());
     expect(medians.at(-1)).toBeLessThan(250);
   });
 
-  test('without a wake the next look finds it', async () => {
+  test('finds rows by polling when it is not woken', async () => {
     await start({ idleMs: 20 });
     const ids = await append(1);
     await waitUntil('drained', async () => (await waiting()) === 0);
     expect(await delivered()).toEqual(ids);
   });
 
-  test('two replicas publish everything once, in order', async () => {
+  test('publishes every row once and in order with two replicas', async () => {
     const one = await start({ batch: 20, idleMs: 5 });
     const two = await start({ batch: 20, idleMs: 5 });
     const ids: string[] = [];
@@ -125,7 +125,7 @@ describe('relay', () => {
     expect(await delivered()).toEqual(ids);
   });
 
-  test('what was committed while another replica drained does not wait for the next look', async () => {
+  test('publishes rows committed while another replica drains without delay', async () => {
     const [first] = await append(1);
     let finish: () => void = () => undefined;
     let taken: readonly string[] = [];
@@ -144,7 +144,7 @@ describe('relay', () => {
     expect(await delivered()).toEqual([second]);
   });
 
-  test('a row that can not be published stays first; nothing overtakes it, nothing repeats behind it', async () => {
+  test('keeps an unpublishable row first, without overtaking or repeated sends', async () => {
     const { relay, metrics } = await start();
     const before = await append(3);
     const channel = await server.channel();
@@ -153,7 +153,7 @@ describe('relay', () => {
     relay.wake();
     const failures = async () =>
       Number(/code="PUBLISH_UNROUTABLE"[^}]*} (\d+)/.exec(await metrics.render())?.[1] ?? 0);
-    await waitUntil('it alone is tried', async () => (await failures()) >= 4);
+    await waitUntil('only this row is tried', async () => (await failures()) >= 4);
     const early = await delivered();
     expect(new Set(early.filter((id) => before.includes(id)))).toEqual(new Set(before));
     expect(early.filter((id) => behind.includes(id)).length).toBeLessThanOrEqual(2 * behind.length);
@@ -169,10 +169,10 @@ describe('relay', () => {
       stuck,
     );
     const lag = async () => /opentill_outbox_lag_seconds{[^}]*} 0/.test(await metrics.render());
-    await waitUntil('no lag is shown', lag); // after the commit that drained it
+    await waitUntil('the lag is zero', lag); // after the commit that drained it
   });
 
-  test('goes on by itself after the broker cut the connection', async () => {
+  test('resumes after the broker cut the connection', async () => {
     const { relay, publisher } = await start();
     await waitUntil('cut', async () => {
       await server.cutConnections();
@@ -184,7 +184,7 @@ describe('relay', () => {
     expect(await delivered()).toEqual(ids);
   });
 
-  test('stop ends while the broker is away', async () => {
+  test('stops while the broker is down', async () => {
     const { relay, broker } = await start();
     await broker.close();
     await append(5);

@@ -16,7 +16,7 @@ async function expectNoCanary(): Promise<void> {
 }
 
 describe('declareTopology', () => {
-  test('declares every queue, waits, and says what is new', async () => {
+  test('declares every queue, waits, and reports the new ones', async () => {
     const start = Date.now();
     const first = await declareTopology(server.url, { settleMs: 100 });
     expect(Date.now() - start).toBeGreaterThanOrEqual(100);
@@ -26,7 +26,7 @@ describe('declareTopology', () => {
     expect([...again.verified].sort()).toEqual([...first.declared].sort());
   });
 
-  test('leaves nothing in any queue, and takes nothing out', async () => {
+  test('leaves messages in the queues as they were', async () => {
     await server.publish('order.created._', 'a message that waits');
     await declareTopology(server.url);
     const depths = await Promise.all(names.map((name) => server.depth(name)));
@@ -37,12 +37,12 @@ describe('declareTopology', () => {
     expect(message?.fields.redelivered).toBe(false);
   });
 
-  test('several at once do not take each other’s canary', async () => {
+  test('keeps the canaries of concurrent runs apart', async () => {
     await Promise.all([1, 2, 3, 4, 5].map(() => declareTopology(server.url)));
     await expectNoCanary();
   });
 
-  test('canaries that were left behind just now, alive and dead, do no harm', async () => {
+  test('ignores canaries that earlier runs left behind', async () => {
     const channel = await server.channel();
     for (const [exchange, key] of [
       [EVENTS_EXCHANGE, 'opentill.canary._'],
@@ -55,7 +55,7 @@ describe('declareTopology', () => {
     await expectNoCanary();
   });
 
-  test('every event reaches the queues of its consumers', async () => {
+  test('routes every event to the queues of its consumers', async () => {
     for (const type of new Set(queues().map((queue) => queue.type)))
       await server.publish(`${type}.evm`, type);
     for (const { name, type } of queues()) {
@@ -63,7 +63,7 @@ describe('declareTopology', () => {
     }
   });
 
-  test('a queue with other arguments is named', async () => {
+  test('names a queue that exists with other arguments', async () => {
     const other = await createTestBroker({ declare: false });
     try {
       await (await other.channel()).assertQueue('webhook-sender.order-changed', { durable: true });
@@ -77,7 +77,7 @@ describe('declareTopology', () => {
     }
   });
 
-  test('a broker that is not there, and one that refuses, are told apart', async () => {
+  test('distinguishes an unreachable broker from one that rejects the user', async () => {
     await expect(declareTopology('amqp://127.0.0.1:1')).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
     const wrong = new URL(server.url);
     wrong.password = 'wrong';
