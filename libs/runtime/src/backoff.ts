@@ -1,15 +1,15 @@
 export interface BackoffOptions {
   /** Delay after the first failure, before jitter. */
   readonly firstMs: number;
-  /** No delay is longer, jitter included. */
+  /** Upper limit of a delay, jitter included. */
   readonly maxMs: number;
-  /** A number in [0, 1); tests pass their own. */
+  /** Random number in [0, 1). */
   readonly random?: () => number;
 }
 
 /**
- * How long to wait after the `failures`-th failure in a row (1, 2, …): doubling from `firstMs` up to `maxMs`, of
- * which the upper half is random, so that replicas that failed together do not come back together.
+ * Delay after the `failures`-th failure in a row (1, 2, …). It doubles from `firstMs` up to `maxMs`. The upper half is
+ * random, so that replicas that failed together do not retry together.
  */
 export function backoffMs(failures: number, options: BackoffOptions): number {
   const ceilingMs = Math.min(options.maxMs, options.firstMs * 2 ** Math.min(failures - 1, 30));

@@ -1,4 +1,4 @@
-/** The only way code below `main.ts` learns the time, so that a test can set it. */
+/** Source of time for all code below `main.ts`, so that tests can set it. */
 export interface Clock {
   now(): Date;
 }

@@ -43,7 +43,7 @@ function problemsOf(env: Environment): string[] {
 }
 
 describe('readConfig', () => {
-  test('takes what the schema names, with defaults, and nothing else', () => {
+  test('reads only the variables of the schema, with defaults', () => {
     expect(readConfig(schema, { ...good, HOME: '/root', PATH: '/bin' })).toEqual({
       ...good,
       PORT: 3010,
@@ -55,7 +55,7 @@ describe('readConfig', () => {
     });
   });
 
-  test('turns text into integers, numbers, booleans and lists', () => {
+  test('converts text to integers, numbers, booleans and lists', () => {
     const env = { ...good, PORT: '80', RATIO: '0.25', ALLOW_HTTP: '1', CHAINS: 'A, B,,', SCHEDULE: '1,300' };
     expect(readConfig(schema, env)).toMatchObject({
       PORT: 80,
@@ -66,7 +66,7 @@ describe('readConfig', () => {
     });
   });
 
-  test('an empty variable is an absent one', () => {
+  test('treats an empty variable as absent', () => {
     expect(readConfig(schema, { ...good, PORT: '' })).toMatchObject({ PORT: 3010 });
     expect(problemsOf({ ...good, SECRETS_KEY: '' })).toEqual(['SECRETS_KEY is missing']);
   });
@@ -90,11 +90,11 @@ describe('readConfig', () => {
     ]);
   });
 
-  test.each(['1.5', '0', '65536', '1e3', '-1', ' '])('PORT=%j is no port', (PORT) => {
+  test.each(['1.5', '0', '65536', '1e3', '-1', ' '])('rejects the port %j', (PORT) => {
     expect(problemsOf({ ...good, PORT })).toHaveLength(1);
   });
 
-  test('never repeats a value', () => {
+  test('never puts a value into an error', () => {
     const value = 'hunter2';
     const problems = problemsOf(
       Object.fromEntries(Object.keys(schema.properties).map((name) => [name, value])) as Environment,
@@ -103,24 +103,26 @@ describe('readConfig', () => {
     expect(problems.join()).not.toContain(value);
   });
 
-  test('reads a variable from a file, without the line break at its end', () => {
+  test('reads a variable from a file without its trailing line break', () => {
     const SECRETS_KEY_FILE = file('key', 'from the file \n');
     const env = { DATABASE_URL: good['DATABASE_URL'], SECRETS_KEY_FILE };
     expect(readConfig(schema, env)).toMatchObject({ SECRETS_KEY: 'from the file ' });
   });
 
-  test('refuses a variable given twice, a missing file and an empty one, each once', () => {
+  test('rejects a variable that is set twice, and a missing or empty file', () => {
     const both = { ...good, SECRETS_KEY_FILE: file('key2', 'long enough') };
-    expect(problemsOf(both)).toEqual(['SECRETS_KEY is set twice: here and by SECRETS_KEY_FILE']);
+    expect(problemsOf(both)).toEqual([
+      'SECRETS_KEY is set twice, directly and by SECRETS_KEY_FILE: remove one of them',
+    ]);
     const missing = { DATABASE_URL: good['DATABASE_URL'], SECRETS_KEY_FILE: join(dir, 'absent') };
     expect(problemsOf(missing)).toEqual([
       'SECRETS_KEY cannot be read from the file in SECRETS_KEY_FILE (ENOENT)',
     ]);
     const empty = { DATABASE_URL: good['DATABASE_URL'], SECRETS_KEY_FILE: file('key3', '\n') };
-    expect(problemsOf(empty)).toEqual(['SECRETS_KEY comes from an empty file in SECRETS_KEY_FILE']);
+    expect(problemsOf(empty)).toEqual(['SECRETS_KEY is empty: the file in SECRETS_KEY_FILE has no content']);
   });
 
-  test('puts a password that is given apart into the URL, also from a file', () => {
+  test('adds a separately set password to the URL, also from a file', () => {
     const DATABASE_URL = 'postgres://opentill_api@db:5432/opentill';
     const whole = (password: string) => ({
       DATABASE_URL: `postgres://opentill_api:${password}@db:5432/opentill`,
@@ -137,23 +139,23 @@ describe('readConfig', () => {
     expect(readConfig(schema, { ...env, DATABASE_PASSWORD: '' })).toMatchObject({ DATABASE_URL });
   });
 
-  test('refuses a password that has no place, or cannot be read', () => {
+  test('rejects a password without a user, a second one, and an unreadable one', () => {
     const DATABASE_PASSWORD = 'hunter2';
     expect(problemsOf({ ...good, DATABASE_URL: 'postgres://a:b@db/c', DATABASE_PASSWORD })).toEqual([
-      'DATABASE_URL has a password already, beside the one of DATABASE_PASSWORD',
+      'DATABASE_URL contains a password and DATABASE_PASSWORD sets another: remove one of them',
     ]);
     expect(problemsOf({ ...good, DATABASE_URL: 'postgres://db/c', DATABASE_PASSWORD })).toEqual([
-      'DATABASE_URL has no user for the password of DATABASE_PASSWORD',
+      'DATABASE_URL needs a user name for the password in DATABASE_PASSWORD',
     ]);
     expect(problemsOf({ ...good, DATABASE_PASSWORD_FILE: join(dir, 'absent') })).toEqual([
-      'DATABASE_URL has a password, DATABASE_PASSWORD, that cannot be read from the file in DATABASE_PASSWORD_FILE (ENOENT)',
+      'DATABASE_URL has a password variable DATABASE_PASSWORD that cannot be read from the file in DATABASE_PASSWORD_FILE (ENOENT)',
     ]);
     expect(problemsOf({ ...good, DATABASE_URL: 'nonsense', DATABASE_PASSWORD })).toEqual([
       'DATABASE_URL must match format "uri"',
     ]);
   });
 
-  test('a variable whose own name ends in _FILE is a path, not read', () => {
+  test('treats a variable whose own name ends in _FILE as a path', () => {
     expect(readConfig(schema, { ...good, NETWORKS_FILE: '/absent' })).toMatchObject({
       NETWORKS_FILE: '/absent',
     });

@@ -4,24 +4,24 @@ import ajvFormats from 'ajv-formats';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 export type ConfigErrorCode =
-  /** The environment does not fit the schema; `context.problems` lists every mistake. */
+  /** The environment does not match the schema; `context.problems` lists every mistake. */
   'CONFIG_INVALID';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** JSON Schema of one variable; `default` and everything ajv knows may be used. */
+/** JSON Schema of one variable. `default` and every ajv keyword are allowed. */
 export interface VariableSchema {
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'array';
   readonly default?: unknown;
   readonly [keyword: string]: unknown;
 }
-/** A service's whole configuration: one property per environment variable. */
+/** A service's complete configuration: one property per environment variable. */
 export interface ConfigSchema {
   readonly properties: Readonly<Record<string, VariableSchema>>;
   readonly required?: readonly string[];
 }
 
-/** That a schema is one is a test's to see (the table's of the README): the look costs every start more than all the rest. */
+/** A test checks schema validity. Checking it at start-up would take longer than the rest of start-up. */
 const AJV_OPTIONS = {
   allErrors: true,
   useDefaults: true,
@@ -31,14 +31,12 @@ const AJV_OPTIONS = {
 } as const;
 
 /**
- * Reads the variables that `schema` names out of `env`, and nothing else of it.
- *
- * Text becomes what the schema asks for: integers, booleans (true, false, 1, 0), lists (separated by commas); an
- * empty variable counts as absent. A text variable X may come from a file instead: X_FILE names it, and one line
- * break at the file's end is dropped. The password of a URL, X_URL, may be given apart: X_PASSWORD, or X_PASSWORD_FILE.
- * No value is ever repeated in a message: it may be a secret.
- *
- * @throws GatewayError CONFIG_INVALID, not retryable, that names every mistake at once.
+ * Reads only the variables that `schema` names.
+ * Text is converted to the type in the schema: integers, booleans (true, false, 1, 0), comma-separated lists. An empty
+ * variable counts as absent. A text variable X may come from the file that X_FILE names; one trailing line break is
+ * removed. The password of X_URL may be set separately as X_PASSWORD or X_PASSWORD_FILE. Error messages never contain a
+ * value, since it may be a secret.
+ * @throws GatewayError CONFIG_INVALID, not retryable, that names every mistake.
  */
 export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
   const problems: string[] = [];
@@ -71,7 +69,7 @@ export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
   return values as T;
 }
 
-/** The text of a variable; of a URL with the password that was given apart. */
+/** Text of a variable. A URL includes its separately set password. */
 function readValue(
   name: string,
   variable: VariableSchema,
@@ -85,7 +83,7 @@ function readValue(
   try {
     password = readText(passwordVariable, { type: 'string' }, schema, env);
   } catch (error) {
-    throw new Error(`has a password, ${passwordVariable}, that ${(error as Error).message}`, {
+    throw new Error(`has a password variable ${passwordVariable} that ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -93,10 +91,11 @@ function readValue(
 }
 
 function withPassword(text: string, password: string, passwordVariable: string): string {
-  if (!URL.canParse(text)) return text; // for the schema to refuse
+  if (!URL.canParse(text)) return text; // the schema rejects it
   const url = new URL(text);
-  if (url.password !== '') throw new Error(`has a password already, beside the one of ${passwordVariable}`);
-  if (url.username === '') throw new Error(`has no user for the password of ${passwordVariable}`);
+  if (url.password !== '')
+    throw new Error(`contains a password and ${passwordVariable} sets another: remove one of them`);
+  if (url.username === '') throw new Error(`needs a user name for the password in ${passwordVariable}`);
   url.password = encodeURIComponent(password);
   return url.href;
 }
@@ -112,7 +111,8 @@ function readText(
   const path =
     variable.type === 'string' && !(fileVariable in schema.properties) ? env[fileVariable] : undefined;
   if (path === undefined || path === '') return direct;
-  if (direct !== undefined) throw new Error(`is set twice: here and by ${fileVariable}`);
+  if (direct !== undefined)
+    throw new Error(`is set twice, directly and by ${fileVariable}: remove one of them`);
   let text: string;
   try {
     text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
@@ -124,11 +124,11 @@ function readText(
       },
     );
   }
-  if (text === '') throw new Error(`comes from an empty file in ${fileVariable}`);
+  if (text === '') throw new Error(`is empty: the file in ${fileVariable} has no content`);
   return text;
 }
 
-/** Text that does not look like the wanted type stays text, for the schema to refuse. */
+/** Text of another type stays text, and the schema rejects it. */
 function coerce(text: string, variable: Readonly<Record<string, unknown>>): unknown {
   switch (variable['type']) {
     case 'integer':
@@ -149,7 +149,7 @@ function coerce(text: string, variable: Readonly<Record<string, unknown>>): unkn
   }
 }
 
-/** ajv's words without the value; for an enumeration with what is allowed. */
+/** ajv's message without the value; for an enumeration with the allowed values. */
 function describe(error: ErrorObject): string {
   if (error.keyword === 'required') return `${String(error.params['missingProperty'])} is missing`;
   const [name = '', ...rest] = error.instancePath.slice(1).split('/');

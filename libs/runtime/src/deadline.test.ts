@@ -3,7 +3,7 @@ import { abortableDelay } from './abortable-delay.ts';
 import { withDeadline } from './deadline.ts';
 import { newId } from './ids.ts';
 
-test('a result in time is passed on, an error too', async () => {
+test('passes on a result or an error that comes in time', async () => {
   await expect(
     withDeadline(
       1_000,
@@ -20,19 +20,19 @@ test('a result in time is passed on, an error too', async () => {
   ).rejects.toThrow('own');
 });
 
-test('a late one is cut off, its signal aborted, and its own late error ignored', async () => {
+test('rejects on timeout, aborts the signal and ignores a late error', async () => {
   let aborted: AbortSignal | undefined;
   const work = async (signal: AbortSignal) => {
     aborted = signal;
     await abortableDelay(60_000, signal);
-    throw new Error('too late to matter');
+    throw new Error('too late');
   };
   await expect(withDeadline(5, work, () => new Error('late'))).rejects.toThrow('late');
   expect(aborted?.aborted).toBe(true);
   await new Promise(setImmediate);
 });
 
-test('a delay tells whether it was cut short', async () => {
+test('returns whether the delay passed or was aborted', async () => {
   const controller = new AbortController();
   expect(await abortableDelay(1, controller.signal)).toBe(true);
   const cut = abortableDelay(60_000, controller.signal);
@@ -41,7 +41,7 @@ test('a delay tells whether it was cut short', async () => {
   expect(await abortableDelay(60_000, controller.signal)).toBe(false);
 });
 
-test('ids are UUIDs of version 7, in order', () => {
+test('creates UUIDs of version 7 in ascending order', () => {
   const ids = Array.from({ length: 1_000 }, () => newId());
   expect(ids[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect([...ids].sort()).toEqual(ids);

@@ -1,6 +1,6 @@
 /**
- * Gives `work` at most `ms` milliseconds. When they pass, the signal handed to `work` aborts and the returned
- * promise rejects with `onTimeout()`; what `work` does later is ignored, a late rejection included.
+ * Gives `work` at most `ms` milliseconds. On timeout the signal of `work` aborts and the promise rejects with
+ * `onTimeout()`. A later result or rejection of `work` is ignored.
  */
 export async function withDeadline<T>(
   ms: number,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { gatherCalls } from './gather-calls.ts';
 
-/** A gatherer whose runs end when told to. */
+/** Calls whose runs end when the test opens the gate. */
 function aGatherer(overrides: { failedWhole?: boolean; spoils?: number } = {}) {
   const runs: number[][] = [];
   const gates: (() => void)[] = [];
@@ -24,7 +24,7 @@ function aGatherer(overrides: { failedWhole?: boolean; spoils?: number } = {}) {
 }
 
 describe('gatherCalls', () => {
-  it('starts a call at once, and gathers what comes meanwhile, up to the limit', async () => {
+  it('starts a call at once and batches later calls up to the limit', async () => {
     const { call, runs, open } = aGatherer();
     const answers = Promise.all([1, 2, 3, 4, 5].map((n) => call(n)));
     expect(runs).toEqual([[1]]);
@@ -36,7 +36,7 @@ describe('gatherCalls', () => {
     expect(runs).toEqual([[1], [2, 3, 4], [5]]);
   });
 
-  it('tries each by itself when one spoiled a run of which nothing was done', async () => {
+  it('tries each call separately when a batch failed without effect', async () => {
     const { call, runs, open } = aGatherer({ spoils: 3 });
     const answers = Promise.allSettled([1, 2, 3, 4].map((n) => call(n)));
     for (let i = 0; i < 5; i += 1) await open();
@@ -49,7 +49,7 @@ describe('gatherCalls', () => {
     expect(runs).toEqual([[1], [2, 3, 4], [2], [3], [4]]);
   });
 
-  it('repeats nothing when it is unknown what was done', async () => {
+  it('does not retry a batch whose effect is unknown', async () => {
     const { call, runs, open } = aGatherer({ spoils: 3, failedWhole: false });
     const answers = Promise.allSettled([1, 2, 3, 4].map((n) => call(n)));
     await open();

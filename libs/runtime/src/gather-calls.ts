@@ -1,12 +1,11 @@
-/** How calls are gathered. */
 export interface GatherOptions<Input, Output> {
-  /** Answers inputs in their order, together or not at all. */
+  /** Returns outputs in the order of the inputs, for all of them or none. */
   readonly runTogether: (inputs: readonly Input[]) => Promise<readonly Output[]>;
-  /** Whether a failure of many says that nothing was done, so that each may be tried by itself. */
+  /** True when a failed batch had no effect, so that each call may be tried separately. */
   readonly failedWhole: (error: unknown) => boolean;
-  /** How many runs may be under way; what comes meanwhile is gathered for the next. */
+  /** Maximum concurrent runs. Calls that arrive meanwhile wait for the next run. */
   readonly runsAtOnce: number;
-  /** Most inputs of one run. */
+  /** Maximum inputs per run. */
   readonly inputsPerRun: number;
 }
 
@@ -17,9 +16,8 @@ interface Waiting<Input, Output> {
 }
 
 /**
- * Turns single calls into runs over several inputs. A call that finds a free run starts at once, alone; under load
- * what piles up behind the runs under way goes together. So nobody waits for company, and a crowd costs less each.
- * One input that spoils a run is found by trying each of that run by itself.
+ * Batches single calls. A call that finds a free run starts at once, by itself. Calls that arrive while all runs are
+ * busy are batched, which costs less per call under load. When a batch fails, each of its calls is tried separately.
  */
 export function gatherCalls<Input, Output>(
   options: GatherOptions<Input, Output>,
@@ -43,7 +41,7 @@ export function gatherCalls<Input, Output>(
       const outputs = await options.runTogether(calls.map(({ input }) => input));
       calls.forEach(({ resolve, reject }, i) => {
         const output = outputs[i];
-        if (output === undefined) reject(new Error('a run answered less than it was asked'));
+        if (output === undefined) reject(new Error('runTogether returned fewer outputs than inputs'));
         else resolve(output);
       });
     } catch (error) {

@@ -23,7 +23,7 @@ async function start(checks: Checks | (() => Checks), checkTimeoutMs = 1_000) {
   };
 }
 
-test('ready when every check passes; each is listed', async () => {
+test('is ready when every check passes, and lists each check', async () => {
   const get = await start({
     database: () => Promise.resolve({ ok: true }),
     broker: () => Promise.resolve({ ok: true, detail: 'connected' }),
@@ -36,7 +36,7 @@ test('ready when every check passes; each is listed', async () => {
   });
 });
 
-test('not ready when a check fails, throws, or does not answer; alive all the same', async () => {
+test('is alive but not ready when a check fails, throws or times out', async () => {
   const get = await start(
     {
       fails: () => Promise.resolve({ ok: false, detail: 'too far behind' }),
@@ -62,7 +62,7 @@ test('not ready when a check fails, throws, or does not answer; alive all the sa
   expect((await get('/livez')).status).toBe(200);
 });
 
-test('not ready once it drains; checks may change while running', async () => {
+test('is not ready while draining, and follows changed checks', async () => {
   let checks: Checks = {};
   const get = await start(() => checks);
   expect((await get('/readyz')).status).toBe(200);
@@ -73,7 +73,7 @@ test('not ready once it drains; checks may change while running', async () => {
   expect(JSON.parse((await get('/readyz')).text)).toMatchObject({ status: 'stopping' });
 });
 
-test('serves metrics, nothing else, and only reading', async () => {
+test('serves metrics and rejects other paths and methods', async () => {
   const get = await start({});
   expect((await get('/metrics')).text).toContain('process_cpu_seconds_total');
   expect((await get('/')).status).toBe(404);
@@ -81,7 +81,7 @@ test('serves metrics, nothing else, and only reading', async () => {
   expect((await get('/readyz', 'HEAD')).text).toBe('');
 });
 
-test('a port in use is an error of start', async () => {
+test('rejects start when the port is in use', async () => {
   await start({});
   const port = await createPortInUse();
   await expect(

@@ -5,26 +5,26 @@ import type { RenderedMetrics } from './metrics.ts';
 
 export interface CheckResult {
   readonly ok: boolean;
-  /** For a human: what is wrong, or the figure behind the verdict. No secrets. */
+  /** For operators: the problem, or the measured value. No secrets. */
   readonly detail?: string;
 }
 export type Checks = Readonly<Record<string, () => Promise<CheckResult>>>;
 
 export interface HealthServerOptions {
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly host: string;
   readonly metrics: RenderedMetrics;
-  /** What readiness means, by name; or a function that gives them, where they change while running. */
+  /** Readiness checks by name, or a function that returns them when they change at run time. */
   readonly checks: Checks | (() => Checks);
-  /** A check that takes longer has failed. @default 2000 */
+  /** A check that takes longer fails. @default 2000 */
   readonly checkTimeoutMs?: number;
 }
 
 export interface HealthServer {
   /** Resolves with the port once the server listens. */
   start(): Promise<number>;
-  /** From now on /readyz answers 503 whatever the checks say: the service is stopping. */
+  /** From now on /readyz answers 503 regardless of the checks: the service is stopping. */
   drain(): void;
   stop(): Promise<void>;
 }
@@ -36,8 +36,8 @@ interface Answer {
 }
 
 /**
- * /livez: 200 while the process turns its event loop. /readyz: 200 when every check passes, else 503; each check is
- * listed with its verdict. /metrics: for Prometheus. For the operators' network only.
+ * /livez: 200 while the event loop runs. /readyz: 200 when every check passes, else 503; it lists each check's result.
+ * /metrics: for Prometheus. Only for the operators' network.
  */
 export function createHealthServer(options: HealthServerOptions): HealthServer {
   let draining = false;

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid';
 
-/** Makes an identifier: a UUID, ordered by time and, within a process, by its making, so that keys land at the end of their index. */
+/** Creates a UUID v7. Ids sort by time, and by creation within a process, so that new keys append to their index. */
 export type NewId = () => string;
 
 export const newId: NewId = () => v7();

@@ -15,7 +15,7 @@ function capture(level: LogLevel, work: (logger: Logger) => void): Record<string
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-test('writes one JSON object a line, with the fields', () => {
+test('writes one JSON object per line with the fields', () => {
   const [line] = capture('info', (logger) =>
     logger.info('transfer matched', { transferId: 7, amount: 10n ** 30n }),
   );
@@ -29,14 +29,14 @@ test('writes one JSON object a line, with the fields', () => {
   });
 });
 
-test('fields can not pose as the line itself', () => {
+test('does not let fields overwrite the attributes of the line', () => {
   const [line] = capture('info', (logger) =>
     logger.info('real', { message: 'forged', level: 'debug', service: 'x' }),
   );
   expect(line).toMatchObject({ message: 'real', level: 'info', service: 'test' });
 });
 
-test('keeps to its level; silent writes nothing', () => {
+test('writes only lines of its level, and none when silent', () => {
   const all = (logger: Logger) => {
     logger.debug('d');
     logger.info('i');
@@ -47,14 +47,14 @@ test('keeps to its level; silent writes nothing', () => {
   expect(capture('silent', all)).toEqual([]);
 });
 
-test('a child carries its fields', () => {
+test('adds the fields of a child logger to its lines', () => {
   const [line] = capture('info', (logger) =>
     logger.child({ chain: 'ETH' }).child({ a: 1 }).info('m', { b: 2 }),
   );
   expect(line).toMatchObject({ chain: 'ETH', a: 1, b: 2 });
 });
 
-test('masks secrets wherever they are, and only secrets', () => {
+test('masks secrets at any depth, and only secrets', () => {
   const [line] = capture('info', (logger) =>
     logger.info('m', {
       token: 's1',
@@ -78,7 +78,7 @@ test('masks secrets wherever they are, and only secrets', () => {
   });
 });
 
-test('shows an error with code, context and causes, secrets masked in it too', () => {
+test('logs an error with code, context and causes, and masks its secrets', () => {
   const cause = new Error('connect to postgres://u:pw@h/d failed');
   const error = new GatewayError('NO_DATABASE', 'no', {
     retryable: true,
@@ -94,7 +94,7 @@ test('shows an error with code, context and causes, secrets masked in it too', (
   });
 });
 
-test('survives circles, huge lists and texts, bytes and dates that are none', () => {
+test('logs cycles, huge lists and texts, bytes and invalid dates', () => {
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;
   const [line] = capture('info', (logger) =>

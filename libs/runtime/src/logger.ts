@@ -7,28 +7,27 @@ export type LogLevel = (typeof LOG_LEVELS)[number] | 'silent';
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * Logs fields, not sentences: `logger.info('transfer matched', { transferId, orderPk })`.
- *
- * error: somebody must look. warn: it mends itself, but watch it. info: what happened to a payment, start and stop.
- * debug: the rest. An error goes in as a field: `{ error }`.
+ * Logs an event name and fields, no sentences: `logger.info('transfer matched', { transferId, orderPk })`.
+ * error: an operator must act. warn: it recovers by itself, but watch it. info: events of a payment, start and stop.
+ * debug: the rest. Pass an error as a field: `{ error }`.
  */
 export interface Logger {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
-  /** The same logger with these fields on each of its lines. */
+  /** A logger that adds these fields to each of its lines. */
   child(fields: LogFields): Logger;
 }
 
 export interface LoggerOptions {
   readonly service: string;
   readonly level: LogLevel;
-  /** Where lines go. @default standard output */
+  /** @default standard output */
   readonly stream?: NodeJS.WritableStream;
 }
 
-/** One JSON object a line: time, level, service, message, then the fields, redacted (redact.ts). */
+/** One JSON object per line: time, level, service, message, then the fields, redacted (redact.ts). */
 export function createLogger(options: LoggerOptions): Logger {
   const winston = createWinston({
     level: options.level === 'silent' ? 'error' : options.level,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startLoop, type Loop } from './loop.ts';
 
-/** Resolves as the test says; counts what runs side by side. */
+/** Runs that end when the test finishes them; counts concurrent runs. */
 function createGate() {
   const runs: { finish: (result?: 'again') => void; fail: (error: Error) => void; signal: AbortSignal }[] =
     [];
@@ -49,7 +49,7 @@ async function withLoop(
   }
 }
 
-describe('loop', () => {
+describe('startLoop', () => {
   test('runs at once, then after each interval', () =>
     withLoop({ intervalMs: 1 }, async (_loop, gate) => {
       for (const count of [1, 2, 3]) {
@@ -59,7 +59,7 @@ describe('loop', () => {
       await gate.untilRuns(4);
     }));
 
-  test('a wake during the pause starts a run', () =>
+  test('starts a run when woken during a pause', () =>
     withLoop({}, async (loop, gate) => {
       await gate.untilRuns(1);
       gate.runs[0]?.finish();
@@ -68,7 +68,7 @@ describe('loop', () => {
       await gate.untilRuns(2);
     }));
 
-  test('many wakes during a run make one more run, beside none', () =>
+  test('runs once more after any number of wakes during a run', () =>
     withLoop({}, async (loop, gate) => {
       await gate.untilRuns(1);
       loop.wake();
@@ -82,14 +82,14 @@ describe('loop', () => {
       expect(gate.mostConcurrent).toBe(1);
     }));
 
-  test("'again' runs without a pause, and lets the event loop turn", () =>
+  test("runs without a pause after 'again', and yields to the event loop", () =>
     withLoop({}, async (_loop, gate) => {
       await gate.untilRuns(1);
       gate.runs[0]?.finish('again');
       await gate.untilRuns(2);
     }));
 
-  test("'again' that never waits does not starve timers", async () => {
+  test("does not starve timers when a synchronous run returns 'again'", async () => {
     let runs = 0;
     const loop = startLoop({
       name: 'busy',
@@ -104,7 +104,7 @@ describe('loop', () => {
     expect(runs).toBeGreaterThan(1);
   });
 
-  test('errors back off, doubling up to the cap, and a success resets them', async () => {
+  test('doubles the backoff up to the cap, and resets it after a success', async () => {
     const failures: number[] = [];
     await withLoop(
       {
@@ -128,7 +128,7 @@ describe('loop', () => {
     expect(failures).toEqual([1, 2, 3, 1]);
   });
 
-  test('a wake does not cut the backoff short, and is not lost', () =>
+  test('runs a wake that came during a backoff after its end', () =>
     withLoop({ firstBackoffMs: 60, random: () => 1 }, async (loop, gate) => {
       await gate.untilRuns(1);
       gate.runs[0]?.fail(new Error('no'));
@@ -138,7 +138,7 @@ describe('loop', () => {
       expect(Date.now() - failedAt).toBeGreaterThanOrEqual(55);
     }));
 
-  test('an error handler that throws does not end the loop', () =>
+  test('continues after an error handler that throws', () =>
     withLoop(
       {
         firstBackoffMs: 1,
@@ -153,7 +153,7 @@ describe('loop', () => {
       },
     ));
 
-  test('stop aborts the run in flight, waits for it, reports nothing, and starts no other', async () => {
+  test('aborts the current run on stop, waits for it and reports no error', async () => {
     const errors: unknown[] = [];
     const gate = createGate();
     const loop = startLoop({ name: 't', intervalMs: 0, run: gate.run, onError: (e) => errors.push(e) });
@@ -171,7 +171,7 @@ describe('loop', () => {
     expect(errors).toEqual([]);
   });
 
-  test('stop cuts pause and backoff short', async () => {
+  test('stops during a pause and during a backoff', async () => {
     const idle = startLoop({ name: 'idle', intervalMs: NEVER_MS, run: () => Promise.resolve() });
     const failing = startLoop({
       name: 'failing',

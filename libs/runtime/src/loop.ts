@@ -2,20 +2,19 @@ import { abortableDelay } from './abortable-delay.ts';
 import { backoffMs } from './backoff.ts';
 
 export interface LoopOptions {
-  /** For the error handler's message and for debuggers. */
+  /** Identifies the loop in errors and debuggers. */
   readonly name: string;
-  /** Pause between the end of one run and the start of the next. */
   readonly intervalMs: number;
   /**
-   * One round of work. 'again' asks for the next round without a pause. `signal` aborts when the loop stops: the
-   * run must then end soon, and what it throws is no longer reported.
+   * One round of work. 'again' requests the next round without a pause. `signal` aborts when the loop stops: the run
+   * must then end soon, and its error is not reported.
    */
   readonly run: (signal: AbortSignal) => Promise<void | 'again'>;
-  /** Told of each failed run; `failuresInRow` starts at 1 and falls back to 0 with a run that succeeds. */
+  /** Called after each failed run. `failuresInRow` starts at 1 and returns to 0 after a successful run. */
   readonly onError?: (error: unknown, failuresInRow: number) => void;
   /** Pause after the first failure; doubles with each further one. @default 100 */
   readonly firstBackoffMs?: number;
-  /** The longest pause after a failure. @default 30 000 */
+  /** Upper limit of a pause after a failure. @default 30 000 */
   readonly maxBackoffMs?: number;
   /** Jitter source in [0, 1). */
   readonly random?: () => number;
@@ -23,18 +22,18 @@ export interface LoopOptions {
 
 export interface Loop {
   /**
-   * Asks for a run now. During a pause the run starts at once; during a run another one follows it, however many
-   * wakes came; during a backoff the run follows the backoff, which a busy caller must not turn into a hammer.
+   * Requests a run. During a pause it starts at once. During a run one more run follows, for any number of wakes.
+   * During a backoff it waits for the end of the backoff, so that frequent wakes cannot defeat it.
    */
   wake(): void;
-  /** Aborts the run in flight and resolves when it ended; no run starts any more. */
+  /** Aborts the current run and resolves when it ended. No further run starts. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs `run` for ever, the first time at once, never two at a time.
- *
- * Modes: running → pausing (interval) → running, or running → backing off (a run threw) → running; stopped is final.
+ * Runs `run` repeatedly, at once for the first time and never twice at a time. `intervalMs` passes between the end of a
+ * run and the start of the next.
+ * States: running → pausing (interval) → running, or running → backing off (a run threw) → running; stopped is final.
  */
 export function startLoop(options: LoopOptions): Loop {
   const stopping = new AbortController();
@@ -47,7 +46,7 @@ export function startLoop(options: LoopOptions): Loop {
       return;
     }
     if (stopping.signal.aborted) return;
-    // Loops are woken a thousand times a second, and an abort, with its signals and its exception, is not for free.
+    // A plain timer: loops are woken up to 1,000 times a second, and an AbortSignal with its exception costs more.
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, options.intervalMs);
       endPause = () => {
@@ -87,7 +86,7 @@ export function startLoop(options: LoopOptions): Loop {
     try {
       options.onError?.(error, failuresInRow);
     } catch {
-      // A broken error handler must not end the loop it only watches.
+      // A failing error handler must not end the loop.
     }
   }
 

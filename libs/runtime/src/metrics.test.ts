@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMetrics, joinMetrics } from './metrics.ts';
 
-test('renders its own metrics and the default ones, labelled with the service', async () => {
+test('renders its own and the process metrics with the service label', async () => {
   const metrics = createMetrics('api');
   metrics
     .counter({ name: 'orders_created_total', help: 'h', labelNames: ['chain'] })
@@ -15,7 +15,7 @@ test('renders its own metrics and the default ones, labelled with the service', 
   expect(text).toContain('process_cpu_seconds_total');
 });
 
-test('gives the same metric for the same name, in this registry only', async () => {
+test('returns the same metric for the same name within a registry', async () => {
   const metrics = createMetrics('a');
   const options = { name: 'things_total', help: 'h' } as const;
   metrics.counter(options).inc();
@@ -24,7 +24,7 @@ test('gives the same metric for the same name, in this registry only', async () 
   expect(await createMetrics('b').render()).not.toContain('things_total');
 });
 
-test('refuses names without a unit, and one name for two kinds or two sets of labels', () => {
+test('rejects a name without a unit, and a name with two kinds or label sets', () => {
   const metrics = createMetrics('a');
   expect(() => metrics.counter({ name: 'orders', help: 'h' })).toThrow();
   expect(() => metrics.gauge({ name: 'Lag-Seconds', help: 'h' })).toThrow();
@@ -33,7 +33,7 @@ test('refuses names without a unit, and one name for two kinds or two sets of la
   expect(() => metrics.gauge({ name: 'lag_seconds', help: 'h', labelNames: ['chain'] })).toThrow();
 });
 
-test('of several services at one address each metric is described once, and the process is counted once', async () => {
+test('describes a shared metric once and reports the process once', async () => {
   const [process, api, ops] = [
     createMetrics('gateway'),
     createMetrics('api', { ofProcess: false }),

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface MetricOptions<Label extends string> {
-  /** snake_case and ending in a unit: `_total` (counters), `_seconds`, `_bytes`, `_blocks`, … */
+  /** snake_case with a unit at the end: `_total` (counters), `_seconds`, `_bytes`, `_blocks`, … */
   readonly name: string;
   readonly help: string;
   readonly labelNames?: readonly Label[];
@@ -14,26 +14,26 @@ export interface HistogramOptions<Label extends string> extends MetricOptions<La
   readonly buckets?: readonly number[];
 }
 
-/** What /metrics answers. */
+/** Response of /metrics. */
 export interface RenderedMetrics {
-  /** The text that Prometheus scrapes. */
+  /** Text in Prometheus' exposition format. */
   render(): Promise<string>;
   readonly contentType: string;
 }
 
-/** A service's own registry. Asking for a name a second time gives the same metric. */
+/** Registry of a service. A second request for a name returns the same metric. */
 export interface Metrics extends RenderedMetrics {
   counter<Label extends string = never>(options: MetricOptions<Label>): Counter<Label>;
   gauge<Label extends string = never>(options: GaugeOptions<Label>): Gauge<Label>;
   histogram<Label extends string = never>(options: HistogramOptions<Label>): Histogram<Label>;
 }
 
-/** Seconds; from a database look-up to a merchant's slow answer. */
+/** Seconds, from a database lookup to a merchant's slow response. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Creates a registry labelled with the service's name, filled with Node's metrics of the process; without these where
- * services share a process, which would count its memory once for each.
+ * Creates a registry labelled with the service's name. It includes Node's process metrics unless `ofProcess` is false.
+ * Services that share a process turn them off, else each would report the same memory.
  */
 export function createMetrics(service: string, { ofProcess = true } = {}): Metrics {
   const registry = new Registry();
@@ -86,8 +86,8 @@ export function createMetrics(service: string, { ofProcess = true } = {}): Metri
 }
 
 /**
- * What Prometheus scrapes of several services at one address. The label `service` tells their series apart; each metric
- * is described once, as its format demands.
+ * Joins the metrics of several services at one address. The label `service` distinguishes their series. Each metric is
+ * described once, as Prometheus' format requires.
  */
 export function joinMetrics(all: readonly RenderedMetrics[]): RenderedMetrics {
   return {

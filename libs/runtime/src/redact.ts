@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 
 const REDACTED = '[redacted]';
-/** Key names whose values never reach a log; `tokens`, `tokenSymbol` and `fencingToken` are not among them. */
+/** Names of keys whose values are never logged. `tokens`, `tokenSymbol` and `fencingToken` are not secrets. */
 const SECRET_KEY =
   /^(?!fencing_?token$).*(token|secret|passphrase|password|passwd|mnemonic|seed|private_?key|signing_?key|api_?key|authorization|cookie)$/i;
 const URL_CREDENTIALS = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]*:[^\s/@]*@/gi;
@@ -9,15 +9,15 @@ const MAX_DEPTH = 5;
 const MAX_ITEMS = 50;
 const MAX_TEXT = 4_000;
 
-/** Text fit for a log: credentials in URLs masked, length bounded. */
+/** Masks credentials in URLs and bounds the length. */
 export function redactText(text: string): string {
   const masked = text.replace(URL_CREDENTIALS, `$1${REDACTED}@`);
   return masked.length > MAX_TEXT ? `${masked.slice(0, MAX_TEXT)}… (${masked.length} characters)` : masked;
 }
 
 /**
- * A copy of `value` that may be logged as JSON: secrets by key name and credentials in URLs masked, bigints as
- * decimal strings, errors with code, context and cause, bytes as their length; depth and size bounded.
+ * Copy of `value` that may be logged as JSON. Masks secrets by key name and credentials in URLs. Bigints become decimal
+ * strings, bytes their length, errors their code, context and cause. Depth and size are bounded.
  */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value);

@@ -16,7 +16,7 @@ async function aFreePort(): Promise<number> {
   return port;
 }
 
-/** Runs a composition whose `stop` is given, in a process of its own; resolves when it says `ready`. */
+/** Runs a composition with the given `stop` in its own process. Resolves when it prints `ready`. */
 async function start(port: number, stop: string) {
   const module = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
   const script = `
@@ -50,7 +50,7 @@ async function start(port: number, stop: string) {
 const statusOf = async (port: number): Promise<number> =>
   (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
 
-test('a composition is ready at its health port, and says that it stops until it has', async () => {
+test('serves health at its port and reports stopping until it has stopped', async () => {
   const port = await aFreePort();
   const { child, ended } = await start(
     port,
@@ -65,7 +65,7 @@ test('a composition is ready at its health port, and says that it stops until it
   expect(await ended).toBe(0);
 });
 
-test('a composition whose health port is taken is stopped again', async () => {
+test('stops the composition when its health port is in use', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { ended, output } = await start(

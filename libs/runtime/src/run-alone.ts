@@ -4,34 +4,34 @@ import { createLogger } from './logger.ts';
 import type { RenderedMetrics } from './metrics.ts';
 import { runService, type RunningService } from './service.ts';
 
-/** A service that runs, but for its health server: services that share a process share that as well. */
+/** A running service without a health server, which services in one process share. */
 export interface ComposedService extends RunningService {
-  /** What its readiness means. */
+  /** Readiness checks. */
   readonly checks: Checks | (() => Checks);
   readonly metrics: RenderedMetrics;
-  /** Where its health is asked for when it runs alone. */
+  /** Address of the health server when the service has its own process. */
   readonly health: { readonly port: number; readonly host: string };
 }
 
 export interface CompositionContext {
-  /** For an error after which the process must not go on: it stops everything in order, and ends. */
+  /** Reports an error after which the process must not continue. It stops everything in order and ends. */
   readonly fail: (error: unknown) => void;
-  /** Whether other services run in this process too: then its memory and event loop are none of its metrics. */
+  /** True when other services run in this process. Memory and event loop are then not part of its metrics. */
   readonly sharesProcess: boolean;
 }
 
 /**
- * A service's composition root but for the process: reads its settings from `env`, opens what it needs, and starts.
- * When it throws, it has closed what it opened.
+ * A service's composition root without the process. Reads its settings from `env`, opens its resources and starts. When
+ * it throws, it has closed what it opened.
  */
 export type Compose = (env: Environment, context: CompositionContext) => Promise<ComposedService>;
 
-/** Takes what closes something that was opened. */
+/** Registers a function that closes an opened resource. */
 export type OnStop = (close: () => Promise<void>) => void;
 
 /**
- * The skeleton of a composition: what `open` hands over is closed when the service stops, the last opened first. When it
- * throws, what it had opened until then is closed.
+ * Skeleton of a composition. `stop` closes the registered resources in reverse order. When `open` throws, those already
+ * opened are closed.
  */
 export async function openInTurn(
   open: (onStop: OnStop) => Promise<Omit<ComposedService, 'stop'>>,
@@ -48,7 +48,7 @@ export async function openInTurn(
   }
 }
 
-/** Runs a composition as a process of its own, with its health at a port: all that a main.ts does. See runService. */
+/** Runs a composition as its own process with a health server, as every main.ts does. See runService. */
 export async function runAlone(name: string, compose: Compose, env: Environment): Promise<void> {
   await runService({
     name,
@@ -57,7 +57,7 @@ export async function runAlone(name: string, compose: Compose, env: Environment)
   });
 }
 
-/** From the first moment of stopping its health says so, and goes on answering to the end. */
+/** The health server reports "stopping" as soon as the stop begins, and answers until the stop ends. */
 async function withHealth(service: ComposedService): Promise<RunningService> {
   const { health: address, metrics, checks } = service;
   const health = createHealthServer({ ...address, metrics, checks });

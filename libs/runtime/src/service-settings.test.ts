@@ -15,7 +15,7 @@ const schema = {
 const read = (env: Environment) => serviceSettings(readConfig<ServiceVariables>(schema, env));
 const servers = { DATABASE_URL: 'postgresql://x@y/z', AMQP_URL: 'amqps://x@y' };
 
-test('what every service reads has its defaults', () => {
+test('uses the defaults of every service', () => {
   expect(read(servers)).toEqual({
     logLevel: 'info',
     healthPort: 3021,
@@ -35,7 +35,7 @@ test('what every service reads has its defaults', () => {
   });
 });
 
-test('mistakes are named all at once', () => {
+test('names all mistakes at once', () => {
   const env = {
     DATABASE_URL: 'mysql://x',
     LOG_LEVEL: 'loud',

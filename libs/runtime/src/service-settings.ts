@@ -1,44 +1,43 @@
 import { hostname } from 'node:os';
 import type { LogLevel } from './logger.ts';
 
-/** The environment that every service reads. */
+/** Environment variables that every service reads. */
 export interface ServiceVariables {
   readonly LOG_LEVEL: LogLevel;
   readonly HEALTH_PORT: number;
   readonly HEALTH_HOST: string;
   readonly DATABASE_URL: string;
   readonly DATABASE_POOL_MAX: number;
-  /** Of services that prepare statements. */
+  /** Only in services that prepare statements. */
   readonly DATABASE_PREPARE?: boolean;
   readonly AMQP_URL: string;
   readonly INSTANCE_ID?: string;
 }
 
-/** The same as settings. */
 export interface ServiceSettings {
   readonly logLevel: LogLevel;
   readonly healthPort: number;
   readonly healthHost: string;
   readonly databaseUrl: string;
   readonly databasePoolMax: number;
-  /** Whether statements may be prepared once per connection: not behind a pooler that hands them out by transaction. */
+  /** True when statements may be prepared once per connection. Set false behind a pooler in transaction mode. */
   readonly databasePrepare: boolean;
   readonly amqpUrl: string;
-  /** Names this replica in leases and logs; unlike that of any other process. */
+  /** Name of this replica in leases and logs, unique among all processes. */
   readonly instanceId: string;
 }
 
-/** What differs from service to service. */
+/** Settings whose defaults differ between services. */
 export interface ServiceDefaults {
   readonly healthPort: number;
   readonly databasePoolMax: number;
-  /** The most that DATABASE_POOL_MAX may say. @default 200 */
+  /** Upper limit of DATABASE_POOL_MAX. @default 200 */
   readonly databasePoolMaxLimit?: number;
-  /** Whether it prepares statements, and so has DATABASE_PREPARE. @default true */
+  /** True when the service prepares statements, and so has DATABASE_PREPARE. @default true */
   readonly databasePrepares?: boolean;
 }
 
-/** Of the variables that every service reads, those without a default. */
+/** Variables of every service that have no default. */
 export const SERVICE_REQUIRED = ['DATABASE_URL', 'AMQP_URL'] as const;
 
 /** JSON Schema of the variables that every service reads, for the `properties` of its own schema (see readConfig). */
@@ -65,7 +64,7 @@ export function serviceProperties({
   } as const;
 }
 
-/** The settings that every service has; without INSTANCE_ID the host and the process name the replica. */
+/** Settings of every service. Without INSTANCE_ID, host name and process id name the replica. */
 export function serviceSettings(variables: ServiceVariables): ServiceSettings {
   return {
     logLevel: variables.LOG_LEVEL,
@@ -79,7 +78,7 @@ export function serviceSettings(variables: ServiceVariables): ServiceSettings {
   };
 }
 
-/** Names this process when nobody else did. */
+/** Replica name without INSTANCE_ID. */
 export function defaultInstanceId(): string {
   return `${hostname()}-${process.pid}`;
 }

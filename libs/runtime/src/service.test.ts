@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 
 /**
- * Runs `body` as a service in a process of its own; `signals` are sent one after another, each after `ready`; for
- * 'unread' nobody reads its output any more.
+ * Runs `body` as a service in its own process. Sends `signals` one after another, each after the process printed
+ * `ready`; 'unread' closes the reader of its output.
  */
 async function runScript(
   body: string,
@@ -14,7 +14,7 @@ async function runScript(
     const { runService } = await import(${JSON.stringify(new URL('service.ts', import.meta.url).href)});
     const { createLogger } = await import(${JSON.stringify(new URL('logger.ts', import.meta.url).href)});
     const { GatewayError } = await import('@opentill/domain/gateway-error');
-    setInterval(() => {}, 1000); // something that would keep the process alive
+    setInterval(() => {}, 1000); // keeps the process alive
     await runService({ name: 'test', logger: createLogger({ service: 'test', level: 'info' }), stopTimeoutMs: ${stopTimeoutMs},
       start: async (signal, fail) => { ${body} } });`;
   const child = spawn(
@@ -43,7 +43,7 @@ const say = (word: string) => `process.stdout.write('${word}\\n');`;
 const ready = `setImmediate(() => { ${say('ready')} });`;
 
 describe('runService', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s stops in order, exit 0', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('stops in order with exit code 0 on %s', async (signal) => {
     const { code, messages, output } = await runScript(
       `${ready} return { stop: async () => { ${say('closed')} } };`,
       [signal],
@@ -53,7 +53,7 @@ describe('runService', () => {
     expect(messages).toEqual(['service started', 'service stopping', 'service stopped']);
   });
 
-  test('a signal while starting aborts the start; what it opened is stopped', async () => {
+  test('aborts the start on a signal and stops what it opened', async () => {
     const { code, output } = await runScript(
       `${ready} await new Promise((resolve) => signal.addEventListener('abort', resolve));
        return { stop: async () => { ${say('closed')} } };`,
@@ -63,12 +63,12 @@ describe('runService', () => {
     expect(output).toContain('closed');
   });
 
-  test("the operator's mistake is exit 1", async () => {
+  test('exits with 1 on an error that the operator must correct', async () => {
     const { code } = await runScript(`throw new GatewayError('CONFIG_INVALID', 'x', { retryable: false });`);
     expect(code).toBe(1);
   });
 
-  test('what may work later is exit 75, an unknown error too', async () => {
+  test('exits with 75 on a retryable or an unknown error', async () => {
     const retryable = await runScript(
       `throw new GatewayError('BROKER_UNAVAILABLE', 'x', { retryable: true });`,
     );
@@ -79,7 +79,7 @@ describe('runService', () => {
   test.each([
     ['unhandled rejection', `Promise.reject(new Error('lost'))`],
     ['uncaught exception', `setImmediate(() => { throw new Error('lost'); })`],
-  ])('an %s is logged, the service stopped, exit 75', async (_name, bug) => {
+  ])('logs an %s, stops the service and exits with 75', async (_name, bug) => {
     const { code, messages, output } = await runScript(
       `${bug}; return { stop: async () => { ${say('closed')} } };`,
     );
@@ -88,7 +88,7 @@ describe('runService', () => {
     expect(output).toContain('closed');
   });
 
-  test('a reader of its output that went away ends it in order, exit 75', async () => {
+  test('stops in order and exits with 75 when its output has no reader', async () => {
     const { code, errors } = await runScript(
       `${ready} process.on('uncaughtException', () => process.stderr.write('uncaught '));
        setInterval(() => { ${say('more')} }, 5);
@@ -98,7 +98,7 @@ describe('runService', () => {
     expect({ code, errors }).toEqual({ code: 75, errors: 'closed' });
   });
 
-  test('fail() stops in order and decides the exit code', async () => {
+  test('stops in order on fail() and exits with the code of its error', async () => {
     const { code, output } = await runScript(
       `setImmediate(() => fail(new GatewayError('FORK', 'x', { retryable: false })));
        return { stop: async () => { ${say('closed')} } };`,
@@ -107,7 +107,7 @@ describe('runService', () => {
     expect(output).toContain('closed');
   });
 
-  test('a stop that hangs ends at the deadline, exit 75; one that fails too', async () => {
+  test('exits with 75 when the stop hangs until the deadline or fails', async () => {
     const hangs = await runScript(`${ready} return { stop: () => new Promise(() => {}) };`, ['SIGTERM'], 100);
     expect(hangs.code).toBe(75);
     expect(hangs.messages).toContain('service did not stop in time');
@@ -117,7 +117,7 @@ describe('runService', () => {
     expect(fails.code).toBe(75);
   });
 
-  test('a second signal ends it at once', async () => {
+  test('ends at once on a second signal', async () => {
     const { code } = await runScript(
       `${ready} return { stop: () => { ${say('ready')} return new Promise(() => {}); } };`,
       ['SIGTERM', 'SIGINT'],

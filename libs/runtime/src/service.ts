@@ -2,7 +2,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { abortableDelay } from './abortable-delay.ts';
 import type { Logger } from './logger.ts';
 
-/** What a running service hands back: stop intake, finish what is in flight, close what it opened in reverse. */
+/** `stop` ends the intake, finishes work in flight, and closes resources in reverse order. */
 export interface RunningService {
   stop(): Promise<void>;
 }
@@ -11,18 +11,18 @@ export interface ServiceOptions {
   readonly name: string;
   readonly logger: Logger;
   /**
-   * Opens everything. `signal` aborts when the process is told to stop, also while starting. `fail` is for an error
-   * after which the service must not go on (a fork below the finalized height, say): it stops in order.
+   * Opens everything. `signal` aborts when the process must stop, also during start-up. `fail` reports an error after
+   * which the service must not continue, such as a fork below the finalized height. The service then stops in order.
    */
   readonly start: (signal: AbortSignal, fail: (error: unknown) => void) => Promise<RunningService>;
-  /** How long stopping may take before the process ends anyway. @default 10 000 */
+  /** Time limit for stopping; the process then ends anyway. @default 10 000 */
   readonly stopTimeoutMs?: number;
 }
 
 const EXIT_CLEAN = 0;
-/** The operator must mend something: starting again will not help. */
+/** The operator must act: a restart does not help. */
 const EXIT_OPERATOR = 1;
-/** EX_TEMPFAIL: a supervisor should start the process again. */
+/** EX_TEMPFAIL: a supervisor should restart the process. */
 const EXIT_RETRY = 75;
 
 /** Exit code for an error that ends the process: 1 for a GatewayError that is not retryable, else 75. */
@@ -31,10 +31,10 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /**
- * Runs a service until SIGTERM or SIGINT, then stops it and ends the process: 0 stopped cleanly, 1 the operator must
- * mend something, 75 start again. A second signal ends it at once. An unhandled rejection or uncaught exception is
- * logged and ends the service with 75, since its state is unknown. So does a standard output that nobody reads any more:
- * a gateway that can tell nobody what it does is started again where it can. Never returns control with the process running on.
+ * Runs a service until SIGTERM or SIGINT, then stops it and ends the process. Exit codes: 0 stopped cleanly, 1 the
+ * operator must act, 75 restart. A second signal ends the process at once.
+ * An unhandled rejection or uncaught exception is logged and ends the service with 75, since its state is unknown. A
+ * closed standard output also ends it with 75, so that a gateway without logs does not keep running. Never returns.
  */
 export async function runService(options: ServiceOptions): Promise<void> {
   const { logger, name } = options;
@@ -66,7 +66,7 @@ export async function runService(options: ServiceOptions): Promise<void> {
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-  // Unheard, this error would be an uncaught exception, whose log line would be the next one.
+  // Without this listener the error is an uncaught exception, and logging that fails again.
   process.stdout.on('error', () => stopWith(EXIT_RETRY));
   process.on('uncaughtException', (error, origin) => {
     logger.error('uncaught', { name, origin, error });
@@ -90,11 +90,11 @@ export async function runService(options: ServiceOptions): Promise<void> {
   const stopped = await stopWithin(options.stopTimeoutMs ?? 10_000, starting, logger, name);
   if (!stopped && exitCode === EXIT_CLEAN) exitCode = EXIT_RETRY;
   logger.info('service stopped', { name, exitCode });
-  await new Promise(setImmediate); // lets the logger's stream pass its last line on
+  await new Promise(setImmediate); // lets the logger's stream flush its last line
   process.exit(exitCode);
 }
 
-/** True when the service (also one that is still starting) stopped in time and without an error. */
+/** True when the service, also one that is still starting, stopped in time and without an error. */
 async function stopWithin(
   timeoutMs: number,
   starting: Promise<RunningService>,
@@ -102,7 +102,7 @@ async function stopWithin(
   name: string,
 ): Promise<boolean> {
   const stop = async () => {
-    const running = await starting.catch(() => undefined); // a failed start has released what it took
+    const running = await starting.catch(() => undefined); // a failed start has closed what it opened
     await running?.stop();
     return 'stopped' as const;
   };

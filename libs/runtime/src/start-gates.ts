@@ -4,7 +4,7 @@ import { backoffMs } from './backoff.ts';
 export interface StartGate<Failure> {
   /**
    * Runs the checks when they are due. True once they passed; false while the part is left out, or while another caller
-   * runs them. Throws what passes by itself, such as a node that does not answer.
+   * runs them. Throws temporary failures, such as a node that does not answer.
    */
   admit(signal: AbortSignal): Promise<boolean>;
   /** Leaves the part out after its checks had passed: a later answer contradicted them. */
@@ -14,7 +14,7 @@ export interface StartGate<Failure> {
 }
 
 export interface StartGatesOptions<Failure> {
-  /** The failure that leaves a part out; undefined for an error that passes by itself. */
+  /** The failure that leaves a part out; undefined for a temporary error. */
   readonly failureOf: (error: unknown) => Failure | undefined;
   readonly nowMs: () => number;
   /** Receives the last error while every part is left out. */
@@ -43,8 +43,8 @@ export function createStartGates<Failure>({
       let isChecking = false;
       let failures = 0;
       let dueAtMs = 0;
-      const leaveOut = (why: Failure, error: unknown): void => {
-        failure = why;
+      const leaveOut = (cause: Failure, error: unknown): void => {
+        failure = cause;
         hasPassed = false;
         failures += 1;
         dueAtMs = nowMs() + backoffMs(failures, { firstMs: FIRST_MS, maxMs: MAX_MS });
@@ -62,9 +62,9 @@ export function createStartGates<Failure>({
             failures = 0;
             return true;
           } catch (error) {
-            const why = failureOf(error);
-            if (why === undefined || signal.aborted) throw error;
-            leaveOut(why, error);
+            const cause = failureOf(error);
+            if (cause === undefined || signal.aborted) throw error;
+            leaveOut(cause, error);
             return false;
           } finally {
             isChecking = false;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { stopWithin } from './stop-within.ts';
 
-test('stops all parts at once and leaves behind what takes too long', async () => {
+test('stops all parts in parallel and abandons late ones', async () => {
   const warned: unknown[] = [];
   const logger = { warn: (...said: unknown[]) => warned.push(said) } as unknown as Parameters<
     typeof stopWithin
@@ -12,10 +12,10 @@ test('stops all parts at once and leaves behind what takes too long', async () =
   expect(warned).toEqual([]);
   await stopWithin(20, { stuck: () => new Promise(() => undefined), c: part('c') }, logger);
   expect(stopped).toEqual(['a', 'b', 'c']);
-  expect(warned).toEqual([['left behind while stopping', { parts: ['stuck'], limitMs: 20 }]]);
+  expect(warned).toEqual([['parts not stopped in time', { parts: ['stuck'], limitMs: 20 }]]);
 });
 
-test('passes a failure on', async () => {
+test('rejects when a part fails to stop', async () => {
   const logger = { warn: () => undefined } as unknown as Parameters<typeof stopWithin>[2];
   await expect(stopWithin(60_000, { a: () => Promise.reject(new Error('broken')) }, logger)).rejects.toThrow(
     'broken',

@@ -1,17 +1,17 @@
 import { withDeadline } from './deadline.ts';
 import type { Logger } from './logger.ts';
 
-/** What the stages of stopping may take, so that together they stay below runService's 10 s. */
+/** Time limits of the stages of stopping. Their sum stays below runService's 10 s. */
 export const STOP_LIMITS_MS = {
-  /** Consumers and loops, with what they have in hand. */
+  /** Consumers and loops, with their work in flight. */
   intake: 5_000,
-  /** Relay and presence: what is not published waits in the outbox. */
+  /** Relay and presence. Unpublished events wait in the outbox. */
   tail: 1_000,
-  /** For Database.close(); the broker's takes up to 2 s of its own. */
+  /** For Database.close(); closing the broker takes up to 2 s more. */
   database: 1_000,
 } as const;
 
-/** One stage of stopping: all parts at once, `limitMs` for all. What takes longer is left behind, with a warning. */
+/** Stops all parts in parallel, with one limit for all. Abandons late parts with a warning. */
 export async function stopWithin(
   limitMs: number,
   parts: Readonly<Record<string, () => Promise<unknown>>>,
@@ -25,6 +25,6 @@ export async function stopWithin(
     await withDeadline(limitMs, stopAll, () => late);
   } catch (error) {
     if (error !== late) throw error;
-    logger.warn('left behind while stopping', { parts: [...left], limitMs });
+    logger.warn('parts not stopped in time', { parts: [...left], limitMs });
   }
 }
