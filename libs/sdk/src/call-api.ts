@@ -1,6 +1,6 @@
 import { errorCodeOf, OpentillError, type OpentillErrorDetails } from './opentill-error.ts';
 
-/** One call: what is asked, anew for each attempt, because nonce and time must be new. */
+/** One API call. `body` is built anew for each attempt, because nonce and time must be new. */
 export interface ApiCall {
   readonly url: string;
   /** Absent for a GET. */
@@ -10,25 +10,25 @@ export interface ApiCall {
 }
 
 export interface CallSettings {
-  /** For one attempt: connecting, sending, and the whole answer. */
+  /** Limit for one attempt: connecting, sending, and the complete response. */
   readonly timeoutMs: number;
   /** Attempts after the first. */
   readonly retries: number;
-  /** The first pause between attempts; doubles, with jitter, up to `maxPauseMs`. */
+  /** Pause after the first attempt; doubles, with jitter, up to `maxPauseMs`. */
   readonly firstPauseMs: number;
-  /** A `Retry-After` that asks for more ends the call: whoever calls decides whether to wait so long. */
+  /** A longer `Retry-After` ends the call, and the caller decides whether to wait. */
   readonly maxPauseMs: number;
   readonly fetch: typeof fetch;
 }
 
-/** Bytes of an answer that are read at most; the longest honest one is the list of tokens. */
+/** Maximum size of a response. The longest valid one is the list of tokens. */
 const ANSWER_BYTES_MAX = 1_048_576;
-/** After these another attempt may help, and can do no harm: every call of the API may be repeated. */
+/** Codes that are retried. Every API call is idempotent, so a retry is harmless. */
 const REPEATED = new Set(['RATE_LIMITED', 'UNAVAILABLE', 'SERVER_FAULT', 'NO_ANSWER']);
 
 /**
- * Asks until there is an answer that another attempt would not change, within the settings' bounds.
- * @returns `data` of the answer
+ * Retries within the bounds of the settings until an attempt succeeds or fails permanently.
+ * @returns `data` of the response
  * @throws OpentillError
  */
 export async function callApi(call: ApiCall, settings: CallSettings): Promise<unknown> {
@@ -43,7 +43,7 @@ export async function callApi(call: ApiCall, settings: CallSettings): Promise<un
   }
 }
 
-/** Milliseconds before the next attempt; undefined when there is to be none. */
+/** Milliseconds before the next attempt; undefined to give up. */
 function pauseAfter(
   { code, attempts, retryAfterMs }: OpentillError,
   settings: CallSettings,
@@ -66,14 +66,14 @@ async function attempt(call: ApiCall, settings: CallSettings, attempts: number):
       method: body === undefined ? 'GET' : 'POST',
       headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: body() }),
-      redirect: 'error', // a signed request goes where it was meant to go, and nowhere else
+      redirect: 'error', // a signed request must not reach another address
       signal: ending.signal,
     });
     return readEnvelope(response, await readText(response), attempts);
   } catch (cause) {
     if (cause instanceof OpentillError) throw cause;
     if (signal !== undefined && isAborted(signal)) throw aborted(signal, attempts);
-    const why = ending.signal.aborted ? `nothing within ${settings.timeoutMs} ms` : reasonOf(cause);
+    const why = ending.signal.aborted ? `no response within ${settings.timeoutMs} ms` : reasonOf(cause);
     throw new OpentillError('NO_ANSWER', `The gateway did not answer: ${why}`, { attempts, cause });
   } finally {
     clearTimeout(timer);
@@ -81,13 +81,13 @@ async function attempt(call: ApiCall, settings: CallSettings, attempts: number):
   }
 }
 
-/** fetch hides why behind `fetch failed`. */
+/** fetch reports `fetch failed`; the reason is in `cause`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** A function of its own: the compiler takes what it saw before an await for what still holds. */
+/** A separate function, because the compiler assumes that `aborted` does not change across an await. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
@@ -106,7 +106,7 @@ async function readText(response: Response): Promise<string> {
     bytes += value.byteLength;
     if (bytes > ANSWER_BYTES_MAX) {
       await reader.cancel();
-      return ''; // no envelope
+      return ''; // rejected as not an envelope
     }
     chunks.push(value);
   }
@@ -122,11 +122,15 @@ function readEnvelope(response: Response, text: string, attempts: number): unkno
   };
   const envelope = parseEnvelope(text);
   if (envelope === undefined) {
-    // A proxy's own page for a gateway that is away is the gateway's being away.
+    // A reverse proxy's error page means that the gateway is unavailable.
     const isFault = httpStatus === 429 || httpStatus >= 500;
     throw isFault
       ? new OpentillError(errorCodeOf(httpStatus), `HTTP ${httpStatus} without an envelope`, details)
-      : new OpentillError('UNREADABLE_ANSWER', `HTTP ${httpStatus}: not an answer of the gateway`, details);
+      : new OpentillError(
+          'UNREADABLE_ANSWER',
+          `HTTP ${httpStatus}: not a response of the gateway; check the url`,
+          details,
+        );
   }
   if (envelope.code === 200 && httpStatus === 200) return envelope.data;
   throw new OpentillError(errorCodeOf(httpStatus), envelope.msg, details);
@@ -152,7 +156,7 @@ function parseEnvelope(text: string): Envelope | undefined {
     : undefined;
 }
 
-/** Seconds alone: the gateway sends no dates. */
+/** Only seconds: the gateway sends no dates. */
 function retryAfterMs(header: string | null): number | undefined {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : undefined;
 }

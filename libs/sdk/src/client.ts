@@ -14,56 +14,56 @@ import { signedBody, signOrderId, type Signing } from './sign-request.ts';
 export interface OpentillOptions extends Signing {
   /** The merchant's base URL: `https://pay.example.com/m/my-shop`. */
   readonly url: string;
-  /** Names the merchant where `url` does not: `https://pay.example.com`. */
+  /** Merchant id, needed when `url` does not contain it: `https://pay.example.com`. */
   readonly merchantId?: string;
   /** @default 15000 */
   readonly timeoutMs?: number;
-  /** Attempts after the first, for answers and silences that pass. @default 4 */
+  /** Attempts after the first, for temporary errors and timeouts. @default 4 */
   readonly retries?: number;
   /** @default 250 */
   readonly firstPauseMs?: number;
   /** @default 10000 */
   readonly maxPauseMs?: number;
-  /** @default the one of Node.js */
+  /** @default the global fetch */
   readonly fetch?: typeof fetch;
-  /** @default the clock of this machine */
+  /** @default the system clock */
   readonly now?: () => Date;
 }
 
 export interface CallOptions {
-  /** Ends the call, its pauses included. */
+  /** Aborts the call, also during a pause. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The merchant's side of the gateway. Every method may be repeated: an order is created once under its `orderId`, however often
- * it is asked for, so retries after a lost answer are safe, those that the client makes by itself too.
- * All throw OpentillError.
+ * Client of the merchant API. Every method may be repeated: an order is created once per `orderId`. So retries after a
+ * lost response are safe, including the client's own.
+ * All methods throw OpentillError.
  */
 export interface Opentill {
-  /** Makes an order to be paid; the same id with the same fields gives the same order and address. */
+  /** Creates an order for a customer to pay. The same id with the same fields returns the same order and address. */
   createCollection(fields: CollectionFields, options?: CallOptions): Promise<CreatedOrder>;
-  /** Pays somebody. `UNPROCESSABLE`: the hot wallet does not cover it. */
+  /** Creates a payout. `UNPROCESSABLE`: the hot wallet's balance is too low. */
   createPayout(fields: PayoutFields, options?: CallOptions): Promise<CreatedOrder>;
-  /** All that is known of an order of either kind. */
+  /** Complete state of a collection or a payout. */
   status(orderId: string, options?: CallOptions): Promise<Order>;
-  /** What the checkout page shows of a collection. */
+  /** State of a collection as the checkout page shows it. */
   pay(orderId: string, options?: CallOptions): Promise<CheckoutOrder>;
-  /** The status alone: cheap, and made for polling (twice a second at most). */
+  /** Only the status: cheap, for polling (at most twice a second). */
   getOrderStatus(orderId: string, options?: CallOptions): Promise<OrderStatus>;
-  /** What this gateway takes; may be narrowed to a chain or a symbol. */
+  /** Tokens and chains that this gateway supports, optionally filtered. */
   supportSymbols(
     filter?: { readonly chain?: Chain; readonly symbol?: string },
     options?: CallOptions,
   ): Promise<readonly SupportedSymbol[]>;
 }
 
-/** @throws TypeError for a URL that is none, or an empty token */
+/** @throws TypeError for an invalid URL or an empty token */
 export function createOpentill(options: OpentillOptions): Opentill {
   const { token, merchantId, signVersion, now = () => new Date() } = options;
   const base = new URL(options.url);
   if (base.protocol !== 'https:' && base.protocol !== 'http:')
-    throw new TypeError(`url: not http or https: ${base.protocol}`);
+    throw new TypeError(`url: not http or https, but ${base.protocol}`);
   if (token === '') throw new TypeError('token: empty');
   const signing: Signing = { token, signVersion: signVersion ?? 1 };
   const headers = {
@@ -78,7 +78,7 @@ export function createOpentill(options: OpentillOptions): Opentill {
     fetch: options.fetch ?? fetch,
   };
 
-  /** A gateway below a path of its host is reached there; what is signed is the gateway's own path. */
+  /** Keeps the base URL's path. The signature covers only the gateway's own path. */
   const urlOf = (path: string): URL => new URL(base.pathname.replace(/\/+$/, '') + path, base);
 
   const post = async (path: string, data: object, { signal }: CallOptions = {}): Promise<unknown> =>

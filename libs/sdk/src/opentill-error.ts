@@ -1,44 +1,44 @@
-/** Why a call of the gateway did not succeed. */
+/** Codes of failed calls. "Outcome unknown": the order may exist; repeat the call with the same order id. */
 export type OpentillErrorCode =
   /**
-   * 400, 405, 413, 415: a field is missing or wrong; the message says which. Also every other 4xx that has no code of
-   * its own here. Asking again the same way helps nothing.
+   * 400, 405, 413, 415, and every 4xx without its own code: a field is missing or wrong; the message names it. The same
+   * request fails again.
    */
   | 'INVALID_REQUEST'
-  /** 401: token, clock or nonce. The message says which; a wrong token and an unknown merchant look the same. */
+  /** 401: token, clock or nonce; the message says which. A wrong token and an unknown merchant get the same message. */
   | 'UNAUTHORIZED'
-  /** 404: no such order, or no such endpoint. */
+  /** 404: no such order or endpoint. */
   | 'NOT_FOUND'
-  /** 409: the order id is taken by an order with other fields. */
+  /** 409: another order with this id has other fields. */
   | 'CONFLICT'
-  /** 422: not possible now, `Insufficient balance` for example. */
+  /** 422: not possible now, for example `Insufficient balance`. */
   | 'UNPROCESSABLE'
-  /** 429, also after all retries. */
+  /** 429, after all retries. */
   | 'RATE_LIMITED'
-  /** 503: nothing was done; it will come back. */
+  /** 503: temporarily unavailable; the request had no effect. */
   | 'UNAVAILABLE'
-  /** 408, 5xx, or another status: the gateway's fault, or that of something before it. What was asked for may have been done. */
+  /** 408, 5xx or another status: a fault of the gateway or of a proxy in front of it. Outcome unknown. */
   | 'SERVER_FAULT'
-  /** Refused, reset, or nothing in time. What was asked for may have been done: ask again under the same order id. */
+  /** Connection refused or reset, or timeout. Outcome unknown. */
   | 'NO_ANSWER'
-  /** Not the gateway's envelope: the URL leads elsewhere, or something between changed the answer. */
+  /** Not the gateway's envelope: the URL is wrong, or a proxy changed the response. */
   | 'UNREADABLE_ANSWER'
-  /** The signal of the caller ended it. What was asked for may have been done. */
+  /** The caller's signal aborted the call. Outcome unknown. */
   | 'ABORTED';
 
 export interface OpentillErrorDetails {
-  /** Undefined when there was no answer. */
+  /** Undefined without a response. */
   readonly httpStatus?: number | undefined;
-  /** `X-Request-Id` of the answer: what the gateway's operator finds in the log. */
+  /** `X-Request-Id` of the response. The gateway's operator finds the request in the log by it. */
   readonly requestId?: string | undefined;
-  /** What the gateway asks to wait. */
+  /** Delay that the gateway asked for in `Retry-After`. */
   readonly retryAfterMs?: number | undefined;
-  /** Requests that were sent for this call. */
+  /** Requests sent for this call. */
   readonly attempts: number;
   readonly cause?: unknown;
 }
 
-/** Thrown by every call that did not succeed; `message` is the gateway's own. */
+/** Error of every failed call. With a response, `message` is the gateway's own. */
 export class OpentillError extends Error {
   override readonly name = 'OpentillError';
   readonly code: OpentillErrorCode;
@@ -56,7 +56,7 @@ export class OpentillError extends Error {
     this.attempts = details.attempts;
   }
 
-  /** Whether the same call may succeed later without anything being mended. */
+  /** True when the same call may succeed later without a change. */
   get isPassing(): boolean {
     return PASSING.has(this.code);
   }
@@ -69,7 +69,7 @@ const PASSING: ReadonlySet<OpentillErrorCode> = new Set<OpentillErrorCode>([
   'NO_ANSWER',
 ]);
 
-/** The code of an HTTP status that is no success. */
+/** Maps an HTTP error status to a code. */
 export function errorCodeOf(httpStatus: number): OpentillErrorCode {
   switch (httpStatus) {
     case 401:
@@ -84,7 +84,7 @@ export function errorCodeOf(httpStatus: number): OpentillErrorCode {
       return 'RATE_LIMITED';
     case 503:
       return 'UNAVAILABLE';
-    case 408: // it did not hear the whole request in time
+    case 408: // the request did not arrive completely in time
       return 'SERVER_FAULT';
     default:
       return httpStatus >= 400 && httpStatus < 500 ? 'INVALID_REQUEST' : 'SERVER_FAULT';

@@ -1,4 +1,4 @@
-/** A network and what it is paid on, as the API names it. */
+/** Network of a payment, as the API names it. */
 export type Chain =
   | 'TRON'
   | 'TRON_TEST'
@@ -13,43 +13,43 @@ export type Chain =
   | 'SUI'
   | 'SUI_TEST';
 
-/** INIT waits for money, PENDING has some of it, PENDING_CONFIRMATION all of it; the others are ends. */
+/** INIT: no payment. PENDING: partly paid. PENDING_CONFIRMATION: fully paid, unconfirmed. The others are final. */
 export type OrderStatus = 'INIT' | 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'EXPIRED' | 'FAILED';
 export type OrderType = 'COLLECTION' | 'PAYOUT';
 
-/** What both kinds of orders are made of. */
+/** Fields that collections and payouts share. */
 export interface OrderFields {
   /**
-   * Your own id of the order, unique among all of yours: 1 to 64 letters, digits and `_ - . : ~ @`. The same id with the
-   * same fields is the same order, however often it is sent: that is what makes it safe to ask again.
+   * Your own id of the order, unique among your orders: 1 to 64 letters, digits and `_ - . : ~ @`. Repeating a call
+   * with the same id and fields returns the same order, so retries are safe.
    */
   readonly orderId: string;
-  /** In units of the token, as a decimal string: "12.50". Never a float. */
+  /** Decimal string in units of the token: "12.50". Never a float. */
   readonly amount: string;
   readonly symbol: string;
   readonly chain: Chain;
-  /** Your customer's id; comes back in every answer and callback. */
+  /** Your customer's id. Every response and callback contains it. */
   readonly uid?: string | number;
 }
 
 /** An order that a customer pays. */
 export interface CollectionFields extends OrderFields {
-  /** Where the checkout leads back to; its origin must be on your list. */
+  /** URL that the checkout page links back to. Its origin must be on your list. */
   readonly returnUrl?: string;
-  /** Shown at the checkout; at most 120 characters. */
+  /** Shown on the checkout page; at most 120 characters. */
   readonly description?: string;
-  /** Life of the order in seconds, 60 to 86,400. */
+  /** Lifetime of the order in seconds, 60 to 86,400. */
   readonly expiresIn?: number;
 }
 
-/** An order that is paid to somebody. */
+/** An order that pays out to an address. */
 export interface PayoutFields extends OrderFields {
   readonly receiveAddress: string;
 }
 
-/** An order as it was created. */
+/** A new order. */
 export interface CreatedOrder {
-  /** Of a collection: where to pay. Of a payout: the wallet that pays. */
+  /** Collection: the deposit address. Payout: the wallet that pays. */
   readonly address: string;
   readonly amount: string;
   readonly symbol: string;
@@ -76,29 +76,29 @@ export interface Transaction {
   readonly blockNum: number;
   readonly confirmedNum: number;
   readonly status: 'PENDING' | 'SUCCESS' | 'FAILED';
-  /** Unix seconds of the block. */
+  /** Unix time of the block, in seconds. */
   readonly timestamp: number;
-  /** Network fee in the chain's own coin; null while it is unknown. */
+  /** Network fee in the chain's own coin; null while unknown. */
   readonly txGas: string | null;
 }
 
-/** All that is known of an order; also what its callbacks carry. */
+/** Complete state of an order. Callbacks carry it too. */
 export interface Order {
   readonly orderId: string;
   readonly uid: string | null;
   readonly orderType: OrderType;
   readonly status: OrderStatus;
-  /** Why it is as it is: `Underpaid`, `Payout expired` … */
+  /** Reason for the status: `Underpaid`, `Payout expired` … */
   readonly reason: string | null;
   readonly amount: string;
-  /** What came, confirmed; null while nothing did. May be more or less than `amount`. */
+  /** Confirmed amount received; null before the first payment. It may differ from `amount`. */
   readonly actualAmount: string | null;
   readonly fee: '0';
   readonly feeRatio: '0';
   readonly transaction: Transaction | null;
 }
 
-/** What the checkout page shows of a collection. */
+/** State of a collection as the checkout page shows it. */
 export interface CheckoutOrder {
   readonly orderId: string;
   readonly chain: Chain;
@@ -112,21 +112,21 @@ export interface CheckoutOrder {
   readonly expiredTime: number;
   readonly status: OrderStatus;
   readonly reason: string | null;
-  /** What was seen in time so far, confirmed or not. */
+  /** Amount received in time so far, confirmed or not. */
   readonly receivedAmount: string;
   readonly txid: string | null;
-  /** Where people can look at `txid`; null while there is none, or no explorer is configured. */
+  /** Block explorer page of `txid`; null without a transaction or a configured explorer. */
   readonly explorerUrl: string | null;
   readonly confirmedNum: number;
-  /** Null: the chain itself says what is final. */
+  /** Null when the chain itself reports finality. */
   readonly requiredConfirmations: number | null;
   readonly returnUrl: string | null;
   readonly description: string | null;
-  /** Unix seconds at the gateway. */
+  /** The gateway's time in Unix seconds. */
   readonly serverTime: number;
 }
 
-/** A token on a chain that this gateway takes. */
+/** A token that the gateway accepts on a chain. */
 export interface SupportedSymbol {
   readonly symbol: string;
   readonly chain: Chain;

@@ -9,15 +9,15 @@ import {
 
 export interface ReceiveOptions extends VerifyOptions {
   /**
-   * Called with each callback that is verified. The gateway hears 200 once it resolves and sends nothing of this order before;
-   * when it rejects, or takes longer than 10 s, the same callback comes again.
+   * Called with each verified callback. After it resolves, the gateway receives 200 and sends the order's next
+   * callback. When it rejects or takes longer than 10 s, the gateway sends the same callback again.
    */
   readonly onCallback: (callback: Callback) => void | Promise<void>;
-  /** Told of what was refused (CallbackError), and of what `onCallback` threw. What it throws itself is dropped. */
+  /** Receives rejected requests (CallbackError) and errors of `onCallback`. An error that it throws is dropped. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** A request as express has it: `body` where a parser ran, of any kind; none where none did. */
+/** A request of express. `body` is set when a body parser ran, of any kind. */
 export type CallbackIncoming = IncomingMessage & { readonly body?: unknown };
 
 const BODY_BYTES_MAX = 65_536;
@@ -28,14 +28,14 @@ interface Outcome {
 }
 
 /**
- * Middleware for express, or a handler for `node:http`: verifies a callback, hands it on, and answers. Works behind
- * `express.json()`, `express.raw()`, and without any parser.
+ * Middleware for express, or a handler for `node:http`. Verifies a callback, passes it on and responds. Works behind
+ * `express.json()`, `express.raw()`, and without a parser.
  */
 export function expressCallbacks(
   options: ReceiveOptions,
 ): (request: CallbackIncoming, response: ServerResponse) => Promise<void> {
   return async (request, response) => {
-    const { status, text } = await answerTo(() => bodyOf(request), request.headers, options);
+    const { status, text } = await respond(() => readNodeBody(request), request.headers, options);
     response.statusCode = status;
     response.setHeader('content-type', 'text/plain');
     if (status === TOO_LARGE.status) response.setHeader('connection', 'close');
@@ -43,18 +43,18 @@ export function expressCallbacks(
   };
 }
 
-/** The same for frameworks that speak `Request` and `Response`. */
+/** The same for frameworks with `Request` and `Response`. */
 export function fetchCallbacks(options: ReceiveOptions): (request: Request) => Promise<Response> {
   return async (request) => {
-    const { status, text } = await answerTo(() => readBounded(request), request.headers, options);
+    const { status, text } = await respond(() => readFetchBody(request), request.headers, options);
     return new Response(text, { status, headers: { 'content-type': 'text/plain' } });
   };
 }
 
-const TOO_LARGE: Outcome = { status: 413, text: 'no callback is so long' };
+const TOO_LARGE: Outcome = { status: 413, text: 'the body is longer than any callback' };
 
-/** Never rejects: who asked may be gone before the body has come. */
-async function answerTo(
+/** Never rejects: the client may disconnect before its body is complete. */
+async function respond(
   readBody: () => Promise<string | Uint8Array | object | undefined>,
   headers: HeaderValues,
   { onCallback, onError, ...verifying }: ReceiveOptions,
@@ -65,29 +65,29 @@ async function answerTo(
     await onCallback(verifyCallback({ body, headers }, verifying));
     return { status: 200, text: 'ok' };
   } catch (error) {
-    tell(onError, error);
-    if (!(error instanceof CallbackError)) return { status: 500, text: 'not taken' };
+    report(onError, error);
+    if (!(error instanceof CallbackError)) return { status: 500, text: 'not processed' };
     return { status: error.code === 'BODY_UNREADABLE' ? 400 : 401, text: error.message };
   }
 }
 
-/** The gateway is answered whatever the shop's own reporting does. */
-function tell(onError: ReceiveOptions['onError'], error: unknown): void {
+/** The gateway gets a response even when the shop's reporting fails. */
+function report(onError: ReceiveOptions['onError'], error: unknown): void {
   try {
     onError?.(error);
   } catch {
-    // There is nobody left to tell.
+    // The error cannot be reported anywhere else.
   }
 }
 
-/** Undefined: too long. */
-async function bodyOf(request: CallbackIncoming): Promise<string | Uint8Array | object | undefined> {
+/** Undefined when the body is too long. */
+async function readNodeBody(request: CallbackIncoming): Promise<string | Uint8Array | object | undefined> {
   const { body } = request;
   if (typeof body === 'string' || (typeof body === 'object' && body !== null)) return body;
   return gather(request);
 }
 
-async function readBounded(request: Request): Promise<Uint8Array | undefined> {
+async function readFetchBody(request: Request): Promise<Uint8Array | undefined> {
   return request.body === null ? new Uint8Array() : gather(request.body);
 }
 

@@ -1,2 +1,2 @@
-// What a bundler for browsers finds in the place of every module: the token signs payouts.
+// Bundlers for browsers get this file in place of every module, because the token can sign payouts.
 throw new Error('@opentill/sdk signs with the merchant’s token and must never reach a browser.');

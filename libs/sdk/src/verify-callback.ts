@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Order, Transaction } from './orders.ts';
 
-/** A sweep of received money to cold storage, as far as it concerns this merchant. Amounts are decimal strings. */
+/** A sweep of this merchant's received money to cold storage. Amounts are decimal strings. */
 export interface Collect {
   readonly collectAmount: string;
   readonly fee: '0';
@@ -12,16 +12,14 @@ export interface Collect {
 
 interface CallbackOf<Type extends string, Data> {
   readonly notifyType: Type;
-  /**
-   * Of the event, the same on every attempt: callbacks come at least once, so do what follows from one once per nonce.
-   */
+  /** Event id, the same on every attempt. Callbacks arrive at least once: process each nonce once. */
   readonly nonce: string;
-  /** Unix seconds of this attempt. */
+  /** Unix time of this attempt, in seconds. */
   readonly timestamp: number;
   readonly data: Data;
 }
 
-/** What the gateway tells, verified. */
+/** A verified callback. */
 export type Callback =
   | CallbackOf<
       | 'ORDER_PENDING'
@@ -34,15 +32,14 @@ export type Callback =
     >
   | CallbackOf<'COLLECT_PENDING' | 'COLLECT_SUCCESS' | 'COLLECT_FAILED', Collect>;
 
-/** Why a request is no callback to believe. */
 export type CallbackErrorCode =
-  /** Not a callback's JSON at all. */
+  /** The body is not a callback's JSON. */
   | 'BODY_UNREADABLE'
-  /** The headers `webhook-id`, `webhook-timestamp` or `webhook-signature` are missing. */
+  /** The header `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing. */
   | 'SIGNATURE_MISSING'
-  /** None of the signatures is by a secret of yours, or the body is not what was signed. */
+  /** No signature matches a secret, or the body was changed. */
   | 'SIGNATURE_WRONG'
-  /** Signed too long ago, or in the future: a replay, or a clock that is wrong. */
+  /** Signed too long ago or in the future: a replay, or a wrong clock. */
   | 'TIMESTAMP_OUT_OF_RANGE';
 
 export class CallbackError extends Error {
@@ -59,30 +56,31 @@ export type HeaderValues =
   { get(name: string): string | null } | { readonly [name: string]: string | readonly string[] | undefined };
 
 export interface CallbackRequest {
-  /** The raw body; or what a JSON parser made of it, since a callback is written the way every parser would write it again. */
+  /** Raw body, or the result of a JSON parser: the gateway's JSON survives parsing and serialising unchanged. */
   readonly body: string | Uint8Array | object;
-  /** The request's headers: `Headers`, or names in lower case as Node.js has them. */
+  /** `Headers`, or an object with lower-case names as Node.js has them. */
   readonly headers: HeaderValues;
 }
 
 export interface VerifyOptions {
-  /** The webhook secret; while it is being changed, both. */
+  /** Webhook secret; during a rotation, both secrets. */
   readonly secrets: string | readonly string[];
-  /** How old or early a callback may be signed. @default 300 */
+  /** Maximum age of the signature, and maximum clock difference into the future. @default 300 */
   readonly toleranceSeconds?: number;
-  /** @default the clock of this machine */
+  /** @default the system clock */
   readonly now?: () => Date;
 }
 
 /**
- * What a request says, if the gateway sent it: one of its signatures over id, time and the whole body is by one of the secrets
- * (Standard Webhooks 1.0.0). Compared in constant time.
+ * Returns the callback of a request that the gateway sent. A signature over id, time and body must match one of the
+ * secrets (Standard Webhooks 1.0.0). The comparison takes constant time.
  * @throws CallbackError
  */
 export function verifyCallback(request: CallbackRequest, options: VerifyOptions): Callback {
   const { toleranceSeconds = 300, now = () => new Date() } = options;
   const secrets = typeof options.secrets === 'string' ? [options.secrets] : options.secrets;
-  if (secrets.length === 0 || secrets.includes('')) throw new TypeError('secrets: none, or an empty one');
+  if (secrets.length === 0 || secrets.includes(''))
+    throw new TypeError('secrets: empty list, or an empty secret');
   const text = textOf(request.body);
   const id = headerOf(request.headers, 'webhook-id');
   const timestamp = headerOf(request.headers, 'webhook-timestamp');
@@ -98,10 +96,13 @@ export function verifyCallback(request: CallbackRequest, options: VerifyOptions)
     const expected = `v1,${createHmac('sha256', keyOf(secret)).update(signed).digest('base64')}`;
     return given.some((signature) => isEqual(signature, expected));
   });
-  if (!isSigned) throw new CallbackError('SIGNATURE_WRONG', 'no signature is by a secret of yours');
+  if (!isSigned) throw new CallbackError('SIGNATURE_WRONG', 'no signature matches the webhook secret');
   const atSeconds = Number(timestamp);
   if (!(Math.abs(now().getTime() / 1000 - atSeconds) <= toleranceSeconds))
-    throw new CallbackError('TIMESTAMP_OUT_OF_RANGE', `signed at ${timestamp}: too long ago, or not yet`);
+    throw new CallbackError(
+      'TIMESTAMP_OUT_OF_RANGE',
+      `signed at ${timestamp}, outside the tolerance: check the clock`,
+    );
   return readCallback(text, id, atSeconds);
 }
 
@@ -123,7 +124,7 @@ function parse(text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // Said below.
+    // The error below covers this case.
   }
   throw new CallbackError('BODY_UNREADABLE', 'not JSON');
 }
@@ -136,7 +137,7 @@ function headerOf(headers: HeaderValues, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A secret written as Standard Webhooks does is base64 behind `whsec_`; any other is its own key. */
+/** A secret with the prefix `whsec_` is base64 (Standard Webhooks). Any other secret is the key itself. */
 function keyOf(secret: string): Buffer | string {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
   return encoded === undefined ? secret : Buffer.from(encoded, 'base64');

@@ -76,7 +76,7 @@ function codeOf(
 }
 
 describe('verifyCallback', () => {
-  it('takes what the gateway sent: raw as text and bytes, parsed, with Headers', () => {
+  it('accepts a callback as text, bytes and parsed JSON, and with Headers', () => {
     const { body, headers } = make();
     const expected = {
       notifyType: 'ORDER_SUCCESS',
@@ -90,7 +90,7 @@ describe('verifyCallback', () => {
     expect(verifyCallback({ body, headers: new Headers(headers) }, options)).toEqual(expected);
   });
 
-  it('takes either secret while they overlap, with one known or both', () => {
+  it('accepts both secrets during a rotation, with one or both configured', () => {
     const made = make({ secret: 'old', nextSecret: 'new' });
     expect(['old', 'new', 'other'].map((secret) => codeOf(made, secret))).toEqual([
       'VERIFIED',
@@ -100,12 +100,12 @@ describe('verifyCallback', () => {
     expect(codeOf(make({ secret: 'new' }), ['old', 'new'])).toBe('VERIFIED');
   });
 
-  it('takes a secret written as Standard Webhooks does', () => {
+  it('accepts a secret in the form of Standard Webhooks', () => {
     const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
     expect(codeOf(make({ secret }), secret)).toBe('VERIFIED');
   });
 
-  it('refuses a body with any one character changed, or a header', () => {
+  it('rejects a body with one changed character and a changed header', () => {
     const { body, headers } = make();
     check(
       property(integer({ min: 0, max: body.length - 1 }), integer({ min: 32, max: 126 }), (place, code) => {
@@ -126,7 +126,7 @@ describe('verifyCallback', () => {
     }
   });
 
-  it('refuses what was signed too long ago or not yet, at the edges', () => {
+  it('rejects signatures just outside the tolerance, old or early', () => {
     const at = (seconds: number) => codeOf(make({ timestampSeconds: nowSeconds + seconds }));
     expect([-301, -300, 300, 301].map(at)).toEqual([
       'TIMESTAMP_OUT_OF_RANGE',
@@ -143,7 +143,7 @@ describe('verifyCallback', () => {
   });
 });
 
-describe('receivers', () => {
+describe('expressCallbacks and fetchCallbacks', () => {
   const servers: Server[] = [];
   afterEach(async () => {
     for (const server of servers.splice(0)) {
@@ -167,7 +167,7 @@ describe('receivers', () => {
 
   const kinds = [...Object.keys(parsers), 'node:http', 'fetch'] as const;
 
-  /** Posts to a receiver of the kind. */
+  /** Posts to a receiver of this kind. */
   async function post(
     kind: string,
     received: ReceiveOptions,
@@ -191,7 +191,7 @@ describe('receivers', () => {
     return { status: response.status, text: await response.text() };
   }
 
-  it.each(kinds)('%s: a callback is handed on and answered 200', async (kind) => {
+  it.each(kinds)('%s: passes on a callback and answers 200', async (kind) => {
     const came: Callback[] = [];
     const answer = await post(
       kind,
@@ -202,7 +202,7 @@ describe('receivers', () => {
     expect(came.map(({ notifyType, data }) => [notifyType, data])).toEqual([['ORDER_SUCCESS', DATA]]);
   });
 
-  it.each(kinds)('%s: one that is not verified is told of, and 401', async (kind) => {
+  it.each(kinds)('%s: reports an unverified callback and answers 401', async (kind) => {
     const [came, errors]: [Callback[], unknown[]] = [[], []];
     const received = {
       ...options,
@@ -213,27 +213,30 @@ describe('receivers', () => {
     expect([came, errors]).toEqual([[], [expect.objectContaining({ code: 'SIGNATURE_WRONG' })]]);
   });
 
-  it.each(kinds)('%s: what the shop could not take comes again', async (kind) => {
+  it.each(kinds)('%s: answers 500 when onCallback rejects', async (kind) => {
     const received = {
       ...options,
-      onCallback: () => Promise.reject(new Error('the shop’s database is away')),
+      onCallback: () => Promise.reject(new Error('the shop’s database is down')),
     };
-    expect(await post(kind, received, make())).toEqual({ status: 500, text: 'not taken' });
+    expect(await post(kind, received, make())).toEqual({ status: 500, text: 'not processed' });
   });
 
-  it.each(kinds)('%s: answers although onError throws', async (kind) => {
+  it.each(kinds)('%s: answers even when onError throws', async (kind) => {
     const onError = () => {
       throw new Error('the log is full');
     };
     const received = { ...options, onCallback: () => Promise.reject(new Error('away')), onError };
-    expect(await post(kind, received, make())).toEqual({ status: 500, text: 'not taken' });
+    expect(await post(kind, received, make())).toEqual({ status: 500, text: 'not processed' });
     expect(await post(kind, received, make({ secret: 'stranger' }))).toMatchObject({ status: 401 });
   });
 
-  it.each(['node:http', 'fetch'])('%s: what is longer than any callback is not read', async (kind) => {
-    const { headers } = make();
-    const received = { ...options, onCallback: () => undefined };
-    const answer = await post(kind, received, { body: 'x'.repeat(70_000), headers });
-    expect(answer.status).toBe(413);
-  });
+  it.each(['node:http', 'fetch'])(
+    '%s: rejects a body longer than any callback without reading all of it',
+    async (kind) => {
+      const { headers } = make();
+      const received = { ...options, onCallback: () => undefined };
+      const answer = await post(kind, received, { body: 'x'.repeat(70_000), headers });
+      expect(answer.status).toBe(413);
+    },
+  );
 });

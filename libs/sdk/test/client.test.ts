@@ -49,8 +49,8 @@ const first = (): Asked => server.asked[0]!;
 const parts = ({ body }: Asked) =>
   JSON.parse(body) as { sign: string; timestamp: number; nonce: string; data: object };
 
-describe('what it sends', () => {
-  it('is signed as the gateway verifies it, and holds the fields', async () => {
+describe('requests', () => {
+  it('signs a request as the gateway verifies it and sends its fields', async () => {
     server.replies = [envelope(200, 'success', { orderId: 'sdk:1' })];
     expect(await open().createCollection({ ...FIELDS, description: 'Zwölf "Äpfel" / 12 €' })).toEqual({
       orderId: 'sdk:1',
@@ -76,7 +76,7 @@ describe('what it sends', () => {
     expect(verifyRequestSignature({ ...request, path: '/v1/order/createCollection' }).ok).toBe(false);
   });
 
-  it('asks for an order by its signed id, and for tokens without a signature', async () => {
+  it('signs the order id of a status request, and leaves supportSymbols unsigned', async () => {
     server.replies = [envelope(200, 'success', { status: 'SUCCESS' })];
     const opentill = open({ merchantId: 'shop-2' });
     expect(await opentill.getOrderStatus('a@b:c')).toBe('SUCCESS');
@@ -96,7 +96,7 @@ describe('what it sends', () => {
   });
 });
 
-describe('what passes is tried again', () => {
+describe('retries', () => {
   it.each<[string, readonly Reply[]]>([
     ['429', [limited(), limited()]],
     ['503', [envelope(503, 'Service unavailable')]],
@@ -104,23 +104,23 @@ describe('what passes is tried again', () => {
     ["a proxy's 502", [{ status: 502, body: '<h1>Bad Gateway</h1>' }]],
     ['a reset', ['reset']],
     ['silence', ['silence']],
-  ])('%s', async (_name, replies) => {
+  ])('retries after %s', async (_name, replies) => {
     server.replies = [...replies, envelope(200, 'success', { orderId: 'sdk:1' })];
-    // Silence is given up soon; the answer after it has to come in the same time.
+    // The timeout is short for silence, and the response after it has to arrive in the same time.
     const timeoutMs = replies.includes('silence') ? 3_000 : 60_000;
     const order = await open({ timeoutMs }).createPayout(PAYOUT);
     expect(order).toEqual({ orderId: 'sdk:1' });
     expect(server.asked).toHaveLength(replies.length + 1);
   });
 
-  it('under the same order id, with a new nonce each time', async () => {
+  it('retries with the same order id and a new nonce', async () => {
     server.replies = ['reset', limited(), envelope(200, 'success', {})];
     await open().createPayout(PAYOUT);
     expect(new Set(server.asked.map((one) => parts(one).nonce)).size).toBe(3);
     expect(new Set(server.asked.map((one) => JSON.stringify(parts(one).data))).size).toBe(1);
   });
 
-  it('after what Retry-After asks for, and not when that is too long', async () => {
+  it('waits for Retry-After, and gives up when it is too long', async () => {
     server.replies = [limited('1'), envelope(200, 'success', {})];
     const startedAt = performance.now();
     await open({ maxPauseMs: 5_000 }).status('x');
@@ -132,7 +132,7 @@ describe('what passes is tried again', () => {
     expect(server.asked).toHaveLength(asked + 1);
   });
 
-  it('as often as it was told and no more', async () => {
+  it('retries no more often than configured', async () => {
     server.replies = [envelope(503, 'Service unavailable')];
     const error = await failure(open({ retries: 2 }).createPayout(PAYOUT));
     expect(error).toMatchObject({ code: 'UNAVAILABLE', message: 'Service unavailable', attempts: 3 });
@@ -140,7 +140,7 @@ describe('what passes is tried again', () => {
   });
 });
 
-describe('what does not pass is thrown at once', () => {
+describe('permanent errors', () => {
   it.each([
     [400, 'The amount is out of range.', 'INVALID_REQUEST'],
     [401, 'Sign verification failed', 'UNAUTHORIZED'],
@@ -150,7 +150,7 @@ describe('what does not pass is thrown at once', () => {
     [413, 'The request body is too large.', 'INVALID_REQUEST'],
     [415, 'Unsupported media type', 'INVALID_REQUEST'],
     [422, 'Insufficient balance', 'UNPROCESSABLE'],
-  ])('%i %s', async (httpStatus, message, code) => {
+  ])('throws at once after %i %s', async (httpStatus, message, code) => {
     const reply = envelope(httpStatus, message) as Exclude<Reply, string>;
     server.replies = [{ ...reply, headers: { 'x-request-id': 'r-1' } }];
     const error = await failure(open().createPayout(PAYOUT));
@@ -166,22 +166,25 @@ describe('what does not pass is thrown at once', () => {
   });
 
   it.each<[string, Reply]>([
-    ['a page', { status: 200, body: '<html>' }],
+    ['an HTML page', { status: 200, body: '<html>' }],
     ['other JSON', { status: 200, body: '{"ok":true}' }],
-    ['nothing', { status: 404, body: '' }],
-    ['a megabyte and more', { status: 200, body: `{"code":200,"msg":"${'x'.repeat(1_100_000)}","data":1}` }],
-  ])('%s instead of the envelope', async (_name, reply) => {
+    ['an empty body', { status: 404, body: '' }],
+    [
+      'a body above the limit',
+      { status: 200, body: `{"code":200,"msg":"${'x'.repeat(1_100_000)}","data":1}` },
+    ],
+  ])('throws when the response is %s instead of the envelope', async (_name, reply) => {
     server.replies = [reply];
     expect(await failure(open().status('x'))).toMatchObject({ code: 'UNREADABLE_ANSWER', attempts: 1 });
   });
 
-  it('a redirect is not followed: what is signed goes nowhere else', async () => {
+  it('does not follow a redirect with a signed request', async () => {
     server.replies = [{ status: 307, body: '', headers: { location: `${server.url}/elsewhere` } }];
     expect(await failure(open({ retries: 0 }).createPayout(PAYOUT))).toMatchObject({ code: 'NO_ANSWER' });
     expect(server.asked.map(({ path }) => path)).toEqual(['/v1/order/createPayout']);
   });
 
-  it('whoever called can end it, in a request and in a pause', async () => {
+  it('aborts during a request and during a pause', async () => {
     server.replies = ['silence'];
     const inRequest = new AbortController();
     const call = failure(open().status('x', { signal: inRequest.signal }));
@@ -198,7 +201,7 @@ describe('what does not pass is thrown at once', () => {
     expect(await before).toMatchObject({ code: 'ABORTED', attempts: 0 });
   });
 
-  it('settings that can be no gateway’s', () => {
+  it('rejects invalid settings', () => {
     expect(() => createOpentill({ url: 'pay.example.com', token: 'x' })).toThrow(/url/i);
     expect(() => createOpentill({ url: 'ftp://pay.example.com', token: 'x' })).toThrow(/not http/);
     expect(() => createOpentill({ url: 'https://pay.example.com', token: '' })).toThrow(/token/);

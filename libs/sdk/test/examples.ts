@@ -18,7 +18,7 @@ const FOLDER = fileURLToPath(new URL('../examples/', import.meta.url));
 const BUILT = mkdtempSync(join(tmpdir(), 'opentill-examples-'));
 const RUN_TIMEOUT_MS = 120_000; // Go compiles its standard library the first time
 const [TOKEN, SECRET] = ['dev-merchant-token-of-this-machine', 'dev-webhook-secret'];
-/** With padding, without the padding that it should have, and with what is no base64: then it is its own key. */
+/** With padding, without the required padding, and not base64: the last is the key itself. */
 const WRITTEN_AS_STANDARD_WEBHOOKS_DOES = [
   'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwVr+/ec8sHow=',
   'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwVr+/ec8sHow',
@@ -27,7 +27,7 @@ const WRITTEN_AS_STANDARD_WEBHOOKS_DOES = [
 type Command = readonly [program: string, ...args: string[]];
 interface Language {
   readonly command: Command;
-  /** Whether it is installed shows in this; it also compiles what needs it, once. */
+  /** Shows whether the language is installed, and compiles the example if needed. */
   readonly prepare: Command;
 }
 const LANGUAGES: Readonly<Record<'node' | 'python' | 'php' | 'go' | 'java', Language>> = {
@@ -59,7 +59,7 @@ function run(program: string, args: readonly string[], input = ''): Promise<stri
 
 const split = ([program, ...args]: Command): [string, readonly string[]] => [program, args];
 
-/** Runs the examples of the guides in these languages, where the language is installed. Node.js is required. */
+/** Runs the guides' examples in these languages where they are installed. Node.js is required. */
 export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[]): void {
   const found = new Map<string, (args: readonly string[], input?: string) => Promise<string>>();
   let server: ScriptedServer;
@@ -71,7 +71,7 @@ export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[])
       const { command, prepare } = LANGUAGES[language];
       const [program, ...args] = command;
       const failure = await run(...split(prepare)).then(() => undefined, String);
-      // Not installed is one thing, an example that does not compile another.
+      // A missing language is skipped. An example that does not compile is an error.
       if (failure === undefined)
         found.set(language, (more, input) => run(program, [...args, ...more], input));
       else if (!failure.includes('ENOENT')) throw new Error(failure);
@@ -86,12 +86,12 @@ export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[])
     );
   });
 
-  it('Node.js is always run', () => {
+  it('always runs the Node.js example', () => {
     expect([...found.keys()]).toContain('node');
   });
 
   it.each(languages)(
-    '%s: an order that the gateway takes, callbacks that it sent and none else',
+    '%s: creates a valid order and accepts only callbacks of the gateway',
     async (language) => {
       const example = found.get(language);
       if (example === undefined) return;
@@ -124,8 +124,8 @@ export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[])
       expect(await verify(makeCallback(now, 'stranger'))).toMatch(/^refused: /);
       expect(await verify(makeCallback(now - 400, SECRET))).toMatch(/^refused: /);
       for (const secret of WRITTEN_AS_STANDARD_WEBHOOKS_DOES) {
-        const told = await verify(makeCallback(now, secret), secret);
-        expect([secret, told]).toEqual([secret, 'ORDER_SUCCESS example-1']);
+        const printedLine = await verify(makeCallback(now, secret), secret);
+        expect([secret, printedLine]).toEqual([secret, 'ORDER_SUCCESS example-1']);
       }
     },
     2 * RUN_TIMEOUT_MS,

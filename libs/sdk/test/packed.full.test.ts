@@ -13,12 +13,12 @@ import {
 import { envelope, startScriptedServer } from './scripted-server.ts';
 
 /*
- * The package as a shop gets it: packed, installed into an empty folder, used there on the oldest Node.js that README.md
- * promises by both module systems, and its types read by the oldest and the newest compiler in the ways shops set them up.
+ * The package as a shop installs it: packed, installed into an empty folder, and used with both module systems on the
+ * oldest Node.js that README.md supports. The oldest and the newest compiler check its types with the usual settings.
  */
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
-/** The oldest Node.js of `engines`, and compilers: an old one that knows these resolutions, and ours. */
+/** The oldest Node.js of `engines`, and compilers: an old one that supports these resolutions, and the repository's. */
 const INSTALLED = ['node@18', 'typescript@5.0', '@types/node@18', 'express@4', '@types/express@4'];
 const MINUTES_MS = 60_000;
 const OUR_COMPILER = join(
@@ -61,7 +61,7 @@ function run(program: string, args: readonly string[], cwd = folder): Promise<st
 const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
 const onNode18 = (...args: readonly string[]) => run(join(folder, 'node_modules', '.bin', 'node'), args);
 
-it('has what it needs and nothing of ours, and brings no package with it', async () => {
+it('contains only what it needs and installs no other package', async () => {
   const files = readdirSync(join(folder, 'node_modules', '@opentill', 'sdk'), {
     recursive: true,
     encoding: 'utf8',
@@ -74,7 +74,7 @@ it('has what it needs and nothing of ours, and brings no package with it', async
   expect(tree.dependencies['@opentill/sdk']).not.toHaveProperty('dependencies');
 });
 
-/** What a shop does, the same in both module systems: an order, a callback through express, one refused. */
+/** A shop's use of the SDK, for both module systems: an order, a callback through express, a rejected one. */
 const SHOP = `
 async function main() {
   const [url, body, id, timestamp, signature] = process.argv.slice(2);
@@ -114,16 +114,16 @@ const SHOPS = {
 };
 
 describe.each(Object.entries(SHOPS))('%s on Node.js 18', (name, text) => {
-  it('orders, and hears of it', async () => {
+  it('creates an order and receives its callback', async () => {
     write(name, text);
     const server = await startScriptedServer();
     server.replies = [
       envelope(200, 'success', { orderId: 'packed-1' }),
       { status: 404, body: JSON.stringify({ code: 404, msg: 'Order not found', data: null }) },
     ];
-    const told = await onNode18(name, server.url, ...callback()).catch(String);
+    const printed = await onNode18(name, server.url, ...callback()).catch(String);
     await server.close();
-    expect(JSON.parse(told)).toEqual({
+    expect(JSON.parse(printed)).toEqual({
       version: expect.stringMatching(/^v18\./),
       order: { orderId: 'packed-1' },
       failure: [true, 'NOT_FOUND'],
@@ -133,12 +133,12 @@ describe.each(Object.entries(SHOPS))('%s on Node.js 18', (name, text) => {
   });
 });
 
-it('refuses to be part of a page', async () => {
+it('throws in a bundle for browsers', async () => {
   for (const use of ["import('../src/client.ts')", "require('@opentill/sdk/client')"])
     await expect(onNode18('--conditions=browser', '-e', use)).rejects.toThrow(/must never reach a browser/);
 });
 
-/** Uses every module's types, and says where they must not fit: an error that stays away fails as well. */
+/** Uses the types of every module. `@ts-expect-error` marks wrong uses, so an error that is missing fails too. */
 const TYPED = `
 const opentill: Opentill = createOpentill({ url: 'https://pay.example.com', token: 't' });
 export async function buy(): Promise<string | null> {
@@ -170,7 +170,7 @@ const RESOLUTIONS = {
   'a CommonJS module, node16': ['typed.cts', 'node16', 'node16'],
   'an ES module, nodenext': ['typed.mts', 'nodenext', 'nodenext'],
   'a CommonJS module, nodenext': ['typed.cts', 'nodenext', 'nodenext'],
-  'what a bundler takes': ['typed.ts', 'esnext', 'bundler'],
+  'bundler': ['typed.ts', 'esnext', 'bundler'],
 } as const;
 
 describe.each([
@@ -178,13 +178,13 @@ describe.each([
   ['our TypeScript', () => OUR_COMPILER],
 ])('types for %s', (_name, compiler) => {
   it.each(Object.entries(RESOLUTIONS))(
-    '%s',
+    'compiles with the types of the package: %s',
     async (_way, [file, module, moduleResolution]) => {
       write(file, [...TYPED_IMPORTS, TYPED].join('\n'));
       const options = ['--noEmit', '--strict', '--esModuleInterop', '--exactOptionalPropertyTypes'];
       const target = ['--target', 'es2022', '--lib', 'es2022', '--types', 'node'];
       const way = ['--module', module, '--moduleResolution', moduleResolution];
-      // Declarations are looked at too: no skipLibCheck.
+      // Checks the declarations too: no skipLibCheck.
       expect(await run(process.execPath, [compiler(), ...options, ...target, ...way, file])).toBe('');
     },
     MINUTES_MS,

@@ -11,8 +11,8 @@ import {
 } from '@opentill/contracts/signing/callback';
 import { envelope, startScriptedServer } from './scripted-server.ts';
 
-// The blocks of README.md, run as they stand, each by itself; where they listen and whom they ask is said by the variables that they
-// read. All of it together, on a gateway, is run by tools/e2e/test/guides.full.test.ts.
+// Runs each block of README.md unchanged and by itself. Environment variables set its ports and addresses.
+// tools/e2e/test/guides.full.test.ts runs all of them against a gateway.
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 const README = readFileSync(`${FOLDER}README.md`, 'utf8');
 const children: ChildProcess[] = [];
@@ -31,7 +31,10 @@ function block(mark: string): string {
   return found;
 }
 
-/** Starts it where the package finds itself by its name; `until` resolves when a line has come, and rejects when it ends before. */
+/**
+ * Starts code that imports the package by its name. `until` resolves when a line matches, and rejects when the process
+ * ends first.
+ */
 function start(code: string, env: Readonly<Record<string, string>>) {
   const args = [
     '--conditions=source',
@@ -55,7 +58,7 @@ function start(code: string, env: Readonly<Record<string, string>>) {
   return { until };
 }
 
-it('takes a payment', async () => {
+it('runs the README block that takes a payment', async () => {
   const server = await startScriptedServer();
   const order = { orderId: 'book-1', paymentUrl: 'http://localhost:3010/checkout?orderId=book-1&sign=0' };
   server.replies = [envelope(200, 'success', order), envelope(200, 'success', { status: 'INIT' })];
@@ -67,7 +70,7 @@ it('takes a payment', async () => {
   expect(server.asked.map(({ method }) => method)).toEqual(['POST', 'GET']);
 });
 
-it('hears of it, once', async () => {
+it('runs the README block that receives callbacks, once per event', async () => {
   const probe = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => probe.once('listening', resolve));
   const { port } = probe.address() as AddressInfo;
@@ -90,6 +93,6 @@ it('hears of it, once', async () => {
   expect([await send('shop-secret'), await send('shop-secret'), await send('stranger')]).toEqual([
     200, 200, 401,
   ]);
-  const output = await until(/no signature is by a secret of yours/);
+  const output = await until(/no signature matches the webhook secret/);
   expect(output.match(/book-1 is paid: 12.50/g)).toHaveLength(1);
 });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as it came. */
+/** A recorded request. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -9,13 +9,13 @@ export interface Asked {
   readonly body: string;
 }
 
-/** What is answered, or how it is not. */
+/** A response, or a way to fail without one. */
 export type Reply =
   | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
   | 'reset'
   | 'silence';
 
-/** A server that gives its replies in turn, the last one for ever, and remembers what it was asked. */
+/** Test server that sends `replies` in order and repeats the last one. It records the requests. */
 export interface ScriptedServer {
   readonly url: string;
   readonly asked: readonly Asked[];

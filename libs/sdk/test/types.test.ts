@@ -6,7 +6,7 @@ import type { Callback } from '../src/verify-callback.ts';
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
-it('has the types of the contract: this file would not compile otherwise', () => {
+it('has the types of the contract, else this file does not compile', () => {
   const same: readonly true[] = [
     true satisfies Same<CreatedOrder, OrderAnswer>,
     true satisfies Same<CheckoutOrder, PayinOrderAnswer>,

@@ -222,7 +222,7 @@ describe('a gateway that is frozen or gone', () => {
       const startedAt = performance.now();
       expect(await failure(open({ retries: 0, timeoutMs: 500 }).createCollection(fields))).toMatchObject({
         code: 'NO_ANSWER',
-        message: expect.stringContaining('nothing within 500 ms'),
+        message: expect.stringContaining('no response within 500 ms'),
         attempts: 1,
         isPassing: true,
       });
