@@ -3,20 +3,20 @@ import { API_ERRORS, type ApiErrorCode } from '@opentill/contracts/http/api-erro
 import { isDatabaseUnavailable } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** What a request is answered with: a status and a finished body. */
+/** HTTP response of a route: a status and a complete body. */
 export interface Answer {
   readonly status: number;
   readonly body: string | Buffer;
-  /** Default: JSON. */
+  /** @default JSON */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Goes on after the head, instead of `body`; it ends the response itself. */
+  /** Writes the rest of the response after the headers, instead of `body`, and ends it. */
   readonly stream?: (response: ServerResponse) => void;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** 200 with the envelope round `data`. */
+/** 200 with `data` in the envelope. */
 export function success(data: unknown): Answer {
   return { status: 200, body: envelope(200, 'success', data) };
 }
@@ -32,17 +32,17 @@ const REFUSALS = Object.fromEntries(
   ]),
 ) as unknown as Readonly<Record<ApiErrorCode, Answer>>;
 
-/** The answer of a refusal; always the same object. */
+/** Response for an error code; always the same object. */
 export function refusal(code: ApiErrorCode): Answer {
   return REFUSALS[code];
 }
 
-/** A refusal whose text is not fixed. */
-export function refusalSaying(status: number, msg: string): Answer {
+/** Error response whose text is not fixed. */
+export function refusalWithText(status: number, msg: string): Answer {
   return { status, body: envelope(status, msg, null) };
 }
 
-/** 429 with the seconds to wait. */
+/** 429 with `Retry-After` in seconds. */
 export function tooManyRequests(
   retryAfterSeconds: number,
   code: 'TOO_MANY_REQUESTS' | 'MERCHANT_UNNAMED' = 'TOO_MANY_REQUESTS',
@@ -50,7 +50,7 @@ export function tooManyRequests(
   return { ...REFUSALS[code], headers: { 'Retry-After': String(retryAfterSeconds) } };
 }
 
-/** An HTML page. `contentSecurityPolicy` names what it may load and run. */
+/** HTML page. `contentSecurityPolicy` lists what it may load and run. */
 export function page(status: number, html: string, contentSecurityPolicy: string): Answer {
   return {
     status,
@@ -61,8 +61,8 @@ export function page(status: number, html: string, contentSecurityPolicy: string
 }
 
 /**
- * The one table from errors to refusals. What is not in it is 500 and says nothing of its cause.
- * The database: unreachable or out of resources is 503, and so is a conflict that outlived its retries.
+ * Maps an error to its response code. Unknown errors become 500 without a cause. An unreachable or exhausted database
+ * becomes 503, as does a conflict that outlived its retries.
  */
 export function refusalOf(error: unknown): ApiErrorCode {
   if (!(error instanceof GatewayError)) return 'INTERNAL';
@@ -77,7 +77,7 @@ export function refusalOf(error: unknown): ApiErrorCode {
   }
 }
 
-/** Writes the answer out. Does nothing when the client has gone. */
+/** Sends the response. Does nothing when the client has disconnected. */
 export function send(response: ServerResponse, answer: Answer): void {
   if (response.headersSent || response.destroyed) return;
   response.statusCode = answer.status;

@@ -25,54 +25,54 @@ import { createApiServer } from './server.ts';
 import { createStore } from './store/create-store.ts';
 
 export interface ApiDeps {
-  /** As the role opentill_api. Stays open when the app stops. */
+  /** Uses the role opentill_api. Stays open when the app stops. */
   readonly database: Database;
   readonly networks: readonly NetworkConfig[];
   readonly codecs: readonly AddressCodec[];
   readonly publicKeys: WalletPublicKeys;
-  /** Deposit addresses of these indices, in their order; off the event loop (derive-in-worker.ts). */
+  /** Returns deposit addresses in the order of `indexes`. Runs outside the event loop (derive-in-worker.ts). */
   readonly deriveAddresses: (family: Family, indexes: readonly number[]) => Promise<readonly Address[]>;
   readonly secretsKey: Buffer;
   readonly clock: Clock;
   readonly newId: NewId;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Tells the relay that events wait. */
+  /** Notifies the relay of waiting events. */
   readonly wakeRelay: () => void;
   readonly brokerConnected: () => boolean;
-  /** The hosted page: what it was built to, and how the operator wants it. */
+  /** Assets and theme of the checkout page. */
   readonly checkout: CheckoutDesign;
   readonly settings: ApiSettings;
 }
 
 export interface ApiSettings {
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly host: string;
-  /** Without query. */
+  /** Without a query. */
   readonly checkoutBaseUrl: string;
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly timestampWindowSeconds: number;
   readonly rateLimitStore: 'memory' | 'postgres';
-  /** Merchants, the oldest first, for which a signature is tried when its request names none. */
+  /** Number of merchants, oldest first, whose tokens are tried for a request without a merchant id. */
   readonly unnamedMerchantsMax: number;
-  /** Refused signatures of a client address in a minute, after which its requests must name their merchant. */
+  /** Wrong signatures of a client address per minute before its requests must name their merchant. */
   readonly unnamedFailuresMax: number;
   readonly profile: 'production' | 'local';
   readonly streamLimits: StreamLimits;
-  /** How many derived deposit addresses of each family are kept ready for a rush. */
+  /** Number of derived deposit addresses kept ready per family. */
   readonly addressesReady: number;
-  /** How long an order waits for one when none is ready. @default 3 000 */
+  /** Maximum wait of an order for a deposit address. @default 3 000 */
   readonly addressWaitMs?: number;
 }
 
 export interface Api {
-  /** Listens also while the database is away: requests get 503 until it is there. Resolves with the port. */
+  /** Listens even while the database is down; requests then get 503. Resolves with the port. */
   start(): Promise<number>;
-  /** Finishes the requests in flight. */
+  /** Finishes requests in flight. */
   stop(): Promise<void>;
-  /** What readiness of this service means, for its health port. */
+  /** Readiness checks for the health port. */
   readonly checks: Checks;
 }
 
@@ -80,7 +80,7 @@ const MERCHANTS_READ_EVERY_MS = 3_000;
 const HOUSEKEEPING_EVERY_MS = 60_000;
 const STOP_GRACE_MS = 8_000;
 
-/** The merchant-facing API. Opens nothing but its port. */
+/** The merchant API. It opens only its port. */
 export function createApp(deps: ApiDeps): Api {
   const { settings } = deps;
   const parts = createParts(deps);
@@ -120,14 +120,14 @@ export function createApp(deps: ApiDeps): Api {
       return port;
     },
     async stop() {
-      await streams.stop(); // they would hold the server open
+      await streams.stop(); // open streams would keep the server open
       await server.close(STOP_GRACE_MS);
       await Promise.all([pool.stop(), ...loops.map((loop) => loop.stop())]);
     },
   };
 }
 
-/** Everything that the routes are made of. */
+/** Builds the dependencies of the routes. */
 function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
   const { database, settings, clock, newId } = deps;
   const observe = createObserve(deps);

@@ -28,8 +28,8 @@ const network: NetworkConfig = {
 };
 const tron: NetworkConfig = { ...network, chain: 'TRON_TEST', family: 'TRON', nativeDecimals: 6 };
 
-describe('the asset book', () => {
-  it('finds assets without regard to case, with canonical contracts and limits in base units', () => {
+describe('createAssetBook', () => {
+  it('finds assets case-insensitively, with canonical contracts and limits', () => {
     const book = createAssetBook([network, tron], [evmAddressCodec]);
     const usdt = book.find('ETH_SEPOLIA', 'usdt');
     expect(usdt).toMatchObject({
@@ -61,7 +61,7 @@ describe('the asset book', () => {
     ]);
   });
 
-  it('takes a chain without codec, and a disabled one, for not enabled', () => {
+  it('treats a disabled chain and one without a codec as not enabled', () => {
     const book = createAssetBook([{ ...network, enabled: false }, tron], [evmAddressCodec]);
     expect(book.find('ETH_SEPOLIA', 'USDT')).toBeUndefined();
     expect(book.find('TRON_TEST', 'USDT')).toBeUndefined();
@@ -70,7 +70,7 @@ describe('the asset book', () => {
     expect(book.nativeDecimals('SUI')).toBe(18);
   });
 
-  it('refuses a contract that is no address', () => {
+  it('rejects a contract that is not an address', () => {
     const wrong = { ...network, tokens: [{ ...network.tokens[0]!, contract: '0x12' }] };
     expect(() => createAssetBook([wrong], [evmAddressCodec])).toThrow(
       expect.objectContaining({ code: 'TOKEN_CONTRACT_INVALID' }),

@@ -8,54 +8,54 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { formatAmount, parseAmount, type BaseUnits } from '@opentill/domain/money';
 
 export type AssetBookErrorCode =
-  /** A token's contract in the network file is not an address of its chain. */
+  /** A token's contract in the networks file is not an address of its chain. */
   'TOKEN_CONTRACT_INVALID';
 
-/** A token on an enabled chain, with everything an order of it needs. Amounts in base units. */
+/** Token on an enabled chain, with the data that an order needs. Amounts in base units. */
 export interface Asset {
   readonly chain: Chain;
   readonly family: Family;
   readonly codec: AddressCodec;
-  /** As the operator spells it. */
+  /** In the operator's spelling. */
   readonly symbol: string;
-  /** Canonical; null for the native coin. */
+  /** Canonical address; null for the native coin. */
   readonly contract: TokenContract | null;
   readonly decimals: number;
   readonly displayDecimals: number;
   readonly minAmount: BaseUnits | null;
   readonly maxAmount: BaseUnits | null;
-  /** null: the finalized tag decides. */
+  /** null: the chain's finalized tag decides. */
   confirmationsFor(amount: BaseUnits): number | null;
-  /** Whether the address is a token's contract on this chain: nothing sent there comes back. */
+  /** True for a token contract of this chain: a payout to it would be lost. */
   isTokenContract(address: Address): boolean;
 }
 
 export interface AssetBook {
-  /** The asset of an enabled chain; the symbol is matched without case. */
+  /** Asset of an enabled chain. The symbol is case-insensitive. */
   find(chain: Chain, symbol: string): Asset | undefined;
-  /** What supportSymbols answers. */
+  /** Response of supportSymbols. */
   list(filter: { readonly chain?: Chain; readonly symbol?: string }): readonly SupportedSymbolAnswer[];
-  /** Where people can look at a transaction; null where the configuration names no explorer. */
+  /** Block explorer URL of a transaction; null without a configured explorer. */
   explorerUrl(chain: Chain, txid: string): string | null;
-  /** Decimals of a chain's native coin, whether the chain is enabled or not. */
+  /** Decimals of a chain's native coin, also for a disabled chain. */
   nativeDecimals(chain: Chain): number;
   readonly enabledChains: readonly Chain[];
-  /** Those of them that payouts are sent on. */
+  /** Enabled chains that payouts are sent on. */
   readonly payoutChains: readonly Chain[];
   readonly enabledFamilies: readonly Family[];
-  /** An address as people see it. */
+  /** Address in its display form. */
   formatAddress(family: Family, address: string): string;
-  /** A token's contract as people see it. */
+  /** Token contract in its display form. */
   formatContract(family: Family, contract: string): string;
-  /** The canonical form of what somebody typed, undefined when it is no address of the family. */
+  /** Canonical form of an entered address; undefined when it is not an address of the family. */
   parseAddress(family: Family, text: string): Address | undefined;
 }
 
-/** EVM's coins have 18 decimals; for a chain that the configuration does not name any more. */
+/** Decimals of EVM coins. Used for a chain that the configuration no longer contains. */
 const USUAL_NATIVE_DECIMALS = 18;
 
 /**
- * The configured assets, read once. A chain without an address codec in this version counts as not enabled.
+ * Builds the book from the configuration. A chain without an address codec counts as disabled.
  * @throws GatewayError TOKEN_CONTRACT_INVALID
  */
 export function createAssetBook(
@@ -119,7 +119,7 @@ function contractOf(network: NetworkConfig, token: TokenConfig, codec: AddressCo
   if (contract !== undefined) return contract;
   throw new GatewayError<AssetBookErrorCode>(
     'TOKEN_CONTRACT_INVALID',
-    `${network.chain} ${token.symbol}: ${token.contract} is not an address of the chain`,
+    `${network.chain} ${token.symbol}: ${token.contract} is not an address of the chain; correct the networks file`,
     { retryable: false, context: { chain: network.chain, symbol: token.symbol } },
   );
 }
@@ -127,7 +127,7 @@ function contractOf(network: NetworkConfig, token: TokenConfig, codec: AddressCo
 function limit(text: string | null, decimals: number): BaseUnits | null {
   if (text === null) return null;
   const parsed = parseAmount(text, decimals);
-  return parsed.ok ? parsed.value : null; // zero is no limit; anything else the network file's check has refused
+  return parsed.ok ? parsed.value : null; // zero means no limit; the networks file's schema rejects other invalid amounts
 }
 
 function toSupportedSymbol(asset: Asset): SupportedSymbolAnswer {

@@ -13,7 +13,7 @@ const exchange: Exchange = {
 };
 const request = { headers: {} } as IncomingMessage;
 
-/** Whose merchants may not be looked at: that is where the work on signatures begins. */
+/** Its merchants throw when read, which is where the work on signatures begins. */
 function depsWithout(limited: string): AuthenticateDeps {
   const limits = createRateLimits('memory');
   return {
@@ -21,7 +21,7 @@ function depsWithout(limited: string): AuthenticateDeps {
     merchants: {
       ipLimit: () => ({ requests: 2, seconds: 1 }),
       get loaded(): boolean {
-        throw new Error('the signature was looked at');
+        throw new Error('the signature was verified');
       },
     } as unknown as AuthenticateDeps['merchants'],
     clock: { now: () => new Date() },
@@ -32,13 +32,13 @@ function depsWithout(limited: string): AuthenticateDeps {
 }
 const SLOW_DOWN = { status: 429, headers: { 'Retry-After': '7' } };
 
-it('counts the address of a GET before any work on its signature', async () => {
+it('counts the client address of a GET before any work on its signature', async () => {
   const asked = { orderId: 'a', sign: 'f'.repeat(64), opensTo: 'customer' } as const;
   const answer = authenticateOrderId(depsWithout('address:order'), request, exchange, asked);
   expect(await answer).toMatchObject(SLOW_DOWN);
 });
 
-it('counts the address of a POST before any work on its signature', async () => {
+it('counts the client address of a POST before any work on its signature', async () => {
   const deps = depsWithout('ip:createPayout');
   const answer = authenticatePost(deps, request, exchange, { endpoint: 'createPayout', path: '/' });
   expect(await answer).toMatchObject(SLOW_DOWN);

@@ -36,17 +36,17 @@ export interface AuthenticateDeps {
   readonly limits: RateLimits;
   readonly clock: Clock;
   readonly observe: Pick<Observe, 'signatureAccepted'>;
-  /** How far a request's timestamp may be off, either way. */
+  /** Maximum difference of a request's timestamp, in both directions. */
   readonly timestampWindowSeconds: number;
-  /** Refused signatures of a client address in a minute, after which its requests must name their merchant. */
+  /** Wrong signatures of a client address per minute before its requests must name their merchant. */
   readonly unnamedFailuresMax: number;
 }
 
-/** A POST whose signature and time are right. Its nonce is not spent yet. */
+/** A POST with a valid signature and time. Its nonce is not spent yet. */
 export interface SignedRequest {
   readonly merchant: Merchant;
   readonly document: JsonDocument;
-  /** From the very parse that was verified. */
+  /** From the same parse that was verified. */
   readonly data: JsonObject;
   readonly nonce: SpentNonce;
 }
@@ -64,8 +64,8 @@ interface Shape {
 const NONCE_GRAMMAR = /^[ -~]{1,128}$/;
 
 /**
- * The checks of a POST that come before its fields, in the order of docs/api.md section 2; the first that fails is the
- * answer. Undefined: the client went away before it had sent its body.
+ * Authenticates a POST in the order of docs/api.md section 2. The first failed check is the response. Undefined: the
+ * client disconnected before it had sent its body.
  */
 export async function authenticatePost(
   deps: AuthenticateDeps,
@@ -95,18 +95,18 @@ export async function authenticatePost(
   const own = merchants.limitOf(merchant, endpoint);
   const merchantWait = await limits.take(`merchant:${endpoint}`, merchant.merchantId, own);
   if (merchantWait > 0) return tooManyRequests(merchantWait);
-  // A timestamp from the window's far end stays acceptable for two windows from now.
+  // A timestamp from the far end of the window stays valid for two windows from now.
   const expiresAt = new Date((nowSeconds + 2 * deps.timestampWindowSeconds + 1) * 1000);
   const { document, data, nonce } = shape;
   return { merchant, document, data, nonce: { merchantId: merchant.merchantId, nonce, expiresAt } };
 }
 
-/** A signature of a GET as its query has it. A payment link's names its merchant: `<hex>.<merchantId>`. */
+/** Signature in a GET's query. A payment link's signature names its merchant: `<hex>.<merchantId>`. */
 const ORDER_SIGNATURE = /^(?<hex>[0-9A-Fa-f]{64})(?:\.(?<merchantId>[A-Za-z0-9_-]{1,64}))?$/;
 
 /**
- * Checks `sign` over an order's id. The same answer whether or not the order exists. `opensTo`: `merchant` takes the
- * signature of merchants only; `customer` takes a payment link's as well, and counts the client's address first.
+ * Verifies `sign` over an order id. The response does not reveal whether the order exists. `opensTo`: `merchant`
+ * accepts only a merchant's signature; `customer` also accepts a payment link's, and counts the client address first.
  */
 export async function authenticateOrderId(
   deps: AuthenticateDeps,
@@ -120,7 +120,7 @@ export async function authenticateOrderId(
 ): Promise<Merchant | Answer> {
   const { orderId, opensTo } = asked;
   if (opensTo === 'customer') {
-    const wait = await takeOfAddress(deps, exchange);
+    const wait = await countAddress(deps, exchange);
     if (wait > 0) return tooManyRequests(wait);
   }
   if (asked.sign === undefined || asked.sign.trim() === '')
@@ -137,16 +137,16 @@ export async function authenticateOrderId(
   return 'status' in signer ? signer : signer.merchant;
 }
 
-/** Before any work on the signature; a merchant's raised limit of `pay` raises this one. */
-function takeOfAddress(
-  { limits, merchants }: AuthenticateDeps,
-  { clientAddress }: Exchange,
-): Promise<number> {
+/** Counts the address before any work on the signature. A merchant's raised limit of `pay` raises this limit too. */
+function countAddress({ limits, merchants }: AuthenticateDeps, { clientAddress }: Exchange): Promise<number> {
   const { requests, seconds } = merchants.ipLimit('pay');
   return limits.take('address:order', clientAddress, { requests: requests * ORDERS_PER_ADDRESS, seconds });
 }
 
-/** The form by which a merchant's token verifies the request; the forms are made once for all merchants. */
+/**
+ * Returns a function that verifies the request with a merchant's token and gives the matching form. The forms are
+ * computed once for all merchants.
+ */
 function verifierOf({ document, sign, timestamp, nonce }: Shape, path: string): Verify {
   const forms = createDataForms(document);
   return ({ token, signVersion }) => {
@@ -156,7 +156,7 @@ function verifierOf({ document, sign, timestamp, nonce }: Shape, path: string): 
     };
     const verdict = byVersion[signVersion]();
     if (verdict.ok) return verdict.form;
-    // The same work for both versions and for unknown merchants, so that time tells none of them.
+    // Does the same work for both versions and for unknown merchants, so that response times do not distinguish them.
     byVersion[signVersion === 1 ? 2 : 1]();
     return undefined;
   };
@@ -168,8 +168,8 @@ interface Signer {
 }
 
 /**
- * The merchant whose token verifies, among the named one or a bounded number; when none does, changed merchants are read
- * and tried once more. The base URL names first, then the header, then the hint of a link.
+ * Finds the merchant whose token verifies: the named one, or one of a bounded number. After a miss, changed merchants
+ * are read and tried again. Precedence of names: base URL, header, hint in a payment link.
  */
 async function findSigner(
   deps: AuthenticateDeps,
@@ -200,7 +200,10 @@ async function findSigner(
   return found;
 }
 
-/** Refused and missing signatures count against the client's address; who signs rightly from there is not held back. */
+/**
+ * Wrong and missing signatures count against the client's address. Valid signatures from the same address are not
+ * limited.
+ */
 export async function refuseSignature(
   deps: Pick<AuthenticateDeps, 'limits'>,
   exchange: Exchange,
@@ -218,7 +221,7 @@ function firstSigner(merchants: readonly Merchant[], verify: Verify): Signer | u
   return undefined;
 }
 
-/** The envelope's four members. */
+/** Reads sign, timestamp, nonce and data. */
 function readShape(document: JsonDocument): Shape | ApiErrorCode {
   const sign = asString(readMember(document, 'sign'));
   if (sign === undefined || sign.trim() === '') return 'SIGN_BLANK';

@@ -1,21 +1,20 @@
 import type { Chain, Family } from '@opentill/domain/chains';
 import type { Store } from './store/create-store.ts';
 
-/** Whether chains take orders. */
 export interface ChainReadiness {
   /**
-   * True once the chain's scanner has committed a first cursor: from then on no payment can be missed. That stays
-   * true, so a yes is remembered; a no is asked again.
+   * True once the chain's scanner has committed its first cursor: from then on no payment can be missed. This is
+   * permanent, so true is cached and false is not.
    */
   isReady(chain: Chain): Promise<boolean>;
   /**
-   * True once `opentill setup` has written the hot wallet down: nothing is reserved from another. It is never taken back, so a
-   * yes is remembered; a no is asked again.
+   * True once `opentill setup` has registered the hot wallet; no other wallet may reserve a payout. This is permanent,
+   * so true is cached and false is not.
    */
   isHotWallet(family: Family, address: string): Promise<boolean>;
 }
 
-/** Asks the database until a chain is ready, or a wallet known, then never again. */
+/** Queries the database until a chain is ready or a wallet is known, then answers from memory. */
 export function createChainReadiness(store: Pick<Store, 'readCursorAges' | 'isHotWallet'>): ChainReadiness {
   const ready = new Set<string>();
   const wallets = new Set<string>();

@@ -18,34 +18,34 @@ import { renderNotice, renderOrderDocument, type Frame } from '@opentill/checkou
 import { themeStyle } from '@opentill/checkout/view/theme';
 import { page, type Answer } from './answer.ts';
 
-/** Why there is no order to show; each has a heading and an advice. */
+/** Reason for a page without an order. Each has a heading and advice. */
 export type Notice = Extract<TextName, 'notFound' | 'linkNotValid' | 'tooManyRequests' | 'notAvailable'>;
 
-/** Of these, asking again may help. */
-const PASSING: ReadonlySet<Notice> = new Set(['tooManyRequests', 'notAvailable']);
+/** Temporary notices, whose page offers another try. */
+const TEMPORARY: ReadonlySet<Notice> = new Set(['tooManyRequests', 'notAvailable']);
 
-/** What the page is made of besides orders. */
+/** Assets and theme of the page. */
 export interface CheckoutDesign extends LoadedTheme {
   readonly assets: PageAssets;
 }
 
-/** The hosted page as answers, in the language of who asks. */
+/** The checkout page as HTTP responses, in the visitor's language. */
 export interface CheckoutPage {
   order(request: IncomingMessage, query: URLSearchParams, order: PayinOrderAnswer): Promise<Answer>;
   notice(request: IncomingMessage, status: number, notice: Notice): Answer;
-  /** A script or the logo; undefined when there is none of this name. */
+  /** A script or the logo; undefined for an unknown name. */
   asset(request: IncomingMessage, name: string): Answer | undefined;
 }
 
-/** Names are hashes of contents. */
-const FOR_EVER = 'public, max-age=31536000, immutable';
+/** File names contain a hash of the content. */
+const IMMUTABLE = 'public, max-age=31536000, immutable';
 const compress = promisify(gzip);
 
-/** Makes the page of what is built and configured. `baseUrl` is where people reach it, without a query. */
+/** Builds the page from its assets and theme. `baseUrl` is its public URL, without a query. */
 export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): CheckoutPage {
   const path = new URL(baseUrl).pathname.replace(/\/$/, '');
   const assetUrl = (name: string) => `${path}/assets/${name}`;
-  // Where a proxy has put the page under a path of its own, the API is beside it.
+  // When a proxy serves the page under a path, the API is under the same path.
   const apiBase = path.endsWith('/checkout') ? path.slice(0, -'/checkout'.length) : '';
   const { assets, logo } = design;
   const theme = { ...design.theme, logoUrl: logo === null ? null : assetUrl(logo.name) };
@@ -78,7 +78,7 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
     notice(request, status, notice) {
       const language = languageOf(request);
       const frame = frameFor(language, false);
-      const again = PASSING.has(notice) ? frame.say('tryAgain') : null;
+      const again = TEMPORARY.has(notice) ? frame.say('tryAgain') : null;
       const html = renderNotice(frame, frame.say(notice), frame.say(`${notice}Hint`), again);
       const policy = contentPolicy({ style, scripts: false, chain: undefined });
       return page(status, html, `${policy}; frame-ancestors 'none'`);
@@ -92,7 +92,7 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
         body: small ? (found.compressed ?? found.body) : found.body,
         contentType: found.contentType,
         headers: {
-          'Cache-Control': FOR_EVER,
+          'Cache-Control': IMMUTABLE,
           Vary: 'Accept-Encoding',
           ...(small ? { 'Content-Encoding': 'gzip' } : {}),
         },
@@ -101,7 +101,7 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
   };
 }
 
-/** Everything is small and asked for often: in memory, compressed once. Pictures are compressed already. */
+/** Keeps all files in memory, since they are small and frequently requested. Compresses them once, except images. */
 function keepAssets({ assets, logo }: CheckoutDesign) {
   const files = logo === null ? assets.files : [...assets.files, logo];
   return new Map(

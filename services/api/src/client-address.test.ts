@@ -11,7 +11,7 @@ function ask(
   return createClientAddress(trusted)({ socket: { remoteAddress }, headers } as unknown as IncomingMessage);
 }
 
-describe('the client address', () => {
+describe('createClientAddress', () => {
   it.each([
     ['203.0.113.9', undefined, [], '203.0.113.9'],
     ['::ffff:203.0.113.9', undefined, [], '203.0.113.9'],
@@ -30,11 +30,11 @@ describe('the client address', () => {
     ['10.0.0.1', '0x7f.1', ['10.0.0.1'], '10.0.0.1'],
     ['fd00::1', '2001:db8::1', ['fd00::/8'], '2001:db8::/64'],
     [undefined, undefined, [], 'unknown'],
-  ])('of %s with X-Forwarded-For %s behind %j is %s', (remote, forwarded, trusted, expected) => {
+  ])('reads %s with X-Forwarded-For %s behind %j as %s', (remote, forwarded, trusted, expected) => {
     expect(ask(remote, forwarded, trusted)).toBe(expected);
   });
 
-  it.each(['nonsense', '10.0.0.0/33', '10.0.0/8x'])('refuses %s as a proxy', (entry) => {
+  it.each(['nonsense', '10.0.0.0/33', '10.0.0/8x'])('rejects the trusted proxy %s', (entry) => {
     expect(() => createClientAddress([entry])).toThrow(
       expect.objectContaining({ code: 'TRUSTED_PROXIES_INVALID' }),
     );

@@ -3,16 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 export type ClientAddressErrorCode =
-  /** TRUSTED_PROXIES holds something that is neither an address nor a CIDR range. */
+  /** An entry of TRUSTED_PROXIES is neither an address nor a CIDR range. */
   'TRUSTED_PROXIES_INVALID';
 
 type Range = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /**
- * Tells who asks, as the key of the limits: an IPv4 address, or the /64 of an IPv6 address (one customer's usual
- * share). `X-Forwarded-For` is believed only as far as configured proxies wrote it: from the right, each entry is
- * read while the hop that added it is trusted; the first one that is not trusted is the client.
- *
+ * Determines the client address, which is the key of rate limits: an IPv4 address, or the /64 of an IPv6 address (the
+ * usual size of one customer's network). `X-Forwarded-For` counts only as far as trusted proxies wrote it. It is read
+ * from the right while the hop that added the entry is trusted. The first untrusted entry is the client.
  * @throws GatewayError TRUSTED_PROXIES_INVALID
  */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
@@ -41,9 +40,9 @@ function clientBehindProxies(
 }
 
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  // IPv4 in four decimal parts alone: the library also reads 0x7f.1 and a bare number.
+  // Only four decimal parts: the library also accepts 0x7f.1 and a bare number.
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined;
-  return ipaddr.process(text); // an IPv4 address mapped into IPv6 is the IPv4 address
+  return ipaddr.process(text); // turns an IPv4-mapped IPv6 address into IPv4
 }
 
 function parseRange(text: string): Range {

@@ -20,10 +20,10 @@ import { createDerivationThread } from './derive-in-worker.ts';
 import { readApiConfig } from './config.ts';
 
 const SERVICE = 'api';
-/** Nobody waits for the first callback of an order to the millisecond, and orders come one by one. */
+/** Orders arrive one by one, and an order's first callback may be a few milliseconds late. */
 const RELAY_GATHER_MS = 20;
 
-/** Opens what the service needs, and starts it: its composition root but for the process. */
+/** Composition root of the service, without the process. */
 export const composeApi: Compose = async (env, { sharesProcess }) => {
   const config = readApiConfig(env);
   const logger = createLogger({ service: SERVICE, level: config.logLevel });

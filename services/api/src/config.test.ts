@@ -11,7 +11,7 @@ const env = {
   CHECKOUT_BASE_URL: 'https://pay.example/checkout',
 };
 
-describe('the configuration', () => {
+describe('readApiConfig', () => {
   it('has defaults for everything but addresses and secrets', () => {
     expect(readApiConfig(env).app).toEqual({
       port: 3010,

@@ -35,7 +35,6 @@ interface Variables extends ServiceVariables {
 const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
 const text = { type: 'string', minLength: 1 } as const;
 
-/** Schema of the environment; every mistake is named at once. */
 export const API_CONFIG_SCHEMA: ConfigSchema = {
   required: [...SERVICE_REQUIRED, 'NETWORKS_FILE', 'PUBLIC_KEYS_FILE', 'SECRETS_KEY', 'CHECKOUT_BASE_URL'],
   properties: {
@@ -48,7 +47,7 @@ export const API_CONFIG_SCHEMA: ConfigSchema = {
     NETWORKS_FILE: text,
     PUBLIC_KEYS_FILE: text,
     SECRETS_KEY: text,
-    /** Without query: `?orderId=…&sign=…` is put behind it. */
+    /** Without a query: the gateway appends `?orderId=…&sign=…`. */
     CHECKOUT_BASE_URL: { type: 'string', pattern: '^https?://[^?#\\s]+$' },
     TRUSTED_PROXIES: { type: 'array', items: { type: 'string' }, default: [] },
     CORS_ORIGINS: {

@@ -19,8 +19,8 @@ function poolWith(options: { fail?: () => boolean; target?: number; waitMs?: num
   return { pool, errors, reserved: () => next };
 }
 
-describe('the pool of deposit addresses', () => {
-  it('gives every address once, each the one of its index', async () => {
+describe('createDepositAddressPool', () => {
+  it('returns every address once, each derived from its index', async () => {
     const { pool } = poolWith();
     pool.start();
     const taken = await Promise.all(Array.from({ length: 1_000 }, () => pool.take('EVM')));
@@ -29,7 +29,7 @@ describe('the pool of deposit addresses', () => {
     for (const fresh of taken) expect(fresh.address).toBe(`EVM-${fresh.derivationIndex}`);
   });
 
-  it('fills families in turn: one that is large keeps nobody waiting in another, nor does one that fails', async () => {
+  it('fills families in turn, despite one that is large or fails', async () => {
     let isDown = true;
     const indexes = { EVM: 0, TRON: 0, SUI: 0 };
     const pool = createDepositAddressPool({
@@ -51,7 +51,7 @@ describe('the pool of deposit addresses', () => {
     await pool.stop();
   });
 
-  it('reserves no more than it needs', async () => {
+  it('reserves no more indices than it needs', async () => {
     const { pool, reserved } = poolWith({ target: 64 });
     pool.start();
     await pool.take('EVM');
@@ -59,7 +59,7 @@ describe('the pool of deposit addresses', () => {
     expect(reserved()).toBeLessThanOrEqual(128);
   });
 
-  it('gives an address again that was given back', async () => {
+  it('reuses an address that was given back', async () => {
     const { pool } = poolWith();
     pool.start();
     const fresh = await pool.take('EVM');
@@ -68,7 +68,7 @@ describe('the pool of deposit addresses', () => {
     await pool.stop();
   });
 
-  it('makes orders wait while there is none, in their order, and not for ever', async () => {
+  it('queues orders while no address is ready, for a limited time', async () => {
     let down = true;
     const { pool, errors } = poolWith({ fail: () => down });
     pool.start();

@@ -5,10 +5,10 @@ import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Observe } from './observe.ts';
 
 export type DepositAddressPoolErrorCode =
-  /** No derived address was left and none came in time: retryable. The indices are used up: permanent. */
+  /** Retryable: no derived address became available in time. Permanent: the indices are used up. */
   'DEPOSIT_ADDRESSES_EXHAUSTED';
 
-/** A derived address that no order has. */
+/** A derived address that no order uses. */
 export interface FreshAddress {
   readonly family: Family;
   readonly derivationIndex: number;
@@ -16,36 +16,39 @@ export interface FreshAddress {
 }
 
 export interface DepositAddressPool {
-  /** Begins to fill itself in the background. */
+  /** Starts filling the pool in the background. */
   start(): void;
   stop(): Promise<void>;
-  /** An address for one order; the caller's alone from then on. @throws GatewayError DEPOSIT_ADDRESSES_EXHAUSTED */
+  /**
+   * Takes an address for one order; it is never returned to another caller. @throws GatewayError
+   * DEPOSIT_ADDRESSES_EXHAUSTED
+   */
   take(family: Family): Promise<FreshAddress>;
   /**
-   * Takes back an address that surely no order has: the database said so. Never after a timeout or a lost connection:
-   * the order may exist.
+   * Returns an address that no order uses according to the database. Never call it after a timeout or a lost
+   * connection: the order may exist.
    */
   giveBack(address: FreshAddress): void;
-  /** Addresses ready. */
+  /** Number of available addresses. */
   level(family: Family): number;
 }
 
 export interface DepositAddressPoolOptions {
   readonly families: readonly Family[];
-  /** Reserves indices that nobody else gets, in any process, ever. */
+  /** Reserves indices that no other call of any process ever gets. */
   readonly reserveIndexes: (family: Family, count: number) => Promise<readonly number[]>;
-  /** Derives the addresses of these indices, in their order, without holding up the event loop. */
+  /** Derives the addresses of `indexes` in their order, outside the event loop. */
   readonly derive: (family: Family, indexes: readonly number[]) => Promise<readonly Address[]>;
   readonly observe: Pick<Observe, 'depositAddressesLow'>;
-  /** How many are kept ready for a rush. What is ready at a restart is never used: indices are plentiful. @default 32 768 */
+  /** Number of addresses kept ready. A restart discards them; there are 2^31 indices. @default 32 768 */
   readonly target?: number;
-  /** How long an order waits for one. @default 3 000 */
+  /** Maximum wait of an order for an address. @default 3 000 */
   readonly waitMs?: number;
 }
 
-/** Indices reserved and derived at once: some 20 ms of a thread. */
+/** Indices reserved and derived at once: about 20 ms of a thread. */
 const BLOCK = 64;
-/** BIP-32: indices from here on are hardened. */
+/** BIP-32: higher indices are hardened. */
 const INDEX_END = 0x8000_0000;
 
 interface Waiter {
@@ -54,8 +57,8 @@ interface Waiter {
 }
 
 /**
- * Keeps derived addresses ready, so that creating an order costs no derivation. Refilled when nobody takes any, and
- * during a rush once it is down to a quarter: the processor has better things to do then.
+ * Keeps derived addresses ready, so that creating an order needs no derivation. Refills while no address is taken.
+ * Under load it refills only below a quarter of the target, to leave the processor to requests.
  */
 export function createDepositAddressPool(options: DepositAddressPoolOptions): DepositAddressPool {
   const target = options.target ?? 32_768;
@@ -75,12 +78,12 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
     ready.get(fresh.family)?.push(fresh);
   }
 
-  /** Derives a block more; false when the family has enough for now. */
+  /** Derives one block; false when the family needs no more now. */
   async function refill(family: Family): Promise<boolean> {
     if ((ready.get(family)?.length ?? 0) >= target) return false;
-    const inRush = (taken.get(family) ?? 0) > 0;
+    const isBusy = (taken.get(family) ?? 0) > 0;
     taken.set(family, 0);
-    if (inRush && !isShort(family)) return false;
+    if (isBusy && !isShort(family)) return false;
     const indexes = await options.reserveIndexes(family, BLOCK);
     if (indexes.some((index) => index >= INDEX_END)) throw exhausted(family, false);
     const addresses = await options.derive(family, indexes);
@@ -131,7 +134,7 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
   };
 }
 
-/** A block of each in turn: an order of one family does not wait until another is full, nor for one that fails. */
+/** Derives one block per family in turn, so that a full or failing family does not delay the others. */
 async function refillInTurn(
   families: readonly Family[],
   refill: (family: Family) => Promise<boolean>,
@@ -151,8 +154,12 @@ async function refillInTurn(
 }
 
 function exhausted(family: Family, retryable = true): GatewayError<DepositAddressPoolErrorCode> {
-  return new GatewayError('DEPOSIT_ADDRESSES_EXHAUSTED', `no deposit address of family ${family} is ready`, {
-    retryable,
-    context: { family },
-  });
+  return new GatewayError(
+    'DEPOSIT_ADDRESSES_EXHAUSTED',
+    `no deposit address of family ${family} is available`,
+    {
+      retryable,
+      context: { family },
+    },
+  );
 }

@@ -15,29 +15,29 @@ const keys = publicKeysFor(
 const thread = createDerivationThread(keys);
 afterEach(() => thread.stop());
 
-describe('the derivation thread', () => {
-  it('derives what the deriver derives, many calls at once', async () => {
+describe('createDerivationThread', () => {
+  it('derives the same addresses as the deriver for concurrent calls', async () => {
     const deriver = createDepositDeriver(keys, [evmAddressCodec]);
     const calls = Array.from({ length: 5 }, (_, call) => [call, call + 1_000, 2 ** 31 - 1 - call]);
     const answers = await Promise.all(calls.map((indexes) => thread.derive('EVM', indexes)));
     expect(answers).toEqual(calls.map((indexes) => indexes.map((index) => deriver.address('EVM', index))));
   });
 
-  it('derives for every family that orders can be in', async () => {
+  it('derives addresses of every supported family', async () => {
     const words = `${'abandon '.repeat(11)}about`;
     const families = createDerivationThread(
       publicKeysFor(publicKeysOf(seedOf(parseMnemonic(words)), ADDRESS_CODECS), 'main'),
     );
-    // The first of m/44'/195'/0'/0 that TronWeb and every wallet give for these words.
+    // First address of m/44'/195'/0'/0 for these words, according to TronWeb and wallets.
     expect(await families.derive('TRON', [0])).toEqual(['TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH']);
-    // The first of m/54'/784'/0'/0 that the SDK of SUI gives for them, of secp256k1.
+    // First address of m/54'/784'/0'/0 (secp256k1) for these words, according to SUI's SDK.
     expect(await families.derive('SUI', [0])).toEqual([
       '0xc61a7f1161020a717f852dca2e9bfc1ffe235145406dfbdccc16e6907c1f5403',
     ]);
     await families.stop();
   });
 
-  it('says when it cannot, and goes on', async () => {
+  it('rejects when it cannot derive, and keeps working', async () => {
     await expect(thread.derive('EVM', [-1])).rejects.toMatchObject({
       code: 'DERIVATION_FAILED',
       retryable: true,
@@ -45,7 +45,7 @@ describe('the derivation thread', () => {
     expect(await thread.derive('EVM', [0])).toEqual(['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266']);
   });
 
-  it('leaves nobody waiting when it ends, and starts anew', async () => {
+  it('rejects pending calls when the thread ends, and starts a new thread', async () => {
     const waiting = thread.derive(
       'EVM',
       Array.from({ length: 1_000 }, (_, index) => index),

@@ -20,9 +20,9 @@ export type DerivationAnswer =
   | { readonly id: number; readonly addresses: readonly Address[] }
   | { readonly id: number; readonly problem: string };
 
-/** Derives deposit addresses in a thread of its own: a third of a millisecond each is too long for a busy event loop. */
+/** Derives deposit addresses in a worker thread: about 0.3 ms each is too long for a busy event loop. */
 export interface DerivationThread {
-  /** The addresses of these indices, in their order. @throws GatewayError DERIVATION_FAILED */
+  /** Returns addresses in the order of `indexes`. @throws GatewayError DERIVATION_FAILED */
   derive(family: Family, indexes: readonly number[]): Promise<readonly Address[]>;
   stop(): Promise<void>;
 }
@@ -32,7 +32,7 @@ interface Waiting {
   readonly reject: (error: GatewayError) => void;
 }
 
-/** Starts no thread before the first call, and a new one after one that ended. */
+/** Starts the thread at the first call, and a new one after it ended. */
 export function createDerivationThread(publicKeys: WalletPublicKeys): DerivationThread {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | undefined;
@@ -74,7 +74,7 @@ export function createDerivationThread(publicKeys: WalletPublicKeys): Derivation
       }),
     async stop() {
       const stopping = worker;
-      failAll('the service stops');
+      failAll('the service is stopping');
       await stopping?.terminate();
     },
   };

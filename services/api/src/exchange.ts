@@ -1,14 +1,13 @@
 import type { Response } from 'express';
 
-/** One request and its answer, as the log and the limits see it. */
+/** A request and its response, as logs and rate limits see them. */
 export interface Exchange {
-  /** Sent as `X-Request-Id`; ties an answer to the log. */
+  /** Sent as `X-Request-Id`; links a response to the log. */
   readonly requestId: string;
-  /** From performance.now(). */
   readonly startedMs: number;
   readonly clientAddress: string;
   readonly method: string;
-  /** The pattern, never the URL: that holds a signature. */
+  /** The route's pattern. The URL is never logged, since it contains a signature. */
   route: string;
   /** From the base URL `/m/<merchantId>`; not verified. */
   namedMerchantId?: string;
@@ -16,12 +15,12 @@ export interface Exchange {
   orderId?: string;
 }
 
-/** Puts the exchange where exchangeOf finds it. */
+/** Stores the exchange for exchangeOf. */
 export function keepExchange(response: Response, exchange: Exchange): void {
   response.locals['exchange'] = exchange;
 }
 
-/** The exchange of this response, made by the first middleware of all. */
+/** Exchange of this response, which the first middleware stores. */
 export function exchangeOf(response: Response): Exchange {
   return response.locals['exchange'] as Exchange;
 }

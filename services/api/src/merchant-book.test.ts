@@ -43,8 +43,8 @@ function bookOf(answers: (readonly MerchantRow[])[]) {
   return { book, asked, unreadable, advance: (ms: number) => void (now += ms) };
 }
 
-describe('the merchant book', () => {
-  it('opens tokens, and leaves out who is disabled or cannot be opened', async () => {
+describe('createMerchantBook', () => {
+  it('decrypts tokens and skips disabled and unreadable merchants', async () => {
     const stolen = row('thief', { tokenSealed: row('shop').tokenSealed });
     const { book, unreadable } = bookOf([[row('shop'), row('closed', { enabled: false }), stolen]]);
     expect(book.loaded).toBe(false);
@@ -55,7 +55,7 @@ describe('the merchant book', () => {
     expect(unreadable).toEqual(['thief']);
   });
 
-  it('has for an unknown or closed merchant one whose token no client has', async () => {
+  it('returns a decoy for an unknown or disabled merchant', async () => {
     const { book } = bookOf([[row('shop'), row('closed', { enabled: false })]]);
     await book.refresh();
     const [decoy, ...more] = book.candidates('unknown');
@@ -64,7 +64,7 @@ describe('the merchant book', () => {
     expect(book.candidates('closed')).toEqual([decoy]);
   });
 
-  it('tries the oldest merchants for a request without a name, however many there are', async () => {
+  it('returns at most the configured number of oldest merchants without an id', async () => {
     const createdAt = (day: number) => ({ createdAt: new Date(Date.UTC(2025, 0, day)) });
     const many = Array.from({ length: 100 }, (_, i) => row(`a${i}`, createdAt(9)));
     const old = ['z', 'y', 'x'].map((id, i) => row(id, createdAt(i + 1)));
@@ -76,8 +76,8 @@ describe('the merchant book', () => {
     expect([book.count, ids()]).toEqual([102, ['y', 'x', 'a0']]);
   });
 
-  it('opens a token again only when its row has changed', async () => {
-    // A row that cannot be opened is reported each time that it is opened.
+  it('decrypts a token again only when its row changed', async () => {
+    // Each attempt to decrypt an unreadable row is reported.
     const thief = row('thief', { tokenSealed: row('shop').tokenSealed });
     const { book, unreadable } = bookOf([
       [thief],
@@ -92,7 +92,7 @@ describe('the merchant book', () => {
     expect(opened).toEqual([1, 1, 2]);
   });
 
-  it('asks for changes with an overlap, and for everything from time to time', async () => {
+  it('reads changes with an overlap, and everything from time to time', async () => {
     const { book, asked, advance } = bookOf([[row('shop')], [], [], [row('shop', { enabled: false })]]);
     await book.refresh();
     advance(3_000);
@@ -109,7 +109,7 @@ describe('the merchant book', () => {
     expect(book.candidates(undefined)).toEqual([]);
   });
 
-  it('reads again on a miss, but not for every miss', async () => {
+  it('reads again after a miss, with a limited frequency', async () => {
     const { book, asked, advance } = bookOf([[row('shop')]]);
     await book.refresh();
     expect(await book.refreshOnMiss()).toBe(false);
@@ -119,7 +119,7 @@ describe('the merchant book', () => {
     expect(await book.refreshOnMiss()).toBe(false);
   });
 
-  it('has limits per merchant, and by address the most generous of the merchants', async () => {
+  it("uses a merchant's own limits, and the highest of them per client address", async () => {
     const small = { createCollection: { requests: 5, seconds: 10 }, status: { requests: 5, seconds: 10 } };
     const large = { createCollection: { requests: 500, seconds: 10 }, status: { requests: 1, seconds: 10 } };
     const { book } = bookOf([[row('small', { rateLimits: small }), row('large', { rateLimits: large })]]);

@@ -12,12 +12,12 @@ import type { Observe } from './observe.ts';
 import type { MerchantRow } from './store/upkeep.ts';
 import type { Store } from './store/create-store.ts';
 
-/** A merchant as requests meet it. */
+/** A merchant as requests use it. */
 export interface Merchant {
   readonly merchantId: string;
   readonly version: 'V2' | 'V3';
   readonly signVersion: 1 | 2;
-  /** In clear: never to be logged. */
+  /** Decrypted: never log it. */
   readonly token: string;
   readonly returnOrigins: readonly string[];
   readonly orderTtlSeconds: number;
@@ -27,37 +27,36 @@ export interface Merchant {
 }
 
 export interface MerchantBook {
-  /** Reads what changed since the last time; everything, the first time. */
+  /** Reads merchants that changed since the last read; all of them the first time. */
   refresh(): Promise<void>;
   /**
-   * For a request that no known merchant signed: reads again, unless that was done a moment ago, so that a flood of
-   * wrong signatures costs few queries. True when it has read.
+   * Reads again after a request that no known merchant signed. Limited in frequency, so that a flood of wrong
+   * signatures costs few queries. True when it has read.
    */
   refreshOnMiss(): Promise<boolean>;
-  /** Whether the merchants were read at least once. */
+  /** True after the first successful read. */
   readonly loaded: boolean;
-  /** How many merchants are enabled. */
+  /** Number of enabled merchants. */
   readonly count: number;
   /**
-   * Merchants for which a signature is tried. With an id: the one of that id; for an unknown id one whose token no
-   * client has, so that it costs as much as a wrong signature. Without an id: the oldest ones, at most `unnamedMax`.
+   * Merchants whose tokens are tried. With an id: that merchant, or for an unknown id a decoy, so that it costs as much
+   * as a wrong signature. Without an id: the `unnamedMax` oldest merchants.
    */
   candidates(merchantId: string | undefined): readonly Merchant[];
-  /** A merchant's own limit. */
   limitOf(merchant: Merchant, endpoint: LimitedEndpoint): RateLimit;
   /**
-   * The limit by client address, which is counted before anybody knows who asks: the most generous one among the
-   * merchants, so that a merchant's raised limit can be used from one server.
+   * Limit per client address, counted before the merchant is known. It is the highest limit among the merchants, so
+   * that one server can use a merchant's raised limit.
    */
   ipLimit(endpoint: LimitedEndpoint): RateLimit;
 }
 
 const MISS_INTERVAL_MS = 250;
-/** A row's `updated_at` is older than its commit; what commits later than this after its begin is seen at the next full read. */
+/** `updated_at` is older than the row's commit. A commit that takes longer than this is seen at the next full read. */
 const OVERLAP_MS = 60_000;
 const FULL_READ_INTERVAL_MS = 300_000;
 
-/** Stands for every unknown merchant. */
+/** Stands for every unknown merchant. No client has its token. */
 const DECOY: Merchant = {
   merchantId: '',
   version: 'V3',
@@ -74,7 +73,7 @@ type StoredMerchant = Omit<MerchantRow, 'readAt'>;
 
 interface KnownMerchant {
   readonly row: StoredMerchant;
-  /** Undefined when it is disabled or its token cannot be opened. */
+  /** Undefined when disabled or when the token cannot be decrypted. */
   readonly merchant: Merchant | undefined;
 }
 
@@ -82,17 +81,17 @@ interface MerchantBookDeps {
   readonly store: Pick<Store, 'readMerchants'>;
   readonly secretsKey: Buffer;
   readonly observe: Pick<Observe, 'merchantUnreadable'>;
-  /** A monotonic clock. */
+  /** Monotonic clock in milliseconds. */
   readonly nowMs: () => number;
-  /** The most candidates of a request that names no merchant. */
+  /** Maximum number of candidates for a request without a merchant id. */
   readonly unnamedMax: number;
 }
 
-/** Keeps the merchants in memory with their tokens decrypted. */
+/** Keeps the merchants with their decrypted tokens in memory. */
 export function createMerchantBook(deps: MerchantBookDeps): MerchantBook {
   const known = new Map<string, KnownMerchant>();
   let { count, unnamed, ipLimits } = summarise(known, deps.unnamedMax);
-  /** The database's time of the last read that returned rows. */
+  /** Database time of the last read that returned rows. */
   let readAt: Date | undefined;
   let loaded = false;
   let lastReadMs = -Infinity;
@@ -104,7 +103,7 @@ export function createMerchantBook(deps: MerchantBookDeps): MerchantBook {
     const full = lastReadMs - lastFullReadMs >= FULL_READ_INTERVAL_MS;
     const since = full || readAt === undefined ? undefined : new Date(readAt.getTime() - OVERLAP_MS);
     const rows = await deps.store.readMerchants(since);
-    // The overlap returns rows again: only those that changed cost more than the comparison.
+    // The overlap returns rows again. Unchanged rows cost only the comparison.
     let isChanged = false;
     for (const { readAt: at, ...row } of rows) {
       readAt = at;
@@ -150,7 +149,7 @@ function openMerchant({ secretsKey, observe }: MerchantBookDeps, row: StoredMerc
   }
 }
 
-/** The parts of the book whose computation takes all merchants. */
+/** Recomputes the parts of the book that depend on all merchants. */
 function summarise(known: ReadonlyMap<string, KnownMerchant>, unnamedMax: number) {
   const byAge = [...known.values()].toSorted(
     (a, b) => +a.row.createdAt - +b.row.createdAt || (a.row.merchantId < b.row.merchantId ? -1 : 1),

@@ -6,10 +6,12 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import type { Exchange } from './exchange.ts';
 import type { NewOrder } from './store/create-orders.ts';
 
-/** What happens in the api, by name: each logs and counts in one place. */
+/** Logs and metrics of the api, one function per event. */
 export type Observe = ReturnType<typeof createObserve>;
 
-/** Levels: every request is info; a request that failed by our fault is error; one refused for a down part is warn. */
+/**
+ * Levels: info for every request, error for a fault of the gateway, warn for a request rejected because a part is down.
+ */
 export function createObserve({ logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics }) {
   const duration = metrics.histogram({
     name: 'opentill_api_request_duration_seconds',
@@ -43,7 +45,7 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
         orderId,
       });
     },
-    /** An answer of 500 or 503: why. */
+    /** Logs the cause of a 500 or 503. */
     requestFailed(exchange: Exchange, code: number, error: unknown): void {
       const { requestId, route } = exchange;
       logger[code === 500 ? 'error' : 'warn']('request failed', { requestId, route, code, error });
@@ -59,26 +61,26 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
     },
     ...payoutRefusals(logger),
     merchantUnreadable(merchantId: string, error: unknown): void {
-      logger.error('merchant left out: its token cannot be opened', { merchantId, error });
+      logger.error('merchant disabled: its token cannot be decrypted', { merchantId, error });
     },
     merchantsNotRead(error: unknown): void {
       logger.warn('merchants not read', { error });
     },
-    /** What will not pass by itself is an error: no order can be created before somebody acts. */
+    /** A permanent failure is an error: no order can be created before an operator acts. */
     depositAddressesLow(error: unknown): void {
-      const passes = error instanceof GatewayError && error.retryable;
-      logger[passes ? 'warn' : 'error']('deposit addresses not refilled', { error });
+      const isTemporary = error instanceof GatewayError && error.retryable;
+      logger[isTemporary ? 'warn' : 'error']('deposit addresses not refilled', { error });
     },
     housekeepingFailed(error: unknown): void {
-      logger.warn('spent nonces and counters not forgotten', { error });
+      logger.warn('expired nonces and counters not deleted', { error });
     },
-    /** What was no request that a route could answer. */
+    /** A request that HTTP's parser or the server rejected before any route. */
     connectionRefused(requestId: string, reason: string): void {
       logger.info('connection refused', { requestId, reason });
     },
-    /** Those who watch orders hear nothing new until it is over; their pages poll. */
+    /** Open streams send no updates until a poll succeeds; their pages poll meanwhile. */
     streamsFailed(error: unknown): void {
-      logger.warn('watched orders not read', { error });
+      logger.warn('order streams not polled', { error });
     },
     listening(port: number): void {
       logger.info('listening', { port });
@@ -86,11 +88,11 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
   };
 }
 
-/** What keeps payouts from being taken until somebody acts. */
+/** Rejections of payouts that last until an operator acts. */
 function payoutRefusals(logger: Logger) {
   return {
     hotWalletUnknown(family: string, address: string): void {
-      logger.error('payout refused: opentill setup with PUBLIC_KEYS_FILE has to write the hot wallet down', {
+      logger.error('payout rejected: hot wallet not registered, run opentill setup with PUBLIC_KEYS_FILE', {
         family,
         address,
       });
@@ -105,7 +107,7 @@ export interface Load {
   readonly streams: { count(): number };
 }
 
-/** Gauges that are read when the metrics are. */
+/** Gauges whose values are read at each scrape. */
 export function observeLoad(metrics: Metrics, { database, pool, families, streams }: Load): void {
   metrics.gauge({
     name: 'opentill_api_order_streams_count',

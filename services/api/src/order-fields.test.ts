@@ -7,7 +7,7 @@ import { readCollectionFields, readPayoutFields, type FieldRules } from './order
 const V3: FieldRules = { version: 'V3', allowHttpReturnUrl: false };
 const V2: FieldRules = { version: 'V2', allowHttpReturnUrl: false };
 
-/** `data` as the api reads it: from the tokenizer, so that literals are literals. */
+/** Parses `data` with the api's tokenizer, which keeps number literals. */
 function data(text: string) {
   return asObject(readMember(tokenizeJson(Buffer.from(`{"data":${text}}`)), 'data'))!;
 }
@@ -17,8 +17,8 @@ const collection = (fields: object, rules = V3) =>
     rules,
   );
 
-describe('the fields of a collection', () => {
-  it('are read as sent', () => {
+describe('readCollectionFields', () => {
+  it('reads the fields as sent', () => {
     expect(collection({ uid: 12345678901234567890n.toString(), description: 'd', expiresIn: 60 })).toEqual({
       amount: '1',
       symbol: 'USDT',
@@ -31,7 +31,7 @@ describe('the fields of a collection', () => {
     });
   });
 
-  it('take numbers from their literals', () => {
+  it('reads numbers from their literals', () => {
     const read = readCollectionFields(
       data(
         '{"amount":1234567890123.123456789,"symbol":"U","chain":"BSC","orderId":"a","uid":98765432109876543210}',
@@ -41,24 +41,24 @@ describe('the fields of a collection', () => {
     expect(read).toMatchObject({ amount: '1234567890123.123456789', uid: '98765432109876543210' });
   });
 
-  it.each(['1e3', '1E3', '1.0e0', '-1', '-0', '0e5'])('refuse the amount literal %s', (literal) => {
+  it.each(['1e3', '1E3', '1.0e0', '-1', '-0', '0e5'])('rejects the amount literal %s', (literal) => {
     const text = `{"amount":${literal},"symbol":"U","chain":"BSC","orderId":"a"}`;
     expect(readCollectionFields(data(text), V3)).toBe('AMOUNT_BLANK');
   });
 
-  it.each(['1e3', '1.0', '1.5'])('refuse the uid literal %s', (literal) => {
+  it.each(['1e3', '1.0', '1.5'])('rejects the uid literal %s', (literal) => {
     const text = `{"amount":"1","symbol":"U","chain":"BSC","orderId":"a","uid":${literal}}`;
     expect(readCollectionFields(data(text), V3)).toBe('UID_INVALID');
   });
 
-  it('know zero in every spelling of the amount and as uid', () => {
+  it('recognises zero in every spelling of the amount and as uid', () => {
     for (const amount of ['0', '0.0', '000', '00.000000000000000000'])
       expect(collection({ amount })).toBe('AMOUNT_ZERO');
     for (const uid of ['0', 0]) expect(collection({ uid }, V2)).toBe('UID_ZERO');
     expect(collection({ uid: '00' }, V2)).toMatchObject({ uid: '00' });
   });
 
-  it('ask V2 for uid and V3 for orderId', () => {
+  it('requires uid for V2 and orderId for V3', () => {
     expect(collection({ uid: null }, V2)).toBe('UID_BLANK');
     expect(collection({ uid: '' }, V2)).toBe('UID_BLANK');
     expect(collection({ orderId: null, uid: 'u' }, V2)).toMatchObject({ orderId: null, uid: 'u' });
@@ -66,7 +66,7 @@ describe('the fields of a collection', () => {
     expect(collection({ uid: null })).toMatchObject({ uid: null });
   });
 
-  it('let http return URLs pass only where that is allowed', () => {
+  it('accepts http return URLs only where they are allowed', () => {
     const returnUrl = 'http://localhost:3011/back';
     expect(collection({ returnUrl })).toBe('RETURN_URL_INVALID');
     const local = collection({ returnUrl }, { ...V3, allowHttpReturnUrl: true });
@@ -75,13 +75,13 @@ describe('the fields of a collection', () => {
     expect(collection({ returnUrl: 'https://shop.example/\tx' })).toBe('RETURN_URL_INVALID');
   });
 
-  it('count a description by characters', () => {
+  it('limits a description by characters, not by code units', () => {
     expect(collection({ description: '😀'.repeat(120) })).toMatchObject({ description: '😀'.repeat(120) });
     expect(collection({ description: '😀'.repeat(121) })).toBe('DESCRIPTION_INVALID');
     expect(collection({ description: '' })).toMatchObject({ description: null });
   });
 
-  it('never let anything through that is not an amount, a known chain and a name', () => {
+  it('accepts only valid amounts, known chains and valid names', () => {
     fc.assert(
       fc.property(
         fc.record(
@@ -99,7 +99,7 @@ describe('the fields of a collection', () => {
           try {
             read = readCollectionFields(data(JSON.stringify(fields)), V2);
           } catch {
-            return; // a duplicate-free, surrogate-free text is the tokenizer's business
+            return; // the tokenizer rejects duplicate keys and lone surrogates
           }
           if (typeof read === 'string') return;
           expect(read.amount).toMatch(/^\d+(\.\d+)?$/);
@@ -111,8 +111,8 @@ describe('the fields of a collection', () => {
   });
 });
 
-describe('the fields of a payout', () => {
-  it('have the receiver before uid and orderId', () => {
+describe('readPayoutFields', () => {
+  it('checks the receiver before uid and orderId', () => {
     const text = '{"amount":"1","symbol":"U","chain":"BSC","uid":"a b"}';
     expect(readPayoutFields(data(text), V3)).toBe('RECEIVE_ADDRESS_BLANK');
     const right = '{"amount":"1","symbol":"U","chain":"BSC","orderId":"o","receiveAddress":"anything"}';

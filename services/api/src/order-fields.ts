@@ -8,14 +8,14 @@ import {
 import { isChain, type Chain } from '@opentill/domain/chains';
 import { isAmountText } from '@opentill/domain/money';
 
-/** What both kinds of orders ask for, as far as a field alone can tell whether it is right. */
+/** Validated fields that collections and payouts share. Each field is checked by itself. */
 export interface OrderFields {
-  /** A decimal string greater than zero, as sent. */
+  /** Decimal string greater than zero, as sent. */
   readonly amount: string;
   readonly symbol: string;
   readonly chain: Chain;
   readonly uid: string | null;
-  /** null: only of a V2 merchant, for whom the gateway makes one. */
+  /** null only for a V2 merchant; the gateway then creates an id. */
   readonly orderId: string | null;
 }
 
@@ -26,28 +26,28 @@ export interface CollectionFields extends OrderFields {
 }
 
 export interface PayoutFields extends OrderFields {
-  /** As sent: its form depends on the chain. */
+  /** As sent; its form depends on the chain. */
   readonly receiveAddress: string;
 }
 
 export interface FieldRules {
   readonly version: 'V2' | 'V3';
-  /** The local profile lets customers return to http. */
+  /** Only the local profile allows http. */
   readonly allowHttpReturnUrl: boolean;
 }
 
 const NAME_GRAMMAR = /^[A-Za-z0-9_.:~@-]{1,64}$/;
 const INTEGER_LITERAL = /^-?(?:0|[1-9][0-9]*)$/;
 const DESCRIPTION_CHARACTERS = 120;
-/** What turns the direction of the text after it: a description must not rearrange the page that shows it. */
+/** Characters that change the direction of the text after them: a description must not rearrange the page. */
 const BIDI_CONTROLS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const RETURN_URL_CHARACTERS = 2_048;
 const EXPIRES_IN_MIN_SECONDS = 60;
 const EXPIRES_IN_MAX_SECONDS = 86_400;
 
 /**
- * Reads `data` of createCollection. The code of the first thing that is wrong, in the order of docs/api.md section 3. Data with
- * a receiver is a payout's: version 1 signs nothing but `data`, so that data of one endpoint must not be valid for both.
+ * Reads `data` of createCollection. Returns the first error in the order of docs/api.md section 3. Data with a receiver
+ * is rejected as a payout's: version 1 signs only `data`, so one endpoint's data must not be valid for the other.
  */
 export function readCollectionFields(data: JsonObject, rules: FieldRules): CollectionFields | ApiErrorCode {
   const order = readOrderFields(
@@ -65,7 +65,7 @@ export function readCollectionFields(data: JsonObject, rules: FieldRules): Colle
   return { ...order, returnUrl, description, expiresInSeconds };
 }
 
-/** Reads `data` of createPayout; as readCollectionFields. */
+/** Reads `data` of createPayout, like readCollectionFields. */
 export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFields | ApiErrorCode {
   const receiveAddress = readText(data.get('receiveAddress'));
   const order = readOrderFields(
@@ -77,7 +77,7 @@ export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFie
   return { ...order, receiveAddress: receiveAddress ?? '' };
 }
 
-/** `ofReceiver`: what is wrong with `receiveAddress`. */
+/** @param ofReceiver error of `receiveAddress`, if any */
 function readOrderFields(
   data: JsonObject,
   rules: FieldRules,
@@ -96,12 +96,12 @@ function readOrderFields(
   if (uid === null && rules.version === 'V2') return 'UID_BLANK';
   if (uid === '0' || uid === '-0') return 'UID_ZERO';
   const orderId = readName(data.get('orderId'));
-  if (orderId === undefined || orderId === '.' || orderId === '..') return 'ORDER_ID_INVALID'; // no path has them
+  if (orderId === undefined || orderId === '.' || orderId === '..') return 'ORDER_ID_INVALID'; // URL paths cannot contain them
   if (orderId === null && rules.version === 'V3') return 'ORDER_ID_BLANK';
   return { amount, symbol, chain, uid, orderId };
 }
 
-/** A decimal string, or a number's literal; never through a float. */
+/** A decimal string, or the literal of a number; never converted to a float. */
 function readAmount(value: JsonValue | undefined): string | undefined {
   const text = typeof value === 'string' ? value : asNumberLexeme(value);
   return text !== undefined && isAmountText(text) ? text : undefined;
@@ -119,7 +119,7 @@ function readText(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && !isBlank(value) ? value : undefined;
 }
 
-/** null when blank, undefined when it is something else than a name. */
+/** null when blank, undefined when invalid. */
 function readName(value: JsonValue | undefined): string | null | undefined {
   if (isBlank(value)) return null;
   return typeof value === 'string' && NAME_GRAMMAR.test(value) ? value : undefined;

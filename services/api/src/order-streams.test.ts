@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, vi, test } from 'vitest';
-import { createOrderStreams, type StreamPlace } from './order-streams.ts';
+import { createOrderStreams, type StreamSlot } from './order-streams.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -20,7 +20,7 @@ function aResponse() {
   return { made, written, response: made as unknown as ServerResponse };
 }
 
-function somebody() {
+function reserveSlot() {
   const streams = createOrderStreams({
     store: { watchOrders: async () => [] },
     read: async () => undefined,
@@ -29,30 +29,30 @@ function somebody() {
   });
   const client = aResponse();
   const key = { merchantId: 'shop', orderId: 'a' };
-  const place = streams.enter(key, '203.0.113.1', client.response) as StreamPlace;
-  return { streams, place, ...client };
+  const slot = streams.enter(key, '203.0.113.1', client.response) as StreamSlot;
+  return { streams, slot, ...client };
 }
 
-test('a place is given back when the client goes before its stream has begun', () => {
-  const { streams, place, made, written } = somebody();
+test('releases the slot when the client disconnects before its stream begins', () => {
+  const { streams, slot, made, written } = reserveSlot();
   expect(streams.count()).toBe(1);
   made.emit('close');
   expect(streams.count()).toBe(0);
-  place.begin(first);
+  slot.begin(first);
   expect([streams.count(), written, made.writableEnded]).toEqual([0, [], true]);
 });
 
-test('a place is given back when its stream does not begin in time', () => {
-  const { streams } = somebody();
+test('releases the slot when its stream does not begin in time', () => {
+  const { streams } = reserveSlot();
   vi.advanceTimersByTime(29_999);
   expect(streams.count()).toBe(1);
   vi.advanceTimersByTime(1);
   expect(streams.count()).toBe(0);
 });
 
-test('a stream that has begun keeps its place until the response closes', () => {
-  const { streams, place, made, written } = somebody();
-  place.begin(first);
+test('keeps the slot of a running stream until the response closes', () => {
+  const { streams, slot, made, written } = reserveSlot();
+  slot.begin(first);
   vi.advanceTimersByTime(60_000);
   expect([streams.count(), written.at(-1)]).toEqual([1, 'event: order\ndata: {}\n\n']);
   made.emit('close');

@@ -4,7 +4,7 @@ import type { Observe } from './observe.ts';
 import type { Store } from './store/create-store.ts';
 import type { WatchedOrder } from './store/watch-orders.ts';
 
-/** How many streams there may be at a time. Who asks for more is told to poll. */
+/** Limits of concurrent streams. A client above a limit gets an error and polls instead. */
 export interface StreamLimits {
   readonly perOrder: number;
   readonly perClientAddress: number;
@@ -13,67 +13,65 @@ export interface StreamLimits {
 
 export const DEFAULT_STREAM_LIMITS: StreamLimits = { perOrder: 8, perClientAddress: 64, whole: 2_000 };
 
-/** What is watched: an order of a merchant. */
 export interface OrderKey {
   readonly merchantId: string;
   readonly orderId: string;
 }
 
-/** What a stream begins with. */
+/** First message of a stream. */
 export interface FirstOrder extends StreamedOrder {
-  /** Of before the order was read; undefined: it is told once more. */
+  /** Fingerprint from before the order was read. Undefined sends the order once more. */
   readonly fingerprint: string | undefined;
 }
 
-/** What a stream says of its order. */
+/** Message of a stream. */
 export interface StreamedOrder {
   /** One line of JSON. */
   readonly data: string;
-  /** Nothing more will happen: the stream ends with this. */
+  /** The order is final: the stream ends after this message. */
   readonly settled: boolean;
 }
 
 export interface OrderStreamsDeps {
   readonly store: Pick<Store, 'watchOrders'>;
-  /** The order as it is now. */
   readonly read: (key: OrderKey) => Promise<StreamedOrder | undefined>;
   readonly observe: Pick<Observe, 'streamsFailed'>;
   readonly limits: StreamLimits;
 }
 
-/** The open streams of this process. */
+/** Open streams of this process. */
 export interface OrderStreams {
   /**
-   * Takes the place of one more stream, or says which limit stands against it. The place is given back when the
-   * response closes, from now on and whether or not the stream begins; by `leave`; or when it has not begun in time.
+   * Reserves a slot for a stream, or returns the limit that is reached. The slot is released when the response closes,
+   * by `leave`, or when the stream does not begin in time.
    */
   enter(
     key: OrderKey,
     clientAddress: string,
     response: ServerResponse,
-  ): StreamPlace | 'ORDER_FULL' | 'CLIENT_FULL' | 'FULL';
+  ): StreamSlot | 'ORDER_FULL' | 'CLIENT_FULL' | 'FULL';
   count(): number;
   start(): void;
   /** Ends all streams, so that their browsers connect again, to another replica where there is one. */
   stop(): Promise<void>;
 }
 
-export interface StreamPlace {
-  /** Begins to speak on the response, with the order as it is; ends it where the place is given back already. */
+export interface StreamSlot {
+  /** Starts the stream with the current order. Ends the response when the slot was already released. */
   begin(first: FirstOrder): void;
   leave(): void;
 }
 
-/** One look at all watched orders together, however many there are; none while nobody watches. */
-const LOOK_EVERY_MS = 500;
+/** Poll interval. One query covers all watched orders; none runs without streams. */
+const POLL_INTERVAL_MS = 500;
 const PING_EVERY_MS = 15_000;
-/** So that streams spread over replicas that came later, and nothing lives for ever. */
+/** Lets streams spread to new replicas, and bounds their lifetime. */
 const LIFETIME_MS = 15 * 60_000;
 /** Longer than the queries before a stream may take. */
 const BEGIN_WITHIN_MS = 30_000;
-/** Orders read at a time after a look. */
-const READS_AT_ONCE = 4;
-/** Who doesn't take what was said is dropped; an order is about a kilobyte. */
+/** Orders read in parallel after a poll. */
+const PARALLEL_READS = 4;
+/** A client that does not read is disconnected above this; an order has about 1 kB. */
 const UNSENT_BYTES_MAX = 64 * 1024;
 const RECONNECT_MS = 2_000;
 
@@ -81,16 +79,15 @@ interface Stream {
   readonly key: OrderKey;
   readonly clientAddress: string;
   response: ServerResponse | undefined;
-  /** What was known of the order when it was last told. */
+  /** Fingerprint of the order at the last message. */
   seen: string | undefined;
-  /** Until it begins: the end of its place. From then on: its own end. */
+  /** Before the stream begins: the slot's timeout. Afterwards: the stream's. */
   lifetime: NodeJS.Timeout | undefined;
 }
 
 /**
- * Server-sent events of orders. The process looks twice a second at what the tracker and the scanners have written of
- * all orders that somebody watches, in one query by keys, and reads and tells those alone that have changed. So a
- * connection costs memory, and no query of its own.
+ * Server-sent events of orders. Twice a second the process queries the fingerprints of all watched orders at once. It
+ * reads and sends only the orders that changed. So a connection costs memory but no query of its own.
  */
 export function createOrderStreams(deps: OrderStreamsDeps): OrderStreams {
   const streams = new Set<Stream>();
@@ -113,7 +110,7 @@ export function createOrderStreams(deps: OrderStreamsDeps): OrderStreams {
         lifetime: undefined,
       };
       streams.add(stream);
-      // A client that goes while its order is being read never gets to `begin`.
+      // A client may disconnect before `begin`, while its order is read.
       response.once('close', () => leave(stream));
       stream.lifetime = setTimeout(() => leave(stream), BEGIN_WITHIN_MS).unref();
       if (response.destroyed) leave(stream);
@@ -128,20 +125,20 @@ export function createOrderStreams(deps: OrderStreamsDeps): OrderStreams {
           stream.response = response;
           stream.seen = first.fingerprint;
           stream.lifetime = setTimeout(() => response.end(), LIFETIME_MS);
-          say(stream, `retry: ${RECONNECT_MS}\n\n`);
-          tell(stream, first);
+          write(stream, `retry: ${RECONNECT_MS}\n\n`);
+          sendOrder(stream, first);
         },
       };
     },
     start() {
       loop = startLoop({
         name: 'order streams',
-        intervalMs: LOOK_EVERY_MS,
-        run: () => look(deps, streams),
+        intervalMs: POLL_INTERVAL_MS,
+        run: () => poll(deps, streams),
         onError: deps.observe.streamsFailed,
       });
       ping = setInterval(() => {
-        for (const stream of streams) say(stream, 'event: ping\ndata: \n\n');
+        for (const stream of streams) write(stream, 'event: ping\ndata: \n\n');
       }, PING_EVERY_MS);
     },
     async stop() {
@@ -168,10 +165,10 @@ function fullLimit(
   return ofClient >= limits.perClientAddress ? 'CLIENT_FULL' : undefined;
 }
 
-async function look(deps: OrderStreamsDeps, streams: ReadonlySet<Stream>): Promise<void> {
-  const speaking = [...streams].filter(({ response }) => response !== undefined);
-  if (speaking.length === 0) return;
-  const byOrder = Map.groupBy(speaking, ({ key }) => nameOf(key));
+async function poll(deps: OrderStreamsDeps, streams: ReadonlySet<Stream>): Promise<void> {
+  const active = [...streams].filter(({ response }) => response !== undefined);
+  if (active.length === 0) return;
+  const byOrder = Map.groupBy(active, ({ key }) => nameOf(key));
   const watched = await deps.store.watchOrders([...byOrder.values()].map(([stream]) => keyOfFirst(stream)));
   const changed = watched
     .map((row) => ({
@@ -179,30 +176,30 @@ async function look(deps: OrderStreamsDeps, streams: ReadonlySet<Stream>): Promi
       behind: (byOrder.get(nameOf(row)) ?? []).filter(({ seen }) => seen !== row.fingerprint),
     }))
     .filter(({ behind }) => behind.length > 0);
-  for (let i = 0; i < changed.length; i += READS_AT_ONCE) {
-    await Promise.all(changed.slice(i, i + READS_AT_ONCE).map((change) => tellChange(deps, change)));
+  for (let i = 0; i < changed.length; i += PARALLEL_READS) {
+    await Promise.all(changed.slice(i, i + PARALLEL_READS).map((change) => sendChange(deps, change)));
   }
 }
 
-async function tellChange(
+async function sendChange(
   deps: OrderStreamsDeps,
   { row, behind }: { readonly row: WatchedOrder; readonly behind: readonly Stream[] },
 ): Promise<void> {
   const { merchantId, orderId, fingerprint } = row;
   const order = await deps.read({ merchantId, orderId });
   for (const stream of behind) {
-    // Of before it was read, so that a change in between is told once more rather than not at all.
+    // The fingerprint is older than the order read, so that a change in between is sent again rather than lost.
     stream.seen = fingerprint;
-    if (order !== undefined) tell(stream, order);
+    if (order !== undefined) sendOrder(stream, order);
   }
 }
 
-function tell(stream: Stream, { data, settled }: StreamedOrder): void {
-  say(stream, `event: order\ndata: ${data}\n\n`);
+function sendOrder(stream: Stream, { data, settled }: StreamedOrder): void {
+  write(stream, `event: order\ndata: ${data}\n\n`);
   if (settled) stream.response?.end();
 }
 
-function say({ response }: Stream, text: string): void {
+function write({ response }: Stream, text: string): void {
   if (response === undefined || response.destroyed || response.writableEnded) return;
   response.write(text);
   if (response.writableLength > UNSENT_BYTES_MAX) response.destroy();
@@ -213,7 +210,7 @@ function keyOfFirst(stream: Stream | undefined): OrderKey {
   return stream.key;
 }
 
-/** A merchant's id has no space in it. */
+/** Unique, because a merchant id contains no space. */
 function nameOf({ merchantId, orderId }: OrderKey): string {
   return `${merchantId} ${orderId}`;
 }

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createRateLimits } from './rate-limits.ts';
 import { createRecentRequests } from './recent-requests.ts';
 
-describe('counting in memory', () => {
+describe('createRateLimits', () => {
   const limit = { requests: 3, seconds: 3_600 };
 
-  it('lets exactly the limit pass, per kind and key', async () => {
+  it('allows exactly the limit per kind and key', async () => {
     const limits = createRateLimits('memory');
     const take = (kind: 'order:pay' | 'order:getOrderStatus', key: string) => limits.take(kind, key, limit);
     expect(await Promise.all([1, 2, 3].map(() => take('order:pay', 'a')))).toEqual([0, 0, 0]);
@@ -16,7 +16,7 @@ describe('counting in memory', () => {
     expect(await take('order:getOrderStatus', 'a')).toBe(0);
   });
 
-  it('begins anew with a changed limit', async () => {
+  it('starts a new window when the limit changes', async () => {
     const limits = createRateLimits('memory');
     for (let i = 0; i < 4; i += 1) await limits.take('merchant:createPayout', 'm', limit);
     expect(await limits.take('merchant:createPayout', 'm', limit)).toBeGreaterThan(0);
@@ -24,8 +24,8 @@ describe('counting in memory', () => {
   });
 });
 
-describe('requests of one order', () => {
-  it('are no more than the limit in any window, also across its border', async () => {
+describe('createRecentRequests', () => {
+  it('stays within the limit in any window, also across its border', async () => {
     let now = 5_000;
     const limits = createRateLimits('memory', () => now);
     const at = (ms: number) => {
@@ -34,12 +34,12 @@ describe('requests of one order', () => {
     };
     expect([await at(0), await at(990), await at(1_000), await at(1_040)]).toEqual([0, 0, 0, 1]);
     expect([await at(1_989), await at(1_990), await at(1_991)]).toEqual([1, 0, 1]);
-    // Two at once are within it, and what was refused counts for nothing.
+    // Two requests at once are within the limit, and rejected ones are not counted.
     expect([await at(9_000), await at(9_000), await at(9_000), await at(9_999)]).toEqual([0, 0, 1, 1]);
     expect([await at(10_000), await at(10_000)]).toEqual([0, 0]);
   });
 
-  it('are kept for a bounded number of orders', async () => {
+  it('keeps a bounded number of keys', async () => {
     const recent = createRecentRequests(() => 0, 2);
     const limit = { requests: 1, seconds: 1 };
     for (const key of ['a', 'b', 'c']) expect(await recent.take(key, limit)).toBe(0);

@@ -9,7 +9,7 @@ import type { Database } from '@opentill/db/database';
 import { translateDatabaseError } from '@opentill/db/database-error';
 import { createRecentRequests, createSharedRecentRequests } from './recent-requests.ts';
 
-/** Who or what a request is counted by; one counter per kind, endpoint and key. */
+/** One counter exists per kind, endpoint and key. */
 export type LimitKind =
   | `ip:${'createCollection' | 'createPayout' | 'status' | 'supportSymbols'}`
   | `merchant:${'createCollection' | 'createPayout'}`
@@ -17,43 +17,43 @@ export type LimitKind =
   | 'refused'
   | ProcessLimitKind;
 
-/** Limits that protect the processor of this process: counted in its memory, whatever the store. */
+/** Limits that protect this process' processor. Always counted in memory. */
 export type ProcessLimitKind = `address:${'order' | 'unnamed'}`;
 
 export interface RateLimits {
   /**
-   * Counts one request. 0: within the limit; else the seconds until the window ends.
+   * Counts one request. Returns 0 within the limit, else the seconds until the window ends.
    * @throws GatewayError DATABASE_UNAVAILABLE when the shared store is not reachable
    */
   take(kind: LimitKind, key: string, limit: RateLimit): Promise<number>;
-  /** As `take`, without counting. */
+  /** Like `take`, without counting. */
   peek(kind: ProcessLimitKind, key: string, limit: RateLimit): Promise<number>;
 }
 
 /**
- * Orders whose checkout one client address may poll at the full rate of each: many customers behind one address, or a
- * shop's server. It is counted before the signature.
+ * Orders that one client address may poll at their full rate: many customers behind one address, or a shop's server.
+ * Counted before the signature is verified.
  */
 export const ORDERS_PER_ADDRESS = 500;
 
-/** Window of refused signatures that named no merchant. */
+/** Window for wrong signatures without a merchant id. */
 export const UNNAMED_FAILURES_SECONDS = 60;
 
-/** How many refused signatures a client address may send before it is told to slow down. */
+/** Wrong signatures per client address before it gets 429. */
 export const REFUSED_SIGNATURE_LIMIT: RateLimit = { requests: 100, seconds: 10 };
-/** Without scripts the hosted page loads itself every few seconds, and a customer may have it open twice. */
+/** Without scripts the page reloads every few seconds, and a customer may have it open twice. */
 export const CHECKOUT_PAGE_LIMIT: RateLimit = { requests: 10, seconds: 5 };
 
-/** A browser opens a stream and keeps it; when it is cut off, it comes again after two seconds. */
+/** A browser keeps its stream open and reconnects 2 s after a disconnect. */
 export const ORDER_EVENTS_LIMIT: RateLimit = { requests: 10, seconds: 5 };
 
-/** Of larger limits not every request's time is kept: the border of a window matters little to them. */
+/** Larger limits use fixed windows instead of one timestamp per request, since the window's border matters little. */
 const RECENT_MAX = 100;
 
 /**
- * Counts in windows that begin with a key's first request; an order's few requests in every window. `memory` counts for this process alone; a database's pool
- * counts for every replica in the table rate_counter, and what is over its limit is remembered here until its window
- * ends, so that a flood costs the database nothing.
+ * Counts in windows that start with a key's first request; an order's limits use sliding windows. `memory` counts for
+ * this process only. A database pool counts for all replicas in the table rate_counter. A key above its limit is
+ * remembered in memory until its window ends, so that a flood costs the database no queries.
  */
 export function createRateLimits(
   store: 'memory' | Database['pool'],
@@ -107,7 +107,7 @@ function createLimiter(
     storeType: 'pool',
     tableName: 'rate_counter',
     tableCreated: true,
-    clearExpiredByTimeout: false, // store.ts forgets them
+    clearExpiredByTimeout: false, // the housekeeping loop deletes them
     inMemoryBlockOnConsumed: limit.requests,
   });
 }

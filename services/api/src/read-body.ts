@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
 
-/** The largest body that is read (docs/api.md section 1). */
+/** Maximum body size (docs/api.md section 1). */
 const BODY_LIMIT_BYTES = 64 * 1024;
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
 /**
- * Reads a request's body as it came: `application/json` only, not encoded, at most 64 KiB. What is too large is not
- * kept. Undefined when the client went away before its end, so that there is nobody to answer.
+ * Reads a request body: only `application/json`, not encoded, at most 64 KiB. Undefined when the client disconnected
+ * before the end of the body.
  */
 export async function readBody(request: IncomingMessage): Promise<Buffer | ApiErrorCode | undefined> {
   if (!JSON_MEDIA_TYPE.test(request.headers['content-type'] ?? ''))
@@ -35,7 +35,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer | ApiEr
   });
 }
 
-/** Lets the rest of the body run into the void, so that the client gets to read the answer. */
+/** Drains the rest of the body, so that the client reads the response. */
 function refuseBody(request: IncomingMessage, code: ApiErrorCode): ApiErrorCode {
   request.resume();
   return code;

@@ -18,15 +18,15 @@ export interface ReadinessDeps {
   readonly pool: Pick<DepositAddressPool, 'level'>;
   readonly chains: Pick<ChainReadiness, 'isHotWallet'>;
   readonly hotWallets: OrderDeps['hotWallets'];
-  /** Whether the relay's broker connection stands. Shown alone: events wait in the database without it. */
+  /** True while the relay is connected to the broker. Informational: events wait in the database without it. */
   readonly brokerConnected: () => boolean;
 }
 
-/** A scanner that has not committed for so long does not follow its chain. */
+/** A scanner whose last commit is older does not follow its chain. */
 const CURSOR_AGE_MAX_SECONDS = 60;
 const CHECK_TIMEOUT_MS = 2_000;
 
-/** What this service needs to serve merchants. Payouts without their wallet are shown alone: collections need none. */
+/** Checks of this service. A missing payout wallet is informational, since collections do not need it. */
 export function apiChecks(deps: ReadinessDeps): Checks {
   const { store, assets, merchants, pool, brokerConnected } = deps;
   return {
@@ -37,7 +37,7 @@ export function apiChecks(deps: ReadinessDeps): Checks {
     merchants: () => Promise.resolve({ ok: merchants.loaded && merchants.count > 0 }),
     depositAddresses: () => {
       const without = assets.enabledFamilies.filter((family) => pool.level(family) === 0);
-      const detail = without.length === 0 ? 'ready' : `none ready of ${without.join(', ')}`;
+      const detail = without.length === 0 ? 'ready' : `none ready for ${without.join(', ')}`;
       return Promise.resolve({ ok: without.length === 0, detail });
     },
     broker: () =>
@@ -49,8 +49,8 @@ export function apiChecks(deps: ReadinessDeps): Checks {
 }
 
 /**
- * The whole gateway: what this service needs, every enabled chain followed, every service of a payment's way alive; the
- * signer where payouts are configured. Operators' own service is shown alone: no payment waits for it.
+ * Checks of the whole gateway: this service, every enabled chain, every service that a payment needs, and the signer
+ * where payouts are configured. The ops service is informational, since no payment needs it.
  */
 export function gatewayChecks(deps: ReadinessDeps): Checks {
   const { store, assets } = deps;
@@ -86,7 +86,7 @@ export function gatewayChecks(deps: ReadinessDeps): Checks {
   };
 }
 
-/** The database has the wallets that payouts of this api leave from. */
+/** Checks that `opentill setup` has registered the hot wallets that payouts leave from. */
 async function payoutWalletsKnown({ assets, chains, hotWallets }: ReadinessDeps): Promise<CheckResult> {
   const unknown: string[] = [];
   for (const family of new Set(assets.payoutChains.map(familyOf))) {
@@ -94,11 +94,11 @@ async function payoutWalletsKnown({ assets, chains, hotWallets }: ReadinessDeps)
     if (wallet !== undefined && !(await chains.isHotWallet(family, wallet))) unknown.push(family);
   }
   if (unknown.length === 0) return { ok: true, detail: 'known' };
-  const detail = `opentill setup with PUBLIC_KEYS_FILE and NETWORKS_FILE has to write the hot wallet of ${unknown.join(', ')} down`;
+  const detail = `hot wallet of ${unknown.join(', ')} not registered: run opentill setup with PUBLIC_KEYS_FILE and NETWORKS_FILE`;
   return { ok: false, detail };
 }
 
-/** Every family with an enabled chain has a scanner of its own. */
+/** Every family with an enabled chain needs a scanner. */
 async function scannersPresent({ store, assets }: ReadinessDeps): Promise<CheckResult> {
   const counts = await Promise.all(
     assets.enabledFamilies.map(async (family) => {
@@ -112,7 +112,7 @@ async function scannersPresent({ store, assets }: ReadinessDeps): Promise<CheckR
   };
 }
 
-/** GET /readyz of the public port, in the form of every service's health port. */
+/** GET /readyz of the public port, in the format of the health ports. */
 export async function answerReadiness(checks: Checks): Promise<Answer> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => [name, await run(check)] as const),
@@ -130,6 +130,6 @@ async function run(check: () => Promise<CheckResult>): Promise<CheckResult> {
       () => new Error(`no answer within ${CHECK_TIMEOUT_MS} ms`),
     );
   } catch {
-    return { ok: false, detail: 'failed' }; // the public port says nothing of causes
+    return { ok: false, detail: 'failed' }; // the public port does not show causes
   }
 }

@@ -2,16 +2,16 @@ import type { Database } from '@opentill/db/database';
 import type { RateLimit } from '@opentill/contracts/http/rate-limits';
 import { countRecentRequest } from './store/count-recent-request.ts';
 
-/** Counts requests of a key in every window of the limit, wherever it begins: not in windows one after the other. */
+/** Limits the requests of a key in a sliding window. */
 export interface RecentRequests {
-  /** 0: within the limit, and counted. Else the milliseconds until a request of this key is; not counted. */
+  /** Returns 0 and counts the request within the limit. Else returns the milliseconds to wait and does not count it. */
   take(key: string, limit: RateLimit): Promise<number>;
 }
 
-/** More keys than this are not kept: the one asked for longest ago is forgotten first. */
+/** Maximum number of keys. The least recently used key is dropped first. */
 const KEYS_KEPT = 100_000;
 
-/** For this process alone. `nowMs`: a monotonic clock. */
+/** For one process. @param nowMs monotonic clock */
 export function createRecentRequests(nowMs: () => number, keysKept = KEYS_KEPT): RecentRequests {
   const times = new Map<string, readonly number[]>();
   return {
@@ -33,8 +33,8 @@ export function createRecentRequests(nowMs: () => number, keysKept = KEYS_KEPT):
 }
 
 /**
- * For every replica, by the database's clock. A replica asks its own memory first: what is too much by that is too
- * much for all, so that a flood costs the database nothing.
+ * For all replicas, by the database's clock. A replica checks its own memory first: its own requests alone may exceed
+ * the limit, so that a flood costs the database no queries.
  */
 export function createSharedRecentRequests(pool: Database['pool'], nowMs: () => number): RecentRequests {
   const own = createRecentRequests(nowMs);

@@ -13,20 +13,19 @@ import type { Observe } from './observe.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
-/** Longer than the idle time of usual load balancers, so that it is they who close. */
+/** Longer than the idle timeout of common load balancers, so that they close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const TIMEOUTS_CHECKED_EVERY_MS = 2_000;
 const IDLE_CLOSED_EVERY_MS = 50;
 
-/** The merchant-facing HTTP server, bounded in every wait. */
+/** HTTP server of the merchant API, with a limit for every wait. */
 export interface ApiServer {
-  /** Resolves with the port. */
   listen(port: number, host: string): Promise<number>;
-  /** Takes no new connections, lets requests in flight finish, then closes what is left after `graceMs`. */
+  /** Accepts no new connections, finishes requests in flight, then closes the rest after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
-/** A server round the listener. What HTTP's parser refuses is answered in the envelope as well. */
+/** Creates the server. Requests that the HTTP parser rejects get an envelope too. */
 export function createApiServer(
   listener: RequestListener,
   observe: Pick<Observe, 'connectionRefused'>,
@@ -37,7 +36,7 @@ export function createApiServer(
     {
       connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      requireHostHeader: false, // refused below, in the envelope
+      requireHostHeader: false, // rejected below, with an envelope
     },
     (request, response) => {
       inFlight.add(response);
@@ -86,7 +85,7 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
-    // A connection becomes idle when what it was closing for is answered, and some clients keep it open all the same.
+    // A connection becomes idle after its last response, but some clients keep it open.
     const idle = setInterval(() => server.closeIdleConnections(), IDLE_CLOSED_EVERY_MS);
     server.close(() => {
       clearTimeout(deadline);
@@ -102,7 +101,7 @@ function refusalOfParser(code: string | undefined): ApiErrorCode {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'REQUEST_TIMEOUT' : 'BAD_REQUEST';
 }
 
-/** Node hands over the bare socket; an answer that is on its way on it must not be cut into. */
+/** Node passes the raw socket. A response that is being sent must not be interrupted. */
 function refuseOnSocket(socket: Socket, code: ApiErrorCode, requestId: string): void {
   const inFlight = (socket as { _httpMessage?: { headersSent?: boolean } | null })._httpMessage;
   if (!socket.writable || inFlight?.headersSent === true) {

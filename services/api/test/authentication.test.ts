@@ -38,7 +38,7 @@ beforeAll(async () => {
   cafe = await aMerchant(admin.kysely, { merchantId: 'cafe', ...settings });
   careful = await aMerchant(admin.kysely, { merchantId: 'careful', signVersion: 2, ...settings });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
-  // The wrong signatures of these tests name no merchant.
+  // The wrong signatures of these tests do not name a merchant.
   api = await startTestApi(testDatabase, { merchant: shop, unnamedFailuresMax: 1_000_000 });
 });
 afterAll(async () => {
@@ -50,7 +50,7 @@ afterAll(async () => {
 const postBody = (path: string, body: string, headers: Record<string, string> = {}, through = api) =>
   through.request('POST', path, { headers: { 'content-type': 'application/json', ...headers }, body });
 
-describe('the envelope', () => {
+describe('the request envelope', () => {
   it.each([
     ['The sign cannot be left blank.', { sign: undefined }],
     ['The sign cannot be left blank.', { sign: null }],
@@ -70,7 +70,7 @@ describe('the envelope', () => {
     ['The nonce cannot be left blank.', { nonce: 'x'.repeat(129) }],
     ['The nonce cannot be left blank.', { nonce: 'ü' }],
     ['The nonce cannot be left blank.', { nonce: 'a\u0000' }],
-  ])('%s %j is 401', async (msg, options) => {
+  ])('rejects an envelope with "%s" for %j', async (msg, options) => {
     expect(await api.post(COLLECTION, collectionData(), options)).toMatchObject({
       code: 401,
       msg,
@@ -78,19 +78,19 @@ describe('the envelope', () => {
     });
   });
 
-  it.each([undefined, null, 'text', 7, [], true])('data %j is 400', async (data) => {
+  it.each([undefined, null, 'text', 7, [], true])('rejects data %j with 400', async (data) => {
     const answer = await api.post(COLLECTION, data, { sign: 'a'.repeat(64) });
     expect(answer).toMatchObject({ code: 400, msg: 'The data cannot be left blank.' });
   });
 
-  it('takes a nonce of 128 printable characters', async () => {
+  it('accepts a nonce of 128 printable characters', async () => {
     const nonce = `${anOrderId()} ~!"`.padEnd(128, '\\');
     expect((await api.post(COLLECTION, collectionData(), { nonce })).code).toBe(200);
   });
 });
 
-describe('the order of checks', () => {
-  it('is sign, timestamp, nonce, data, signature, time, nonce used, fields', async () => {
+describe('order of checks', () => {
+  it('checks sign, timestamp, nonce, data, signature, time, used nonce, then fields', async () => {
     const data = { amount: 'wrong' };
     const used = anOrderId();
     await api.post(COLLECTION, data, { nonce: used });
@@ -132,21 +132,21 @@ describe('the order of checks', () => {
     ]);
   });
 
-  it.each([-301, 301])('refuses a timestamp %d s off', async (seconds) => {
+  it.each([-301, 301])('rejects a timestamp that is %d s off', async (seconds) => {
     const answer = await api.atOneMoment(() =>
       api.post(COLLECTION, collectionData(), { timestamp: api.nowSeconds() + seconds }),
     );
     expect(answer).toMatchObject({ code: 401, msg: 'Timestamp expired' });
   });
 
-  it.each([-299, 299])('accepts a timestamp %d s off', async (seconds) => {
+  it.each([-299, 299])('accepts a timestamp that is %d s off', async (seconds) => {
     const answer = await api.atOneMoment(() =>
       api.post(COLLECTION, collectionData(), { timestamp: api.nowSeconds() + seconds }),
     );
     expect(answer.code).toBe(200);
   });
 
-  it('takes the window from its configuration', async () => {
+  it('uses the configured timestamp window', async () => {
     const strict = await startTestApi(testDatabase, { merchant: shop, timestampWindowSeconds: 10 });
     const timestamp = strict.nowSeconds() - 20;
     const answer = await strict.post(COLLECTION, collectionData(), { timestamp });
@@ -155,14 +155,14 @@ describe('the order of checks', () => {
   });
 });
 
-describe('a nonce', () => {
+describe('nonces', () => {
   it.each([
     [200, collectionData()],
     [400, collectionData({ amount: 'x' })],
     [400, collectionData({ symbol: 'NONE' })],
     [400, collectionData({ amount: '1.0000001' })],
     [400, collectionData({ amount: '0.001' })],
-  ])('is spent by an answer of %d', async (code, data) => {
+  ])('spends the nonce of a request answered with %d', async (code, data) => {
     const nonce = anOrderId();
     expect((await api.post(COLLECTION, data, { nonce })).code).toBe(code);
     for (const later of [data, collectionData()]) {
@@ -173,7 +173,7 @@ describe('a nonce', () => {
     }
   });
 
-  it('is spent by 409, 422 and the 400 of a payout', async () => {
+  it("spends the nonce of a 409, a 422 and a payout's 400", async () => {
     const taken = collectionData();
     await api.post(COLLECTION, taken);
     for (const [code, path, data] of [
@@ -188,14 +188,14 @@ describe('a nonce', () => {
     }
   });
 
-  it('is not spent by 401', async () => {
+  it('does not spend the nonce of a 401', async () => {
     const nonce = anOrderId();
     await api.post(COLLECTION, collectionData(), { nonce, sign: 'f'.repeat(64) });
     await api.post(COLLECTION, collectionData(), { nonce, timestamp: 1 });
     expect((await api.post(COLLECTION, collectionData(), { nonce })).code).toBe(200);
   });
 
-  it('is used on another replica and after a restart as well', async () => {
+  it('rejects a used nonce on another replica and after a restart', async () => {
     const nonce = anOrderId();
     expect((await api.post(COLLECTION, collectionData(), { nonce })).code).toBe(200);
     for (const _ of ['replica', 'restart']) {
@@ -206,13 +206,13 @@ describe('a nonce', () => {
     }
   });
 
-  it("is each merchant's own", async () => {
+  it('keeps the nonces of merchants apart', async () => {
     const nonce = anOrderId();
     expect((await api.post(COLLECTION, collectionData(), { nonce })).code).toBe(200);
     expect((await api.post(COLLECTION, collectionData(), { nonce, merchant: cafe })).code).toBe(200);
   });
 
-  it('is spent once by twenty equal requests at once', async () => {
+  it('accepts one of twenty equal concurrent requests', async () => {
     const data = collectionData();
     const nonce = anOrderId();
     const answers = await Promise.all(
@@ -222,11 +222,11 @@ describe('a nonce', () => {
     expect(answers.filter((answer) => answer.msg === 'Nonce already used')).toHaveLength(19);
   });
 
-  it('is kept for twice the window and then forgotten', async () => {
+  it('keeps a nonce for twice the window and then deletes it', async () => {
     const nonce = anOrderId();
     const before = new Date();
     await api.post(COLLECTION, collectionData(), { nonce });
-    // It was spent at a moment between these two.
+    // The nonce was spent between `before` and now.
     const { rows } = await sql<{ fromBefore: number; fromNow: number }>`
       select extract(epoch from expires_at - ${before}::timestamptz)::float8 as "fromBefore",
         extract(epoch from expires_at - clock_timestamp())::float8 as "fromNow"
@@ -245,8 +245,8 @@ describe('a nonce', () => {
   });
 });
 
-describe('signatures', () => {
-  it('of every usual serialiser are accepted end to end, and what is not the same is refused', async () => {
+describe('signatures of data', () => {
+  it('accepts signatures over the output of common serialisers, and no others', async () => {
     const file = new URL('../../../libs/contracts/test-vectors/signatures.json', import.meta.url);
     const vectors = JSON.parse(await readFile(file, 'utf8')) as {
       token: string;
@@ -275,7 +275,7 @@ describe('signatures', () => {
     expect(outcomes).toEqual(vectors.requests.map((vector) => `${vector.name}: ${vector.expect}`));
   });
 
-  it('in capitals are accepted; of another token, cut short or of other data they are refused', async () => {
+  it('accepts upper case, rejects another token, a cut signature and other data', async () => {
     const data = collectionData();
     const sign = signText(shop.token, JSON.stringify(data));
     const sent = (wrong: unknown) => api.post(COLLECTION, data, { sign: wrong });
@@ -291,7 +291,7 @@ describe('signatures', () => {
     expect((await sent(sign.toUpperCase())).code).toBe(200);
   });
 
-  it('never share with other data: a duplicate key is no JSON', async () => {
+  it('rejects duplicate keys, which could share a signature with other data', async () => {
     const data = `{"amount":"1","symbol":"USDT","chain":"ETH_SEPOLIA","orderId":"${anOrderId()}","amount":"1000"}`;
     const body = `{"sign":"${signText(shop.token, data)}","timestamp":${api.nowSeconds()},"nonce":"n","data":${data}}`;
     expect(await postBody(COLLECTION, body)).toMatchObject({
@@ -315,10 +315,10 @@ describe('signVersion 2', () => {
     return postBody(path, JSON.stringify({ sign, timestamp, nonce: change.nonce ?? nonce, data }));
   };
 
-  it('signs time, nonce and path with the data', async () => {
+  it('signs time, nonce and path with the data in version 2', async () => {
     expect((await send(COLLECTION, collectionData())).code).toBe(200);
   });
-  it('refuses a changed nonce, another path and version 1', async () => {
+  it('rejects a changed nonce, another path and version 1 in version 2', async () => {
     for (const change of [{ nonce: anOrderId() }, { path: PAYOUT }, { v1: true }]) {
       expect(await send(COLLECTION, collectionData(), change)).toMatchObject({
         code: 401,
@@ -329,7 +329,7 @@ describe('signVersion 2', () => {
 });
 
 describe('several merchants', () => {
-  it('are told apart by their tokens', async () => {
+  it('identifies merchants by their tokens', async () => {
     const mine = collectionData();
     const theirs = collectionData();
     await api.post(COLLECTION, mine);
@@ -338,7 +338,7 @@ describe('several merchants', () => {
     expect(await api.signedGet('status', String(theirs['orderId']), shop)).toMatchObject({ code: 404 });
   });
 
-  it('or named by X-Merchant-Id, which must be the one that signed', async () => {
+  it('accepts only the signature of the merchant that X-Merchant-Id names', async () => {
     const named = (id: string) =>
       api.post(COLLECTION, collectionData(), { merchant: cafe, headers: { 'X-Merchant-Id': id } });
     expect((await named('cafe')).code).toBe(200);
@@ -346,7 +346,7 @@ describe('several merchants', () => {
     expect(await named('nobody')).toMatchObject({ code: 401, msg: 'Sign verification failed' });
   });
 
-  it('that are new are known at once; a rotated token and a disabled merchant within seconds', async () => {
+  it('knows a new merchant at once, a rotated token or disabling within seconds', async () => {
     const fresh = await aMerchant(admin.kysely, { merchantId: 'fresh', rateLimits: NO_LIMITS });
     await waitUntil('the new merchant is known', async () => {
       const answer = await api.post(COLLECTION, collectionData(), { merchant: fresh });
@@ -367,7 +367,7 @@ describe('several merchants', () => {
     });
   });
 
-  it('whose secrets cannot be opened are left out and logged, the others go on', async () => {
+  it('skips and logs a merchant whose token cannot be decrypted', async () => {
     await aMerchant(admin.kysely, { merchantId: 'damaged', rateLimits: NO_LIMITS });
     await sql`update merchant set token_sealed = '\\x00' where merchant_id = 'damaged'`.execute(admin.kysely);
     const restarted = await startTestApi(testDatabase, { merchant: shop });
@@ -378,9 +378,9 @@ describe('several merchants', () => {
   });
 });
 
-describe('GET with sign', () => {
+describe('signatures of GET requests', () => {
   it.each(['pay', 'getOrderStatus', 'status'] as const)(
-    '%s: missing or wrong is 401, right is 404',
+    '%s: answers 401 without a valid signature and 404 with one',
     async (endpoint) => {
       const known = collectionData();
       await api.post(COLLECTION, known);
@@ -416,7 +416,7 @@ describe('GET with sign', () => {
   );
 
   it.each(['a b', 'a\u0000b', 'é', 'x'.repeat(65)])(
-    'an id that cannot exist (%j) is 404',
+    'answers 404 for an id that cannot exist (%j)',
     async (orderId) => {
       for (const endpoint of ['pay', 'getOrderStatus', 'status'] as const) {
         expect(await api.signedGet(endpoint, orderId)).toMatchObject({ code: 404, msg: 'Order not found' });
@@ -424,7 +424,7 @@ describe('GET with sign', () => {
     },
   );
 
-  it('without orderId is 400, and a parameter given twice is none', async () => {
+  it('answers 400 without orderId, and ignores a parameter given twice', async () => {
     expect(await api.request('GET', '/v1/order/pay?sign=ab')).toMatchObject({
       code: 400,
       msg: 'The orderId cannot be left blank.',
@@ -435,7 +435,7 @@ describe('GET with sign', () => {
     });
   });
 
-  it('ignores other parameters, such as a cache-buster', async () => {
+  it('ignores unknown parameters, such as a cache-buster', async () => {
     const data = collectionData();
     await api.post(COLLECTION, data);
     const orderId = String(data['orderId']);
@@ -447,8 +447,8 @@ describe('GET with sign', () => {
   });
 });
 
-describe('the log', () => {
-  it('has each request by its X-Request-Id, and no secret, signature or nonce', async () => {
+describe('request log', () => {
+  it('logs each request by its X-Request-Id, without secret, signature or nonce', async () => {
     const nonce = anOrderId();
     const data = collectionData();
     const sign = signText(shop.token, JSON.stringify(data));

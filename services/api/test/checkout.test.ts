@@ -48,7 +48,7 @@ function collection(overrides: Parameters<typeof aCollection>[1] = {}): Promise<
   return aCollection(admin.kysely, { merchant_id: 'shop', contract_address: USDT_SEPOLIA, ...overrides });
 }
 
-/** What people see: all but what the script starts from. */
+/** The page without the data of its script. */
 const withoutData = (text: string) => text.replace(/<script type="application\/json"[\s\S]*/, '');
 
 const open = (
@@ -56,8 +56,8 @@ const open = (
   { sign = signOrderId(merchant.token, orderId), more = '', headers = {} } = {},
 ) => api.request('GET', `/checkout?orderId=${encodeURIComponent(orderId)}&sign=${sign}${more}`, { headers });
 
-describe('the checkout page', () => {
-  it('shows address, QR code, amount, chain and time left, and escapes what merchants wrote', async () => {
+describe('checkout page', () => {
+  it('shows address, QR code, amount, chain and time left, and escapes texts', async () => {
     const orderId = anOrderId();
     const created = await api.post(
       COLLECTION,
@@ -67,7 +67,7 @@ describe('the checkout page', () => {
         returnUrl: 'https://shop.example/?a=1&b="',
       }),
     );
-    // The URL's own grammar keeps quotation marks out; what is left is escaped.
+    // A URL cannot contain quotation marks; the other characters are escaped.
     expect(created.code).toBe(200);
     const url = new URL(created.data.paymentUrl as string);
     const page = await api.request('GET', `/checkout${url.search}`);
@@ -91,7 +91,7 @@ describe('the checkout page', () => {
     );
   });
 
-  it('loads and runs only what is its own', async () => {
+  it('loads and runs only its own files', async () => {
     const order = await collection();
     const page = await open(order.order_id);
     const csp = page.headers.get('content-security-policy') ?? '';
@@ -138,17 +138,17 @@ describe('the checkout page', () => {
     ['SUCCESS', 'Paid. Thank you!', false],
     ['EXPIRED', 'This payment request has expired', false],
     ['FAILED', 'This payment has failed', false],
-  ] as const)('shows %s, and goes on asking only while it may change', async (status, text, refreshes) => {
+  ] as const)('shows %s with "%s", reloading: %s', async (status, text, refreshes) => {
     const order = await collection({ status });
     const page = await open(order.order_id);
     expect(page.text).toContain(`<h1>${text}</h1>`);
     expect(page.text.includes('http-equiv="refresh"')).toBe(refreshes);
-    // Nobody may be invited to pay what is settled.
+    // A settled order must not invite a payment.
     expect(page.text.includes('class="code')).toBe(status === 'PENDING');
     expect(page.text.includes('ethereum:')).toBe(status === 'PENDING');
   });
 
-  it('asks for what is missing of a part, in the code as well', async () => {
+  it('asks for the missing rest of a partial payment, also in the QR code', async () => {
     const order = await collection({ status: 'PENDING', detected_amount: 40_500_000n });
     const { text } = await open(order.order_id);
     expect(text).toContain('40.50 of 250.00 USDT has arrived.');
@@ -163,7 +163,7 @@ describe('the checkout page', () => {
       { actual_amount: 250_000_000n, reason: 'Paid after expiry' },
       'Expired: your payment came too late',
     ],
-  ])('tells who paid too little or too late that it is not lost: %s', async (_name, fields, heading) => {
+  ])('tells a customer who paid too little or too late what happens: %s', async (_name, fields, heading) => {
     const order = await collection({ status: 'EXPIRED', ...fields });
     const { text } = await open(order.order_id);
     expect(text).toContain(`<h1>${heading}</h1>`);
@@ -171,16 +171,16 @@ describe('the checkout page', () => {
     expect(withoutData(text)).not.toContain(shown(order.address));
   });
 
-  it('keeps to itself what an operator wrote of who was refused; the merchant is told', async () => {
+  it("hides an operator's reason from the customer and shows it to the merchant", async () => {
     const order = await collection({ status: 'FAILED', reason: 'fraud, known from shop 7' });
     expect((await open(order.order_id)).text).not.toContain('fraud');
     const { data } = await api.signedGet('pay', order.order_id);
     expect(data).toMatchObject({ status: 'FAILED', reason: 'Refused by operator' });
-    const { data: told } = await api.signedGet('status', order.order_id);
-    expect(told.reason).toBe('fraud, known from shop 7');
+    const { data: shownToMerchant } = await api.signedGet('status', order.order_id);
+    expect(shownToMerchant.reason).toBe('fraud, known from shop 7');
   });
 
-  it('invites nobody to pay when the time is over, before the order is settled', async () => {
+  it('does not invite a payment after the deadline', async () => {
     for (const status of ['INIT', 'PENDING'] as const) {
       const order = await collection({ status, expires_at: new Date(Date.now() - 1_000) });
       const page = await open(order.order_id);
@@ -206,12 +206,12 @@ describe('the checkout page', () => {
     await other.stop();
   });
 
-  it('keeps the direction of a description to itself', async () => {
+  it('isolates the text direction of a description', async () => {
     const order = await collection({ description: 'قهوة' });
     expect((await open(order.order_id)).text).toContain('<bdi>قهوة</bdi>');
   });
 
-  it('speaks the language of the browser, or the one that was chosen', async () => {
+  it("uses the browser's or the chosen language", async () => {
     const order = await collection();
     const arabic = await open(order.order_id, {
       headers: { 'accept-language': 'xx, ar-EG;q=0.8, de;q=0.5' },
@@ -230,7 +230,7 @@ describe('the checkout page', () => {
     for (const link of links) expect(link.get('orderId')).toBe(order.order_id);
   });
 
-  it('looks as the operator wants', async () => {
+  it("uses the operator's theme and logo", async () => {
     const logo = { name: 'logo-12345678.svg', body: Buffer.from('<svg/>'), contentType: 'image/svg+xml' };
     const theme = { name: 'Tea <&> Co', accent: '#123456', accentDark: '#fedcba' };
     const themed = await startTestApi(testDatabase, {
@@ -252,7 +252,7 @@ describe('the checkout page', () => {
     await themed.stop();
   });
 
-  it('says by a page what is wrong', async () => {
+  it('answers errors with a page', async () => {
     const orderId = anOrderId();
     await api.post(COLLECTION, collectionData({ orderId }));
     for (const [page, status, text] of [
@@ -269,7 +269,7 @@ describe('the checkout page', () => {
     }
   });
 
-  it('is none for payouts', async () => {
+  it('answers 404 for payouts', async () => {
     const { data } = await api.post(PAYOUT, payoutData());
     expect(data).toBeNull();
     const payout = await collection();

@@ -57,8 +57,8 @@ async function rowOf(orderId: string) {
     .executeTakeFirstOrThrow();
 }
 
-describe('a collection', () => {
-  it('is created with an address of the seed, a checkout URL and the amount in display decimals', async () => {
+describe('createCollection', () => {
+  it('creates a collection with a derived address, checkout URL and shown amount', async () => {
     const orderId = anOrderId();
     const data = collectionData({
       orderId,
@@ -110,7 +110,7 @@ describe('a collection', () => {
     expect(row.expires_at.getTime() / 1000).toBe(answer.data.expiredTime);
   });
 
-  it('is announced: first notification and event in the same transaction, and the relay is woken', async () => {
+  it('stores first notification and event together and wakes the relay', async () => {
     const orderId = anOrderId();
     const wakes = api.wakes();
     const answer = await create(collectionData({ orderId, amount: '12.340000' }));
@@ -153,11 +153,11 @@ describe('a collection', () => {
     ['1000000', '1000000.00'],
     ['00012.5', '12.50'],
     ['7.10000000000000', '7.10'],
-  ])('of amount %s is answered as %s', async (amount, shown) => {
+  ])('answers amount %s as %s', async (amount, shown) => {
     expect((await create(collectionData({ amount }))).data.amount).toBe(shown);
   });
 
-  it('takes the amount of a JSON number from its literal, never through a float', async () => {
+  it('reads a JSON number from its literal, never through a float', async () => {
     const orderId = anOrderId();
     const dataText = `{"amount":123456.100001,"symbol":"USDT","chain":"ETH_SEPOLIA","orderId":"${orderId}"}`;
     const { signText } = await import('@opentill/contracts/signing/verify-signature');
@@ -170,7 +170,7 @@ describe('a collection', () => {
     expect((await rowOf(orderId)).amount).toBe(123_456_100_001n);
   });
 
-  it('of an 18-decimals token keeps every base unit', async () => {
+  it('keeps every base unit of a token with 18 decimals', async () => {
     const orderId = anOrderId();
     const amount = '999999.123456789012345678';
     const answer = await create(collectionData({ orderId, amount, chain: 'BSC_TEST' }));
@@ -178,7 +178,7 @@ describe('a collection', () => {
     expect((await rowOf(orderId)).amount).toBe(999_999_123_456_789_012_345_678n);
   });
 
-  it("takes the merchant's time to live, tolerance and grace, and the request's expiresIn over it", async () => {
+  it("uses the merchant's lifetime, tolerance and grace, unless expiresIn is set", async () => {
     const merchant = await aMerchant(admin.kysely, {
       merchantId: 'tolerant',
       orderTtlSeconds: 120,
@@ -210,7 +210,7 @@ describe('a collection', () => {
   });
 });
 
-describe('the fields of a collection', () => {
+describe('fields of createCollection', () => {
   const missing = (name: string) => ({ [name]: undefined });
   it.each([
     ['The amount cannot be left blank.', missing('amount')],
@@ -285,11 +285,11 @@ describe('the fields of a collection', () => {
     ['The expiresIn is invalid.', { expiresIn: 86401 }],
     ['The expiresIn is invalid.', { expiresIn: '600' }],
     ['The expiresIn is invalid.', { expiresIn: 600.5 }],
-  ])('%s %j', async (msg, overrides) => {
+  ])('answers "%s" for %j', async (msg, overrides) => {
     expect(await create(collectionData(overrides))).toMatchObject({ code: 400, msg, data: null });
   });
 
-  it('of a V2 merchant: uid is required, orderId is made', async () => {
+  it('requires uid and creates an orderId for a V2 merchant', async () => {
     const blank = await create(collectionData({ uid: undefined }), v2);
     expect(blank).toMatchObject({ code: 400, msg: 'The uid cannot be left blank.' });
     const zero = await create(collectionData({ uid: '0' }), v2);
@@ -302,7 +302,7 @@ describe('the fields of a collection', () => {
     expect(second.data.address).not.toBe(first.data.address);
   });
 
-  it('are checked in the order amount, symbol, chain, uid, orderId, then the deeper ones', async () => {
+  it('checks amount, symbol, chain, uid and orderId before the other fields', async () => {
     const wrong: Record<string, unknown> = {
       amount: null,
       symbol: null,
@@ -327,7 +327,7 @@ describe('the fields of a collection', () => {
     ]);
   });
 
-  it('lets every allowed character stand in ids, at full length', async () => {
+  it('accepts every allowed character in ids of full length', async () => {
     const id = `${anOrderId()}_-.:~@`.padEnd(64, 'Z');
     const answer = await create(collectionData({ orderId: id, uid: id }));
     expect(answer.data).toMatchObject({ orderId: id, uid: id });
@@ -338,8 +338,8 @@ describe('the fields of a collection', () => {
   });
 });
 
-describe('the same order again', () => {
-  it('is answered as first created: equal values, whatever the bytes', async () => {
+describe('repeated collections', () => {
+  it('answers an equal request with the order as first created', async () => {
     const orderId = anOrderId();
     const first = await create(collectionData({ orderId, amount: '250', uid: '7' }));
     api.advance(5);
@@ -361,7 +361,7 @@ describe('the same order again', () => {
     ['chain', { chain: 'BSC_TEST' }],
     ['uid', { uid: 'other' }],
     ['uid left out', { uid: undefined }],
-  ])('with another %s is 409', async (_what, change) => {
+  ])('answers 409 for a repeated order id with another %s', async (_what, change) => {
     const data = collectionData({ uid: 'u' });
     expect((await create(data)).code).toBe(200);
     expect(await create({ ...data, ...change })).toMatchObject({
@@ -370,7 +370,7 @@ describe('the same order again', () => {
     });
   });
 
-  it('as a payout is 409', async () => {
+  it('answers 409 for a payout with the id of a collection', async () => {
     const data = collectionData();
     await create(data);
     const payout = await api.post('/v1/order/createPayout', {
@@ -380,7 +380,7 @@ describe('the same order again', () => {
     expect(payout).toMatchObject({ code: 409, msg: 'Order ID already exists.' });
   });
 
-  it("of another merchant is that merchant's own", async () => {
+  it('keeps equal order ids of two merchants apart', async () => {
     const data = collectionData({ uid: 'u' });
     const mine = await create(data);
     const theirs = await create(data, v2);
@@ -388,7 +388,7 @@ describe('the same order again', () => {
     expect(theirs.data.address).not.toBe(mine.data.address);
   });
 
-  it('is found before limits, enabled chains and return origins are looked at', async () => {
+  it('answers an existing order despite new limits, chains and return origins', async () => {
     const order = collectionData({ returnUrl: 'https://shop.example/x' });
     const first = await create(order);
     const elsewhere = collectionData({ chain: 'BSC_TEST' });
@@ -423,7 +423,7 @@ describe('the same order again', () => {
     }
   });
 
-  it('fifty times at once makes one order with one address', async () => {
+  it('creates one order with one address for fifty concurrent requests', async () => {
     const data = collectionData();
     const answers = await Promise.all(Array.from({ length: 50 }, () => create(data)));
     expect(answers.map((answer) => answer.code)).toEqual(Array.from({ length: 50 }, () => 200));
@@ -437,7 +437,7 @@ describe('the same order again', () => {
     expect(rows).toEqual([{ orders: 1, addresses: 1, notifications: 1, events: 1 }]);
   });
 
-  it('fifty times at once with two contents makes one order, the others are refused', async () => {
+  it('creates one order for fifty concurrent requests with two contents', async () => {
     const data = collectionData();
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => create({ ...data, amount: i % 2 === 0 ? '1' : '2' })),
@@ -448,8 +448,8 @@ describe('the same order again', () => {
   });
 });
 
-describe('a chain without a committed cursor', () => {
-  it('is 503 and spends no nonce; from the first cursor on it takes orders', async () => {
+describe('chains without a cursor', () => {
+  it('answers 503 without spending the nonce until the chain has a cursor', async () => {
     const data = collectionData({ chain: 'POLYGON_AMOY' });
     const nonce = 'waits-for-the-scanner';
     for (const _ of [1, 2]) {
@@ -467,7 +467,7 @@ describe('a chain without a committed cursor', () => {
 
 describe('deposit addresses', () => {
   // 5,000 of them are in many-orders.full.test.ts.
-  it('200 orders over two replicas have 200 addresses, each the one of its index of the seed', async () => {
+  it('gives 200 orders of two replicas distinct addresses of the seed', async () => {
     const other = await startTestApi(testDatabase, { merchant: v3 });
     try {
       expect(await findAddressProblems(admin.kysely, [api, other], v3, 200)).toEqual([]);
@@ -477,8 +477,8 @@ describe('deposit addresses', () => {
   });
 });
 
-describe('an order that exists', () => {
-  it('is answered although its token has fewer decimals by now', async () => {
+describe('existing collections', () => {
+  it('answers an existing order after its token got fewer decimals', async () => {
     const data = collectionData({ amount: '1.234567' });
     const first = await create(data);
     const networks = TEST_NETWORKS.map((network) => ({
@@ -492,7 +492,7 @@ describe('an order that exists', () => {
     await changed.stop();
   });
 
-  it('is answered although its merchant’s version asks for a uid by now', async () => {
+  it("answers an existing order after its merchant's version changed", async () => {
     const merchant = await aMerchant(admin.kysely, { merchantId: 'moving', rateLimits: NO_LIMITS });
     await api.knows(merchant);
     const data = collectionData();
@@ -508,7 +508,7 @@ describe('an order that exists', () => {
     await moved.stop();
   });
 
-  it('is answered when no deposit address is left; others are 503, readiness and the log say why', async () => {
+  it('answers an existing order and 503 for new ones when addresses run out', async () => {
     const data = collectionData();
     const first = await create(data);
     await sql`revoke usage on sequence deposit_index_evm from opentill_api`.execute(admin.kysely);
@@ -516,12 +516,12 @@ describe('an order that exists', () => {
     expect(await create(data, v3, dry)).toMatchObject({ code: 200, data: first.data });
     expect(await create(collectionData(), v3, dry)).toMatchObject({ code: 503, data: null });
     const check = dry.app.checks['depositAddresses']!;
-    expect(await check()).toMatchObject({ ok: false, detail: 'none ready of EVM' });
+    expect(await check()).toMatchObject({ ok: false, detail: 'none ready for EVM' });
     expect(dry.logLines().find((line) => line['level'] === 'error')).toMatchObject({
       message: 'deposit addresses not refilled',
     });
     await sql`grant usage on sequence deposit_index_evm to opentill_api`.execute(admin.kysely);
-    // Asked again as a merchant does: on a crowded machine the next addresses may take longer than an order waits for one.
+    // Repeated as a merchant would: under load the next addresses may take longer than an order waits.
     await waitUntil(
       'there are addresses',
       async () => (await create(collectionData(), v3, dry)).code === 200,

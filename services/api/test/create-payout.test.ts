@@ -69,8 +69,8 @@ async function countPayouts(): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-describe('a payout', () => {
-  it('is stored, reserved and requested in one transaction', async () => {
+describe('createPayout', () => {
+  it('stores, reserves and requests a payout in one transaction', async () => {
     const orderId = anOrderId();
     const available = await balance('HOT_AVAILABLE');
     const wakes = api.wakes();
@@ -118,19 +118,19 @@ describe('a payout', () => {
       'order.created._',
       'payout.requested.evm',
     ]);
-    const told = await admin.kysely
+    const notification = await admin.kysely
       .selectFrom('notification')
       .selectAll()
       .where('subject_id', '=', row.order_pk)
       .executeTakeFirstOrThrow();
-    expect(told).toMatchObject({ merchant_id: 'v3', sequence: 1, notify_type: 'ORDER_PENDING' });
-    expect(JSON.parse(told.data)).toEqual((await api.signedGet('status', orderId)).data);
+    expect(notification).toMatchObject({ merchant_id: 'v3', sequence: 1, notify_type: 'ORDER_PENDING' });
+    expect(JSON.parse(notification.data)).toEqual((await api.signedGet('status', orderId)).data);
     const created = events.find((each) => each.routing_key === 'order.created._');
-    expect(created?.payload).toContain(told.event_id);
+    expect(created?.payload).toContain(notification.event_id);
     expect(api.wakes()).toBe(wakes + 1);
   });
 
-  it('shows its state by status and getOrderStatus, and is not found by pay', async () => {
+  it('shows a payout in status and getOrderStatus, and not in pay', async () => {
     const orderId = anOrderId();
     await pay(payoutData({ orderId, amount: '1.5' }));
     expect((await api.signedGet('status', orderId)).data).toEqual({
@@ -149,7 +149,7 @@ describe('a payout', () => {
     expect(await api.signedGet('pay', orderId)).toMatchObject({ code: 404, msg: 'Order not found' });
   });
 
-  it('accepts an address in lower case, in capitals and with its checksum', async () => {
+  it('accepts an address in lower case, upper case and with checksum', async () => {
     const checksummed = evmAddressCodec.format(STRANGER as never);
     for (const receiveAddress of [STRANGER, checksummed, `0x${STRANGER.slice(2).toUpperCase()}`]) {
       expect((await pay(payoutData({ receiveAddress, amount: '1' }))).code).toBe(200);
@@ -157,7 +157,7 @@ describe('a payout', () => {
   });
 });
 
-describe('the fields of a payout', () => {
+describe('fields of createPayout', () => {
   it.each([
     ['The amount cannot be left blank.', { amount: undefined }],
     ['The amount cannot be left blank.', { amount: null }],
@@ -190,13 +190,13 @@ describe('the fields of a payout', () => {
     ['The uid cannot be zero.', { uid: '0' }],
     ['The orderId cannot be left blank.', { orderId: undefined }],
     ['The orderId is invalid.', { orderId: 'no spaces' }],
-  ])('%s %j', async (msg, overrides) => {
+  ])('answers "%s" for %j', async (msg, overrides) => {
     const payouts = await countPayouts();
     expect(await pay(payoutData(overrides))).toMatchObject({ code: 400, msg });
     expect(await countPayouts()).toBe(payouts);
   });
 
-  it("refuses one of the gateway's own deposit addresses", async () => {
+  it("rejects one of the gateway's own deposit addresses", async () => {
     const collection = await api.post(COLLECTION, collectionData());
     expect(await pay(payoutData({ receiveAddress: collection.data.address }))).toMatchObject({
       code: 400,
@@ -204,7 +204,7 @@ describe('the fields of a payout', () => {
     });
   });
 
-  it('are checked in the order amount, symbol, chain, receiveAddress, uid, orderId, then the deeper ones', async () => {
+  it('checks amount, symbol, chain, receiveAddress, uid, orderId, then the rest', async () => {
     const wrong: Record<string, unknown> = {
       amount: null,
       symbol: null,
@@ -231,14 +231,14 @@ describe('the fields of a payout', () => {
     ]);
   });
 
-  it('of a V2 merchant need uid', async () => {
+  it('requires uid for a V2 merchant', async () => {
     expect(await pay(payoutData({ uid: undefined }), v2)).toMatchObject({
       code: 400,
       msg: 'The uid cannot be left blank.',
     });
   });
 
-  it('are 503 on a chain without cursor', async () => {
+  it('answers 503 on a chain without a cursor', async () => {
     expect(await pay(payoutData({ chain: 'POLYGON_AMOY' }))).toMatchObject({
       code: 503,
       msg: 'Chain not ready',
@@ -246,7 +246,7 @@ describe('the fields of a payout', () => {
   });
 });
 
-describe('a hot wallet that setup has not written down', () => {
+describe('unregistered hot wallets', () => {
   const PAYOUTS = {
     maxOpenNonces: 16,
     minPriorityFeePerGas: '1',
@@ -264,7 +264,7 @@ describe('a hot wallet that setup has not written down', () => {
     return rows[0];
   };
 
-  it('pays nothing: 503, nothing half done, no nonce spent, and readiness says what to run; from then on it pays', async () => {
+  it('answers 503 and names the repair until setup registers the hot wallet', async () => {
     const known = payoutData();
     expect((await pay(known)).code).toBe(200);
     const late = await startTestApi(testDatabase, {
@@ -286,12 +286,12 @@ describe('a hot wallet that setup has not written down', () => {
         { family: 'EVM', address: HOT_WALLET },
         { family: 'EVM', address: HOT_WALLET },
       ]);
-      // What was accepted before is answered, and collections are taken.
+      // Existing payouts are still answered, and collections are created.
       expect((await late.post(PAYOUT, known)).code).toBe(200);
       expect((await late.post(COLLECTION, collectionData())).code).toBe(200);
 
       const whatToRun =
-        'opentill setup with PUBLIC_KEYS_FILE and NETWORKS_FILE has to write the hot wallet of EVM down';
+        'hot wallet of EVM not registered: run opentill setup with PUBLIC_KEYS_FILE and NETWORKS_FILE';
       const readiness = async () =>
         (JSON.parse((await late.request('GET', '/readyz')).text) as { checks: Record<string, unknown> })
           .checks;
@@ -312,8 +312,8 @@ describe('a hot wallet that setup has not written down', () => {
   });
 });
 
-describe('the same payout again', () => {
-  it('with orderId is answered as first created and reserves nothing more', async () => {
+describe('repeated payouts', () => {
+  it('answers an equal payout as first created and reserves no more', async () => {
     const data = payoutData({ amount: '3' });
     const first = await pay(data);
     const available = await balance('HOT_AVAILABLE');
@@ -328,19 +328,19 @@ describe('the same payout again', () => {
     ['amount', { amount: '4' }],
     ['receiver', { receiveAddress: '0x00000000000000000000000000000000deadbeef' }],
     ['uid', { uid: 'x' }],
-  ])('with another %s is 409', async (_what, change) => {
+  ])('answers 409 for a repeated order id with another %s', async (_what, change) => {
     const data = payoutData({ amount: '3' });
     await pay(data);
     expect(await pay({ ...data, ...change })).toMatchObject({ code: 409, msg: 'Order ID already exists.' });
   });
 
-  it('as a collection is 409', async () => {
+  it('answers 409 for a collection with the id of a payout', async () => {
     const { receiveAddress, ...order } = payoutData({ amount: '3' });
     await pay({ receiveAddress, ...order });
     expect(await api.post(COLLECTION, order)).toMatchObject({ code: 409, msg: 'Order ID already exists.' });
   });
 
-  it('is found although the chain is disabled and the balance is gone by now', async () => {
+  it('answers an existing payout after its chain was disabled and balance spent', async () => {
     const data = payoutData({ amount: '3' });
     const first = await pay(data);
     const later = await startTestApi(testDatabase, {
@@ -352,7 +352,7 @@ describe('the same payout again', () => {
     expect(again.text).toBe(first.text);
   });
 
-  it('without orderId is a duplicate for ever, and pays nothing', async () => {
+  it('rejects a repeated payout without orderId permanently as a duplicate', async () => {
     const data = payoutData({ orderId: undefined, uid: 'user', note: anOrderId() });
     const first = await pay(data, v2);
     expect(first.code).toBe(200);
@@ -373,7 +373,7 @@ describe('the same payout again', () => {
     expect(other.data.orderId).not.toBe(first.data.orderId);
   });
 
-  it('without orderId is a duplicate also when its chain is disabled by now', async () => {
+  it('rejects a duplicate without orderId after its chain was disabled', async () => {
     const data = payoutData({ orderId: undefined, uid: 'user', note: anOrderId() });
     const first = await pay(data, v2);
     const later = await startTestApi(testDatabase, {
@@ -384,7 +384,7 @@ describe('the same payout again', () => {
     expect(again).toMatchObject({ code: 409, msg: `Duplicate of order ${String(first.data.orderId)}` });
   });
 
-  it('without orderId, twenty at once with their own nonces: one pays', async () => {
+  it('pays one of twenty concurrent equal payouts without orderId', async () => {
     const dataText = JSON.stringify(
       payoutData({ orderId: undefined, uid: 'user', note: anOrderId(), amount: '2' }),
     );
@@ -403,8 +403,8 @@ describe('the same payout again', () => {
   });
 });
 
-describe('the balance', () => {
-  it('that does not cover a payout refuses it with 422, spends the nonce and keeps nothing', async () => {
+describe('balance of the hot wallet', () => {
+  it('answers 422, spends the nonce and stores no order without balance', async () => {
     const data = payoutData({ symbol: 'USDC', amount: '1' });
     const nonce = anOrderId();
     const answer = await api.post(PAYOUT, data, { nonce });
@@ -416,7 +416,7 @@ describe('the balance', () => {
     expect(await balance('HOT_AVAILABLE', 'USDC')).toBe(4n * ONE_USDT);
   });
 
-  it('is given to one of fifty payouts of all of it at once', async () => {
+  it('accepts one of fifty concurrent payouts of the full balance', async () => {
     const amount = 777n * 10n ** 18n;
     await aHotWallet(admin.kysely, { chain: 'BSC_TEST', amount });
     const other = await startTestApi(testDatabase, { merchant: v3 });
@@ -432,7 +432,7 @@ describe('the balance', () => {
     expect(await balance('HOT_RESERVED', 'USDT', 'BSC_TEST')).toBe(amount);
   });
 
-  it('is promised to as many of concurrent payouts as it covers', async () => {
+  it('accepts as many concurrent payouts as the balance covers', async () => {
     await aHotWallet(admin.kysely, { chain: 'BSC_TEST', amount: 10n * 10n ** 18n });
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => pay(payoutData({ chain: 'BSC_TEST', amount: '1' }))),
@@ -442,8 +442,8 @@ describe('the balance', () => {
   });
 });
 
-describe('a payout that exists', () => {
-  it('is answered although its receiver is a token contract by now', async () => {
+describe('existing payouts', () => {
+  it('answers an existing payout whose receiver became a token contract', async () => {
     const data = payoutData({ amount: '1' });
     const first = await pay(data);
     expect(first.code).toBe(200);

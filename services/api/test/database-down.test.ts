@@ -20,7 +20,7 @@ import {
 } from './support/test-api.ts';
 
 const merchant = { token: 'token-of-shop-0123456789-0123456789' };
-/** A database that answers on a crowded machine does so before. */
+/** Longer than the database takes to answer under load. */
 const GIVEN_UP_SOON = { addressWaitMs: 3_000, statementTimeoutMs: 4_000, connectTimeoutMs: 4_000 };
 const UNAVAILABLE = { code: 503, msg: 'Service unavailable', data: null };
 let testDatabase: TestDatabase;
@@ -68,8 +68,8 @@ async function counts(): Promise<unknown> {
   return rows[0];
 }
 
-describe('without the database', () => {
-  it('everything that needs it is 503, nothing is half done, and the nonce is not spent', async () => {
+describe('api without its database', () => {
+  it('answers 503 without side effects and without spending the nonce', async () => {
     const before = await counts();
     const [collectionNonce, payoutNonce] = [anOrderId(), anOrderId()];
     const [collection, payout] = [collectionData(), payoutData()];
@@ -85,7 +85,7 @@ describe('without the database', () => {
       `${api.url}/checkout?orderId=x&sign=${(await import('@opentill/contracts/signing/verify-signature')).signOrderId(merchant.token, 'x')}`,
     );
     expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
-    // What needs no database is answered all the same.
+    // Requests that need no database succeed.
     expect((await api.request('GET', '/v1/symbol/supportSymbols')).code).toBe(200);
     expect(await counts()).toEqual(before);
 
@@ -94,7 +94,7 @@ describe('without the database', () => {
     expect((await api.post(PAYOUT, payout, { nonce: payoutNonce })).code).toBe(200);
   });
 
-  it('that answers nothing in time is 503 as well, within the time of a statement', async () => {
+  it('answers 503 within the statement timeout when the database is silent', async () => {
     proxy.mode = 'blackhole';
     const started = performance.now();
     expect(await api.post(COLLECTION, collectionData())).toMatchObject(UNAVAILABLE);
@@ -102,7 +102,7 @@ describe('without the database', () => {
     await comesBack();
   });
 
-  it('an answer lost on its way leaves the order; asking again gives the same one, and its address to nobody else', async () => {
+  it('keeps an order whose answer was lost, and its address for no other order', async () => {
     const data = collectionData();
     proxy.mode = 'half';
     expect(await api.post(COLLECTION, data)).toMatchObject(UNAVAILABLE);
@@ -122,7 +122,7 @@ describe('without the database', () => {
     expect(others.map((answer) => answer.data.address)).not.toContain(again.data.address);
   });
 
-  it('at its start it listens all the same and serves once the database is there', async () => {
+  it('listens at start without the database and serves once it is up', async () => {
     proxy.mode = 'refuse';
     proxy.reset();
     const late = await startTestApi(testDatabase, {
@@ -139,7 +139,7 @@ describe('without the database', () => {
     await comesBack();
   });
 
-  it('with Postgres counting the limits, it is 503 too', async () => {
+  it('answers 503 when the limits are counted in an unreachable database', async () => {
     const shared = await startTestApi(testDatabase, {
       merchant,
       rateLimitStore: 'postgres',
@@ -159,8 +159,8 @@ describe('without the database', () => {
   });
 });
 
-describe('our own mistakes', () => {
-  it('are 500 without a word of their cause, which the log has under the id of the answer', async () => {
+describe('internal errors', () => {
+  it('answers 500 without the cause, which the log has under the request id', async () => {
     await sql`revoke select on orders from opentill_api`.execute(admin.kysely);
     const answer = await api.signedGet('status', 'x');
     await sql`grant select on orders to opentill_api`.execute(admin.kysely);
@@ -171,8 +171,8 @@ describe('our own mistakes', () => {
   });
 });
 
-describe('stopping', () => {
-  /** A request that the server has begun with, and whose body it waits for. */
+describe('stop', () => {
+  /** A request whose headers the server has read and whose body it awaits. */
   async function begun(port: number, agent: Agent) {
     const data = JSON.stringify(collectionData());
     const envelope = `{"sign":"${signText(merchant.token, data)}","timestamp":${api.nowSeconds()},"nonce":"${anOrderId()}","data":${data}}`;
@@ -194,8 +194,8 @@ describe('stopping', () => {
     };
   }
 
-  it('finishes what is in flight and is not held up by clients that keep their connections', async () => {
-    /** @returns how long it went on after the last answer */
+  it('finishes requests in flight and ignores idle keep-alive connections', async () => {
+    /** @returns the time from the last response to the end of the stop */
     const stopOne = async (): Promise<number> => {
       const stopping = await startTestApi(testDatabase, { merchant });
       const agent = new Agent({ keepAlive: true });
@@ -210,7 +210,7 @@ describe('stopping', () => {
       await expect(stopping.post(COLLECTION, collectionData())).rejects.toThrow();
       return tookMs;
     };
-    // One that is held up takes eight seconds each time, a crowded machine once or twice.
+    // A blocked stop takes eight seconds every time; under load a good one is slow once or twice.
     const took = [await stopOne()];
     while (took.at(-1)! >= 3_000 && took.length < 5) took.push(await stopOne());
     expect(took.at(-1)).toBeLessThan(3_000);

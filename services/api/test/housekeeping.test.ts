@@ -19,7 +19,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** Nonces and counters: `spent` that nobody needs any more, and one of each that somebody does. */
+/** Inserts nonces and counters: `spent` expired ones, and one of each that is still needed. */
 async function given(spent: number): Promise<void> {
   await sql`
     insert into request_nonce (merchant_id, nonce, expires_at)
@@ -39,7 +39,7 @@ async function left(): Promise<string[]> {
   return rows.map((row) => row.name).toSorted();
 }
 
-it('forgets what is spent in bounded steps, and nothing that is needed', async () => {
+it('deletes expired rows in bounded steps and keeps the needed ones', async () => {
   await given(5);
   const api = testDatabase.open('api');
   const store = createStore(api.kysely);
@@ -50,11 +50,11 @@ it('forgets what is spent in bounded steps, and nothing that is needed', async (
   await api.close();
 });
 
-it('runs by itself', async () => {
+it('runs in the background', async () => {
   await given(5);
   const api = await startTestApi(testDatabase, {
     merchant: { token: 'token-of-shop-0123456789-0123456789' },
   });
-  await waitUntil('the spent are gone', async () => (await left()).every((name) => name === 'needed'));
+  await waitUntil('the expired rows are gone', async () => (await left()).every((name) => name === 'needed'));
   await api.stop();
 });

@@ -40,7 +40,7 @@ const post = (
   headers: Record<string, string> = { 'content-type': 'application/json' },
 ) => api.request('POST', COLLECTION, { headers, body });
 
-/** Bytes as no HTTP client would send them; everything the server answers until it closes. */
+/** Sends raw bytes and returns everything that the server answers until it closes. */
 async function raw(bytes: string): Promise<string> {
   const socket = connect(api.port, '127.0.0.1');
   let answer = '';
@@ -56,7 +56,7 @@ function bodyOf(answer: string): unknown {
 
 describe('paths and methods', () => {
   it.each(['/', '/v1', '/v1/order', '/v1/order/createcollectionX', '/metrics', '/livez', '/v2/order/pay'])(
-    '%s is no route',
+    'answers 404 for the path %s',
     async (path) => {
       for (const method of ['GET', 'POST', 'DELETE']) {
         expect(await api.request(method, path)).toMatchObject({ code: 404, msg: 'Not found' });
@@ -68,7 +68,7 @@ describe('paths and methods', () => {
     ['POST', [COLLECTION, PAYOUT]],
     ['GET, HEAD', ['/v1/order/status/x', '/docs', '/openapi.json', '/checkout']],
     ['GET, HEAD, OPTIONS', ['/v1/order/pay', '/v1/order/getOrderStatus', '/v1/symbol/supportSymbols']],
-  ])('only %s where that is all there is', async (allowed, paths) => {
+  ])('answers 405 for methods other than %s', async (allowed, paths) => {
     for (const path of paths) {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         if (allowed.includes(method)) continue;
@@ -80,12 +80,12 @@ describe('paths and methods', () => {
     }
   });
 
-  it('HEAD answers without a body', async () => {
+  it('answers HEAD without a body', async () => {
     const response = await fetch(`${api.url}/v1/symbol/supportSymbols`, { method: 'HEAD' });
     expect([response.status, await response.text()]).toEqual([200, '']);
   });
 
-  it('a path that cannot be decoded is 400', async () => {
+  it('answers 400 for a path that cannot be decoded', async () => {
     expect(await api.request('GET', '/v1/order/status/%E0%A4%A?sign=x')).toMatchObject({
       code: 400,
       msg: 'Bad request',
@@ -93,16 +93,16 @@ describe('paths and methods', () => {
   });
 });
 
-describe('bodies', () => {
+describe('request bodies', () => {
   it.each([
-    ['nothing', ''],
+    ['an empty body', ''],
     ['no JSON', '{"a":'],
     ['a list', '[]'],
     ['a text', '"x"'],
     ['null', 'null'],
     ['a byte order mark', '\ufeff{}'],
-    ['more after the end', '{}{}'],
-    ['a comma too many', '{"a":1,}'],
+    ['data after the end', '{}{}'],
+    ['a trailing comma', '{"a":1,}'],
     ['a duplicate key', '{"sign":"a","sign":"b"}'],
     ['a duplicate key spelled otherwise', '{"sign":"a","\\u0073ign":"b"}'],
     ['a duplicate key deep inside', '{"data":{"x":[{"a":1,"a":1}]}}'],
@@ -110,7 +110,7 @@ describe('bodies', () => {
     ['a lone surrogate', '{"a":"\\ud800"}'],
     ['too deep', '['.repeat(40_000)],
     ['NaN', '{"a":NaN}'],
-  ])('that are not JSON objects are 400: %s', async (_name, body) => {
+  ])('answers 400 for a body that is not a JSON object: %s', async (_name, body) => {
     expect(await post(body)).toMatchObject({
       code: 400,
       msg: 'The request body is not valid JSON.',
@@ -118,13 +118,13 @@ describe('bodies', () => {
     });
   });
 
-  it('that are not UTF-8 are 400', async () => {
+  it('answers 400 for a body that is not UTF-8', async () => {
     expect(await post(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toMatchObject({
       code: 400,
     });
   });
 
-  it('may have 64 KiB and not a byte more, whether announced or in chunks', async () => {
+  it('accepts 64 KiB and no more, announced or in chunks', async () => {
     const data = JSON.stringify(collectionData());
     const envelope = (note: string) =>
       `{"sign":"${signText(merchant.token, data)}","timestamp":${api.nowSeconds()},"nonce":"${anOrderId()}","note":"${note}","data":${data}}`;
@@ -155,7 +155,7 @@ describe('bodies', () => {
     [{ 'content-type': 'application/jsonp' }],
     [{ 'content-type': 'multipart/form-data; boundary=x' }],
     [{ 'content-type': 'application/json', 'content-encoding': 'gzip' }],
-  ])('of %j are 415', async (headers) => {
+  ])('answers 415 for the headers %j', async (headers) => {
     const body = 'content-encoding' in headers ? gzipSync('{}') : Buffer.from('{}');
     expect(await post(new Uint8Array(body), headers as Record<string, string>)).toMatchObject({
       code: 415,
@@ -168,16 +168,16 @@ describe('bodies', () => {
     'application/json; charset=utf-8',
     'Application/JSON;charset=UTF-8',
     'application/json ;x',
-  ])('of %s are read', async (type) => {
+  ])('accepts the content type %s', async (type) => {
     expect((await post('{}', { 'content-type': type })).msg).toBe('The sign cannot be left blank.');
   });
 });
 
-describe('what is hardly HTTP', () => {
+describe('invalid HTTP', () => {
   it.each([
-    ['a line that is none', 'nonsense\r\n\r\n', 400, 'Bad request'],
+    ['an invalid request line', 'nonsense\r\n\r\n', 400, 'Bad request'],
     [
-      'headers without end',
+      'endless headers',
       `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`,
       431,
       'Request header fields too large',
@@ -196,7 +196,7 @@ describe('what is hardly HTTP', () => {
     ],
     ['no host', 'GET /docs HTTP/1.1\r\n\r\n', 400, 'Bad request'],
     ['an expectation', 'GET / HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\n\r\n', 417, 'Expectation failed'],
-  ])('is answered in the envelope: %s', async (_name, bytes, code, msg) => {
+  ])('answers invalid HTTP with an envelope: %s', async (_name, bytes, code, msg) => {
     const answer = await raw(bytes);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
     expect(answer.toLowerCase()).toContain('x-request-id: ');
@@ -206,7 +206,7 @@ describe('what is hardly HTTP', () => {
     expect(logged).toMatchObject({ level: 'info', message: 'connection refused' });
   });
 
-  it('a client that hangs up in the middle of its body harms nobody', async () => {
+  it('survives a client that disconnects in the middle of its body', async () => {
     const socket = connect(api.port, '127.0.0.1');
     socket.write(
       `POST ${COLLECTION} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"sign"`,
@@ -217,7 +217,7 @@ describe('what is hardly HTTP', () => {
   });
 });
 
-describe('pages of other origins', () => {
+describe('cross-origin requests', () => {
   const paths = [
     '/v1/order/pay?orderId=x&sign=y',
     '/v1/order/getOrderStatus?orderId=x&sign=y',
@@ -225,7 +225,7 @@ describe('pages of other origins', () => {
   ];
   const origin = 'https://shop.example';
 
-  it('may read pay, getOrderStatus and supportSymbols, refusals included', async () => {
+  it('lets other origins read pay, getOrderStatus and supportSymbols', async () => {
     for (const path of paths) {
       const answer = await api.request('GET', path, { headers: { origin } });
       expect(answer.headers.get('access-control-allow-origin')).toBe('*');
@@ -244,7 +244,7 @@ describe('pages of other origins', () => {
     }
   });
 
-  it('may not call the POST endpoints nor status', async () => {
+  it('does not let other origins call POST endpoints or status', async () => {
     for (const [method, path] of [
       ['OPTIONS', COLLECTION],
       ['OPTIONS', PAYOUT],
@@ -261,7 +261,7 @@ describe('pages of other origins', () => {
     }
   });
 
-  it('are those of the configured list', async () => {
+  it('allows only configured origins', async () => {
     const strict = await startTestApi(testDatabase, { corsOrigins: [origin] });
     const ask = (from: string) =>
       strict.request('GET', '/v1/symbol/supportSymbols', { headers: { origin: from } });
@@ -273,13 +273,13 @@ describe('pages of other origins', () => {
   });
 });
 
-describe('documents', () => {
-  it('has its OpenAPI document', async () => {
+describe('API documents', () => {
+  it('serves its OpenAPI document', async () => {
     const answer = await api.request('GET', '/openapi.json');
     expect(JSON.parse(answer.text)).toEqual(JSON.parse(JSON.stringify(OPENAPI_DOCUMENT)));
   });
 
-  it('shows every operation and every refusal on a page that loads nothing and runs nothing', async () => {
+  it('shows every operation and error on a page without scripts and resources', async () => {
     const answer = await api.request('GET', '/docs');
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.headers.get('content-security-policy')).toMatch(
@@ -291,8 +291,8 @@ describe('documents', () => {
   });
 });
 
-describe('headers', () => {
-  it('are strict, and every answer has an id of its own', async () => {
+describe('response headers', () => {
+  it('sets strict security headers and a unique request id', async () => {
     const [one, two] = [await api.request('GET', '/nowhere'), await api.request('GET', '/nowhere')];
     expect(one.headers.get('x-request-id')).not.toBe(two.headers.get('x-request-id'));
     expect(one.headers.get('content-security-policy')).toContain("default-src 'none'");

@@ -26,6 +26,6 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-it('5,000 orders over two replicas have 5,000 addresses, each the one of its index of the seed', async () => {
+it('gives 5,000 orders of two replicas distinct addresses of the seed', async () => {
   expect(await findAddressProblems(admin.kysely, replicas, merchant, 5_000)).toEqual([]);
 }, 180_000);

@@ -26,7 +26,7 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   admin = testDatabase.open('admin');
   const settings = { rateLimits: NO_LIMITS };
-  // By age, which is not the order of the ids.
+  // Sorted by age, not by id.
   oldest = await aMerchant(admin.kysely, { merchantId: 'm-oldest', ...settings });
   second = await aMerchant(admin.kysely, { merchantId: 'z-second', signVersion: 2, ...settings });
   newest = await aMerchant(admin.kysely, { merchantId: 'a-newest', ...settings });
@@ -55,8 +55,8 @@ const MUST_NAME = 'Too many refused signatures. Name the merchant: use its base 
 const named = (merchantId: string) => ({ 'X-Merchant-Id': merchantId });
 const pay = (orderId: string, sign: string) => `/v1/order/pay?orderId=${orderId}&sign=${sign}`;
 
-describe("a merchant's base URL", () => {
-  it('serves every route below /v1, and the calls of the checkout', async () => {
+describe('base URL of a merchant', () => {
+  it("serves every route below /v1 and the checkout's calls under /m/<merchantId>", async () => {
     const api = await start({ unnamedMerchantsMax: 1 });
     const base = '/m/a-newest';
     const data = collectionData();
@@ -80,8 +80,8 @@ describe("a merchant's base URL", () => {
   });
 });
 
-describe('a payment link', () => {
-  it('names its merchant, so that an unnamed one beyond the bound is found', async () => {
+describe('payment links', () => {
+  it('finds a merchant beyond the limit of unnamed ones by its payment link', async () => {
     const api = await start({ unnamedMerchantsMax: 1 });
     const created = await api.post(COLLECTION, collectionData(), {
       merchant: newest,
@@ -92,7 +92,7 @@ describe('a payment link', () => {
     expect((await api.request('GET', `/v1/order/pay${url.search}`)).code).toBe(200);
   });
 
-  it('of before the hint still opens the checkout on a gateway with few merchants', async () => {
+  it('accepts an old payment link without a merchant id', async () => {
     const api = await start();
     for (const merchant of [oldest, newest]) {
       const orderId = anOrderId();
@@ -106,8 +106,8 @@ describe('a payment link', () => {
   });
 });
 
-describe('a request that names no merchant', () => {
-  it('is tried for the oldest merchants only, up to the configured number', async () => {
+describe('requests without a merchant id', () => {
+  it('tries only the configured number of oldest merchants', async () => {
     const api = await start({ unnamedMerchantsMax: 2 });
     expect((await api.post(COLLECTION, collectionData())).code).toBe(200);
     expect((await api.signedGet('status', 'none', second)).code).toBe(404);
@@ -117,7 +117,7 @@ describe('a request that names no merchant', () => {
     expect((await api.post(COLLECTION, collectionData(), { merchant: newest, headers })).code).toBe(200);
   });
 
-  it('must name one after a few wrong signatures of its address', async () => {
+  it('requires a merchant id after a few wrong signatures of an address', async () => {
     const api = await start({ unnamedFailuresMax: 3, trustedProxies: ['127.0.0.1'] });
     const from = (address: string) => ({ 'X-Forwarded-For': address });
     const wrong = () => api.request('GET', pay('x', 'f'.repeat(64)), { headers: from('203.0.113.1') });
@@ -132,8 +132,8 @@ describe('a request that names no merchant', () => {
   });
 });
 
-describe('an unknown merchant', () => {
-  it('is answered like a wrong signature, however it is named', async () => {
+describe('unknown merchants', () => {
+  it('answers an unknown merchant like a wrong signature', async () => {
     const api = await start();
     const seen = (answer: { status: number; text: string; headers: Headers }) => {
       const { 'x-request-id': _id, date: _date, ...headers } = Object.fromEntries(answer.headers);

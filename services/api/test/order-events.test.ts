@@ -34,8 +34,8 @@ afterAll(async () => {
 
 interface Listening {
   readonly response: Response;
-  /** The orders told so far. */
-  readonly told: readonly Record<string, unknown>[];
+  /** Orders received so far. */
+  readonly received: readonly Record<string, unknown>[];
   readonly ended: () => boolean;
   readonly text: () => string;
   stop(): Promise<void>;
@@ -50,7 +50,7 @@ async function listen(orderId: string, clientAddress = '203.0.113.1'): Promise<L
   const abort = new AbortController();
   const headers = { 'x-forwarded-for': clientAddress, origin: 'https://pay.example' };
   const response = await fetch(urlOf(orderId), { headers, signal: abort.signal });
-  const told: Record<string, unknown>[] = [];
+  const received: Record<string, unknown>[] = [];
   let [text, rest, ended] = ['', '', false];
   const reading = (async () => {
     const decoder = new TextDecoder();
@@ -61,14 +61,14 @@ async function listen(orderId: string, clientAddress = '203.0.113.1'): Promise<L
       rest = events.pop() ?? '';
       for (const event of events) {
         const data = /^event: order\ndata: (?<json>.*)$/.exec(event)?.groups?.['json'];
-        if (data !== undefined) told.push(JSON.parse(data) as Record<string, unknown>);
+        if (data !== undefined) received.push(JSON.parse(data) as Record<string, unknown>);
       }
     }
     ended = true;
   })().catch(() => undefined);
   return {
     response,
-    told,
+    received,
     text: () => text,
     ended: () => ended,
     async stop() {
@@ -85,51 +85,54 @@ const update = (order: OrderRow, set: Record<string, unknown>) =>
     .where('order_pk', '=', order.order_pk)
     .execute();
 
-describe('an order’s stream', () => {
-  it('tells the order at once and whenever it changes, and ends when it is settled', async () => {
+describe('GET /v1/order/events', () => {
+  it('sends the order at once and after every change, and ends when it is final', async () => {
     const order = await collection();
     const stream = await listen(order.order_id);
     expect(stream.response.status).toBe(200);
     expect(stream.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(stream.response.headers.get('cache-control')).toBe('no-store, no-transform');
     expect(stream.response.headers.get('access-control-allow-origin')).toBe('*');
-    await waitUntil('the first is told', () => stream.told.length > 0);
+    await waitUntil('the first message', () => stream.received.length > 0);
     const pay = await api.signedGet('pay', order.order_id);
-    expect(stream.told[0]).toEqual({ ...pay.data, serverTime: expect.any(Number) });
+    expect(stream.received[0]).toEqual({ ...pay.data, serverTime: expect.any(Number) });
 
     await update(order, { status: 'PENDING', detected_amount: 40_000_000n });
-    await waitUntil('the part is told', () => stream.told.at(-1)?.['receivedAmount'] === '40.00');
+    await waitUntil('the partial payment', () => stream.received.at(-1)?.['receivedAmount'] === '40.00');
     await update(order, { status: 'PENDING_CONFIRMATION', detected_amount: 250_000_000n });
-    await waitUntil('the rest is told', () => stream.told.at(-1)?.['status'] === 'PENDING_CONFIRMATION');
+    await waitUntil('the full payment', () => stream.received.at(-1)?.['status'] === 'PENDING_CONFIRMATION');
     await update(order, { status: 'SUCCESS', actual_amount: 250_000_000n });
-    await waitUntil('it has ended', stream.ended);
-    expect(stream.told.at(-1)).toMatchObject({ status: 'SUCCESS', actualAmount: '250.00' });
+    await waitUntil('the stream ended', stream.ended);
+    expect(stream.received.at(-1)).toMatchObject({ status: 'SUCCESS', actualAmount: '250.00' });
     expect(stream.text()).toMatch(/^retry: 2000\n\n/);
-    expect(stream.told).toHaveLength(4); // nothing twice
+    expect(stream.received).toHaveLength(4); // no message twice
   });
 
-  it('tells each new head while money is on its way, and no head before', async () => {
+  it('sends each new head only while a payment is unconfirmed', async () => {
     const [waiting, confirming] = [await collection(), await collection()];
     await update(confirming, { status: 'PENDING_CONFIRMATION', detected_amount: 250_000_000n });
     const [quiet, lively] = [await listen(waiting.order_id), await listen(confirming.order_id)];
-    await waitUntil('both have looked', () => quiet.told.length > 0 && lively.told.length > 0);
-    const before = quiet.told.length;
+    await waitUntil(
+      'both have the first message',
+      () => quiet.received.length > 0 && lively.received.length > 0,
+    );
+    const before = quiet.received.length;
     await admin.kysely.updateTable('chain_cursor').set({ head_height: 101 }).execute();
-    const told = lively.told.length;
-    await waitUntil('the head is told', () => lively.told.length > told);
-    expect(quiet.told).toHaveLength(before);
+    const received = lively.received.length;
+    await waitUntil('the new head', () => lively.received.length > received);
+    expect(quiet.received).toHaveLength(before);
     await Promise.all([quiet.stop(), lively.stop()]);
   });
 
-  it('tells everybody who listens', async () => {
+  it('sends the order to all its streams', async () => {
     const order = await collection();
     const streams = [await listen(order.order_id), await listen(order.order_id, '203.0.113.2')];
-    await waitUntil('both listen', () => streams.every(({ told }) => told.length > 0));
+    await waitUntil('both listen', () => streams.every(({ received }) => received.length > 0));
     await update(order, { status: 'EXPIRED' });
     await waitUntil('both have ended', () => streams.every(({ ended }) => ended()));
   });
 
-  it('has a place for so many per order, per client and in all, and gives places back', async () => {
+  it('limits streams per order, per client and in total, and frees slots', async () => {
     const orders = await Promise.all(Array.from({ length: 4 }, collection));
     const id = (place: number) => orders[place]!.order_id;
     const refused = async (place: number, client: string) => {
@@ -150,8 +153,8 @@ describe('an order’s stream', () => {
       }
     })();
     await Promise.all([...taken, again].map((stream) => stream.stop()));
-    // Refused ones take no place.
-    await waitUntil('all places are free', async () => {
+    // Rejected streams do not take a slot.
+    await waitUntil('all slots are free', async () => {
       const stream = await listen(id(3), '203.0.113.7');
       const { status } = stream.response;
       await stream.stop();
@@ -159,7 +162,7 @@ describe('an order’s stream', () => {
     });
   });
 
-  it('is signed, for collections alone', async () => {
+  it('requires a signature and rejects payouts', async () => {
     const order = await collection();
     const ask = (query: string) => api.request('GET', `/v1/order/events?${query}`);
     expect(await ask(`orderId=${order.order_id}`)).toMatchObject({ status: 401 });
@@ -180,7 +183,7 @@ describe('an order’s stream', () => {
     expect(preflight.headers.get('access-control-allow-methods')).toBe('GET');
   });
 
-  it('outlives a client that goes away without a word', async () => {
+  it('survives a client that disconnects silently', async () => {
     const order = await collection();
     const socket = connect(api.port, '127.0.0.1');
     await once(socket, 'connect');
@@ -190,11 +193,11 @@ describe('an order’s stream', () => {
     socket.resetAndDestroy();
     const stream = await listen(order.order_id);
     await update(order, { status: 'PENDING' });
-    await waitUntil('others hear it', () => stream.told.at(-1)?.['status'] === 'PENDING');
+    await waitUntil('the other stream gets it', () => stream.received.at(-1)?.['status'] === 'PENDING');
     await stream.stop();
   });
 
-  it('gives the place back of a client that goes while its order is being read', async () => {
+  it('frees the slot of a client that disconnects while its order is read', async () => {
     const order = await collection();
     const gone = new AbortController();
     const isStuck = async () => {
@@ -208,7 +211,7 @@ describe('an order’s stream', () => {
       const asked = Array.from({ length: LIMITS.perOrder }, () =>
         fetch(urlOf(order.order_id), { signal: gone.signal }).catch(() => undefined),
       );
-      await waitUntil('all of its places are taken', isStuck);
+      await waitUntil('all of its slots are taken', isStuck);
       gone.abort();
       await Promise.all(asked);
     });
@@ -226,6 +229,6 @@ describe('an order’s stream', () => {
     const startedMs = performance.now();
     await other.stop();
     expect(await all).toContain('event: order');
-    expect(performance.now() - startedMs).toBeLessThan(60_000); // not its quarter of an hour
+    expect(performance.now() - startedMs).toBeLessThan(60_000); // shorter than a stream's lifetime
   });
 });

@@ -56,7 +56,7 @@ function collection(overrides: Parameters<typeof aCollection>[1] = {}): Promise<
   return aCollection(admin.kysely, { merchant_id: 'shop', contract_address: USDT_SEPOLIA, ...overrides });
 }
 
-describe('status of a payout', () => {
+describe('GET status of a payout', () => {
   const toPay = (
     status: 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'FAILED' = 'PENDING_CONFIRMATION',
   ) =>
@@ -73,7 +73,7 @@ describe('status of a payout', () => {
     return (data as { transaction: Record<string, unknown> | null }).transaction;
   };
 
-  it('shows no transaction before one is in a block, nor one that was taken back', async () => {
+  it('shows no transaction before it is in a block or after it was orphaned', async () => {
     const order = await toPay('PENDING');
     expect(await transactionOf(order)).toBeNull();
     const transaction = await anOwnTransaction(admin.kysely, order);
@@ -82,7 +82,7 @@ describe('status of a payout', () => {
     expect(await transactionOf(order)).toBeNull();
   });
 
-  it('shows its transaction from the hot wallet to the receiver, as the callbacks do', async () => {
+  it('shows the transaction from hot wallet to receiver, as in callbacks', async () => {
     const order = await toPay();
     const transaction = await anOwnTransaction(admin.kysely, order);
     const mined = { block_height: 98, block_time: new Date('2026-01-02T03:04:05.678Z') };
@@ -107,7 +107,7 @@ describe('status of a payout', () => {
     expect(await transactionOf(order)).toEqual({ ...view, status: 'SUCCESS', amount: '249.00' });
   });
 
-  it('shows of several the one that landed, then the one that may, then the one that failed', async () => {
+  it('shows the delivered transaction, else a pending, else a failed one', async () => {
     const order = await toPay();
     const [failed, other] = [
       await anOwnTransaction(admin.kysely, order, { nonce: null }),
@@ -126,8 +126,8 @@ describe('status of a payout', () => {
   });
 });
 
-describe('status', () => {
-  it('shows the latest transfer with its confirmations at the time of the answer', async () => {
+describe('GET status', () => {
+  it('shows the latest transfer with its current confirmations', async () => {
     const order = await collection({
       status: 'PENDING_CONFIRMATION',
       uid: 'u7',
@@ -177,7 +177,7 @@ describe('status', () => {
     await sql`update chain_cursor set head_height = 100 where chain = 'ETH_SEPOLIA'`.execute(admin.kysely);
   });
 
-  it('shows a verified payment, its actual amount and a reason', async () => {
+  it('shows a verified payment with its actual amount and reason', async () => {
     const order = await collection({
       status: 'EXPIRED',
       reason: 'Underpaid',
@@ -191,8 +191,8 @@ describe('status', () => {
   });
 });
 
-describe('a paid order', () => {
-  it('shows the transfer that paid it, whatever anybody sends later', async () => {
+describe('GET status of a paid order', () => {
+  it('shows the transfer that paid the order despite later transfers', async () => {
     const order = await collection({ status: 'SUCCESS', actual_amount: 250n * ONE_USDT });
     const paid = await aTransfer(admin.kysely, order, { block_height: 90, state: 'VERIFIED' });
     const dust = await aTransfer(admin.kysely, order, { amount: 1n, block_height: 95, state: 'VERIFIED' });
@@ -223,8 +223,8 @@ describe('a paid order', () => {
   });
 });
 
-describe('pay', () => {
-  it('shows what the page needs', async () => {
+describe('GET pay', () => {
+  it('shows the data of the checkout page', async () => {
     const orderId = anOrderId();
     const created = await api.post(
       COLLECTION,
@@ -257,7 +257,7 @@ describe('pay', () => {
     expect(data.serverTime).toBeLessThanOrEqual(api.nowSeconds());
   });
 
-  it('shows what was received so far and its confirmations', async () => {
+  it('shows the amount received so far and its confirmations', async () => {
     const order = await collection({
       status: 'PENDING',
       detected_amount: 12_345_678n,
@@ -274,14 +274,14 @@ describe('pay', () => {
   });
 });
 
-describe('getOrderStatus', () => {
-  it('says the status alone', async () => {
+describe('GET getOrderStatus', () => {
+  it('returns only the status', async () => {
     const order = await collection({ status: 'SUCCESS', actual_amount: 250n * ONE_USDT });
     expect((await api.signedGet('getOrderStatus', order.order_id)).data).toEqual({ status: 'SUCCESS' });
   });
 });
 
-describe('supportSymbols', () => {
+describe('GET supportSymbols', () => {
   const list = async (query = '') => api.request('GET', `/v1/symbol/supportSymbols${query}`);
   const usdt = {
     symbol: 'USDT',
@@ -305,26 +305,26 @@ describe('supportSymbols', () => {
     expect(data[2].decimals).toBe(18);
   });
 
-  it('filters by chain and symbol', async () => {
+  it('filters tokens by chain and symbol', async () => {
     expect((await list('?chain=ETH_SEPOLIA&symbol=usdt&_t=1')).data).toEqual([usdt]);
     expect((await list('?symbol=usdc')).data).toHaveLength(1);
     expect((await list('?chain=ETH')).data).toEqual([]);
     expect((await list('?symbol=NONE')).data).toEqual([]);
   });
 
-  it('refuses a chain that is none', async () => {
+  it('rejects an unknown chain', async () => {
     expect(await list('?chain=DOGE')).toMatchObject({ code: 400, msg: 'Unsupported chain' });
     const twice = await list('?chain=ETH_SEPOLIA&chain=BSC_TEST');
     expect(twice).toMatchObject({ code: 400, msg: 'Unsupported chain' });
   });
 });
 
-describe('readiness of the whole gateway', () => {
-  it('is shown on the public port of the local profile alone', async () => {
+describe('readiness of the gateway', () => {
+  it('shows readiness on the public port only in the local profile', async () => {
     expect((await api.request('GET', '/readyz')).status).toBe(404);
   });
 
-  it('needs every chain followed and every service alive, and not the broker', async () => {
+  it('requires every chain followed and every service alive, but not the broker', async () => {
     const local = await startTestApi(testDatabase, { profile: 'local' });
     const ask = async () => {
       const answer = await local.request('GET', '/readyz');
@@ -333,8 +333,8 @@ describe('readiness of the whole gateway', () => {
         JSON.parse(answer.text) as { status: string; checks: Record<string, unknown> },
       ] as const;
     };
-    // Asked again where a crowded machine had the database not answer within the time of a check.
-    await waitUntil('it says what it waits for', async () => {
+    // Repeated, since the database may be too slow for a check under load.
+    await waitUntil('the missing chains', async () => {
       const [before, waiting] = await ask();
       expect(before).toBe(503);
       expect(waiting).toMatchObject({
@@ -347,7 +347,7 @@ describe('readiness of the whole gateway', () => {
           scanner: { ok: false },
           tracker: { ok: false },
           webhookSender: { ok: false },
-          ops: { ok: true, detail: '0 alive' }, // no payment waits for it
+          ops: { ok: true, detail: '0 alive' }, // no payment needs it
         },
       });
       return true;
@@ -363,14 +363,14 @@ describe('readiness of the whole gateway', () => {
     await sql`update chain_cursor set updated_at = now() - interval '2 minutes' where chain = 'BSC_TEST'`.execute(
       admin.kysely,
     );
-    await waitUntil('one is behind', async () => {
+    await waitUntil('one chain is behind', async () => {
       const { checks } = (await ask())[1];
       expect(checks['chains']).toEqual({ ok: false, detail: 'waiting for BSC_TEST' });
       return true;
     });
     await sql`insert into chain_status (chain, service, state, reason)
       values ('BSC_TEST', 'SCANNER', 'HALTED', 'REORG_TOO_DEEP')`.execute(admin.kysely);
-    await waitUntil('one is halted', async () => {
+    await waitUntil('one chain is halted', async () => {
       const { checks } = (await ask())[1];
       expect(checks['chains']).toEqual({ ok: false, detail: 'BSC_TEST halted: REORG_TOO_DEEP' });
       return true;
@@ -378,7 +378,7 @@ describe('readiness of the whole gateway', () => {
     await sql`delete from chain_status`.execute(admin.kysely);
     await local.stop();
 
-    // Where payouts are sent, somebody must sign them.
+    // Payouts need a signer.
     await sql`update chain_cursor set updated_at = now() + interval '10 minutes'`.execute(admin.kysely);
     const payouts = {
       maxOpenNonces: 16,

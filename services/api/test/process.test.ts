@@ -52,7 +52,7 @@ beforeAll(async () => {
     PUBLIC_KEYS_FILE: join(directory, 'keys.json'),
     SECRETS_KEY: TEST_SECRETS_KEY_BASE64,
     CHECKOUT_BASE_URL: 'http://localhost:3010/checkout',
-    DEPOSIT_ADDRESSES_READY: '64', // the default keeps a processor busy for ten seconds
+    DEPOSIT_ADDRESSES_READY: '64', // the default takes a processor ten seconds
   };
 });
 afterAll(async () => {
@@ -87,8 +87,8 @@ function start(change: Record<string, string> = {}): { child: ChildProcess; outp
 
 const health = async (path: string) => fetch(`http://127.0.0.1:${healthPort}${path}`);
 
-describe('the api as a process', () => {
-  it('takes an order, publishes its event as its own broker user, tells its health, and stops cleanly', async () => {
+describe('api process', () => {
+  it('creates an order, publishes its event, serves health and stops cleanly', async () => {
     const { child, output } = start();
     await waitUntil('ready', async () => (await health('/readyz')).status === 200);
     expect((await health('/livez')).status).toBe(200);
@@ -132,16 +132,16 @@ describe('the api as a process', () => {
     expect(output()).not.toContain(TEST_SECRETS_KEY_BASE64);
   });
 
-  it('ends with 1 when the operator must mend something', async () => {
+  it('exits with 1 when the operator must correct the configuration', async () => {
     const { child } = start({ SECRETS_KEY: '' });
     const [code] = (await once(child, 'exit')) as [number];
     expect(code).toBe(1);
   });
 
   it.each([
-    ['a secrets key that is none', { SECRETS_KEY: 'c2hvcnQ=' }],
-    ['no network file', { NETWORKS_FILE: '/nowhere.json' }],
-  ])('has the operator mend %s', async (_what, change) => {
+    ['an invalid secrets key', { SECRETS_KEY: 'c2hvcnQ=' }],
+    ['a missing networks file', { NETWORKS_FILE: '/nowhere.json' }],
+  ])('exits with 1 and names the mistake: %s', async (_what, change) => {
     const context = { fail: () => undefined, sharesProcess: true };
     const error: unknown = await composeApi({ ...environment, ...change }, context).catch((e: unknown) => e);
     expect(exitCodeOf(error)).toBe(1);

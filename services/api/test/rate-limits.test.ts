@@ -53,8 +53,8 @@ const times = <T>(count: number, ask: (place: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, place) => ask(place)));
 
 /**
- * Tries again what failed after its window had ended: another one had begun, because the machine was busy. What fails
- * within the window, or three times, fails.
+ * Repeats an attempt whose window ended under load before the attempt did. Fails when it fails within the window, or
+ * three times.
  */
 async function within(seconds: number, attempt: () => Promise<void>): Promise<void> {
   for (let left = 2; ; left -= 1) {
@@ -69,8 +69,8 @@ async function within(seconds: number, attempt: () => Promise<void>): Promise<vo
 }
 
 /**
- * The same where a merchant's limit says how long the window is: it grows until one outlasts the attempt, so that a
- * quiet machine waits a second for its end and a busy one as long as it needs.
+ * Like `within`, with a merchant's limit that sets the window. The window grows until it outlasts the attempt, so that
+ * an idle machine waits only a second.
  */
 async function withinSome(attempt: (seconds: number) => Promise<void>): Promise<void> {
   for (let seconds = 1; ; seconds *= 4) {
@@ -96,18 +96,18 @@ function expectSlowDown(answer: Answered, mostSeconds: number): void {
   expect(seconds).toBeLessThanOrEqual(mostSeconds);
 }
 
-describe.each(['memory', 'postgres'] as const)('counted in %s', (rateLimitStore) => {
+describe.each(['memory', 'postgres'] as const)('rate limits in %s', (rateLimitStore) => {
   it.each([
     ['createCollection', COLLECTION, () => collectionData({ amount: 'x' })],
     ['createPayout', PAYOUT, () => payoutData({ amount: 'x' })],
-  ])('%s: the hundredth is answered, the next is not; the other endpoint still is', (_name, path, data) =>
+  ])('%s: answers 100 requests and rejects the next, per endpoint', (_name, path, data) =>
     within(10, async () => {
       const api = await start({ rateLimitStore });
       expect(codes(await times(100, () => api.post(path, data())))).toEqual(
         Array.from({ length: 100 }, () => 400),
       );
       expectSlowDown(await api.post(path, data()), 10);
-      // Before the body is read: whatever it is.
+      // Rejected before the body is read.
       expectSlowDown(
         await api.request('POST', path, { headers: { 'content-type': 'text/plain' }, body: 'x' }),
         10,
@@ -117,7 +117,7 @@ describe.each(['memory', 'postgres'] as const)('counted in %s', (rateLimitStore)
     }),
   );
 
-  it('pay and getOrderStatus: two at once of one order, then not; other orders and the other endpoint are free', () =>
+  it('limits pay and getOrderStatus per order and endpoint to two at once', () =>
     withinSome(async (seconds) => {
       const limit = { requests: 2, seconds };
       const rateLimits = seconds === 1 ? {} : { pay: limit, getOrderStatus: limit }; // else the defaults
@@ -134,10 +134,10 @@ describe.each(['memory', 'postgres'] as const)('counted in %s', (rateLimitStore)
         );
         expect((await api.signedGet(endpoint, two)).code).toBe(200);
       }
-      await waitUntil('the window ends', async () => (await api.signedGet('pay', one)).code === 200);
+      await waitUntil('the window ended', async () => (await api.signedGet('pay', one)).code === 200);
     }));
 
-  it('a 429 spends no nonce', () =>
+  it('does not spend the nonce of a 429', () =>
     withinSome(async (seconds) => {
       await aMerchant(admin.kysely, {
         merchantId: 'shop',
@@ -150,17 +150,17 @@ describe.each(['memory', 'postgres'] as const)('counted in %s', (rateLimitStore)
       const data = collectionData();
       expectSlowDown(await api.post(COLLECTION, data, { nonce }), seconds);
       await waitUntil(
-        'the window ends',
+        'the window ended',
         async () => (await api.post(COLLECTION, data, { nonce })).code === 200,
       );
     }));
 });
 
-it('requests of one order counted in Postgres are no more than the limit in any window', async () => {
+it("limits an order's requests in any window when counted in Postgres", async () => {
   const database = testDatabase.open('api');
   let now = 0;
   const replicas = [1, 2].map(() => createRateLimits(database.pool, () => now));
-  /** As much later for what was counted, in every place it is counted. */
+  /** Moves time forward by moving all counted requests back. */
   const after = async (ms: number, replica: number) => {
     now += ms;
     await sql`update rate_counter set recent = array(select t - ${ms} from unnest(recent) t)`.execute(
@@ -177,8 +177,8 @@ it('requests of one order counted in Postgres are no more than the limit in any 
   await database.close();
 });
 
-describe('limits', () => {
-  it('status: by client address, as the merchant has it', async () => {
+describe('limits by key', () => {
+  it("limits status by client address with the merchant's limit", async () => {
     const rateLimits = { status: { requests: 150, seconds: 60 } };
     await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits });
     const api = await start();
@@ -187,7 +187,7 @@ describe('limits', () => {
     expectSlowDown(await api.signedGet('status', 'unknown'), 60);
   });
 
-  it('supportSymbols: 50 in ten seconds', () =>
+  it('limits supportSymbols to 50 requests in ten seconds', () =>
     within(10, async () => {
       const api = await start();
       const answers = await times(50, () => api.request('GET', '/v1/symbol/supportSymbols'));
@@ -195,7 +195,7 @@ describe('limits', () => {
       expectSlowDown(await api.request('GET', '/v1/symbol/supportSymbols'), 10);
     }));
 
-  it('of a merchant are its own, and by client address as generous as the most generous merchant', () =>
+  it("uses a merchant's limit, and the highest one per client address", () =>
     within(10, async () => {
       const rateLimits = { createCollection: { requests: 130, seconds: 10 } };
       await aMerchant(admin.kysely, {
@@ -215,22 +215,22 @@ describe('limits', () => {
       expectSlowDown(await api.post(COLLECTION, collectionData({ amount: 'x' })), 10);
     }));
 
-  it('by merchant are counted after the signature: nobody uses up those of somebody else', async () => {
+  it("counts a merchant's limit after the signature, so others cannot use it up", async () => {
     const rateLimits = {
       createCollection: { requests: 5, seconds: 60 },
       createPayout: { requests: 1000, seconds: 1 },
     };
-    await aMerchant(admin.kysely, { merchantId: 'another', token: 'token-of-another-0123456789-0123456789' }); // by address: the defaults
+    await aMerchant(admin.kysely, { merchantId: 'another', token: 'token-of-another-0123456789-0123456789' }); // per client address the defaults apply
     await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits });
     const api = await start();
-    const named = `/m/shop${COLLECTION}`; // without the name its address is refused after a few wrong signatures
+    const named = `/m/shop${COLLECTION}`; // without a merchant id the address is rejected after a few wrong signatures
     await times(50, () => api.post(named, collectionData(), { sign: 'f'.repeat(64) }));
     await times(20, () => api.post(named, collectionData(), { timestamp: 5 }));
     const answers = await times(6, () => api.post(named, collectionData({ amount: 'x' })));
     expect(codes(answers).toSorted((a, b) => a - b)).toEqual([400, 400, 400, 400, 400, 429]);
   });
 
-  it('by order are counted after the signature: nobody locks somebody else’s checkout', async () => {
+  it("counts an order's limit after the signature, so others cannot use it up", async () => {
     const api = await start();
     const orderId = anOrderId();
     await api.post(COLLECTION, collectionData({ orderId }));
@@ -241,7 +241,7 @@ describe('limits', () => {
     expect(codes(await times(2, () => api.signedGet('pay', orderId)))).toEqual([200, 200]);
   });
 
-  it('hold refused signatures against the client address, and never hold back who signs rightly', () =>
+  it('counts wrong signatures per client address without limiting valid ones', () =>
     within(10, async () => {
       const api = await start();
       const orderId = anOrderId();
@@ -252,7 +252,7 @@ describe('limits', () => {
       expect((await api.signedGet('pay', orderId)).code).toBe(200);
     }));
 
-  it('count a missing signature as a refused one', () =>
+  it('counts a missing signature like a wrong one', () =>
     within(10, async () => {
       const api = await start();
       const unsigned = () => api.request('GET', '/v1/order/pay?orderId=x');
@@ -262,7 +262,7 @@ describe('limits', () => {
       expectSlowDown(await unsigned(), 10);
     }));
 
-  it('in Postgres hold for all replicas together', () =>
+  it('shares limits between replicas in Postgres', () =>
     within(10, async () => {
       const [one, two] = [
         await start({ rateLimitStore: 'postgres' }),
@@ -276,28 +276,28 @@ describe('limits', () => {
     }));
 });
 
-describe('the client address', () => {
+describe('client address', () => {
   const ask = (api: TestApi, forwarded: string) =>
     api.request('GET', '/v1/symbol/supportSymbols', { headers: { 'x-forwarded-for': forwarded } });
 
-  it('is not what X-Forwarded-For says, unless a configured proxy says it', () =>
+  it('ignores X-Forwarded-For unless a trusted proxy sent it', () =>
     within(10, async () => {
       const api = await start();
       const answers = await times(51, (i) => ask(api, `203.0.113.${i}`));
       expect(codes(answers).filter((code) => code === 429)).toHaveLength(1);
     }));
 
-  it('behind a configured proxy is the last entry that no proxy wrote about a proxy', () =>
+  it('uses the last X-Forwarded-For entry that is not a trusted proxy', () =>
     within(10, async () => {
       const api = await start({ trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
-      // Each client of its own; what a client puts in front itself changes nothing.
+      // Each request has another client; the entries that a client adds itself have no effect.
       const answers = await times(60, (i) => ask(api, `198.51.100.${i}, 203.0.113.7, 10.1.2.3`));
       expect(codes(answers).filter((code) => code === 429)).toHaveLength(10);
       expect((await ask(api, '203.0.113.8, 10.1.2.3')).code).toBe(200);
       expectSlowDown(await ask(api, '203.0.113.7'), 10);
     }));
 
-  it('of IPv6 counts by /64', () =>
+  it('counts IPv6 clients per /64', () =>
     within(10, async () => {
       const api = await start({ trustedProxies: ['127.0.0.1'] });
       const answers = await times(51, (i) => ask(api, `2001:db8:1:2::${i}`));

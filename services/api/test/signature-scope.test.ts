@@ -36,10 +36,10 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** A signature, and everything that a reader of the request or link has with it. */
+/** A signature with everything that an eavesdropper of the request or link sees. */
 interface Captured {
   readonly sign: string;
-  /** The signed text; for a link, the order id that it shows. */
+  /** The signed text; for a link, the order id in it. */
   readonly message: string;
   readonly dataText: string;
   readonly timestamp: number;
@@ -51,7 +51,7 @@ function capturePost(version: 1 | 2, path: string, data: object): Captured {
   const [timestamp, nonce] = [api.nowSeconds(), anOrderId()];
   const message = version === 1 ? dataText : `${timestamp}.${nonce}.${path}.${dataText}`;
   const sign = signText(tokens[version], message);
-  // Version 1 signs no nonce: an attacker takes a new one.
+  // Version 1 does not sign the nonce: an attacker uses a new one.
   return { sign, message, dataText, timestamp, nonce: version === 1 ? anOrderId() : nonce };
 }
 
@@ -103,14 +103,14 @@ const ENDPOINTS: Readonly<Record<string, (captured: Captured) => Promise<Answere
   checkout: replayGet('/checkout'),
 };
 
-describe('a signature', () => {
-  it('opens its own endpoint only, of all pairs of signatures and endpoints', async () => {
+describe('scope of signatures', () => {
+  it('accepts each kind of signature only at its own endpoints', async () => {
     const opened: Record<string, readonly string[]> = {};
     for (const [name, capture] of Object.entries(SIGNATURES)) {
       const opens: string[] = [];
       for (const [endpoint, replay] of Object.entries(ENDPOINTS)) {
         const { status } = await replay(await capture());
-        // 404 and 422 come after the signature: it was accepted.
+        // 404 and 422 come after the signature check: it was accepted.
         if (status !== 400 && status !== 401) opens.push(endpoint);
       }
       opened[name] = opens;
@@ -121,13 +121,13 @@ describe('a signature', () => {
       'payout, version 1': ['createPayout'],
       'collection, version 2': ['createCollection'],
       'payout, version 2': ['createPayout'],
-      'order id': ['status', ...customer], // one message for all GETs, as published clients sign
+      'order id': ['status', ...customer], // published clients sign the same message for all GETs
       'payment link': customer,
     });
   });
 
-  it('of version 1 over data with a receiver is never one of a collection', async () => {
-    // The field was ignored there: a collection's signed data could be spent as a payout.
+  it('rejects version 1 data with a receiver as a collection', async () => {
+    // Otherwise a collection's signed data could be replayed as a payout.
     for (const receiveAddress of [STRANGER, 'x', 7]) {
       expect(await api.post(COLLECTION, collectionData({ receiveAddress }))).toMatchObject({
         code: 400,
@@ -140,7 +140,7 @@ describe('a signature', () => {
     }
   });
 
-  it('of version 2 binds the path, by which the method follows', async () => {
+  it('binds version 2 signatures to the path and so to the method', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const { sign, timestamp, nonce, dataText } = capturePost(2, PAYOUT, payoutData());
       const answer = await api.request(method, PAYOUT, {
@@ -151,7 +151,7 @@ describe('a signature', () => {
     }
   });
 
-  it('with a nonce that one endpoint has spent is refused by the other', async () => {
+  it('rejects a nonce at one endpoint that the other has spent', async () => {
     for (const [first, second] of [
       [COLLECTION, PAYOUT],
       [PAYOUT, COLLECTION],

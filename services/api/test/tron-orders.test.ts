@@ -20,7 +20,7 @@ import {
   type TestApi,
 } from './support/test-api.ts';
 
-/* Orders on TRON, beside EVM ones: their own addresses, and no receiver that is none or is ours. */
+/* Orders on TRON next to EVM orders: derived addresses, and validation of receivers. */
 
 const CHAIN = 'TRON_TEST';
 const USDT = 'TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf';
@@ -85,7 +85,7 @@ afterAll(async () => {
 const payOut = async (receiveAddress: string, fields: Record<string, unknown> = {}) =>
   api.post(PAYOUT, payoutData({ chain: CHAIN, receiveAddress, ...fields }));
 
-it('a collection has an address of its own, of the TRON account', async () => {
+it('creates a collection with a deposit address of the TRON account', async () => {
   const fields = collectionData({ chain: CHAIN, amount: '12.5' });
   const { data } = await api.post(COLLECTION, fields);
   const { derivation_index: index } = await admin.kysely
@@ -109,7 +109,7 @@ it('a collection has an address of its own, of the TRON account', async () => {
   expect(other.data.address).not.toBe(data.address);
 });
 
-it('a payout leaves the TRON hot wallet, for whoever has a TRON address and is not us', async () => {
+it('sends a payout from the TRON hot wallet only to a foreign TRON address', async () => {
   const { data: collection } = await api.post(COLLECTION, collectionData({ chain: CHAIN }));
   const wrong = [
     STRANGER, // an address of another family
@@ -139,7 +139,7 @@ it('a payout leaves the TRON hot wallet, for whoever has a TRON address and is n
   });
 });
 
-it('the gateway is ready when TRON has a scanner too', async () => {
+it('is ready only when TRON has a scanner too', async () => {
   const scanner = async () => {
     const { text } = await api.request('GET', '/readyz');
     return (JSON.parse(text) as { checks: { scanner: unknown } }).checks.scanner;
@@ -150,7 +150,7 @@ it('the gateway is ready when TRON has a scanner too', async () => {
     return { pool, announce };
   });
   const first = evm!.announce();
-  // Asked again where a crowded machine had the database not answer within the time of a check.
+  // Repeated, since the database may be too slow for a check under load.
   const untilScanners = (ok: boolean, detail: string) =>
     waitUntil(detail, async () => {
       expect(await scanner()).toEqual({ ok, detail });

@@ -8,13 +8,13 @@ const isSchema = (value: unknown): value is JsonSchema => typeof value === 'obje
 const schemasIn = (value: unknown): readonly JsonSchema[] =>
   Array.isArray(value) ? value.filter(isSchema) : [];
 
-/** The name that a reference refers to; undefined for what is no reference. */
+/** Name of a referenced schema; undefined when the schema is not a reference. */
 export function refName(schema: JsonSchema): string | undefined {
   const { $ref } = schema;
   return typeof $ref === 'string' && $ref.startsWith(REF) ? $ref.slice(REF.length) : undefined;
 }
 
-/** What a value may be, in a few words: `string or null`, a link to another schema, `list of …`. */
+/** Type in a few words: `string or null`, a link to another schema, `list of …`. */
 export function typeOf(schema: JsonSchema): string {
   const name = refName(schema);
   if (name !== undefined) return `<a href="#${name}">${name}</a>`;
@@ -30,7 +30,7 @@ export function typeOf(schema: JsonSchema): string {
   return `${types.join(' or ')}${typeof format === 'string' ? ` (${escapeHtml(format)})` : ''}`;
 }
 
-/** What is required of a value beside its type. */
+/** Constraints of a value in addition to its type. */
 function rulesOf(schema: JsonSchema): readonly string[] {
   const code = (value: unknown) => `<code>${escapeHtml(String(value))}</code>`;
   const { enum: values, pattern, minimum, maximum, maxLength } = schema;
@@ -44,7 +44,7 @@ function rulesOf(schema: JsonSchema): readonly string[] {
   ];
 }
 
-/** The members of an object as a table. @param label says whose members they are */
+/** Table of an object's members. @param label accessible name of the table */
 export function fieldsTable(label: string, schema: JsonSchema): string {
   const { properties = {}, required } = schema;
   const isRequired = (name: string) => Array.isArray(required) && required.includes(name);

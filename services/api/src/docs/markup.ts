@@ -1,11 +1,11 @@
 import { escapeHtml } from '../routes/escape-html.ts';
 
-/** Text with inline code, which is all of Markdown that the descriptions use. */
+/** Renders text with inline code, the only Markdown in the descriptions. */
 export function prose(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }
 
-/** A table that may be scrolled by itself, also by keyboard. @param label says what it is a table of */
+/** Table that scrolls by itself, also with the keyboard. @param label accessible name of the table */
 export function table(label: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
   const columns = head.map((cell) => `<th scope="col">${cell}</th>`).join('');
   const lines = rows.map(
@@ -15,7 +15,7 @@ export function table(label: string, head: readonly string[], rows: readonly (re
   return `<div class="wide" tabindex="0" role="region" aria-label="${escapeHtml(label)}"><table><thead><tr>${columns}</tr></thead><tbody>${lines.join('')}</tbody></table></div>`;
 }
 
-/** Code that is to be read as it stands. */
+/** Preformatted code. */
 export function listing(label: string, text: string): string {
   return `<pre tabindex="0" role="region" aria-label="${escapeHtml(label)}"><code>${escapeHtml(text)}</code></pre>`;
 }

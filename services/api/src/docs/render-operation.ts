@@ -4,7 +4,7 @@ import { fieldsTable, refName, typeOf } from './describe-schema.ts';
 import { listing, prose, table } from './markup.ts';
 import { SAMPLE_SIGN, sampleValue } from './sample-value.ts';
 
-/** The part of OpenAPI that an operation of this API has. */
+/** Subset of OpenAPI's operation object that this API uses. */
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
@@ -29,7 +29,7 @@ interface ApiResponse {
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** An operation, or a callback that the gateway posts, as a section of the reference. */
+/** Renders an operation, or a callback of the gateway, as a section of the reference. */
 export function renderOperation(path: string, verb: string, operation: Operation, schemas: Schemas): string {
   const { operationId, summary, description, parameters, requestBody } = operation;
   const parts = [
@@ -56,7 +56,7 @@ export function renderOperation(path: string, verb: string, operation: Operation
   return parts.join('\n');
 }
 
-/** The members of `data` of a request that stands in the envelope; undefined for any other body. */
+/** Schema of `data` when the request body is an envelope; undefined for any other body. */
 function dataSchema(body: JsonSchema): JsonSchema | undefined {
   const [, enveloped] = (body['allOf'] ?? []) as readonly JsonSchema[];
   return (enveloped?.['properties'] as { readonly data?: JsonSchema } | undefined)?.data;

@@ -11,7 +11,7 @@ import { sampleValue } from './sample-value.ts';
 const html = renderReference();
 const ids = [...html.matchAll(/ id="(?<id>[^"]+)"/g)].map((match) => match.groups?.['id'] ?? '');
 
-it('has a place of its own for every operation, callback and schema, and every link leads to one', () => {
+it('gives each operation, callback and schema a section that links lead to', () => {
   const operations = [OPENAPI_DOCUMENT.paths, OPENAPI_DOCUMENT.webhooks].flatMap((group) =>
     Object.values(group).flatMap((verbs) => Object.values(verbs as object) as { operationId: string }[]),
   );
@@ -22,7 +22,7 @@ it('has a place of its own for every operation, callback and schema, and every l
   expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
 });
 
-it('shows every field of every schema, and every text that a request may be refused with', () => {
+it('shows every field of every schema and every error text', () => {
   for (const schema of Object.values(API_SCHEMAS) as { properties?: object }[])
     for (const field of Object.keys(schema.properties ?? {})) expect(html).toContain(`<code>${field}</code>`);
   const refusals = JSON.stringify(OPENAPI_DOCUMENT.paths);
@@ -30,7 +30,7 @@ it('shows every field of every schema, and every text that a request may be refu
     if (refusals.includes(JSON.stringify(msg))) expect(html).toContain(escapeHtml(msg));
 });
 
-it('gives examples that are what they stand for', () => {
+it('shows examples that are valid for their schemas', () => {
   const ajv = new Ajv2020({ allowUnionTypes: true, strictRequired: false });
   ajvFormats.default(ajv);
   ajv.addVocabulary(['components']);
@@ -42,12 +42,12 @@ it('gives examples that are what they stand for', () => {
       JSON.stringify({ $ref: `#/components/schemas/${name}` }).replaceAll('"#/', '"api#/'),
     ) as object;
     const check = ajv.compile(resolved);
-    if (name === 'ErrorEnvelope') continue; // shown by the texts of the refusals
+    if (name === 'ErrorEnvelope') continue; // its texts are shown instead
     check(sampleValue(schema, API_SCHEMAS));
     expect([name, check.errors]).toEqual([name, null]);
   }
 });
 
-it('loads and runs nothing', () => {
+it('loads no resource and runs no script', () => {
   expect(html).not.toMatch(/<script|<link|<img|<iframe|src=|@import|url\(| on\w+=/);
 });

@@ -6,7 +6,7 @@ import { listing, prose } from './markup.ts';
 import { renderOperation, type Operation, type Schemas } from './render-operation.ts';
 import { REFERENCE_STYLE } from './style.ts';
 
-/** Where an operation is found: its path, or the callback URL that the merchant gave. */
+/** An operation with its path, or with the merchant's callback URL. */
 interface Placed {
   readonly path: string;
   readonly verb: string;
@@ -18,7 +18,7 @@ SIGN=$(printf %s "$DATA" | openssl dgst -sha256 -hmac "$TOKEN" -r | cut -d' ' -f
 curl -s "$GATEWAY/v1/order/createCollection" -H 'content-type: application/json' \\
   -d "{\\"sign\\":\\"$SIGN\\",\\"timestamp\\":$(date +%s),\\"nonce\\":\\"$(date +%s%N)\\",\\"data\\":$DATA}"`;
 
-/** The OpenAPI document for people: one page of HTML, without scripts, that loads nothing. */
+/** Renders the OpenAPI document as one HTML page without scripts or external resources. */
 export function renderReference(document: typeof OPENAPI_DOCUMENT = OPENAPI_DOCUMENT): string {
   const { info, paths, webhooks, components, tags } = document;
   const schemas: Schemas = components.schemas;
@@ -45,7 +45,7 @@ ${links.join('\n')}<p>Schemas</p><ul>${names.join('')}</ul></nav>
 <main id="top"><h1>${escapeHtml(info.title)}</h1><p>${prose(info.description)}</p>
 <p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).</p>
 <section id="signing"><h2>Signing</h2><p>${prose(
-    'A POST is signed over its `data`, a GET over its `orderId`: HMAC-SHA256 with the merchant token as key, in hex. What is signed is the text of `data` as it is sent, without spaces. `GATEWAY` is the base URL of the merchant, such as `https://pay.example.com/m/shop-1`. With a shell:',
+    'A POST is signed over its `data`, a GET over its `orderId`: HMAC-SHA256 with the merchant token as key, in hex. The signed text is `data` exactly as sent, without spaces. `GATEWAY` is the base URL of the merchant, such as `https://pay.example.com/m/shop-1`. With a shell:',
   )}</p>${listing('How to sign', SIGNING)}</section>
 ${operations.join('\n')}
 ${Object.entries(schemas)

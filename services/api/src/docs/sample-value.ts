@@ -1,10 +1,10 @@
 import type { JsonSchema } from '@opentill/contracts/http/schemas';
 import { refName } from './describe-schema.ts';
 
-/** Of the right form; a signature's own length says more than dots. */
+/** Has the length of a real signature. */
 export const SAMPLE_SIGN = '5d1f0c9e7a3b42d8e6a1f4b7c0d92e3a8f5b6c1d4e7a90b2c3d5f6e8a1b4c7d0';
 
-/** Values for fields whose schema gives no example; a reader sees what they look like, and they fit together. */
+/** Consistent values for fields whose schema has no example. */
 const SAMPLES: Readonly<Record<string, unknown>> = {
   orderId: 'order-1001',
   uid: '42',
@@ -41,8 +41,8 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
 };
 
 /**
- * A value as the schema describes it, for people to look at.
- * @param schemas those that references name
+ * Example value for a schema.
+ * @param schemas schemas that references name
  */
 export function sampleValue(
   schema: JsonSchema,

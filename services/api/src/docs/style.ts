@@ -1,4 +1,4 @@
-/** The style of the reference: one page for phones and wide screens, light and dark. Nothing is loaded for it. */
+/** Style of the reference page, for phones and wide screens, light and dark. It loads no other resource. */
 export const REFERENCE_STYLE = `
 :root{color-scheme:light dark;--line:#d5d9df;--soft:#f4f5f7;--dim:#545d69;--link:#0b5cad;--get:#0c6b46;--post:#8a4b00;font:16px/1.55 system-ui,sans-serif}
 @media(prefers-color-scheme:dark){:root{--line:#39424e;--soft:#1b2129;--dim:#a7b0bc;--link:#7cb8f5;--get:#62cf9f;--post:#f0b26a;background:#12161b;color:#e7eaee}}

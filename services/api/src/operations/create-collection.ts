@@ -7,7 +7,7 @@ import type { OrderDeps } from './order-deps.ts';
 
 const BASIS_POINTS = 10_000n;
 
-/** Creates the collection that the request asks for, or says why not. */
+/** Creates a collection, or returns the reason for the rejection. */
 export async function createCollection(
   deps: OrderDeps,
   request: OrderRequest<CollectionFields>,
@@ -23,7 +23,7 @@ export async function createCollection(
   }
   if (!(await deps.chains.isReady(asset.chain))) return 'CHAIN_NOT_READY';
   const fresh = await deps.pool.take(asset.family).catch((error: unknown) => {
-    if (refusalOf(error) === 'SERVICE_UNAVAILABLE') return undefined; // the pool has told why
+    if (refusalOf(error) === 'SERVICE_UNAVAILABLE') return undefined; // the pool has logged the cause
     throw error;
   });
   if (fresh === undefined) return 'SERVICE_UNAVAILABLE';
@@ -39,8 +39,8 @@ export async function createCollection(
     description: fields.description,
     ttlSeconds: fields.expiresInSeconds ?? merchant.orderTtlSeconds,
   });
-  // When this throws, the address is dropped. After a timeout an order may have it; and what Postgres refuses may be the
-  // address itself. An index is cheap, a shared address is not.
+  // On an error the address is discarded. After a timeout an order may use it, and an error of Postgres may concern the
+  // address. Indices are plentiful, and two orders must never share an address.
   const result = await deps.store.createCollection({
     ...creationOf(deps, order, request.nonce),
     derivationIndex: fresh.derivationIndex,

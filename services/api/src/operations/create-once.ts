@@ -1,7 +1,7 @@
 import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
 import { API_ERRORS, duplicateOfOrderText } from '@opentill/contracts/http/api-errors';
 import type { OrderType } from '@opentill/contracts/notify-order';
-import { refusal, refusalSaying, success, type Answer } from '../answer.ts';
+import { refusal, refusalWithText, success, type Answer } from '../answer.ts';
 import type { Merchant } from '../merchant-book.ts';
 import type { OrderFields } from '../order-fields.ts';
 import type { CreatedOrder, CreationOutcome, NewOrder, SpentNonce } from '../store/create-orders.ts';
@@ -9,7 +9,7 @@ import { isEqualOrder } from './equal-order.ts';
 import { toOrderAnswer } from './order-answer.ts';
 import type { OrderDeps } from './order-deps.ts';
 
-/** A signed request for an order, and what makes it the same order again. */
+/** A signed request for an order, with the keys that identify a repeated request. */
 export interface OrderRequest<
   Fields extends OrderFields = OrderFields & { readonly receiveAddress?: string },
 > {
@@ -17,17 +17,17 @@ export interface OrderRequest<
   readonly nonce: SpentNonce;
   readonly orderType: OrderType;
   readonly fields: Fields;
-  /** Identity of a payout without orderId. */
+  /** Identifies a payout without an order id. */
   readonly signedDataHash: string | null;
 }
 
-/** What an operation stored, or the reason why it stored nothing. */
+/** Result of an operation: the stored order, or the reason for the rejection. */
 export type CreationAttempt = ApiErrorCode | { readonly order: NewOrder; readonly result: CreationOutcome };
 
 /**
- * Makes creating an order idempotent. Under one order id, or one signed data of a payout without id, at most one order exists:
- * the same request again is answered with it as first created, also when it would be refused by now. A nonce is used
- * once; only a 503 leaves it unused when no order exists.
+ * Makes creating an order idempotent. At most one order exists per order id, or per signed data of a payout without an
+ * id. A repeated request returns the order as first created, even when it would be rejected today. A nonce can be used
+ * once; only a 503 leaves it unspent when no order exists.
  */
 export async function createOnce(
   deps: OrderDeps,
@@ -52,7 +52,7 @@ export async function createOnce(
   }
 }
 
-/** Refuses for a reason that no time changes: spends the nonce, nothing else. */
+/** Rejects permanently: spends the nonce and changes no other state. */
 export async function refuseSpending(
   deps: Pick<OrderDeps, 'store'>,
   nonce: SpentNonce,
@@ -61,7 +61,7 @@ export async function refuseSpending(
   return refusal((await deps.store.spendNonce(nonce)) ? code : 'NONCE_USED');
 }
 
-/** Refuses for a reason that time may change (a limit, an enabled chain), unless the order exists already. */
+/** Rejects for a reason that may change (a limit, a disabled chain), unless the order already exists. */
 async function refuseUnlessCreated(
   deps: OrderDeps,
   request: OrderRequest,
@@ -83,9 +83,12 @@ async function refuseUnlessCreated(
     : refusal('NONCE_USED');
 }
 
-/** The order as first created when the request asks for the same, else 409. The same signed data without orderId pays nothing. */
+/**
+ * Returns the order as first created for an equal request, else 409. A payout with the same signed data and without an
+ * order id is a duplicate.
+ */
 function answerExisting(deps: OrderDeps, request: OrderRequest, existing: CreatedOrder): Answer {
-  if (request.signedDataHash !== null) return refusalSaying(409, duplicateOfOrderText(existing.orderId));
+  if (request.signedDataHash !== null) return refusalWithText(409, duplicateOfOrderText(existing.orderId));
   const asked = { ...request.fields, orderType: request.orderType };
   if (!isEqualOrder(existing, asked, deps.assets.parseAddress)) return refusal('ORDER_ID_EXISTS');
   return success(toOrderAnswer(existing, request.merchant, deps));

@@ -30,7 +30,7 @@ const request = {
 const equal = (change: object, existing: CreatedOrder = payout) =>
   isEqualOrder(existing, { ...request, ...change }, (_family, text) => evmAddressCodec.parse(text));
 
-describe('an equal order', () => {
+describe('isEqualOrder', () => {
   it.each([
     [{}],
     [{ amount: '12.50' }],
@@ -38,7 +38,7 @@ describe('an equal order', () => {
     [{ symbol: 'usdt' }],
     [{ receiveAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' }],
     [{ receiveAddress: `0x${receiver.slice(2).toUpperCase()}` }],
-  ])('is equal by value: %j', (change) => {
+  ])('accepts a request with equal values: %j', (change) => {
     expect(equal(change)).toBe(true);
   });
 
@@ -54,11 +54,11 @@ describe('an equal order', () => {
     [{ receiveAddress: '0x0000000000000000000000000000000000000001' }],
     [{ receiveAddress: 'nonsense' }],
     [{ receiveAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79c8' }],
-  ])('is another one: %j', (change) => {
+  ])('rejects a request with another value: %j', (change) => {
     expect(equal(change)).toBe(false);
   });
 
-  it('of a collection has no receiver to compare', () => {
+  it('ignores the receiver of a collection', () => {
     const { receiveAddress: _, ...collection } = request;
     const asked = { ...collection, orderType: 'COLLECTION' as const };
     expect(isEqualOrder({ ...payout, orderType: 'COLLECTION' }, asked, () => undefined)).toBe(true);

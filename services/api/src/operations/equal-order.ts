@@ -5,8 +5,8 @@ import type { OrderFields } from '../order-fields.ts';
 import type { CreatedOrder } from '../store/create-orders.ts';
 
 /**
- * Whether a request asks for the very order that exists: equal parsed values, not bytes (docs/api.md section 4). Uses
- * nothing of today's configuration, so that an order stays repeatable whatever became of its token or its limits.
+ * Compares a request with an existing order by parsed values, not bytes (docs/api.md section 4). It uses no current
+ * configuration, so that a request stays repeatable when its token or limits change.
  */
 export function isEqualOrder(
   existing: CreatedOrder,

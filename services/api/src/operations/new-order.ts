@@ -6,13 +6,12 @@ import type { Creation, NewOrder, SpentNonce } from '../store/create-orders.ts';
 import type { OrderRequest } from './create-once.ts';
 import type { OrderDeps } from './order-deps.ts';
 
-/** What collections and payouts differ in. */
+/** Fields that differ between collections and payouts. */
 export type OwnFields = Pick<
   NewOrder,
   'acceptedAmount' | 'address' | 'sourceAddress' | 'lateGraceSeconds' | 'returnUrl' | 'description'
 >;
 
-/** Whether the amount is within the token's limits. */
 export function isInRange(amount: BaseUnits, asset: Asset): boolean {
   return (
     (asset.minAmount === null || amount >= asset.minAmount) &&
@@ -20,7 +19,7 @@ export function isInRange(amount: BaseUnits, asset: Asset): boolean {
   );
 }
 
-/** The order that a request asks for. Its end is a whole second, as merchants read it. */
+/** Builds the order of a request. It expires at a whole second, as merchants see it. */
 export function newOrder(
   deps: Pick<OrderDeps, 'newId' | 'clock'>,
   { merchant, fields, orderType, signedDataHash }: OrderRequest,
@@ -51,7 +50,7 @@ export function newOrder(
   };
 }
 
-/** An order with its nonce, its first notification and its events. */
+/** Bundles an order with its nonce, first notification and events. */
 export function creationOf(
   deps: Pick<OrderDeps, 'newId' | 'clock'>,
   order: NewOrder,

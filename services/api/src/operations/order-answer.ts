@@ -16,8 +16,9 @@ import type { CreatedOrder } from '../store/create-orders.ts';
 import type { OrderRow } from '../store/read-orders.ts';
 
 /**
- * `<checkout base>?orderId=<id>&sign=<hex>.<merchantId>`. The merchant is named within `sign`, which each page hands on to
- * the API unchanged, pages on hosts of their own included. Neither id has characters that a query escapes.
+ * Payment URL `<checkout base>?orderId=<id>&sign=<hex>.<merchantId>`. The merchant id is part of `sign`, which every
+ * checkout page passes on unchanged, including merchants' own pages. Neither id contains characters that a query
+ * escapes.
  */
 function paymentUrl(
   checkoutBaseUrl: string,
@@ -27,7 +28,7 @@ function paymentUrl(
   return `${checkoutBaseUrl}?orderId=${orderId}&sign=${signPaymentLink(token, orderId)}.${merchantId}`;
 }
 
-/** What both creations answer, from the order as it was first created. */
+/** Response of both creation endpoints, from the order as first created. */
 export function toOrderAnswer(
   order: CreatedOrder,
   merchant: Merchant,
@@ -49,7 +50,7 @@ export function toOrderAnswer(
   };
 }
 
-/** What GET status answers. */
+/** Response of GET status. */
 export function toStatusAnswer(order: OrderRow, assets: AssetBook): NotifyOrder {
   const transfer = transferOf(order);
   if (transfer === undefined) return toNotifyOrder(order, null);
@@ -62,7 +63,7 @@ export function toStatusAnswer(order: OrderRow, assets: AssetBook): NotifyOrder 
   return toNotifyOrder(order, { transfer, context });
 }
 
-/** What GET pay answers. */
+/** Response of GET pay. */
 export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): PayinOrderAnswer {
   const show = (amount: bigint) => formatAmount(amount, order.decimals, order.displayDecimals);
   return {
@@ -94,7 +95,7 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
 
 const RULES_REASONS: ReadonlySet<string> = new Set(Object.values(COLLECTION_REASONS));
 
-/** Whoever has the link reads it. What an operator wrote of the customer is for the merchant. */
+/** Anyone with the payment link can read it. Reasons that an operator wrote are only for the merchant. */
 function reasonForCustomer(reason: string | null): string | null {
   return reason === null || RULES_REASONS.has(reason) ? reason : 'Refused by operator';
 }
@@ -117,7 +118,7 @@ function transferOf(order: OrderRow): TransferToFormat | undefined {
   };
 }
 
-/** The transaction of a payout: from the hot wallet, by what its receipt says. */
+/** Transaction of a payout: from the hot wallet, with the outcome that its receipt shows. */
 function payoutTransferOf(
   order: OrderRow,
   mined: Pick<PayoutTransaction, 'txHash' | 'blockHeight'> & {

@@ -6,7 +6,7 @@ import type { DepositAddressPool } from '../deposit-address-pool.ts';
 import type { Observe } from '../observe.ts';
 import type { Store } from '../store/create-store.ts';
 
-/** What creating orders needs. */
+/** Dependencies of creating orders. */
 export interface OrderDeps {
   readonly store: Store;
   readonly assets: AssetBook;
@@ -16,8 +16,8 @@ export interface OrderDeps {
   readonly newId: NewId;
   readonly observe: Pick<Observe, 'orderCreated' | 'hotWalletUnknown'>;
   readonly checkoutBaseUrl: string;
-  /** The hot wallets of a family in the public key file; payouts are sent from the first. */
+  /** Hot wallets per family in the public key file. Payouts leave from the first. */
   readonly hotWallets: ReadonlyMap<string, readonly string[]>;
-  /** Tells the relay that events wait; right after a commit. */
+  /** Notifies the relay of waiting events. Call it right after a commit. */
   readonly wakeRelay: () => void;
 }

@@ -28,7 +28,7 @@ import {
 import { orderEventsRoute, type OrderEventsDeps } from './order-events.ts';
 import { supportSymbolsRoute } from './support-symbols.ts';
 
-/** The page for an error that is ours. */
+/** Error page for a fault of the gateway. */
 type ErrorPage = (request: Request, status: number) => Answer;
 
 export interface RouterDeps extends CheckoutRouteDeps, OrderEventsDeps {
@@ -36,13 +36,13 @@ export interface RouterDeps extends CheckoutRouteDeps, OrderEventsDeps {
   readonly newId: NewId;
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
-  /** The production profile is behind TLS. */
+  /** True in the production profile, which is behind TLS. */
   readonly strictTransportSecurity: boolean;
-  /** GET /readyz; undefined where the public port has none. */
+  /** GET /readyz; undefined when the public port does not serve it. */
   readonly readiness: (() => Promise<Answer>) | undefined;
 }
 
-/** All routes. A path that exists answers other methods with 405, any other path with 404. */
+/** Builds all routes. A known path answers other methods with 405, an unknown path with 404. */
 export function buildRouter(deps: RouterDeps): Express {
   const { observe } = deps;
   const app = express();
@@ -50,11 +50,11 @@ export function buildRouter(deps: RouterDeps): Express {
   app.use(beginExchange(deps), securityHeaders(deps.strictTransportSecurity));
 
   const merchantRoutes = Router();
-  addMerchantRoutes(placing(merchantRoutes, deps), deps);
+  addMerchantRoutes(routeAdders(merchantRoutes, deps), deps);
   app.use(merchantRoutes);
-  // A client whose base URL is `/m/<merchantId>` names its merchant by it, and signs the path as without it.
+  // A base URL `/m/<merchantId>` names the merchant. The signed path excludes this prefix.
   app.use('/m/:merchantId', nameMerchant, merchantRoutes);
-  const { get } = placing(app, deps);
+  const { get } = routeAdders(app, deps);
   get('/checkout', checkoutRoute(deps), checkoutErrorPage(deps));
   get('/checkout/assets/:name', checkoutAssetRoute(deps));
   const openApi = openApiAnswer();
@@ -68,10 +68,10 @@ export function buildRouter(deps: RouterDeps): Express {
   return app;
 }
 
-type Placing = ReturnType<typeof placing>;
+type RouteAdders = ReturnType<typeof routeAdders>;
 
-/** The ways to add a route to a router. */
-function placing(router: IRouter, { observe, corsOrigins }: Pick<RouterDeps, 'observe' | 'corsOrigins'>) {
+/** Functions that add a route to a router. */
+function routeAdders(router: IRouter, { observe, corsOrigins }: Pick<RouterDeps, 'observe' | 'corsOrigins'>) {
   const answering = (name: string, route: Route, errorPage?: ErrorPage): RequestHandler =>
     answerWith(observe, name, route, errorPage);
   const notAllowed = (allow: string): RequestHandler => {
@@ -97,8 +97,8 @@ function placing(router: IRouter, { observe, corsOrigins }: Pick<RouterDeps, 'ob
   };
 }
 
-/** All routes below `/v1`. */
-function addMerchantRoutes({ post, get, getFromAnyPage }: Placing, deps: RouterDeps): void {
+/** Adds all routes below `/v1`. */
+function addMerchantRoutes({ post, get, getFromAnyPage }: RouteAdders, deps: RouterDeps): void {
   post(CREATE_COLLECTION_PATH, createCollectionRoute(deps));
   post(CREATE_PAYOUT_PATH, createPayoutRoute(deps));
   get('/v1/order/status/:orderId', statusRoute(deps));
@@ -113,7 +113,7 @@ const nameMerchant: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** Gives the request its id and its place in the log. */
+/** Assigns the request id and stores the exchange for logs and limits. */
 function beginExchange(deps: Pick<RouterDeps, 'newId' | 'trustedProxies'>): RequestHandler {
   const clientAddressOf = createClientAddress(deps.trustedProxies);
   return (request, response, next) => {
@@ -131,7 +131,7 @@ function beginExchange(deps: Pick<RouterDeps, 'newId' | 'trustedProxies'>): Requ
   };
 }
 
-/** For answers that are data: nothing may be loaded from them. Pages set their own policy over it. */
+/** For responses that are data: a browser may load nothing from them. Pages set their own policy. */
 function securityHeaders(strictTransportSecurity: boolean): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
@@ -160,14 +160,14 @@ function answerWith(
       answer = errorPage === undefined ? refused : errorPage(request, refused.status);
     }
     if (answer === undefined) return;
-    // What is left of a body that was not read must not be taken for the next request.
+    // The rest of an unread body must not be parsed as the next request.
     if (!request.complete) response.setHeader('Connection', 'close');
     send(response, answer);
     observe.requestAnswered(exchange, answer.status);
   };
 }
 
-/** What express itself refuses: a path whose percent signs make no sense. */
+/** Answers errors of express itself, such as a path with invalid percent-encoding. */
 function answerRouterError(observe: Observe): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
     const exchange = exchangeOf(response);

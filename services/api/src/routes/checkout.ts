@@ -11,7 +11,7 @@ export interface CheckoutRouteDeps extends OrderRouteDeps {
   readonly checkoutPage: CheckoutPage;
 }
 
-/** GET /checkout?orderId=&sign=&lang=: the page a customer pays by. Refusals are pages as well. */
+/** GET /checkout?orderId=&sign=&lang=: the checkout page. Errors are pages too. */
 export function checkoutRoute(deps: CheckoutRouteDeps): Route {
   const { checkoutPage } = deps;
   return async (request, exchange) => {
@@ -36,7 +36,6 @@ export function checkoutRoute(deps: CheckoutRouteDeps): Route {
   };
 }
 
-/** GET /checkout/assets/:name. */
 export function checkoutAssetRoute({ checkoutPage }: Pick<CheckoutRouteDeps, 'checkoutPage'>): Route {
   return (request) => checkoutPage.asset(request, String(request.params['name'])) ?? refusal('NOT_FOUND');
 }
@@ -47,7 +46,7 @@ function asPage(checkoutPage: CheckoutPage, request: Request, { status, headers 
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
-/** The page for an error that is ours. */
+/** Error page for a fault of the gateway. */
 export function checkoutErrorPage({ checkoutPage }: Pick<CheckoutRouteDeps, 'checkoutPage'>) {
   return (request: Request, status: number): Answer => checkoutPage.notice(request, status, 'notAvailable');
 }

@@ -3,7 +3,7 @@ import { send, success } from '../answer.ts';
 import { exchangeOf } from '../exchange.ts';
 import type { Observe } from '../observe.ts';
 
-/** Lets pages of the configured origins read the answer, refusals included. `*`: pages of any origin. */
+/** Lets pages of the configured origins read the response, errors included. `*` allows any origin. */
 export function allowOrigins(origins: readonly string[]): RequestHandler {
   const any = origins.includes('*');
   return (request: Request, response: Response, next) => {
@@ -17,7 +17,7 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
   };
 }
 
-/** Answers a preflight of an endpoint that allowOrigins stands before. */
+/** Answers the preflight of an endpoint that uses allowOrigins. */
 export function answerPreflight(observe: Pick<Observe, 'requestAnswered'>): RequestHandler {
   return (_request: Request, response: Response) => {
     if (response.hasHeader('Access-Control-Allow-Origin')) {

@@ -4,7 +4,7 @@ import { page, type Answer } from '../answer.ts';
 import { renderReference } from '../docs/render-reference.ts';
 import { REFERENCE_STYLE } from '../docs/style.ts';
 
-/** Its own style alone: no script, no picture, nobody else's anything. */
+/** Allows only the page's own style. */
 const DOCS_CSP = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(REFERENCE_STYLE).digest('base64')}'`,
@@ -13,7 +13,7 @@ const DOCS_CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** GET /docs: the OpenAPI document for people, one page without scripts; made once. */
+/** GET /docs: the OpenAPI document as one HTML page without scripts, rendered once. */
 export function docsAnswer(): Answer {
   return page(200, renderReference(), DOCS_CSP);
 }

@@ -12,11 +12,11 @@ export interface OrderEventsDeps extends OrderRouteDeps {
   readonly streams: OrderStreams;
 }
 
-/** Seconds after which somebody without a place may ask again; until then there is polling. */
-const PLACE_AFTER_SECONDS = 30;
+/** `Retry-After` of a rejected stream. The client polls meanwhile. */
+const RETRY_AFTER_SECONDS = 30;
 const SETTLED: ReadonlySet<OrderRow['status']> = new Set(['SUCCESS', 'EXPIRED', 'FAILED']);
 
-/** GET /v1/order/events: collections alone; what GET pay answers, at once and whenever it changes. */
+/** GET /v1/order/events: sends the response of GET pay at once and after every change. Only for collections. */
 export function orderEventsRoute(deps: OrderEventsDeps): Route {
   return async (request, exchange) => {
     const query = queryOf(request);
@@ -34,18 +34,18 @@ export function orderEventsRoute(deps: OrderEventsDeps): Route {
     const key = { merchantId: merchant.merchantId, orderId };
     const wait = await deps.limits.take('order:events', `${key.merchantId} ${orderId}`, ORDER_EVENTS_LIMIT);
     if (wait > 0) return tooManyRequests(wait);
-    const place = deps.streams.enter(key, exchange.clientAddress, responseOf(request));
-    if (typeof place === 'string') return noPlace(place);
+    const slot = deps.streams.enter(key, exchange.clientAddress, responseOf(request));
+    if (typeof slot === 'string') return rejectFull(slot);
     try {
-      // First what tells a change, then what is told: what happens in between is told again.
+      // Reads the fingerprint first and then the order: a change in between is sent again.
       const [watched] = await deps.store.watchOrders([key]);
       const order = await findOrder(deps, merchant, orderId);
       if (order === undefined || order.orderType !== 'COLLECTION') {
-        place.leave();
+        slot.leave();
         return refusal('ORDER_NOT_FOUND');
       }
       if (request.method === 'HEAD') {
-        place.leave();
+        slot.leave();
         return { ...success(null), contentType: EVENT_STREAM };
       }
       const first = { ...streamed(deps, order), fingerprint: watched?.fingerprint };
@@ -53,12 +53,12 @@ export function orderEventsRoute(deps: OrderEventsDeps): Route {
         status: 200,
         body: '',
         contentType: EVENT_STREAM,
-        // Proxies are asked to hand on what is said at once, as it is.
+        // Tells proxies to forward messages at once and unchanged.
         headers: { 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no' },
-        stream: () => place.begin(first),
+        stream: () => slot.begin(first),
       };
     } catch (error) {
-      place.leave();
+      slot.leave();
       throw error;
     }
   };
@@ -71,13 +71,13 @@ function responseOf({ res }: Request): Response {
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
-/** The order as its stream tells it. */
+/** Stream message of an order. */
 export function streamed(deps: Pick<OrderRouteDeps, 'assets' | 'clock'>, order: OrderRow): StreamedOrder {
   const data = JSON.stringify(toPayinAnswer(order, deps.assets, deps.clock.now()));
   return { data, settled: SETTLED.has(order.status) };
 }
 
-function noPlace(reason: 'ORDER_FULL' | 'CLIENT_FULL' | 'FULL'): Answer {
-  if (reason !== 'FULL') return tooManyRequests(PLACE_AFTER_SECONDS);
-  return { ...refusal('SERVICE_UNAVAILABLE'), headers: { 'Retry-After': String(PLACE_AFTER_SECONDS) } };
+function rejectFull(reason: 'ORDER_FULL' | 'CLIENT_FULL' | 'FULL'): Answer {
+  if (reason !== 'FULL') return tooManyRequests(RETRY_AFTER_SECONDS);
+  return { ...refusal('SERVICE_UNAVAILABLE'), headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } };
 }

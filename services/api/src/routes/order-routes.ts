@@ -31,7 +31,7 @@ import {
 import type { LimitKind } from '../rate-limits.ts';
 import { queryOf, singleParameter } from './query.ts';
 
-/** A route: what a request is answered. Undefined: the client has gone. */
+/** Answers a request. Undefined: the client has disconnected. */
 export type Route = (request: Request, exchange: Exchange) => Promise<Answer | undefined> | Answer;
 
 export interface OrderRouteDeps extends Omit<OrderDeps, 'observe'>, AuthenticateDeps {
@@ -42,7 +42,7 @@ export interface OrderRouteDeps extends Omit<OrderDeps, 'observe'>, Authenticate
 export const CREATE_COLLECTION_PATH = '/v1/order/createCollection';
 export const CREATE_PAYOUT_PATH = '/v1/order/createPayout';
 
-/** What can be an order's id at all; anything else names no order and is not asked for. */
+/** Grammar of order ids. Other ids cannot exist and are not looked up. */
 const ORDER_ID_GRAMMAR = /^[A-Za-z0-9_.:~@-]{1,64}$/;
 
 function rulesFor(merchant: Merchant, deps: OrderRouteDeps): FieldRules {
@@ -50,14 +50,14 @@ function rulesFor(merchant: Merchant, deps: OrderRouteDeps): FieldRules {
 }
 
 /**
- * The rules that an order may have been created by before its merchant's version was changed: what only the version
- * refuses (no uid, no orderId) may be the repeat of such an order.
+ * Rules of the other version. An order may have been created before its merchant's version changed. A request that only
+ * the current version rejects (no uid, no orderId) may repeat such an order.
  */
 function otherVersion(rules: FieldRules): FieldRules {
   return { ...rules, version: rules.version === 'V2' ? 'V3' : 'V2' };
 }
 
-/** What the two kinds of orders differ in. */
+/** Parameters that differ between collections and payouts. */
 interface OrderKind<Fields extends OrderFields> {
   readonly endpoint: 'createCollection' | 'createPayout';
   readonly path: string;
@@ -66,7 +66,6 @@ interface OrderKind<Fields extends OrderFields> {
   readonly create: (deps: OrderDeps, request: OrderRequest<Fields>) => Promise<CreationAttempt>;
 }
 
-/** POST createCollection. */
 export function createCollectionRoute(deps: OrderRouteDeps): Route {
   return createOrderRoute(deps, {
     endpoint: 'createCollection',
@@ -77,7 +76,6 @@ export function createCollectionRoute(deps: OrderRouteDeps): Route {
   });
 }
 
-/** POST createPayout. */
 export function createPayoutRoute(deps: OrderRouteDeps): Route {
   return createOrderRoute(deps, {
     endpoint: 'createPayout',
@@ -117,7 +115,6 @@ function createOrderRoute<Fields extends OrderFields>(deps: OrderRouteDeps, kind
   };
 }
 
-/** GET status/{orderId}. */
 export function statusRoute(deps: OrderRouteDeps): Route {
   return async (request, exchange) => {
     const limit = deps.merchants.ipLimit('status');
@@ -137,7 +134,7 @@ export function statusRoute(deps: OrderRouteDeps): Route {
   };
 }
 
-/** GET pay: collections alone. */
+/** Only for collections. */
 export function payRoute(deps: OrderRouteDeps): Route {
   return async (request, exchange) => {
     const asked = await readOrderQuery(deps, request, exchange, 'pay');
@@ -148,7 +145,6 @@ export function payRoute(deps: OrderRouteDeps): Route {
   };
 }
 
-/** GET getOrderStatus: both kinds of orders. */
 export function getOrderStatusRoute(deps: OrderRouteDeps): Route {
   return async (request, exchange) => {
     const asked = await readOrderQuery(deps, request, exchange, 'getOrderStatus');
@@ -161,12 +157,12 @@ export function getOrderStatusRoute(deps: OrderRouteDeps): Route {
   };
 }
 
-/** An order by id; undefined also for what cannot be an id. */
+/** Finds an order by id; undefined also for an invalid id. */
 export async function findOrder(deps: Pick<OrderDeps, 'store'>, merchant: Merchant, orderId: string) {
   return ORDER_ID_GRAMMAR.test(orderId) ? deps.store.findOrder(merchant.merchantId, orderId) : undefined;
 }
 
-/** `orderId` and `sign` of the query: signature first, then the limit of this order. */
+/** Reads `orderId` and `sign` of the query. Verifies the signature first, then counts the order's limit. */
 async function readOrderQuery(
   deps: OrderRouteDeps,
   request: Request,

@@ -3,7 +3,7 @@ import { refusal, success, tooManyRequests } from '../answer.ts';
 import type { OrderRouteDeps, Route } from './order-routes.ts';
 import { queryOf, singleParameter } from './query.ts';
 
-/** GET supportSymbols?chain=&symbol=: what is configured; no signature. */
+/** GET supportSymbols?chain=&symbol=: the configured tokens, without a signature. */
 export function supportSymbolsRoute(deps: Pick<OrderRouteDeps, 'assets' | 'limits' | 'merchants'>): Route {
   return async (request, exchange) => {
     const limit = deps.merchants.ipLimit('supportSymbols');

@@ -1,7 +1,7 @@
 import type { RateLimit } from '@opentill/contracts/http/rate-limits';
 import type { Database } from '@opentill/db/database';
 
-/** Counts a request of the key for every replica. 0: counted; else the milliseconds until one is within the limit. */
+/** Counts a request of the key for all replicas. Returns 0 when counted, else the milliseconds to wait. */
 export async function countRecentRequest(
   pool: Database['pool'],
   key: string,
@@ -11,7 +11,7 @@ export async function countRecentRequest(
   return rows[0]?.wait ?? 0;
 }
 
-// `points` says whether this request was counted: 1 or 0. The row's lock makes requests of one key wait for each other.
+// `points` is 1 when this request was counted, else 0. The row lock serialises requests of one key.
 const TAKE = `
   insert into rate_counter as c (key, points, expire, recent)
   select $1, 1, t.now + $3::bigint, array[t.now]

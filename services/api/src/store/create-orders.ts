@@ -5,7 +5,7 @@ import type { OutboxEvent } from '@opentill/db/outbox';
 import type { Chain, Family } from '@opentill/domain/chains';
 import { gatherCalls } from '@opentill/runtime/gather-calls';
 
-/** An order to be created, by the names of the view new_order. Amounts in base units, addresses canonical. */
+/** A new order with the column names of the view new_order. Amounts in base units, addresses canonical. */
 export interface NewOrder {
   readonly orderPk: string;
   readonly merchantId: string;
@@ -26,13 +26,12 @@ export interface NewOrder {
   readonly lateGraceSeconds: number;
   readonly returnUrl: string | null;
   readonly description: string | null;
-  /** Lower-case hex. */
   readonly signedDataHash: string | null;
   readonly createdAt: Date;
   readonly expiresAt: Date;
 }
 
-/** An order to be created with what is told of it at first. */
+/** A new order with its nonce, first notification and events. */
 export interface Creation {
   readonly order: NewOrder;
   readonly nonce: SpentNonce;
@@ -41,7 +40,7 @@ export interface Creation {
   readonly events: readonly OutboxEvent[];
 }
 
-/** The request that is spent with the effect it has. */
+/** A nonce that is spent together with the effect of its request. */
 export interface SpentNonce {
   readonly merchantId: string;
   readonly nonce: string;
@@ -63,17 +62,17 @@ const CREATED = [
   'expiresAt',
 ] as const satisfies readonly (keyof NewOrder)[];
 
-/** An order as first created: what an equal request is compared with, and what it is answered. */
+/** An order as first created. Repeated requests are compared with it and answered from it. */
 export type CreatedOrder = Pick<NewOrder, (typeof CREATED)[number]>;
 
-/** What became of a creation. INSUFFICIENT and DUPLICATE only of payouts. */
+/** Outcome of a creation. INSUFFICIENT and DUPLICATE occur only for payouts. */
 export type CreationOutcome =
   | { readonly outcome: 'CREATED' | 'NONCE_USED' | 'INSUFFICIENT' }
   | { readonly outcome: 'EXISTS' | 'DUPLICATE'; readonly existing: CreatedOrder };
 
 type OutcomeRow = CreatedOrder & Pick<CreationOutcome, 'outcome'>;
 
-/** The columns of CreatedOrder, selected from `row`. */
+/** Columns of CreatedOrder, selected from `row`. */
 export const createdColumns = (row: string) =>
   sql.raw(CREATED.map((name) => `${row}.${snakeCase(name)} as "${name}"`).join(', '));
 const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -81,11 +80,11 @@ const FUNCTION_COLUMNS = createdColumns('(r.existing)');
 
 type NewCollection = Creation & { readonly derivationIndex: number };
 
-/** Calls to create_collections under way at a time, and the most collections in one. */
+/** Concurrent calls of create_collections, and maximum collections per call. */
 const CREATIONS_AT_ONCE = 3;
 const CREATIONS_PER_CALL = 32;
 
-/** Creates collections in one round trip and one transaction; the outcomes come in the order of the inputs. */
+/** Creates collections in one transaction and round trip. Outcomes are in the order of the inputs. */
 async function createCollections(db: Db, inputs: readonly NewCollection[]): Promise<CreationOutcome[]> {
   const sorted = inputs
     .map((input, place) => ({ input, place }))
@@ -104,10 +103,10 @@ function lockKey({ order }: NewCollection): string {
   return `${order.merchantId} ${order.orderId}`;
 }
 
-/** Statements that create orders, or find that they exist. */
+/** Statements that create orders or find existing ones. */
 export function creations(db: Db) {
   return {
-    /** Spends the nonce and creates the collection with its address, first notification and events, or nothing of it. */
+    /** Spends the nonce and creates the collection with its address, first notification and events, or none of them. */
     createCollection: gatherCalls<NewCollection, CreationOutcome>({
       runTogether: (inputs) => createCollections(db, inputs),
       failedWhole: (error) => !isDatabaseUnavailable(error),
@@ -115,7 +114,7 @@ export function creations(db: Db) {
       inputsPerRun: CREATIONS_PER_CALL,
     }),
 
-    /** Spends the nonce, stores the payout, reserves its amount and tells of it, or only spends the nonce. */
+    /** Spends the nonce, stores the payout, reserves its amount and appends its events, or only spends the nonce. */
     async createPayout(input: Creation): Promise<CreationOutcome> {
       const p = JSON.stringify(creation(input));
       const { rows } = await sql<OutcomeRow>`
@@ -123,14 +122,14 @@ export function creations(db: Db) {
       return toOutcome(rows[0]);
     },
 
-    /** False: the nonce was used before. */
+    /** False when the nonce was already used. */
     async spendNonce({ merchantId, nonce, expiresAt }: SpentNonce): Promise<boolean> {
       const { rows } = await sql<{ spent: boolean }>`
         select spend_nonce(${merchantId}, ${nonce}, ${expiresAt}) as spent`.execute(db);
       return rows[0]?.spent === true;
     },
 
-    /** The order of this id, or else the payout of this signed data; and whether the nonce was used before. */
+    /** Finds the order of this id, or the payout with this signed data, and whether the nonce was already used. */
     async findCreated(key: {
       readonly merchantId: string;
       readonly orderId: string | null;
@@ -153,7 +152,7 @@ export function creations(db: Db) {
       };
     },
 
-    /** Whether the address is the deposit address of some order. */
+    /** True when an order uses the address as its deposit address. */
     async isDepositAddress(family: Family, address: string): Promise<boolean> {
       const { rows } = await sql`
         select from deposit_address where family = ${family} and address = ${address}`.execute(db);
@@ -162,7 +161,7 @@ export function creations(db: Db) {
   };
 }
 
-/** What create_collections and create_payout have in common; base units as decimal text. */
+/** Input that create_collections and create_payout share; base units as decimal text. */
 function creation({ order, nonce, events, notificationId, notificationData }: Creation) {
   return {
     notificationId,
@@ -179,7 +178,7 @@ function creation({ order, nonce, events, notificationId, notificationData }: Cr
 }
 
 function toOutcome(row: OutcomeRow | undefined): CreationOutcome {
-  if (row === undefined) throw new Error('the function answered nothing');
+  if (row === undefined) throw new Error('the creation function returned no row');
   const { outcome, ...existing } = row;
   return { outcome, existing } as CreationOutcome;
 }

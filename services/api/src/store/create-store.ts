@@ -6,7 +6,6 @@ import { watching } from './watch-orders.ts';
 
 export type Store = ReturnType<typeof createStore>;
 
-/** All SQL of the api. */
 export function createStore(db: Db) {
   return { ...creations(db), ...orderReads(db), ...watching(db), ...upkeep(db) };
 }

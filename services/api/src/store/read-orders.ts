@@ -4,7 +4,9 @@ import type { Db } from '@opentill/db/database';
 import type { BaseUnits } from '@opentill/domain/money';
 import { createdColumns, type CreatedOrder } from './create-orders.ts';
 
-/** An order with its latest transfer, of a payout the transaction that decides, and the height of its chain's head. */
+/**
+ * An order with its latest transfer (for a payout, the transaction that decides it) and the height of its chain's head.
+ */
 export interface OrderRow extends CreatedOrder {
   readonly status: OrderStatus;
   readonly reason: string | null;
@@ -22,7 +24,7 @@ export interface OrderRow extends CreatedOrder {
   readonly networkFee: bigint | null;
   readonly blockHeight: number | null;
   readonly blockTime: Date | null;
-  /** Null of a payout, of which the next three say what became of its transaction. */
+  /** Null for a payout. The next three fields describe the outcome of its transaction. */
   readonly transferState: 'DETECTED' | 'VERIFIED' | null;
   readonly fateState: 'MINED' | 'VERIFIED' | null;
   readonly succeeded: boolean | null;
@@ -31,7 +33,6 @@ export interface OrderRow extends CreatedOrder {
 
 const ORDER_COLUMNS = createdColumns('o');
 
-/** What answers about orders. */
 export function orderReads(db: Db) {
   return {
     async findOrder(merchantId: string, orderId: string): Promise<OrderRow | undefined> {
@@ -51,7 +52,7 @@ export function orderReads(db: Db) {
           where family = o.family and to_address = o.address and chain = o.chain
             and contract_address is not distinct from o.contract_address
             and state <> 'ORPHANED' and o.order_type = 'COLLECTION'
-            -- After SUCCESS what made it, as its callback shows.
+            -- After SUCCESS: the transfer that was credited, as in its callback.
             and (o.status <> 'SUCCESS' or exists (
               select from transfer_settlement s where s.transfer_id = transfer.transfer_id and s.credited))
           order by block_height desc, transfer_id desc limit 1
@@ -60,7 +61,7 @@ export function orderReads(db: Db) {
           select x.wallet, x.to_address, x.amount, f.*
           from own_transaction x join own_transaction_fate f on f.chain = x.chain and f.tx_hash = x.tx_hash
           where x.order_pk = o.order_pk and o.order_type = 'PAYOUT' and f.state <> 'ORPHANED'
-          -- As its callbacks choose: what landed, what may land, what failed.
+          -- Same choice as in its callbacks: a delivered transaction, then a pending one, then a failed one.
           order by f.state = 'VERIFIED' and f.succeeded and f.delivered > 0 desc, f.state = 'MINED' desc, f.block_height desc
           limit 1
         ) p on true

@@ -6,7 +6,6 @@ import { listPresence } from '@opentill/db/presence';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { Family } from '@opentill/domain/chains';
 
-/** A merchant as it stands in the database. */
 export interface MerchantRow {
   readonly merchantId: string;
   readonly version: 'V2' | 'V3';
@@ -20,14 +19,14 @@ export interface MerchantRow {
   readonly enabled: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** Now, at the database. */
+  /** Database time of the read. */
   readonly readAt: Date;
 }
 
-/** What the api needs besides orders. */
+/** Statements that do not concern orders. */
 export function upkeep(db: Db) {
   return {
-    /** Merchants changed since then, or all. */
+    /** Merchants that changed since then; all without an argument. */
     async readMerchants(since: Date | undefined): Promise<readonly MerchantRow[]> {
       const { rows } = await sql<MerchantRow>`
         select merchant_id as "merchantId", version, sign_version as "signVersion", token_sealed as "tokenSealed",
@@ -38,7 +37,7 @@ export function upkeep(db: Db) {
       return rows;
     },
 
-    /** Reserves indices for this process alone; a sequence never gives one twice, also when this rolls back. */
+    /** Reserves indices for this process. A sequence never returns a value twice, even after a rollback. */
     async reserveDepositIndexes(family: Family, count: number): Promise<readonly number[]> {
       const sequence = `deposit_index_${family.toLowerCase()}`;
       const { rows } = await sql<{ index: number }>`
@@ -46,17 +45,17 @@ export function upkeep(db: Db) {
       return rows.map((row) => row.index);
     },
 
-    /** The chains whose scanner has committed a cursor, with the seconds since it last did. */
+    /** Seconds since each scanner's last commit, per chain with a cursor. */
     async readCursorAges(): Promise<ReadonlyMap<string, number>> {
       const { rows } = await sql<{ chain: string; age: number }>`
         select chain, extract(epoch from now() - updated_at)::float8 as age from chain_cursor`.execute(db);
       return new Map(rows.map((row) => [row.chain, row.age]));
     },
 
-    /** The states of chains, as services report them. */
+    /** Chain states as services report them. */
     readChainStatuses: () => readChainStatuses(db),
 
-    /** Whether payouts may be reserved from this address. */
+    /** True when payouts may be reserved from this address. */
     async isHotWallet(family: Family, address: string): Promise<boolean> {
       const { rows } = await sql`
         select from hot_wallet where family = ${family} and address = ${address}`.execute(db);
@@ -67,7 +66,7 @@ export function upkeep(db: Db) {
       return listPresence(db, schema);
     },
 
-    /** Forgets nonces no request can use any more and ended counters, a batch each; 'again' when more may be left. */
+    /** Deletes expired nonces and ended counters, one batch each. Returns 'again' when more may be left. */
     async forgetSpent(batch = 10_000): Promise<void | 'again'> {
       const forgotten = [await forgetExpiredNonces(db, batch), await forgetEndedCounters(db, batch)];
       return forgotten.includes(batch) ? 'again' : undefined;

@@ -1,17 +1,16 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
-/** An order that somebody watches; the fingerprint differs whenever something of it that is shown may. */
+/** A watched order. Its fingerprint changes with every change that the page may show. */
 export interface WatchedOrder {
   readonly merchantId: string;
   readonly orderId: string;
   readonly fingerprint: string;
 }
 
-/** What tells that watched orders have changed; a part of the store. */
 export function watching(db: Db) {
   return {
-    /** Of many orders at once what tells whether they have changed; while money is on its way, so does each new head. */
+    /** Fingerprints of many orders. While a payment is unconfirmed, each new head changes the fingerprint. */
     async watchOrders(
       keys: readonly { readonly merchantId: string; readonly orderId: string }[],
     ): Promise<readonly WatchedOrder[]> {

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
 import { OPENAPI_DOCUMENT } from '@opentill/contracts/http/openapi';
 
-/** An answer as it came over the wire. */
+/** A response as received. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -16,7 +16,7 @@ ajv.addVocabulary(['components']);
 ajv.addSchema(closed({ $id: 'api', components: OPENAPI_DOCUMENT.components }) as object);
 const compiled = new Map<string, ValidateFunction>();
 
-/** The document leaves room for additions; the tests do not: a member that no schema names is a mistake. */
+/** The OpenAPI document allows additional members; the tests do not. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -41,7 +41,7 @@ function operationOf(method: string, path: string): [string, Operation] | undefi
   return undefined;
 }
 
-/** What every answer of the merchant API owes: the envelope in its order, its status, its id, its documented schema. */
+/** Asserts the envelope's order of members, the status, the request id and the documented schema. */
 export function expectDocumented(method: string, path: string, answer: WireAnswer): void {
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);

@@ -8,8 +8,8 @@ import { COLLECTION, collectionData, TEST_PUBLIC_KEYS, type TestApi } from './te
 const AT_ONCE = 16;
 
 /**
- * Creates so many orders through the replicas in turn, many at once. Gives those whose address is not the one of its
- * index of the seed; fails when two have the same.
+ * Creates `count` orders concurrently through the replicas in turn. Returns orders whose address does not match their
+ * index of the seed. Fails on duplicate addresses.
  */
 export async function findAddressProblems(
   db: Db,
@@ -24,7 +24,7 @@ export async function findAddressProblems(
       left -= 1;
       const data = collectionData();
       let answer = await through.post(COLLECTION, data, { merchant });
-      // Asked again as a merchant does when the database is too busy: it is the same order, whether it was stored or not.
+      // Repeated as a merchant would after a 503: it is the same order, stored or not.
       while (answer.code === 503) answer = await through.post(COLLECTION, data, { merchant });
       expect(answer.code).toBe(200);
       answers.push(answer.data as { orderId: string; address: string });

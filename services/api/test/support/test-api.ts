@@ -23,16 +23,16 @@ import { createDerivationThread } from '../../src/derive-in-worker.ts';
 import { DEFAULT_STREAM_LIMITS } from '../../src/order-streams.ts';
 import { expectDocumented, type WireAnswer } from './answer-schemas.ts';
 
-/** The seed that the tests know, so that they can derive what the api must answer. */
+/** Known seed, so that tests can derive the expected addresses. */
 const TEST_SEED = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
 export const TEST_PUBLIC_KEYS_FILE = publicKeysOf(TEST_SEED, ADDRESS_CODECS);
 export const TEST_PUBLIC_KEYS = publicKeysFor(TEST_PUBLIC_KEYS_FILE, 'test');
 export const USDT_SEPOLIA = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
 export const USDC_SEPOLIA = '0xe7f1725e7734ce288f8367e1bb143e90bb3f0512';
-/** Somebody outside of the gateway. */
+/** An address outside of the gateway. */
 export const STRANGER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'.replace('7099', '7098').toLowerCase();
 
-/** Limits that no test meets by accident. */
+/** Limits that tests do not reach by accident. */
 export const NO_LIMITS = Object.fromEntries(
   ['createCollection', 'createPayout', 'status', 'pay', 'getOrderStatus', 'supportSymbols'].map((name) => [
     name,
@@ -95,26 +95,26 @@ export interface TestApi {
   readonly database: Database;
   /** Shifts the api's clock. */
   advance(seconds: number): void;
-  /** Does something while the api's clock stands still. */
+  /** Runs `work` while the api's clock stands still. */
   atOneMoment<T>(work: () => Promise<T>): Promise<T>;
   nowSeconds(): number;
-  /** How often the relay was told that events wait. */
+  /** Number of times that the relay was woken. */
   wakes(): number;
-  /** The lines logged so far. */
+  /** Log lines so far. */
   logLines(): readonly Record<string, unknown>[];
-  /** Any request; every answer of the merchant API is held against the OpenAPI document. */
+  /** Sends a request and compares the response with the OpenAPI document. */
   request(method: string, path: string, init?: RequestInit): Promise<Answered>;
-  /** A POST signed as merchants do. */
+  /** Sends a POST with a merchant's signature. */
   post(path: string, data: unknown, options?: PostOptions): Promise<Answered>;
-  /** GET with the order's signature: `sign` over `orderId`. */
+  /** Sends a GET with `sign` over `orderId`. */
   signedGet(
     endpoint: 'pay' | 'getOrderStatus' | 'status',
     orderId: string,
     merchant?: Signer,
   ): Promise<Answered>;
-  /** Waits until the api has read a merchant that was written after its start. */
+  /** Waits until the api has read a merchant that was created after its start. */
   knows(merchant: Signer): Promise<void>;
-  /** Stops it; also closes its database pool. */
+  /** Stops the api and closes its database pool. */
   stop(): Promise<void>;
 }
 
@@ -131,26 +131,26 @@ export interface PostOptions {
 export interface Answered extends WireAnswer {
   readonly code: number;
   readonly msg: string;
-  // The tests say what they expect of it.
+  // Tests assert its shape.
   // eslint-disable-next-line typescript/no-explicit-any
   readonly data: any;
 }
 
 export interface TestApiOptions extends Partial<ApiSettings> {
   readonly networks?: readonly NetworkConfig[];
-  /** Who signs unless a request says otherwise. */
+  /** Default signer of requests. */
   readonly merchant?: Signer;
-  /** Another way to the database, a proxy for instance. */
+  /** Alternative database URL, for example of a proxy. */
   readonly databaseUrl?: string;
-  /** For a database that is to be given up soon; else longer than a crowded machine takes. */
+  /** Set for tests of an unreachable database. The default is longer than a query takes under load. */
   readonly statementTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
   readonly checkout?: Partial<CheckoutDesign>;
 }
 
-/** To derive those of production takes half a minute of a processor, for every database. */
+/** Deriving the production number takes half a minute of processor time per database. */
 const ADDRESSES_READY = 128;
-/** One for all, because each that starts loads its modules anew. */
+/** Shared by all tests, because each thread loads its modules again. */
 const DERIVATION = createDerivationThread(TEST_PUBLIC_KEYS);
 const PATIENCE_MS = 60_000;
 
@@ -206,7 +206,7 @@ export async function startTestApi(
       profile: 'production',
       streamLimits: DEFAULT_STREAM_LIMITS,
       addressesReady: ADDRESSES_READY,
-      addressWaitMs: PATIENCE_MS, // a crowded machine takes seconds to start the thread that derives the first
+      addressWaitMs: PATIENCE_MS, // under load the thread that derives the first one takes seconds to start
       ...options,
     },
   });
@@ -279,17 +279,17 @@ export async function startTestApi(
 export const COLLECTION = '/v1/order/createCollection';
 export const PAYOUT = '/v1/order/createPayout';
 
-/** An order id that nobody has used. */
+/** A new order id. */
 export function anOrderId(): string {
   return `order-${randomBytes(8).toString('hex')}`;
 }
 
-/** `data` of a collection that is right in every field. */
+/** Valid `data` of a collection. */
 export function collectionData(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return { amount: '250', symbol: 'USDT', chain: 'ETH_SEPOLIA', orderId: anOrderId(), ...overrides };
 }
 
-/** `data` of a payout that is right in every field. */
+/** Valid `data` of a payout. */
 export function payoutData(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     amount: '25',
@@ -301,7 +301,7 @@ export function payoutData(overrides: Record<string, unknown> = {}): Record<stri
   };
 }
 
-/** As `opentill setup` does. */
+/** Registers hot wallets like `opentill setup`. */
 async function writeHotWallets(testDatabase: TestDatabase): Promise<void> {
   const admin = testDatabase.open('admin');
   const rows = FAMILIES.flatMap((family) =>
