@@ -1,8 +1,8 @@
 import { defineConfig } from 'vite';
 
 /**
- * The page's script and style, from the sources of the workspace: a small entry, and a chunk for each language. The
- * api hands them out by the manifest (page-assets.ts), under names that are the hash of what is in them.
+ * Builds the page's script and style from the sources of the workspace: a small entry and one chunk per language. The
+ * api serves them by the manifest (page-assets.ts); file names contain a hash of the content.
  */
 export default defineConfig({
   root: import.meta.dirname,

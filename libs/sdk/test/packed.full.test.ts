@@ -170,13 +170,13 @@ const RESOLUTIONS = {
   'a CommonJS module, node16': ['typed.cts', 'node16', 'node16'],
   'an ES module, nodenext': ['typed.mts', 'nodenext', 'nodenext'],
   'a CommonJS module, nodenext': ['typed.cts', 'nodenext', 'nodenext'],
-  'bundler': ['typed.ts', 'esnext', 'bundler'],
+  bundler: ['typed.ts', 'esnext', 'bundler'],
 } as const;
 
 describe.each([
   ['TypeScript 5.0', () => join(folder, 'node_modules', 'typescript', 'bin', 'tsc')],
   ['our TypeScript', () => OUR_COMPILER],
-])('types for %s', (_name, compiler) => {
+])('package types with %s', (_name, compiler) => {
   it.each(Object.entries(RESOLUTIONS))(
     'compiles with the types of the package: %s',
     async (_way, [file, module, moduleResolution]) => {

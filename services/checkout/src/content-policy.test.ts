@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { contentPolicy } from './content-policy.ts';
 
-test('lets nothing be loaded from elsewhere, but TronLink its nodes', () => {
+test("allows no foreign resource except TronLink's nodes", () => {
   const policyOf = (chain: 'ETH' | 'SUI' | 'TRON' | undefined) =>
     contentPolicy({ style: 'a{}', scripts: true, chain });
   expect(policyOf('ETH')).toMatch(/; connect-src 'self'; style-src 'sha256-[\w+/=]+'; img-src 'self' data:;/);

@@ -2,24 +2,27 @@ import { createHash } from 'node:crypto';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 
 /**
- * TronLink builds its transactions in the page, with TRON's public nodes: the only requests to others, made by the
- * wallet, for TRON alone, and not before somebody presses its button.
+ * TronLink builds its transactions in the page with TRON's public nodes. These are the only requests to third parties.
+ * The wallet makes them, only for TRON, after the customer chose it.
  */
 const TRONLINK_NODES = 'https://*.trongrid.io';
 
-/** What a document of the page may load and run. */
+/** Resources that a document of the page needs. */
 export interface PolicyNeeds {
-  /** All of its style sheet. */
+  /** The complete style sheet. */
   readonly style: string;
-  /** False: no script at all. */
+  /** False for a page without any script. */
   readonly scripts: boolean;
-  /** Of the order; undefined while it is not known. */
+  /** Chain of the order; undefined while it is not known. */
   readonly chain: Chain | undefined;
-  /** Where the API is when that is not the page's own origin. */
+  /** Origin of the API when it is not the page's own. */
   readonly apiOrigin?: string;
 }
 
-/** The Content-Security-Policy: own scripts, the one style sheet, wallets' icons as data, own server. Nothing else. */
+/**
+ * Content-Security-Policy that allows own scripts, the style sheet, wallet icons as data and the API, and no other
+ * resource.
+ */
 export function contentPolicy({ style, scripts, chain, apiOrigin }: PolicyNeeds): string {
   const hash = createHash('sha256').update(style).digest('base64');
   const mayBeTron = chain === undefined || familyOf(chain) === 'TRON';

@@ -8,18 +8,18 @@ import { createSay } from './texts/create-say.ts';
 import { renderEmptyDocument } from './view/render-document.ts';
 import { themeStyle } from './view/theme.ts';
 
-/** What a static page is made of. */
+/** Input of a static page. */
 export interface ExportRequest extends LoadedTheme {
   readonly assets: PageAssets;
-  /** The gateway that the page asks: `https://pay.example.com`. Its CORS_ORIGINS must let the page's origin in. */
+  /** URL of the gateway: `https://pay.example.com`. Its CORS_ORIGINS must contain the page's origin. */
   readonly apiUrl: string;
-  /** Made when it is not there. */
+  /** Created if missing. */
   readonly folder: string;
 }
 
 /**
- * Writes the page as files for any static host: `index.html` and `assets/`. Point CHECKOUT_BASE_URL at it; it needs
- * scripts, and asks GET pay, GET getOrderStatus and the events of the order that its address names.
+ * Writes the page for a static host: `index.html` and `assets/`. CHECKOUT_BASE_URL must point to it. The page needs
+ * scripts, and reads the order of its address from GET pay, GET getOrderStatus and the event stream.
  */
 export async function exportPage({ assets, theme, logo, apiUrl, folder }: ExportRequest): Promise<void> {
   const files = logo === null ? assets.files : [...assets.files, logo];

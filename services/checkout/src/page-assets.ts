@@ -4,25 +4,25 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { LANGUAGE_VALUES, type Language } from './texts/languages.ts';
 
 export type PageAssetsErrorCode =
-  /** services/checkout was not built: `pnpm build`. */
+  /** services/checkout is not built: run `pnpm build`. */
   'CHECKOUT_NOT_BUILT';
 
-/** A file that the page loads. Its name changes with its contents, so it may be kept for ever. */
+/** A file of the page. Its name contains a hash of its content, so it may be cached permanently. */
 export interface PageAsset {
   readonly name: string;
   readonly body: Buffer;
   readonly contentType: string;
 }
 
-/** What Vite has made of the page. */
+/** Output of the Vite build. */
 export interface PageAssets {
   readonly files: readonly PageAsset[];
-  /** The whole style sheet; it stands in the page itself, so that nothing has to come before the first paint. */
+  /** The complete style sheet. It is inlined, so that the first paint needs no further file. */
   readonly style: string;
   readonly script: string;
-  /** Chunks that the script loads at once, whatever the language. */
+  /** Chunks that the script loads at once, in every language. */
   readonly shared: readonly string[];
-  /** The chunk with a language's texts. */
+  /** Chunk with the texts of each language. */
   readonly texts: Readonly<Record<Language, string>>;
 }
 
@@ -36,11 +36,11 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
-/** The same from sources and from what is built of them. */
+/** The same path from src and from dist. */
 const BUILT_PAGE = join(import.meta.dirname, '..', 'dist', 'page');
 
 /**
- * Reads what the build has made of the page.
+ * Reads the built page.
  * @throws GatewayError CHECKOUT_NOT_BUILT
  */
 export function readPageAssets(folder = BUILT_PAGE): PageAssets {

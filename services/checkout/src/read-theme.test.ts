@@ -15,11 +15,11 @@ const write = (value: unknown): string => {
   return file;
 };
 
-test('without a file it is plain', async () => {
+test('returns the plain theme without a file', async () => {
   expect(await readTheme(undefined)).toEqual({ theme: PLAIN_THEME, logo: null });
 });
 
-test('a name, colours, and a logo beside the file', async () => {
+test('reads name, colours and the logo next to the file', async () => {
   writeFileSync(join(folder, 'logo.svg'), '<svg/>');
   const file = write({ name: 'Tea & Co', logo: 'logo.svg', accent: '#112233' });
   const { theme, logo } = await readTheme(file);
@@ -29,14 +29,14 @@ test('a name, colours, and a logo beside the file', async () => {
 });
 
 test.each([
-  ['{', /readable file of JSON/],
-  [[], /no object/],
+  ['{', /readable JSON file/],
+  [[], /JSON object/],
   [
     { name: 'x'.repeat(61), accent: 'red', logo: 'a.exe', color: 1 },
-    /color is not known; name.*; accent.*; logo/,
+    /color is not a known member; name.*; accent.*; logo/,
   ],
   [{ accent: '#12345g' }, /accent/],
-  [{ logo: 'none.png' }, /can't be read/],
-])('%j is refused', async (value, message) => {
+  [{ logo: 'none.png' }, /cannot be read/],
+])('rejects the theme %j', async (value, message) => {
   await expect(readTheme(write(value))).rejects.toThrow(message);
 });

@@ -6,10 +6,10 @@ import type { PageAsset } from './page-assets.ts';
 import { isColour, PLAIN_THEME, type Theme } from './view/theme.ts';
 
 export type ReadThemeErrorCode =
-  /** The theme file can't be read, or something in it is not as it must be; the message says all of it. */
+  /** The theme file is unreadable or invalid; the message lists every mistake. */
   'CHECKOUT_THEME_INVALID';
 
-/** A theme with the file of its logo, which the page loads from where the page is. */
+/** A theme with its logo file. */
 export interface LoadedTheme {
   readonly theme: Omit<Theme, 'logoUrl'>;
   readonly logo: PageAsset | null;
@@ -26,8 +26,8 @@ const NAME_LENGTH_MAX = 60;
 const MEMBERS = ['name', 'logo', 'accent', 'accentDark'];
 
 /**
- * Reads a theme: JSON with any of `name`, `logo` (a file beside it), `accent` and `accentDark` (`#rrggbb`). Without a
- * file: the plain one.
+ * Reads a theme: JSON with any of `name`, `logo` (a path relative to the theme file), `accent` and `accentDark`
+ * (`#rrggbb`). Without a file it returns the plain theme.
  * @throws GatewayError CHECKOUT_THEME_INVALID
  */
 export async function readTheme(file: string | undefined): Promise<LoadedTheme> {
@@ -37,15 +37,15 @@ export async function readTheme(file: string | undefined): Promise<LoadedTheme> 
   const problems = [
     ...Object.keys(given)
       .filter((member) => !MEMBERS.includes(member))
-      .map((member) => `${member} is not known`),
+      .map((member) => `${member} is not a known member`),
     ...(typeof name === 'string' && name.length <= NAME_LENGTH_MAX
       ? []
-      : [`name is not a text of at most ${NAME_LENGTH_MAX} characters`]),
-    ...(isColour(accent) ? [] : ['accent is not #rrggbb']),
-    ...(accentDark === undefined || isColour(accentDark) ? [] : ['accentDark is not #rrggbb']),
+      : [`name must be a text of at most ${NAME_LENGTH_MAX} characters`]),
+    ...(isColour(accent) ? [] : ['accent must have the form #rrggbb']),
+    ...(accentDark === undefined || isColour(accentDark) ? [] : ['accentDark must have the form #rrggbb']),
     ...(logo === undefined || (typeof logo === 'string' && extname(logo).toLowerCase() in LOGO_TYPES)
       ? []
-      : [`logo is no file of ${Object.keys(LOGO_TYPES).join(', ')}`]),
+      : [`logo must be a file of type ${Object.keys(LOGO_TYPES).join(', ')}`]),
   ];
   if (problems.length > 0) throw invalid(file, problems.join('; '));
   const dark = accentDark ?? (given['accent'] === undefined ? PLAIN_THEME.accentDark : accent);
@@ -60,17 +60,17 @@ async function readMembers(file: string): Promise<Record<string, unknown>> {
   try {
     value = JSON.parse(await readFile(file, 'utf8'));
   } catch (cause) {
-    throw invalid(file, 'it is not a readable file of JSON', cause);
+    throw invalid(file, 'it is not a readable JSON file', cause);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid(file, 'it is no object');
+    throw invalid(file, 'it must contain a JSON object');
   return value as Record<string, unknown>;
 }
 
 async function readLogo(themeFile: string, path: string): Promise<PageAsset> {
   const file = resolve(dirname(themeFile), path);
   const body = await readFile(file).catch((cause: unknown) => {
-    throw invalid(themeFile, `logo ${file} can't be read`, cause);
+    throw invalid(themeFile, `logo ${file} cannot be read`, cause);
   });
   if (body.length > LOGO_BYTES_MAX) throw invalid(themeFile, `logo has more than ${LOGO_BYTES_MAX} bytes`);
   const extension = extname(file).toLowerCase();

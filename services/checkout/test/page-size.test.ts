@@ -8,14 +8,14 @@ const { files, style, script, texts, shared } = readPageAssets();
 const compressedSize = (name: string): number =>
   gzipSync(files.find((file) => file.name === name)!.body, { level: 9 }).length;
 
-test('a page loads less than 25 kB of compressed JavaScript, whatever its language', () => {
+test('loads less than 25 kB of compressed JavaScript in any language', () => {
   const own = [script, ...shared].reduce((sum, name) => sum + compressedSize(name), 0);
   for (const language of LANGUAGE_VALUES) {
     expect(own + compressedSize(texts[language])).toBeLessThan(25 * KILOBYTE);
   }
 });
 
-test('the style sheet asks for nothing', () => {
+test('has a style sheet that loads no resource', () => {
   expect(style.length).toBeLessThan(15 * KILOBYTE);
   expect(style).not.toMatch(/@import|url\(/);
   expect(gzipSync(style, { level: 9 }).length).toBeLessThan(4 * KILOBYTE);

@@ -8,7 +8,7 @@ import type { WalletOutcome } from './wallets/wallet.ts';
 
 const NOW = 1_800_000_000;
 
-/** A tab of the page, with a wallet that answers as the test decides. */
+/** A tab of the page with a wallet whose answer the test sets. */
 function aTab({
   storage = aStorage(),
   order = anOrder(),
@@ -43,7 +43,7 @@ test.each([
   ['UNABLE', 'walletUnable', undefined],
   ['NOT_READY', 'walletNotReady', undefined],
 ] as const)(
-  '%s: it is remembered before the wallet is asked, and then %s, %s',
+  'stores the payment before asking a wallet that answers %s, then shows %s, %s',
   async (outcome, text, state) => {
     const tab = aTab({ answer: async () => ({ outcome }) });
     expect(await tab.ask()).toEqual({ text, wallet: 'Wallet' });
@@ -52,13 +52,13 @@ test.each([
   },
 );
 
-test('a wallet that throws may have sent', async () => {
+test('treats a wallet that throws as one that may have sent', async () => {
   const tab = aTab({ answer: () => Promise.reject(new Error('gone')) });
   expect(await tab.ask()).toMatchObject({ text: 'walletFailed' });
   expect(tab.held()?.state).toBe('UNSURE');
 });
 
-test('no wallet is asked while another tab’s may have sent', async () => {
+test("asks no wallet while another tab's wallet may have sent", async () => {
   const storage = aStorage();
   void aTab({ storage, answer: () => new Promise(() => undefined) }).ask();
   const other = aTab({ storage });
@@ -67,7 +67,7 @@ test('no wallet is asked while another tab’s may have sent', async () => {
   expect(other.paid).toEqual([]);
 });
 
-test('no wallet is asked by what is not the server’s newest word', async () => {
+test("asks no wallet without the server's newest answer", async () => {
   const offline = aTab({});
   const deps = { refresh: async () => undefined, nowSeconds: () => NOW };
   const sent = createSentPayments('a', aStorage(), () => 0);
@@ -80,7 +80,7 @@ test.each([
   { status: 'PENDING_CONFIRMATION' },
   { expiredTime: NOW + 44 },
   { reason: 'Reorganised' },
-] as const)('no wallet is asked for an order that is not payable: %j', async (fields) => {
+] as const)('asks no wallet for an order that is not payable: %j', async (fields) => {
   const tab = aTab({ order: anOrder(fields) });
   expect(await tab.ask()).toBeNull();
   expect(tab.paid).toEqual([]);

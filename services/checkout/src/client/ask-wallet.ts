@@ -5,9 +5,9 @@ import type { PayingWallet, WalletOutcome } from './wallets/wallet.ts';
 
 export interface AskWalletDeps {
   readonly sent: SentPayments;
-  /** Asks the server once more before money is sent; undefined when it doesn't answer. */
+  /** Reads the order again before money is sent; undefined without an answer. */
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
-  /** The server's clock, Unix seconds. */
+  /** The server's time in Unix seconds. */
   readonly nowSeconds: (order: CheckoutOrder) => number;
 }
 
@@ -21,8 +21,8 @@ const NOTICES: Readonly<Record<WalletOutcome['outcome'], WalletNotice['text']>> 
 };
 
 /**
- * Has the wallet pay what is due by the server's newest word, and by no other; what is to be said about it. Nothing is
- * asked while an earlier payment, of this tab or another, may be on its way.
+ * Asks the wallet to pay the amount due according to the server's newest answer. Returns the notice to show. Asks
+ * nothing while an earlier payment, from any tab, may be pending.
  */
 export async function askWallet(deps: AskWalletDeps, wallet: PayingWallet): Promise<WalletNotice | null> {
   const order = await deps.refresh();

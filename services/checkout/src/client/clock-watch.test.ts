@@ -15,7 +15,7 @@ function aWatch() {
   };
 }
 
-test('a second after the other is no jump', () => {
+test('detects no jump when both clocks advance by a second', () => {
   const { watch, pass } = aWatch();
   for (let second = 0; second < 3_600; second += 1) {
     pass(1_000, 999);
@@ -24,12 +24,12 @@ test('a second after the other is no jump', () => {
 });
 
 test.each([
-  ['a sleep in which the page’s clock stood still', 3_600_000, 20],
-  ['a sleep in which it went on', 3_600_000, 3_600_000],
+  ['a sleep that stopped the monotonic clock', 3_600_000, 20],
+  ['a sleep during which it ran', 3_600_000, 3_600_000],
   ['a short one', 4_500, 900],
-  ['a clock that was set forward', 61_000, 1_000],
-  ['a clock that was set back', -3_599_000, 1_000],
-])('%s is one, once', (_what, wall, monotonic) => {
+  ['a clock set forward', 61_000, 1_000],
+  ['a clock set back', -3_599_000, 1_000],
+])('detects a jump once: %s', (_what, wall, monotonic) => {
   const { watch, pass } = aWatch();
   pass(wall, monotonic);
   expect(watch.hasJumped()).toBe(true);
@@ -37,7 +37,7 @@ test.each([
   expect(watch.hasJumped()).toBe(false);
 });
 
-test('a page that nobody looks at runs its timers rarely, and is not stopped by that', () => {
+test('ignores the rare timers of a hidden page', () => {
   const { at, watch, pass } = aWatch();
   at.visible = false;
   expect(watch.hasJumped()).toBe(false);
@@ -48,7 +48,7 @@ test('a page that nobody looks at runs its timers rarely, and is not stopped by 
   expect(watch.hasJumped()).toBe(false);
   pass(1_000);
   expect(watch.hasJumped()).toBe(false);
-  // The machine slept meanwhile: known whoever looks.
+  // The machine slept meanwhile, which is detected on a hidden page too.
   at.visible = false;
   pass(60_000, 1_000);
   expect(watch.hasJumped()).toBe(true);

@@ -1,34 +1,34 @@
-/** The two clocks of a browser, in milliseconds. */
+/** Clocks of a browser, in milliseconds. */
 export interface Clocks {
-  /** The time of day, which somebody may set. */
+  /** Time of day, which a user can change. */
   readonly wallMs: () => number;
-  /** Since the page began; it stands still in most browsers while the machine sleeps. */
+  /** Time since the page loaded. In most browsers it stops while the machine sleeps. */
   readonly monotonicMs: () => number;
-  /** Whether somebody looks at the page: who doesn't lets its timers come rarely. */
+  /** False for a hidden page, whose timers the browser runs rarely. */
   readonly isVisible: () => boolean;
 }
 
 export interface ClockWatch {
-  /** Whether time has jumped since it was asked last: what the page reckons by its own clock is wrong then. */
+  /** True when time has jumped since the last call. Times that the page computed are then wrong. */
   hasJumped(): boolean;
 }
 
-/** The clocks go apart by less in hours, and what a shorter sleep changes nobody notices. */
-const APART_MS = 3_000;
-/** A page that is looked at runs its timer each second; one that was stopped for so long had no news either. */
+/** Larger than the drift of the clocks in hours. A shorter sleep has no visible effect. */
+const CLOCK_DIFFERENCE_MS = 3_000;
+/** A visible page runs its timer every second. A longer gap means that it was frozen and received no updates. */
 const STOPPED_MS = 10_000;
 
-/** Notices that the machine has slept, that the page was stopped, or that somebody has set the clock. */
+/** Detects that the machine slept, the page was frozen, or the clock was changed. */
 export function createClockWatch({ wallMs, monotonicMs, isVisible }: Clocks): ClockWatch {
-  const look = () => ({ wall: wallMs(), monotonic: monotonicMs(), visible: isVisible() });
-  let last = look();
+  const readClocks = () => ({ wall: wallMs(), monotonic: monotonicMs(), visible: isVisible() });
+  let last = readClocks();
   return {
     hasJumped() {
       const before = last;
-      last = look();
+      last = readClocks();
       const passedMs = last.monotonic - before.monotonic;
-      const apartMs = Math.abs(last.wall - before.wall - passedMs);
-      return apartMs >= APART_MS || (before.visible && passedMs >= STOPPED_MS);
+      const differenceMs = Math.abs(last.wall - before.wall - passedMs);
+      return differenceMs >= CLOCK_DIFFERENCE_MS || (before.visible && passedMs >= STOPPED_MS);
     },
   };
 }

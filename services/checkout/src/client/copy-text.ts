@@ -1,10 +1,10 @@
-/** Puts a text into the clipboard; false when the browser lets nobody. */
+/** Copies a text to the clipboard; false when the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return copyBySelection(text); // pages without TLS have no clipboard, and some wallets' browsers neither
+    return copyBySelection(text); // pages without TLS and some wallets' browsers have no clipboard API
   }
 }
 

@@ -28,18 +28,18 @@ test.each([
   [{}, [false, false, false, undefined]],
   [{ notice: notice('walletRefused') }, [false, false, false, 'walletRefused']],
   [{ offline: true }, [true, false, false, undefined]],
-  // Its own wallet is still being asked: nobody else may be, and there is nothing to be unsure of yet.
+  // Its own wallet is still being asked: no other may be, and the outcome is not unknown yet.
   [{ asking: true, notice: notice('walletAsked'), held: unsure }, [true, true, false, 'walletAsked']],
   [{ held: sent }, [true, true, false, 'walletSent']],
-  // It does not come: its payer may look, and say that another one is to be sent.
+  // The payment is overdue: the payer may check and decide to send another one.
   [{ held: { ...sent, overdue: true } }, [true, true, true, 'walletOverdue']],
   [{ held: reverted }, [true, true, true, 'walletReverted']],
   // After a reload, in another tab, or after a failure.
   [{ held: unsure }, [true, true, true, 'walletFailed']],
   [{ held: unsure, notice: notice('walletRefused') }, [true, true, true, 'walletFailed']],
-  // It has come: what was said of it is over.
+  // The payment arrived: its notice is over.
   [{ notice: notice('walletSent') }, [false, false, false, undefined]],
   [{ notice: notice('walletFailed') }, [false, false, false, undefined]],
-] as const)('%j', (known, expected) => {
+] as const)('describes the surroundings of %j', (known, expected) => {
   expect(described(known)).toEqual(expected);
 });

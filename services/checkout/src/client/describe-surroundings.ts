@@ -2,22 +2,22 @@ import type { Surroundings, WalletNotice, WalletView } from '../view/surrounding
 import type { HeldPayment } from './sent-payments.ts';
 
 export interface Known {
-  /** The server's time, Unix seconds. */
+  /** The server's time in Unix seconds. */
   readonly nowSeconds: number;
   readonly offline: boolean;
-  /** The clock jumped, and the server has not answered since: what is shown may be long over. */
+  /** The clock jumped, and the server has not answered since: the order shown may be outdated. */
   readonly doubtful: boolean;
   readonly wallets: readonly WalletView[];
-  /** A wallet is being asked by this page. */
+  /** This page is asking a wallet. */
   readonly asking: boolean;
-  /** What was said last. */
+  /** Latest notice of a wallet. */
   readonly notice: WalletNotice | null;
-  /** What may be on its way. */
+  /** Payment that may be pending. */
   readonly held: HeldPayment | undefined;
   readonly pageUrl: string;
 }
 
-/** What the browser knows beside the order, as the order is drawn by it. */
+/** Derives the surroundings that renderOrder uses from what the browser knows. */
 export function describeSurroundings(known: Known): Surroundings {
   const { nowSeconds, offline, doubtful, wallets, asking, notice, held, pageUrl } = known;
   return {
@@ -33,7 +33,7 @@ export function describeSurroundings(known: Known): Surroundings {
   };
 }
 
-/** That something may be on its way is said as long as it is held to be. */
+/** The notice of a pending payment stays as long as the payment is held. */
 function noticeOf(held: HeldPayment | undefined, notice: WalletNotice | null): WalletNotice | null {
   if (held !== undefined) return { text: textOf(held), wallet: held.wallet };
   return notice?.text === 'walletSent' || notice?.text === 'walletFailed' ? null : notice;

@@ -10,10 +10,10 @@ afterEach(() => void vi.useRealTimers());
 
 const answered = <Data>(data: Data): Asked<Data> => ({ outcome: 'ANSWERED', data });
 
-/** A server whose answers the test decides, and what a page has heard of it. */
+/** A server whose answers the test sets, and a record of what the page received. */
 function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
   const asked: string[] = [];
-  const told: CheckoutOrder[] = [];
+  const shown: CheckoutOrder[] = [];
   const reach: boolean[] = [];
   const refused: number[] = [];
   const opened: {
@@ -50,7 +50,7 @@ function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
           }
         : undefined,
       isVisible: () => true,
-      onOrder: (order) => told.push(order),
+      onOrder: (order) => shown.push(order),
       onReachable: (reachable) => reach.push(reachable),
       onRefused: (status) => refused.push(status),
       random: () => 0.5,
@@ -59,25 +59,25 @@ function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
   );
   const say = (name: string, data?: unknown) =>
     opened.at(-1)!.listeners.get(name)!(data === undefined ? {} : { data: JSON.stringify(data) });
-  return { asked, told, reach, refused, opened, server, following, say };
+  return { asked, shown, reach, refused, opened, server, following, say };
 }
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-describe('without a stream', () => {
-  test('asks for the status every three seconds, and for the order when that has changed', async () => {
-    const { asked, told, server } = aPage(anOrder(), { streams: false });
+describe('followOrder without a stream', () => {
+  test('polls the status every three seconds, and the order after a change', async () => {
+    const { asked, shown, server } = aPage(anOrder(), { streams: false });
     await pass(9_500);
     expect(asked).toEqual(['status', 'status', 'status']);
     server.order = anOrder({ status: 'PENDING', receivedAmount: '40.00', serverTime: 1_800_000_010 });
     await pass(3_000);
     expect(asked.slice(3)).toEqual(['status', 'pay']);
-    expect(told.map(({ receivedAmount }) => receivedAmount)).toEqual(['40.00']);
-    // From here on amounts and confirmations change while the status does not.
+    expect(shown.map(({ receivedAmount }) => receivedAmount)).toEqual(['40.00']);
+    // From here on amounts and confirmations can change without the status.
     await pass(3_000);
     expect(asked.slice(5)).toEqual(['pay']);
   });
 
-  test('never asks more than twice a second of an endpoint, whatever happens', async () => {
+  test('never polls an endpoint more than twice a second', async () => {
     const { asked, server, following } = aPage(anOrder(), { streams: false });
     server.answer = { outcome: 'UNREACHABLE' };
     await pass(10_000);
@@ -86,7 +86,7 @@ describe('without a stream', () => {
     expect(asked.length).toBeLessThan(12);
   });
 
-  test('waits as long as a refusal says, and longer and longer while nothing answers', async () => {
+  test('waits as long as a 429 asks, and backs off while the API is unreachable', async () => {
     const { asked, reach, server } = aPage(anOrder(), { streams: false });
     server.answer = { outcome: 'SLOW_DOWN', waitMs: 20_000 };
     await pass(22_000);
@@ -101,21 +101,21 @@ describe('without a stream', () => {
     expect(reach).toEqual([false, true]);
   });
 
-  test('ends when the order is settled, and with a link that is refused', async () => {
+  test('stops when the order is final, or when its link is rejected', async () => {
     const settled = aPage(anOrder(), { streams: false });
     settled.server.order = anOrder({ status: 'SUCCESS' });
     await pass(4_000);
     const before = settled.asked.length;
     await pass(600_000);
-    expect([settled.asked.length, settled.told.length]).toEqual([before, 1]);
+    expect([settled.asked.length, settled.shown.length]).toEqual([before, 1]);
     const refused = aPage(null, { streams: false });
     refused.server.answer = { outcome: 'REFUSED', httpStatus: 404 };
     await pass(600_000);
     expect([refused.asked, refused.refused]).toEqual([['pay'], [404]]);
   });
 
-  test('keeps an order that was shown, although it is refused later', async () => {
-    const { asked, reach, refused, server, told } = aPage(anOrder(), { streams: false });
+  test('keeps an order that was shown when a later request is rejected', async () => {
+    const { asked, reach, refused, server, shown } = aPage(anOrder(), { streams: false });
     server.answer = { outcome: 'REFUSED', httpStatus: 404 };
     await pass(20_000);
     expect([reach, refused]).toEqual([[false], []]);
@@ -124,54 +124,54 @@ describe('without a stream', () => {
     server.order = anOrder({ status: 'PENDING', serverTime: 1_800_000_030 });
     await pass(31_000);
     expect(reach).toEqual([false, true]);
-    expect(told.at(-1)?.status).toBe('PENDING');
+    expect(shown.at(-1)?.status).toBe('PENDING');
   });
 
-  test('believes what it is answered, also of a server whose clock is behind, or was put back', async () => {
-    const { told, server, following } = aPage(anOrder({ serverTime: 1_800_000_300 }), { streams: false });
+  test('accepts answers of a server whose clock is behind or was set back', async () => {
+    const { shown, server, following } = aPage(anOrder({ serverTime: 1_800_000_300 }), { streams: false });
     server.order = anOrder({ status: 'PENDING', receivedAmount: '40.00', serverTime: 1_800_000_000 });
     expect(await following.refresh()).toBe(server.order);
     server.order = anOrder({ status: 'SUCCESS', serverTime: 1_799_999_990 });
     await pass(3_500);
-    expect(told.map(({ status }) => status)).toEqual(['PENDING', 'SUCCESS']);
+    expect(shown.map(({ status }) => status)).toEqual(['PENDING', 'SUCCESS']);
   });
 
-  test('goes on slowly with an order that expired: it may be paid late', async () => {
-    const { asked, server, told } = aPage(anOrder({ status: 'EXPIRED' }), { streams: false });
+  test('polls an expired order slowly, since it may be paid late', async () => {
+    const { asked, server, shown } = aPage(anOrder({ status: 'EXPIRED' }), { streams: false });
     await pass(3_500 + 30_000);
     expect(asked).toEqual(['pay', 'pay', 'pay']);
     server.order = anOrder({ status: 'EXPIRED', reason: 'Paid after expiry' });
     await pass(15_000);
-    expect(told.at(-1)?.reason).toBe('Paid after expiry');
+    expect(shown.at(-1)?.reason).toBe('Paid after expiry');
   });
 });
 
-describe('with a stream', () => {
-  test('does not poll while it speaks', async () => {
-    const { asked, told, say } = aPage(anOrder());
+describe('followOrder with a stream', () => {
+  test('does not poll while the stream is active', async () => {
+    const { asked, shown, say } = aPage(anOrder());
     say('order', anOrder({ status: 'PENDING' }));
     for (let i = 0; i < 10; i += 1) {
       await pass(15_000);
       say('ping');
     }
-    expect([asked, told.length]).toEqual([[], 1]);
+    expect([asked, shown.length]).toEqual([[], 1]);
   });
 
-  test('polls until it speaks, and as soon as it breaks', async () => {
+  test('polls until the stream is active, and as soon as it breaks', async () => {
     const page = aPage(anOrder());
     await pass(3_500);
     expect(page.asked).toEqual(['status']);
     page.say('order', anOrder());
     await pass(30_000);
     expect(page.asked).toHaveLength(1);
-    page.opened[0]!.state = 0; // connecting again
+    page.opened[0]!.state = 0; // reconnecting
     page.say('error');
     await pass(10);
     expect(page.asked).toHaveLength(2);
     expect(page.opened).toHaveLength(1);
   });
 
-  test('opens it again after a refusal, and after silence', async () => {
+  test('opens the stream again after a refusal and after silence', async () => {
     const page = aPage(anOrder());
     page.opened[0]!.state = 2; // 429 or 503
     page.say('error');
@@ -187,8 +187,8 @@ describe('with a stream', () => {
     expect(page.opened).toHaveLength(3);
   });
 
-  test('asks when it may say what is older than what is shown, or come from a clock that is behind', async () => {
-    const { asked, told, say, server } = aPage(anOrder());
+  test('polls when a stream message may be older than the order shown', async () => {
+    const { asked, shown, say, server } = aPage(anOrder());
     say('order', anOrder({ serverTime: 1_800_000_020 }));
     server.order = anOrder({ reason: 'Reorganised', serverTime: 1_800_000_011 });
     server.answer = { outcome: 'UNREACHABLE' };
@@ -196,29 +196,29 @@ describe('with a stream', () => {
     say('order', { ...server.order, serverTime: 1_800_000_010 });
     say('ping');
     await pass(1_500);
-    expect([asked, told.length]).toEqual([['pay'], 1]);
+    expect([asked, shown.length]).toEqual([['pay'], 1]);
     server.answer = undefined;
     await pass(2_000);
-    expect(told.slice(1)).toEqual([server.order]);
-    // From here on the clock is the one that is behind.
+    expect(shown.slice(1)).toEqual([server.order]);
+    // From here on the stream's clock is the one that is behind.
     say('order', anOrder({ status: 'PENDING', serverTime: 1_800_000_012 }));
     await pass(30_000);
-    expect([asked, told.at(-1)?.status]).toEqual([['pay', 'pay'], 'PENDING']);
+    expect([asked, shown.at(-1)?.status]).toEqual([['pay', 'pay'], 'PENDING']);
   });
 
-  test('has the page ask again where it spoke between a question and its answer', async () => {
-    const { asked, told, say, server, following } = aPage(anOrder());
-    const refreshed = following.refresh(); // answered with INIT, of the same second
+  test('reads again when a stream message came between request and answer', async () => {
+    const { asked, shown, say, server, following } = aPage(anOrder());
+    const refreshed = following.refresh(); // answered with INIT and the same server time
     server.order = anOrder({ status: 'PENDING' });
     say('order', server.order);
     expect(await refreshed).toBe(server.order);
-    expect([asked, told.map(({ status }) => status)]).toEqual([
+    expect([asked, shown.map(({ status }) => status)]).toEqual([
       ['pay', 'pay'],
       ['PENDING', 'PENDING'],
     ]);
   });
 
-  test('has the page ask no more once it has told the end', async () => {
+  test('answers no refresh with another request after a final stream message', async () => {
     const { asked, say, following } = aPage(anOrder());
     const refreshed = following.refresh();
     say('order', anOrder({ status: 'SUCCESS' }));
@@ -226,7 +226,7 @@ describe('with a stream', () => {
     expect(asked).toEqual(['pay']);
   });
 
-  test('closes it when the order is settled', async () => {
+  test('closes the stream when the order is final', async () => {
     const { opened, say, asked } = aPage(anOrder());
     say('order', anOrder({ status: 'SUCCESS' }));
     await pass(600_000);
@@ -234,42 +234,42 @@ describe('with a stream', () => {
   });
 });
 
-describe('after time has jumped', () => {
-  test('asks for the whole order at once, also while the stream seems to speak, and opens another stream', async () => {
-    const { asked, told, opened, say, following } = aPage(anOrder());
+describe('followOrder after a time jump', () => {
+  test('reads the whole order at once and opens another stream', async () => {
+    const { asked, shown, opened, say, following } = aPage(anOrder());
     say('order', anOrder({ serverTime: 1_800_000_001 }));
     following.doubt();
     await pass(10);
-    expect([asked, told.length]).toEqual([['pay'], 2]);
+    expect([asked, shown.length]).toEqual([['pay'], 2]);
     expect(opened.map(({ closed }) => closed)).toEqual([true, false]);
   });
 
-  test('takes neither what was asked before, nor what the old stream has still to say', async () => {
+  test('drops earlier answers and messages of the old stream', async () => {
     const page = aPage(anOrder());
     const old = page.opened[0]!;
     const refreshed = page.following.refresh();
     page.following.doubt();
     old.listeners.get('order')!({ data: JSON.stringify(anOrder({ status: 'PENDING' })) });
-    expect([await refreshed, page.told]).toEqual([undefined, []]);
+    expect([await refreshed, page.shown]).toEqual([undefined, []]);
     await pass(10);
-    expect(page.told).toHaveLength(1);
+    expect(page.shown).toHaveLength(1);
   });
 
-  test('goes on asking for the whole order until it is answered', async () => {
-    const { asked, told, server, following } = aPage(anOrder(), { streams: false });
+  test('keeps reading the whole order until it is answered', async () => {
+    const { asked, shown, server, following } = aPage(anOrder(), { streams: false });
     server.answer = { outcome: 'UNREACHABLE' };
     following.doubt();
     await pass(5_000);
     expect(new Set(asked)).toEqual(new Set(['pay']));
     server.answer = undefined;
     await pass(10_000);
-    expect(told).toHaveLength(1);
+    expect(shown).toHaveLength(1);
     const whole = asked.length;
     await pass(3_000);
     expect(asked.slice(whole)).toEqual(['status']);
   });
 
-  test('a settled order is in no doubt', async () => {
+  test('ignores a time jump after the order is final', async () => {
     const { asked, opened, say, following } = aPage(anOrder());
     say('order', anOrder({ status: 'SUCCESS' }));
     following.doubt();
@@ -277,7 +277,7 @@ describe('after time has jumped', () => {
     expect([asked, opened.length]).toEqual([[], 1]);
   });
 
-  test('who looks again hears the newest, although the stream seems to speak', async () => {
+  test('reads the newest state when the page becomes visible, despite a stream', async () => {
     const { asked, say, following } = aPage(anOrder());
     say('ping');
     following.wake();

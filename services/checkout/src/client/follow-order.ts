@@ -4,47 +4,49 @@ import type { Asked, OrderClient } from './order-client.ts';
 
 export interface FollowDeps {
   readonly client: OrderClient;
-  /** Undefined where the browser has no server-sent events. */
+  /** Undefined in a browser without server-sent events. */
   readonly openStream: ((url: string) => OrderStream) | undefined;
-  /** Whether somebody looks at the page; who doesn't is asked for less often. */
+  /** A hidden page polls less often. */
   readonly isVisible: () => boolean;
   readonly onOrder: (order: CheckoutOrder) => void;
-  /** Whether the API could be reached, at each edge. */
+  /** Called when the API becomes reachable or unreachable. */
   readonly onReachable: (reachable: boolean) => void;
-  /** The link is not valid, or names no order: said only while no order was shown. Nothing follows. */
+  /** The link is invalid or names no order. Called only before the first order; polling then ends. */
   readonly onRefused: (httpStatus: 401 | 404) => void;
-  /** In [0, 1). */
+  /** Random number in [0, 1). */
   readonly random: () => number;
 }
 
 export interface Following {
-  /** Asks now; what was answered, and is shown. Undefined when the API can't be reached, or what it says changes meanwhile. */
+  /**
+   * Polls now and returns the order that is shown. Undefined when the API is unreachable or its answers keep changing.
+   */
   refresh(): Promise<CheckoutOrder | undefined>;
-  /** Somebody looks again, or the network is back. */
+  /** The page became visible, or the network is back. */
   wake(): void;
-  /** Time has jumped: nothing counts but what the server answers from now on, neither what it was asked before nor its stream. */
+  /** Time has jumped. Earlier requests and the open stream no longer count; only answers to new requests do. */
   doubt(): void;
 }
 
-/** An order's endpoints take two requests a second; a page that is open twice stays far below it. */
+/** An order's endpoints allow two requests per second. A page that is open twice stays far below. */
 const POLL_MS = 3_000;
 const POLL_UNSEEN_MS = 15_000;
-/** What expired may still be paid late, or be accepted by an operator. */
+/** An expired order may still be paid late or be accepted by an operator. */
 const POLL_EXPIRED_MS = 15_000;
 const BACKOFF_FIRST_MS = 1_000;
 const BACKOFF_MAX_MS = 30_000;
 const JITTER_MS = 1_000;
-/** Where clocks are apart every word of the stream may lead to a question. */
+/** With diverging server clocks each stream message may cause a poll; this limits them. */
 const POLL_BEHIND_MS = 1_000;
 const REFRESH_TRIES = 3;
 
 interface State {
   latest: CheckoutOrder | null;
-  /** How often something was shown. What was asked for before may be older. */
+  /** Number of orders shown. An answer to a request from before the last one may be older. */
   shown: number;
-  /** Counts the doubts. What was asked before one is no answer after it. */
+  /** Number of time jumps. Answers to requests from before the last one are dropped. */
   doubts: number;
-  /** The whole order is to be asked for: since the last doubt, or since the stream said what may be older. */
+  /** The whole order must be read: after a time jump, or after a stream message that may be older. */
   doubted: boolean;
   reachable: boolean;
   failures: number;
@@ -54,15 +56,13 @@ interface State {
 }
 
 /**
- * Tells of every change of an order until it is settled.
- *
- * Two ways: the server's stream while it speaks; else polling. While the stream connects, has failed or is silent, the
- * page polls, so that at no time it depends on the stream. Polling asks for the status alone while nothing has come,
- * and for the whole order from then on.
- *
- * What was asked for after something was shown is newer than that. What the stream says is newer as well, unless an answer
- * overtook it. The time of the servers tells that only where they have one clock, so it is never what leaves something
- * out: where it goes back, the page asks.
+ * Reports every change of an order until it is final.
+ * Two channels: the server's stream while it sends, else polling. The page polls while the stream connects, has failed
+ * or is silent, so it never depends on the stream. Polling reads only the status before the first payment, and the
+ * whole order afterwards.
+ * Ordering: the answer to a request made after an order was shown is newer than that order. A stream message is newer
+ * too, unless an answer overtook it. Server times order them only when the servers share a clock. So an older time
+ * never drops a message; it makes the page poll.
  */
 export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Following {
   const state: State = {
@@ -84,8 +84,8 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
   const pollOnce = async (): Promise<void> => {
     const { shown, doubts } = state;
     const asked = await askNext(client, state);
-    if (doubts !== state.doubts) return; // which has begun to ask anew
-    const pauseMs = hear(deps, state, asked, shown);
+    if (doubts !== state.doubts) return; // the time jump has started a new poll
+    const pauseMs = applyAnswer(deps, state, asked, shown);
     if (state.doubted || state.stream?.isSpeaking() !== true) poll(pauseMs);
   };
   state.stream = keepStream({
@@ -97,7 +97,7 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
         return;
       }
       clearTimeout(state.timer);
-      take(deps, state, order);
+      applyOrder(deps, state, order);
       if (!isOpen(order)) poll(POLL_EXPIRED_MS);
     },
     onSpeaking() {
@@ -115,14 +115,14 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
         const { shown, doubts } = state;
         const asked = await client.pay();
         if (doubts !== state.doubts) return undefined;
-        hear(deps, state, asked, shown);
+        applyAnswer(deps, state, asked, shown);
         if (asked.outcome !== 'ANSWERED') return undefined;
         if (asked.data === state.latest) return asked.data;
       }
-      // What is settled stays as it is.
+      // A final order does not change.
       return state.stopped ? (state.latest ?? undefined) : undefined;
     },
-    // Also while the stream speaks: one that broke while nobody looked is known to be silent only later.
+    // Also while the stream is active: a stream that broke in the background is detected only later.
     wake: () => poll(0),
     doubt() {
       if (state.stopped) return;
@@ -134,7 +134,10 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
   };
 }
 
-/** The whole order, but for one that waits and is not in doubt: of that the status, until it is another. */
+/**
+ * Reads the whole order. For an unpaid order without doubt it reads the status first, and the order only after a
+ * change.
+ */
 async function askNext(
   client: OrderClient,
   { latest, doubted }: Pick<State, 'latest' | 'doubted'>,
@@ -145,8 +148,8 @@ async function askNext(
   return asked.data.status === latest.status ? { ...asked, data: 'UNCHANGED' } : client.pay();
 }
 
-/** Takes an answer in; milliseconds until the next question. */
-function hear(
+/** Applies an answer. Returns the milliseconds until the next poll. */
+function applyAnswer(
   deps: FollowDeps,
   state: State,
   asked: Asked<CheckoutOrder | 'UNCHANGED'>,
@@ -155,13 +158,13 @@ function hear(
   switch (asked.outcome) {
     case 'ANSWERED':
       setReachable(deps, state, true);
-      if (asked.data !== 'UNCHANGED' && state.shown === shownBefore) take(deps, state, asked.data);
+      if (asked.data !== 'UNCHANGED' && state.shown === shownBefore) applyOrder(deps, state, asked.data);
       if (state.latest !== null && !isOpen(state.latest)) return POLL_EXPIRED_MS;
       return deps.isVisible() ? POLL_MS : POLL_UNSEEN_MS;
     case 'SLOW_DOWN':
       return asked.waitMs + deps.random() * JITTER_MS;
     case 'REFUSED':
-      // An order that was shown exists, and nobody who may have paid it is left without it.
+      // An order that was shown exists; a customer who may have paid it must not lose the page.
       if (state.latest !== null) return backOff(deps, state);
       if (!state.stopped) deps.onRefused(asked.httpStatus);
       stop(state);
@@ -171,7 +174,7 @@ function hear(
   }
 }
 
-/** Nothing was heard; milliseconds until the next question. */
+/** Handles a failed poll. Returns the milliseconds until the next one. */
 function backOff(deps: FollowDeps, state: State): number {
   setReachable(deps, state, false);
   state.failures += 1;
@@ -186,7 +189,7 @@ function setReachable(deps: FollowDeps, state: State, reachable: boolean): void 
   deps.onReachable(reachable);
 }
 
-function take(deps: FollowDeps, state: State, order: CheckoutOrder): void {
+function applyOrder(deps: FollowDeps, state: State, order: CheckoutOrder): void {
   if (state.stopped) return;
   state.latest = order;
   state.doubted = false;
@@ -196,7 +199,7 @@ function take(deps: FollowDeps, state: State, order: CheckoutOrder): void {
   else if (!isOpen(order)) state.stream?.stop();
 }
 
-/** Nothing more will happen to it. */
+/** No further change is possible. */
 function isSettled({ status }: CheckoutOrder): boolean {
   return status === 'SUCCESS' || status === 'FAILED';
 }

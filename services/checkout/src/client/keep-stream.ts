@@ -1,6 +1,6 @@
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 
-/** What of an EventSource is used. */
+/** The parts of EventSource that the page uses. */
 export interface OrderStream {
   readonly readyState: number;
   addEventListener(name: string, listener: (event: { readonly data?: unknown }) => void): void;
@@ -8,32 +8,32 @@ export interface OrderStream {
 }
 
 export interface KeepStreamDeps {
-  /** Undefined where the browser has no server-sent events. */
+  /** Undefined in a browser without server-sent events. */
   readonly open: (() => OrderStream) | undefined;
   readonly onOrder: (order: CheckoutOrder) => void;
-  /** The server has said something, whatever. */
+  /** Called with every message of the server. */
   readonly onSpeaking: () => void;
-  /** It broke or fell silent after it had spoken. */
+  /** Called when an active stream broke or became silent. */
   readonly onSilent: () => void;
 }
 
 export interface KeptStream {
   start(): void;
-  /** Closes it, whatever it has still to say, and opens another one. */
+  /** Closes the stream, drops its further messages and opens another one. */
   renew(): void;
   isSpeaking(): boolean;
-  /** For good. */
+  /** Closes permanently. */
   stop(): void;
 }
 
-/** The server says something every 15 s; silence means that something between holds the stream back. */
+/** The server sends a ping every 15 s. Longer silence means that a proxy holds the stream back. */
 const SILENCE_MS = 40_000;
 const RETRY_MS = 30_000;
 const CLOSED = 2;
 
 /**
- * Keeps the server's stream open: the browser connects again by itself after a break; after a refusal, or when a stream
- * that stands says nothing, a new one is opened a while later.
+ * Keeps the server's stream open. The browser reconnects by itself after a break. After a refusal, or when an open
+ * stream is silent, a new one is opened after a pause.
  */
 export function keepStream({ open, onOrder, onSpeaking, onSilent }: KeepStreamDeps): KeptStream {
   let stream: OrderStream | undefined;
@@ -42,25 +42,25 @@ export function keepStream({ open, onOrder, onSpeaking, onSilent }: KeepStreamDe
   let silence: ReturnType<typeof setTimeout> | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
 
-  function heard(): void {
+  function onMessage(): void {
     speaking = true;
     clearTimeout(silence);
     silence = setTimeout(() => close(), SILENCE_MS);
     onSpeaking();
   }
 
-  function fallSilent(): void {
+  function becomeSilent(): void {
     clearTimeout(silence);
     if (!speaking) return;
     speaking = false;
     onSilent();
   }
 
-  /** Another one is tried later. */
+  /** Closes the stream and schedules another try. */
   function close(): void {
     stream?.close();
     stream = undefined;
-    fallSilent();
+    becomeSilent();
     clearTimeout(retry);
     retry = setTimeout(start, RETRY_MS);
   }
@@ -70,16 +70,16 @@ export function keepStream({ open, onOrder, onSpeaking, onSilent }: KeepStreamDe
     const opened = open();
     stream = opened;
     const isCurrent = (): boolean => opened === stream;
-    opened.addEventListener('ping', () => isCurrent() && heard());
+    opened.addEventListener('ping', () => isCurrent() && onMessage());
     opened.addEventListener('order', ({ data }) => {
       if (!isCurrent()) return;
-      heard();
+      onMessage();
       onOrder(JSON.parse(String(data)) as CheckoutOrder);
     });
     opened.addEventListener('error', () => {
       if (!isCurrent()) return;
       if (opened.readyState === CLOSED) close();
-      else fallSilent();
+      else becomeSilent();
     });
   }
 

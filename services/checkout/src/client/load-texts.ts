@@ -1,7 +1,7 @@
 import type { Texts } from '../texts/en.ts';
 import type { Language } from '../texts/languages.ts';
 
-/** Each language is a chunk of its own; a page loads the one it speaks. */
+/** Each language is a separate chunk. A page loads only its own. */
 const LOADERS: Readonly<Record<Language, () => Promise<Texts>>> = {
   en: async () => (await import('../texts/en.ts')).en,
   ar: async () => (await import('../texts/ar.ts')).ar,
@@ -17,7 +17,6 @@ const LOADERS: Readonly<Record<Language, () => Promise<Texts>>> = {
   zh: async () => (await import('../texts/zh.ts')).zh,
 };
 
-/** The texts of one language. */
 export function loadTexts(language: Language): Promise<Texts> {
   return LOADERS[language]();
 }

@@ -15,13 +15,13 @@ const COPIED_SHOWN_MS = 2_000;
 const TICK_MS = 1_000;
 const WATCH_PAYMENT_MS = 5_000;
 
-/** Brings the page to life: what the server drew stays as it is until something changes. */
+/** Starts the page's script. The server's rendering stays in place until something changes. */
 async function start(): Promise<void> {
   const data = JSON.parse(document.getElementById('page-data')?.textContent ?? '{}') as PageData;
   const query = new URLSearchParams(location.search);
   const language = data.language ?? chooseLanguage(query);
   const say = createSay(language, await loadTexts(language));
-  if (data.language === null) speak(language, say);
+  if (data.language === null) translatePage(language, say);
   const [orderId, sign] = [query.get('orderId') ?? '', query.get('sign') ?? ''];
   const client = createOrderClient({ apiBase: data.apiBase, orderId, sign }, (...request) =>
     fetch(...request),
@@ -35,7 +35,7 @@ async function start(): Promise<void> {
       nowMs: () => performance.now(),
       async refresh() {
         const order = await following.refresh();
-        return time.look() ? undefined : order; // it may have been answered before the machine slept
+        return time.look() ? undefined : order; // the answer may be from before the machine slept
       },
     },
     data.order,
@@ -67,14 +67,14 @@ async function start(): Promise<void> {
   const time = watchTime(screen, following);
   listen(screen, say);
   document.documentElement.classList.add('scripted');
-  // The server doesn't know what a wallet was asked for before the page was loaded again.
+  // The server does not know which wallet was asked before a reload.
   screen.redraw();
   if (data.order !== null) lookForWallets(data.order);
   addEventListener('storage', screen.redraw);
   void watchPayments(screen);
 }
 
-/** One question after the other: a wallet that does not answer is asked no more. */
+/** Polls one payment at a time. A wallet that does not answer is not polled again. */
 async function watchPayments(screen: Screen): Promise<void> {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, WATCH_PAYMENT_MS));
@@ -82,7 +82,9 @@ async function watchPayments(screen: Screen): Promise<void> {
   }
 }
 
-/** Keeps the countdown, and doubts everything when time jumps: when the machine has slept, or the page stood still. */
+/**
+ * Updates the countdown. After a time jump (the machine slept or the page was frozen) it invalidates the order shown.
+ */
 function watchTime(screen: Screen, following: Following): { look(): boolean } {
   const isVisible = () => document.visibilityState === 'visible';
   const clocks = createClockWatch({ wallMs: Date.now, monotonicMs: () => performance.now(), isVisible });
@@ -98,7 +100,7 @@ function watchTime(screen: Screen, following: Following): { look(): boolean } {
   document.addEventListener('visibilitychange', wake);
   addEventListener('online', wake);
   addEventListener('focus', () => look());
-  // From the browser's own memory, where it stood still.
+  // Restored from the browser's back/forward cache, where the page was frozen.
   addEventListener('pageshow', ({ persisted }) => look(persisted));
   setInterval(() => {
     look();
@@ -107,14 +109,14 @@ function watchTime(screen: Screen, following: Following): { look(): boolean } {
   return { look };
 }
 
-/** On a static host nobody has chosen yet: the address, else the browser. */
+/** Language on a static host: the address' parameter, else the browser's. */
 function chooseLanguage(query: URLSearchParams): Language {
   const asked = query.get('lang');
   return isLanguage(asked) ? asked : preferredLanguage(navigator.languages);
 }
 
-/** Puts the page that came without a language into one. */
-function speak(language: Language, say: Say): void {
+/** Translates a page that was served without a language. */
+function translatePage(language: Language, say: Say): void {
   document.documentElement.lang = language;
   document.documentElement.dir = directionOf(language);
   const links = document.querySelector('.languages');
@@ -124,7 +126,7 @@ function speak(language: Language, say: Say): void {
   hint?.remove();
 }
 
-/** One listener for the page, since what it listens to comes and goes. */
+/** One listener for the whole page, since the elements are replaced. */
 function listen(screen: Screen, say: Say): void {
   const announce = createAnnouncer(document);
   document.addEventListener('click', (event) => {
@@ -161,7 +163,7 @@ async function copy(button: HTMLElement, say: Say, announce: (text: string) => v
   }, COPIED_SHOWN_MS);
 }
 
-/** Reading it may be forbidden altogether. */
+/** Access may be blocked by the browser's settings. */
 function storageOf(scope: Window): Storage | undefined {
   try {
     return scope.localStorage;

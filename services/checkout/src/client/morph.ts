@@ -1,6 +1,6 @@
 /**
- * Makes `current` equal to `wanted` by as few changes as keep elements in place, so that focus, selections, chosen
- * radio buttons and animations outlive an update, and a live region is read out only where its text changed.
+ * Makes `current` equal to `wanted` and keeps elements in place where possible. So focus, selections, chosen radio
+ * buttons and animations survive an update, and a screen reader announces a live region only when its text changed.
  */
 export function morph(current: Element, wanted: Element): void {
   morphAttributes(current, wanted);
@@ -21,14 +21,14 @@ function isSameKind(a: Node, b: Node): boolean {
   return !(a instanceof Element) || kindOf(a) === kindOf(b as Element);
 }
 
-/** Elements of one name that are different things differ in their class. */
+/** Different kinds of elements with the same name differ in their class. */
 function kindOf(element: Element): string {
   return element.getAttribute('class') ?? '';
 }
 
 function morphAttributes(current: Element, wanted: Element): void {
   for (const name of current.getAttributeNames()) {
-    // Whether a fold is open is its reader's choice.
+    // The reader decides whether a `details` is open.
     if (name !== 'open' && !wanted.hasAttribute(name)) current.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {

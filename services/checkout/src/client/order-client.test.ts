@@ -16,7 +16,7 @@ const asking = (answer: () => Response) => {
 const json = (status: number, data: unknown, headers = {}) =>
   new Response(JSON.stringify({ code: status, msg: '', data }), { status, headers });
 
-test('asks by the link’s own words', async () => {
+test('sends the order id and signature of the link', async () => {
   const { client, urls } = asking(() => json(200, anOrder()));
   expect(await client.pay()).toEqual({ outcome: 'ANSWERED', data: anOrder() });
   await client.status();
@@ -43,6 +43,6 @@ test.each([
       throw new TypeError('failed to fetch');
     },
   ],
-])('%s %#', async (outcome, answer) => {
+])('returns %s for response %#', async (outcome, answer) => {
   expect(await asking(answer).client.pay()).toMatchObject({ outcome });
 });

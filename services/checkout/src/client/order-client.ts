@@ -1,27 +1,27 @@
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 
-/** What the API made of a question. */
+/** Result of an API request. */
 export type Asked<Data> =
   | { readonly outcome: 'ANSWERED'; readonly data: Data }
-  /** The link names no order, or its signature is wrong: asking again changes nothing. */
+  /** The link names no order, or its signature is wrong. A retry does not help. */
   | { readonly outcome: 'REFUSED'; readonly httpStatus: 401 | 404 }
   | { readonly outcome: 'SLOW_DOWN'; readonly waitMs: number }
-  /** No network, no API, or an answer that is none. */
+  /** No network, no API, or an invalid response. */
   | { readonly outcome: 'UNREACHABLE' };
 
-/** The two questions that the page asks the API about its order. */
+/** API requests of the page about its order. */
 export interface OrderClient {
   pay(): Promise<Asked<CheckoutOrder>>;
   status(): Promise<Asked<{ readonly status: OrderStatus }>>;
-  /** Where the server sends the order whenever it changes. */
+  /** URL of the order's event stream. */
   readonly eventsUrl: string;
 }
 
 const TIMEOUT_MS = 10_000;
 const DEFAULT_WAIT_MS = 1_000;
 
-/** Asks GET pay and GET getOrderStatus. `apiBase` is what stands before `/v1`. */
+/** Client of GET pay and GET getOrderStatus. `apiBase` is the URL's part before `/v1`. */
 export function createOrderClient(
   link: { readonly apiBase: string; readonly orderId: string; readonly sign: string },
   fetchIt: typeof fetch,
@@ -37,7 +37,7 @@ export function createOrderClient(
       });
       if (response.status === 429) return { outcome: 'SLOW_DOWN', waitMs: waitOf(response) };
       const { code, data } = (await response.json()) as { code: number; data: Data | null };
-      // A proxy or a static host refuses as well, but it doesn't know the order.
+      // A proxy or static host may answer 401 or 404 too, without the gateway's envelope.
       if (code === response.status && (code === 401 || code === 404)) {
         return { outcome: 'REFUSED', httpStatus: code };
       }

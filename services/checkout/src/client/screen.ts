@@ -22,28 +22,28 @@ export interface ScreenDeps {
   readonly document: Document;
   readonly say: Say;
   readonly sent: SentPayments;
-  /** Monotonic. */
+  /** Monotonic clock. */
   readonly nowMs: () => number;
-  /** Asks the server once more before money is sent. */
+  /** Reads the order again before money is sent. */
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
 }
 
-/** What is on the screen, and everything that changes it. */
+/** Content of the screen and the events that change it. */
 export interface Screen {
   showOrder(order: CheckoutOrder): void;
   showReachable(reachable: boolean): void;
-  /** Time has jumped: nobody is asked to pay until an order is shown again. */
+  /** Time has jumped: the page asks for no payment until the next order is shown. */
   doubt(): void;
   showWallets(wallets: readonly PayingWallet[]): void;
   showNotice(title: string, text: string): void;
-  /** Every second. */
+  /** Called every second. */
   tick(): void;
   payWith(walletId: string): Promise<void>;
-  /** The payer has looked into the wallet: it has not sent. Only then may a wallet be asked again. */
+  /** The payer confirmed that the wallet did not send. Only then a wallet may be asked again. */
   allowAgain(): void;
-  /** Another tab has asked a wallet. */
+  /** Called when another tab has asked a wallet. */
   redraw(): void;
-  /** Looks whether what a wallet has sent has failed. */
+  /** Checks whether a payment that a wallet sent has failed. */
   watchPayment(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ interface State {
   offline: boolean;
   doubtful: boolean;
   wallets: readonly PayingWallet[];
-  /** A wallet is being asked. */
+  /** A wallet is being asked to pay. */
   asking: boolean;
   notice: WalletNotice | null;
   shownState: CheckoutState | undefined;
@@ -61,7 +61,7 @@ interface State {
   mayPayAgain: boolean;
 }
 
-/** Draws an order by the very functions that the server draws it by, and keeps what is on the screen in place. */
+/** Renders an order with the server's own functions and keeps unchanged elements in place. */
 export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Screen {
   const state: State = {
     order: first,
@@ -107,7 +107,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     async payWith(walletId) {
       const wallet = state.wallets.find(({ id }) => id === walletId);
       if (wallet === undefined || state.order === null) return;
-      // What another tab has begun is not drawn here yet.
+      // Another tab may have started a payment that this page does not show yet.
       if (surroundingsOf(deps, state, state.order).walletBusy) return show(deps, state);
       change({ asking: true, notice: { text: 'walletAsked', wallet: wallet.name } });
       const nowSeconds = (order: CheckoutOrder) => serverSeconds(deps, state, order);
@@ -132,7 +132,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
   };
 }
 
-/** The server's clock: its time when it answered, and what has passed here since. */
+/** The server's time: its last answer plus the time since then. */
 function serverSeconds(deps: ScreenDeps, state: State, order: CheckoutOrder): number {
   return order.serverTime + Math.floor((deps.nowMs() - state.receivedAtMs) / 1000);
 }
@@ -149,7 +149,7 @@ function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): S
   return describeSurroundings({ nowSeconds, asking, notice, offline, doubtful, wallets, held, pageUrl });
 }
 
-/** Whether time alone has changed more than the countdown. */
+/** True when the passage of time changes more than the countdown. */
 function isStale(state: State, order: CheckoutOrder, around: Surroundings): boolean {
   return (
     stateShown(order, around) !== state.shownState ||
@@ -177,7 +177,7 @@ function put(document: Document, wanted: Html): void {
   if (next !== null && current !== null) morph(current, next);
 }
 
-/** Where short things are said to screen readers; made once, empty. */
+/** Live region for short messages to screen readers. Created once, empty. */
 export function createAnnouncer(document: Document): (text: string) => void {
   const template = document.createElement('template');
   template.innerHTML = markup`<p class="unseen" role="status"></p>`.html;

@@ -9,7 +9,7 @@ const HELD = { wallet: 'MetaMask', walletId: 'io.metamask', transaction: null, o
 const UNSURE = { ...HELD, state: 'UNSURE' };
 const partly = (receivedAmount: string) => anOrder({ status: 'PENDING', receivedAmount });
 
-test('what a wallet is asked for is known in every tab, also when the page goes before the wallet answers', () => {
+test('shares a requested payment with all tabs, even when its page closes', () => {
   const storage = aStorage();
   const open = (orderId: string) => createSentPayments(orderId, storage, () => 0);
   open('a').begin(anOrder(), METAMASK);
@@ -18,20 +18,20 @@ test('what a wallet is asked for is known in every tab, also when the page goes 
   expect(open('a').find(anOrder({ address: '0x1' }), NOW)).toBeUndefined();
 });
 
-test('what was sent is held until the order has received that much more, or its time is over', () => {
+test("holds a payment until its amount arrived or the order's time is over", () => {
   const sent = createSentPayments('a', aStorage(), () => 0);
   sent.begin(partly('40.00'), METAMASK).sent('0xhash');
   const held = { ...HELD, state: 'SENT', transaction: '0xhash' };
   expect(sent.find(partly('40.00'), NOW + 1_799)).toEqual(held);
-  // Somebody else's part is not the wallet's payment.
+  // A third party's partial payment is not the wallet's payment.
   expect(sent.find(partly('249.99'), NOW)).toEqual(held);
   expect(sent.find(partly('250.00'), NOW)).toBeUndefined();
-  // It fell out of its block.
+  // A payment lost its block in a reorganisation.
   expect(sent.find(partly('40.00'), NOW)).toEqual(held);
   expect(sent.find(partly('40.00'), NOW + 1_800)).toBeUndefined();
 });
 
-test('is cleared by a wallet that has sent nothing, unless another tab has asked since', () => {
+test('clears a payment that was not sent, unless another tab has asked since', () => {
   const storage = aStorage();
   let nowMs = 0;
   const sent = createSentPayments('a', storage, () => nowMs);
@@ -47,7 +47,7 @@ test('is cleared by a wallet that has sent nothing, unless another tab has asked
   expect(sent.find(anOrder(), NOW)).toBeUndefined();
 });
 
-test('what does not come is overdue after minutes, also when it was asked for in another tab', () => {
+test('marks a payment as overdue after minutes, also in other tabs', () => {
   const storage = aStorage();
   let nowMs = 1_000;
   const open = () => createSentPayments('a', storage, () => nowMs);
@@ -58,7 +58,7 @@ test('what does not come is overdue after minutes, also when it was asked for in
   expect(open().find(anOrder(), NOW)?.overdue).toBe(true);
 });
 
-test('what failed in a block is told in every tab, and goes on being held', () => {
+test('marks a failed payment in every tab and keeps holding it', () => {
   const storage = aStorage();
   const sent = createSentPayments('a', storage, () => 0);
   sent.reverted('0xhash');
@@ -70,14 +70,14 @@ test('what failed in a block is told in every tab, and goes on being held', () =
   expect(sent.find(anOrder(), NOW)).toEqual({ ...HELD, state: 'REVERTED', transaction: '0xhash' });
 });
 
-test('of what an earlier version stored, what is missing is nothing', () => {
+test('reads a payment that an earlier version of the page stored', () => {
   const before =
     '{"wallet":"MetaMask","state":"SENT","address":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","receivedThen":"250000000"}';
   const held = createSentPayments('a', aStorage(before), () => 200_000).find(anOrder(), NOW);
   expect(held).toEqual({ ...HELD, walletId: '', state: 'SENT', overdue: true });
 });
 
-test('works where nothing may be stored', () => {
+test('works when storage is forbidden', () => {
   const forbid = () => {
     throw new Error('forbidden');
   };
@@ -91,6 +91,9 @@ test('works where nothing may be stored', () => {
   }
 });
 
-test.each(['{', 'null', '{"due":"250.00","wallet":"MetaMask","atMs":1}'])('holds nothing by %s', (text) => {
-  expect(createSentPayments('a', aStorage(text), () => 0).find(anOrder(), NOW)).toBeUndefined();
-});
+test.each(['{', 'null', '{"due":"250.00","wallet":"MetaMask","atMs":1}'])(
+  'ignores the stored text %s',
+  (text) => {
+    expect(createSentPayments('a', aStorage(text), () => 0).find(anOrder(), NOW)).toBeUndefined();
+  },
+);

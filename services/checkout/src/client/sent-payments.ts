@@ -1,54 +1,54 @@
 import { dueAmount, receivedBaseUnits, type CheckoutOrder } from '../view/checkout-order.ts';
 
 /**
- * What is known of a payment that a wallet was asked for.
- * - SENT: the wallet said so.
- * - UNSURE: it failed, is still being asked, or the page went before it answered.
+ * State of a payment that a wallet was asked for.
+ * - SENT: the wallet reported a transaction.
+ * - UNSURE: the wallet failed or is still being asked, or the page closed before the answer.
  * - REVERTED: it was sent, and the wallet's node shows it as failed in a block.
  */
 export type HeldState = 'UNSURE' | 'SENT' | 'REVERTED';
 
 export interface HeldPayment {
-  /** Its name. */
+  /** Name of the wallet. */
   readonly wallet: string;
   readonly walletId: string;
   readonly state: HeldState;
-  /** Its hash, where the wallet told it. */
+  /** Transaction hash, if the wallet returned it. */
   readonly transaction: string | null;
-  /** Long enough ago that it should have come: its payer is asked to look. */
+  /** The payment should have arrived by now: the payer is asked to check the wallet. */
   readonly overdue: boolean;
 }
 
-/** A payment that a wallet is being asked for. */
+/** A payment request in progress. */
 export interface AskedPayment {
   sent(transaction: string | null): void;
-  /** The wallet is known to have sent nothing. */
+  /** The wallet has certainly sent nothing. */
   nothingSent(): void;
 }
 
-/** Remembers what wallets were asked for, in every tab and over reloads, so that nobody pays twice for not seeing it yet. */
+/** Remembers payments that wallets were asked for, across tabs and reloads, so that no customer pays twice. */
 export interface SentPayments {
-  /** To be called before the wallet is asked; until more is known the payment may have been sent. */
+  /** Call it before the wallet is asked. Until the outcome is known, the payment may have been sent. */
   begin(order: CheckoutOrder, wallet: { readonly id: string; readonly name: string }): AskedPayment;
-  /** What may be on its way to the order: until that sum has come, or the order's time is over. */
+  /** Payment that may be pending, until its amount arrived or the order's time is over. */
   find(order: CheckoutOrder, nowSeconds: number): HeldPayment | undefined;
-  /** The transaction failed in a block. It is for its payer to say that another one may be sent. */
+  /** The transaction failed in a block. Only the payer may decide to send another one. */
   reverted(transaction: string): void;
-  /** The order needs no payment any more, or its payer knows that nothing was sent. */
+  /** The order needs no payment, or the payer knows that none was sent. */
   forget(): void;
 }
 
 interface Kept extends Omit<HeldPayment, 'overdue'> {
   readonly askedAtMs: number;
   readonly address: string;
-  /** What the order has received once the payment has come; base units. */
+  /** Amount in base units that the order has received once the payment arrives. */
   readonly receivedThen: string;
 }
 
-/** Longer than a block and its news take on every chain but in a crowd. */
+/** Longer than a block and its notification take on every chain, except under congestion. */
 const OVERDUE_AFTER_MS = 3 * 60_000;
 
-/** Keeps it in the origin's storage, which all tabs share; without one for as long as the page is open. */
+/** Stores the payment in the origin's storage, which all tabs share; without storage, in this page's memory. */
 export function createSentPayments(
   orderId: string,
   storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined,
@@ -70,7 +70,7 @@ export function createSentPayments(
       return {
         sent: (transaction) => kept.set({ ...payment, state: 'SENT', transaction }),
         nothingSent() {
-          // Another tab may have asked since: that is for its own wallet to clear.
+          // Another tab may have asked a wallet since; it clears its own payment.
           if (kept.get()?.askedAtMs === payment.askedAtMs) kept.remove();
         },
       };
@@ -91,9 +91,9 @@ export function createSentPayments(
   };
 }
 
-/** One payment under one key. */
+/** Stores a single payment under one key. */
 function keepOne(key: string, storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined) {
-  /** What could not be stored. */
+  /** Kept in memory when storing fails. */
   let unstored: Kept | undefined;
   return {
     set(payment: Kept): void {
@@ -118,13 +118,13 @@ function keepOne(key: string, storage: Pick<Storage, 'getItem' | 'setItem' | 're
       try {
         storage?.removeItem(key);
       } catch {
-        // Then nothing was stored either.
+        // Without storage there is no entry to remove.
       }
     },
   };
 }
 
-/** What is stored may be of another version of the page, or anybody's. */
+/** The stored value may be from another version of the page or from another script. */
 function read(text: string | null): Kept | undefined {
   if (text === null) return undefined;
   const payment = JSON.parse(text) as Partial<Kept> | null;

@@ -24,17 +24,17 @@ async function reverted(
   return told;
 }
 
-test('what the wallet that sent it shows as failed is told', async () => {
+test('reports a payment that its wallet shows as failed', async () => {
   expect(await reverted(SENT, async (transaction) => transaction === '0xhash')).toEqual(['0xhash']);
 });
 
 test.each<[string, HeldPayment | undefined, ((transaction: string) => Promise<boolean>) | undefined]>([
-  ['nothing held', undefined, async () => true],
-  ['not known to be sent', { ...SENT, state: 'UNSURE' }, async () => true],
-  ['without a hash', { ...SENT, transaction: null }, async () => true],
-  ['of a wallet that is not here', { ...SENT, walletId: 'other' }, async () => true],
-  ['of a wallet that does not tell', SENT, undefined],
+  ['no payment', undefined, async () => true],
+  ['a payment that may be unsent', { ...SENT, state: 'UNSURE' }, async () => true],
+  ['a payment without a hash', { ...SENT, transaction: null }, async () => true],
+  ['a wallet that is missing', { ...SENT, walletId: 'other' }, async () => true],
+  ['a wallet without receipts', SENT, undefined],
   ['not failed', SENT, async () => false],
-])('%s: nothing', async (_what, held, hasFailed) => {
+])('reports no failure for %s', async (_what, held, hasFailed) => {
   expect(await reverted(held, hasFailed)).toEqual([]);
 });

@@ -2,15 +2,15 @@ import type { HeldPayment } from './sent-payments.ts';
 import type { PayingWallet } from './wallets/wallet.ts';
 
 export interface WatchPaymentDeps {
-  /** What is held now. */
+  /** Payment held now. */
   readonly held: () => HeldPayment | undefined;
   readonly wallets: () => readonly PayingWallet[];
   readonly onReverted: (transaction: string) => void;
 }
 
 /**
- * Looks once whether what a wallet has sent failed in a block. The gateway does not see that: a transaction that failed
- * moves no token. So the wallet that sent it is asked, of which nobody believes more than that another try may be offered.
+ * Checks once whether a sent payment failed in a block. The gateway cannot see that: a failed transaction moves no
+ * token. The wallet that sent it is asked. Its answer only allows the page to offer another try.
  */
 export async function watchPayment({ held, wallets, onReverted }: WatchPaymentDeps): Promise<void> {
   const payment = held();

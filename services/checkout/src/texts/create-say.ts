@@ -1,13 +1,14 @@
 import type { TextName, Texts } from './en.ts';
 import { LANGUAGES, type Language } from './languages.ts';
 
-/** Says a text of the page with its `{names}` filled in. A name without a value stays, for a test to see. */
+/**
+ * Returns a text of the page with its `{names}` filled in. A name without a value stays visible, which a test detects.
+ */
 export type Say = (name: TextName, values?: Readonly<Record<string, string>>) => string;
 
-/** Left-to-right isolate and its end: amounts and names keep their order within a sentence written the other way. */
+/** Left-to-right isolate and its end: amounts and names keep their order within right-to-left text. */
 const [ISOLATE, END_OF_ISOLATE] = ['⁦', '⁩'];
 
-/** Speaks one language. */
 export function createSay(language: Language, texts: Texts): Say {
   const rightToLeft = LANGUAGES[language].direction === 'rtl';
   return (name, values = {}) =>

@@ -1,4 +1,4 @@
-/** All strings of the page. `{name}` is filled in; every language has the same names in the same string. */
+/** All texts of the page. `{name}` is a placeholder; every language has the same placeholders in the same text. */
 export const en = {
   waiting: 'Waiting for your payment',
   partial: 'Part of the payment has arrived',

@@ -1,4 +1,4 @@
-/** The languages of the page: how each calls itself, and which way it is written. English is what nothing else matches. */
+/** Languages of the page with their own names and directions. English is the fallback. */
 export const LANGUAGES = {
   en: { name: 'English', direction: 'ltr' },
   ar: { name: 'العربية', direction: 'rtl' },
@@ -17,22 +17,21 @@ export const LANGUAGES = {
 export type Language = keyof typeof LANGUAGES;
 export const LANGUAGE_VALUES = Object.keys(LANGUAGES) as readonly Language[];
 
-/** Whether the page speaks it. */
 export function isLanguage(value: unknown): value is Language {
   return typeof value === 'string' && Object.hasOwn(LANGUAGES, value);
 }
 
-/** What somebody reads best of these, in their own order of preference (`pt-BR`, `de`); English when none is known. */
+/** First supported language of the tags, which are in order of preference (`pt-BR`, `de`); else English. */
 export function preferredLanguage(tags: readonly string[]): Language {
   for (const tag of tags) {
     const [language] = tag.trim().toLowerCase().split(/[-_]/);
     if (isLanguage(language)) return language;
-    if (language === 'in') return 'id'; // what old Android calls Indonesian
+    if (language === 'in') return 'id'; // Indonesian on old Android
   }
   return 'en';
 }
 
-/** The languages of an `Accept-Language` header, the liked best first; what weighs 0 is not wanted. */
+/** Languages of an `Accept-Language` header by descending preference. A weight of 0 excludes a language. */
 export function acceptedLanguages(header: string): readonly string[] {
   return header
     .slice(0, 500)

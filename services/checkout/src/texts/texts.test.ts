@@ -6,12 +6,12 @@ import { acceptedLanguages, LANGUAGE_VALUES, LANGUAGES, preferredLanguage } from
 
 const NAMES = Object.keys(en) as TextName[];
 const namesIn = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).toSorted();
-/** Words that are the same in both languages. */
+/** Texts that are the same in both languages. */
 const SAME_AS_ENGLISH: Readonly<Record<string, readonly string[]>> = {
   fr: ['transaction', 'confirmations'],
 };
 
-test('there are twelve languages, two of them written from right to left', () => {
+test('supports twelve languages, two of them written from right to left', () => {
   expect(LANGUAGE_VALUES).toHaveLength(12);
   const rightToLeft = LANGUAGE_VALUES.filter((language) => LANGUAGES[language].direction === 'rtl');
   expect(rightToLeft).toEqual(['ar', 'fa']);
@@ -20,13 +20,13 @@ test('there are twelve languages, two of them written from right to left', () =>
 describe.each(LANGUAGE_VALUES)('%s', (language) => {
   const texts = ALL_TEXTS[language];
 
-  test('says everything', () => {
+  test('has a value for every text', () => {
     expect(Object.keys(texts)).toEqual(NAMES);
     const blank = NAMES.filter((name) => texts[name].trim() === '' || texts[name] !== texts[name].trim());
     expect(blank).toEqual([]);
   });
 
-  test('fills in the same names', () => {
+  test('has the placeholders of the English texts', () => {
     const others = NAMES.filter(
       (name) => namesIn(texts[name]).join() !== [...new Set(namesIn(texts[name]))].join(),
     );
@@ -34,17 +34,17 @@ describe.each(LANGUAGE_VALUES)('%s', (language) => {
       (name) => [...new Set(namesIn(texts[name]))].join() !== [...new Set(namesIn(en[name]))].join(),
     );
     expect(wrong).toEqual([]);
-    // A name that comes twice in one language does so on purpose: only a wallet's does.
+    // Only a wallet's name may occur twice in one language.
     expect(others.every((name) => name.startsWith('wallet'))).toBe(true);
   });
 
-  test('is translated', () => {
+  test('translates every text', () => {
     if (language === 'en') return;
     const same = NAMES.filter((name) => texts[name] === en[name]);
     expect(same).toEqual(SAME_AS_ENGLISH[language] ?? []);
   });
 
-  test('is written in its own script', () => {
+  test('writes every text in its own script', () => {
     const scripts: Readonly<Record<string, RegExp>> = {
       ar: /\p{Script=Arabic}/u,
       fa: /\p{Script=Arabic}/u,
@@ -58,11 +58,11 @@ describe.each(LANGUAGE_VALUES)('%s', (language) => {
   });
 });
 
-test('a paid order does not claim that the shop has been told: its callback may still wait', () => {
+test('does not claim that the shop was notified: its callback may still wait', () => {
   expect(en.paidHint).toBe('The shop is notified automatically.');
 });
 
-test('a filled-in value keeps its own direction in a sentence from right to left', () => {
+test('isolates the direction of values in right-to-left text', () => {
   const say = createSay('ar', ALL_TEXTS.ar);
   expect(say('warning', { symbol: 'USDT', chain: 'TRON' })).toContain('⁦USDT⁩');
   expect(createSay('en', en)('countOf', { count: '1', total: '3' })).toBe('1 of 3');
@@ -79,6 +79,6 @@ test.each([
   ['*', 'en'],
   [`${'x'.repeat(10_000)},de`, 'en'],
   ['constructor', 'en'],
-] as const)('Accept-Language %.40s: %s', (header, language) => {
+] as const)('picks for Accept-Language %.40s the language %s', (header, language) => {
   expect(preferredLanguage(acceptedLanguages(header))).toBe(language);
 });

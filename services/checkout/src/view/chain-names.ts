@@ -1,12 +1,12 @@
 import type { Chain } from '@opentill/domain/chains';
 
-/** How people call a chain, and a token's kind on it as wallets and exchanges name it. */
+/** Display name of a chain, and its token standard as wallets and exchanges name it. */
 export interface ChainName {
   readonly name: string;
   readonly standard: string;
 }
 
-/** Names are the same in all languages: wallets and exchanges show these. */
+/** Names are not translated: wallets and exchanges show these. */
 export const CHAIN_NAMES: Readonly<Record<Chain, ChainName>> = {
   TRON: { name: 'TRON', standard: 'TRC-20' },
   TRON_TEST: { name: 'TRON test network', standard: 'TRC-20' },
@@ -22,13 +22,13 @@ export const CHAIN_NAMES: Readonly<Record<Chain, ChainName>> = {
   SUI_TEST: { name: 'Sui test network', standard: 'Sui' },
 };
 
-/** `(ERC-20)`; null of a native coin, and where the chain's own name says it. */
+/** Token standard, as `(ERC-20)`; null for a native coin, and when the chain's name already contains it. */
 export function tokenKind(chain: Chain, isToken: boolean): string | null {
   const { name, standard } = CHAIN_NAMES[chain];
   return isToken && !name.includes(standard) ? `(${standard})` : null;
 }
 
-/** The chain with the kind of token: `Ethereum (ERC-20)`. */
+/** Chain with its token standard: `Ethereum (ERC-20)`. */
 export function fullChainName(chain: Chain, isToken: boolean): string {
   const kind = tokenKind(chain, isToken);
   return kind === null ? CHAIN_NAMES[chain].name : `${CHAIN_NAMES[chain].name} ${kind}`;

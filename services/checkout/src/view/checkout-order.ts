@@ -3,33 +3,35 @@ import type { Chain } from '@opentill/domain/chains';
 import { formatAmount, parseAmount } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 
-/** What the page shows of an order: the answer of GET pay. */
+/** The order that the page shows: the response of GET pay. */
 export type CheckoutOrder = PayinOrderAnswer;
 
-/** What a customer has to know of an order. Each has a heading and an advice of its own. */
+/** State that the customer sees. Each has its own heading and advice. */
 export type CheckoutState =
-  /** Nothing has come yet. */
+  /** No payment yet. */
   | 'waiting'
-  /** A part has come, the rest is still awaited. */
+  /** Partly paid; the rest is awaited. */
   | 'partial'
-  /** It was to be paid when it was read last, and is being read again: see `stateShown`. */
+  /** It was payable at the last read and is being read again: see `stateShown`. */
   | 'checking'
-  /** Nothing new may be sent; whether something came in time is not settled yet. */
+  /** No further payment may be sent. It is not decided yet whether a payment arrived in time. */
   | 'timeOver'
-  /** What was seen fell out of its block; as a rule it comes back in another one. Who sent again would pay twice. */
+  /**
+   * A payment lost its block in a reorganisation. It usually returns in another block; sending again would pay twice.
+   */
   | 'reorganised'
-  /** All of it is in blocks that are not deep enough yet. */
+  /** Fully paid, in blocks that are not deep enough yet. */
   | 'confirming'
   | 'paid'
-  /** Nothing came in time. */
+  /** No payment in time. */
   | 'expired'
-  /** Too little came in time. */
+  /** Too little in time. */
   | 'underpaid'
-  /** Something came after the time. */
+  /** Paid after the deadline. */
   | 'late'
   | 'failed';
 
-/** The state at this time of the server, in Unix seconds. */
+/** State at the given server time in Unix seconds. */
 export function stateOf(order: CheckoutOrder, nowSeconds: number): Exclude<CheckoutState, 'checking'> {
   switch (order.status) {
     case 'INIT':
@@ -49,33 +51,39 @@ export function stateOf(order: CheckoutOrder, nowSeconds: number): Exclude<Check
   }
 }
 
-/** Whether money may be sent to the order's address now. */
+/** True when the customer may send money now. */
 export function isPayable(state: CheckoutState): boolean {
   return state === 'waiting' || state === 'partial';
 }
 
-/** What it takes to say yes in a wallet, and to be in one of the next blocks, whose time decides what is late. */
+/** Time to confirm in a wallet and get into one of the next blocks, whose time decides whether a payment is late. */
 const PAYING_SECONDS = 20;
 const PAYING_SECONDS_OF: Readonly<Partial<Record<Chain, number>>> = { ETH: 45, ETH_SEPOLIA: 45 };
 
-/** Whether what is sent now may well be late. */
+/** True when a payment sent now could be late. */
 export function isRunningOut({ chain, expiredTime }: CheckoutOrder, nowSeconds: number): boolean {
   return expiredTime - nowSeconds < (PAYING_SECONDS_OF[chain] ?? PAYING_SECONDS);
 }
 
-/** Whether the order moves on by itself soon; an expired one may still, when somebody accepts or a late payment comes. */
+/**
+ * True while the order changes by itself soon. An expired order can still change: an operator accepts it, or a late
+ * payment arrives.
+ */
 export function isOpen(order: CheckoutOrder): boolean {
   return order.status === 'INIT' || order.status === 'PENDING' || order.status === 'PENDING_CONFIRMATION';
 }
 
-/** What is to be sent now: the amount, or what is missing of it. */
+/** Amount to send now: the full amount, or the missing rest. */
 export interface DueAmount {
-  /** Decimal, in display units; exact. */
+  /** Exact decimal in display units. */
   readonly text: string;
   readonly baseUnits: bigint;
 }
 
-/** What is still to be sent. Where what came covers the amount already, the whole amount, which nobody is asked for then. */
+/**
+ * Computes the amount still due. When the payments cover the order, it returns the full amount, which the page then
+ * does not ask for.
+ */
 export function dueAmount(order: CheckoutOrder): DueAmount {
   const asked = baseUnitsOf(order.amount, order.decimals);
   const missing = asked - receivedBaseUnits(order);
@@ -84,7 +92,7 @@ export function dueAmount(order: CheckoutOrder): DueAmount {
   return { text: formatAmount(missing, order.decimals, shown), baseUnits: missing };
 }
 
-/** What was seen to come in time. */
+/** Amount seen in time. */
 export function receivedBaseUnits(order: CheckoutOrder): bigint {
   return baseUnitsOf(order.receivedAmount, order.decimals);
 }
@@ -94,7 +102,7 @@ function baseUnitsOf(amount: string, decimals: number): bigint {
   return parsed.ok ? parsed.value : 0n;
 }
 
-/** Both are filled up to the token's display decimals, and at least one of them has no more. */
+/** Both amounts are padded to the token's display decimals, and at least one of them has no more. */
 function decimalsShown(amount: string): number {
   const point = amount.indexOf('.');
   return point < 0 ? 0 : amount.length - point - 1;

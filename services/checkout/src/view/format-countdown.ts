@@ -1,4 +1,4 @@
-/** `29:05`, or `1:02:03` from an hour on. */
+/** `29:05`, or `1:02:03` from one hour. */
 export function formatCountdown(seconds: number): string {
   const two = (part: number) => String(part).padStart(2, '0');
   const minutes = Math.floor(seconds / 60) % 60;

@@ -1,4 +1,4 @@
-/** Markup that is safe to put into a page. Made by `markup` alone. */
+/** Markup that is safe to insert into a page. Only `markup` creates it. */
 export interface Html {
   readonly html: string;
 }
@@ -13,14 +13,14 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text fit for an HTML element or a quoted attribute. */
+/** Escapes text for an HTML element or a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 }
 
 /**
- * Markup from a template. Every text put into it is escaped, so attributes must be quoted; markup and lists of it go
- * in as they are, null and false as nothing.
+ * Builds markup from a template. Texts are escaped, so attributes must be quoted. Markup and lists of it are inserted
+ * unchanged; null and false are empty.
  */
 export function markup(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   const html = parts.reduce((made, part, place) => made + toHtml(values[place - 1] ?? null) + part);

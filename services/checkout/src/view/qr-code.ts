@@ -1,10 +1,12 @@
 import { encode } from 'uqr';
 import { markup, type Html } from './html.ts';
 
-/** Light modules round the drawing; scanners want four, and the tile round it gives the rest. */
+/** Light modules around the code. Scanners need four; the surrounding tile adds the rest. */
 const QUIET_MODULES = 2;
 
-/** A QR code as an SVG element, one path; `label` is what a screen reader says. The same text gives the same drawing. */
+/**
+ * QR code as an SVG element with a single path. `label` is for screen readers. The same text gives the same drawing.
+ */
 export function qrCode(text: string, label: string): Html {
   const { data, size } = encode(text, { ecc: 'M', border: QUIET_MODULES });
   let path = '';

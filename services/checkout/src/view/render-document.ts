@@ -7,35 +7,35 @@ import { renderOrder } from './render-order.ts';
 import { bareSurroundings } from './surroundings.ts';
 import { directionOf, type Theme } from './theme.ts';
 
-/** What the script of the page starts from; it stands in the page as JSON. */
+/** Data for the page's script, embedded as JSON. */
 export interface PageData {
-  /** Where the API is: an origin or a path before `/v1`; empty for the page's own origin. */
+  /** Part of the API's URL before `/v1`: an origin or a path; empty for the page's own origin. */
   readonly apiBase: string;
   /** null: the page chooses by its address and the browser. */
   readonly language: Language | null;
-  /** null: the page asks for it. */
+  /** null: the page requests it. */
   readonly order: CheckoutOrder | null;
 }
 
-/** What every document of the page has in common. */
+/** Parts that every document of the page shares. */
 export interface Frame {
   readonly language: Language;
   readonly say: Say;
   readonly theme: Theme;
-  /** All of the style sheet. Its hash is in the policy. */
+  /** The complete style sheet. Its hash is in the policy. */
   readonly style: string;
-  /** The script, and what it will load at once. Undefined: the page has none. */
+  /** The script and the files that it loads at once. Undefined for a page without a script. */
   readonly scripts: { readonly main: string; readonly ahead: readonly string[] } | undefined;
-  /** A Content-Security-Policy for where no header can carry it. */
+  /** Content-Security-Policy for a host that cannot send it as a header. */
   readonly policy?: string;
 }
 
 const LANGUAGE_PARAMETER = 'lang';
 
-/** Seconds after which a browser without scripts asks again. */
+/** Seconds after which a browser without scripts reloads. */
 const RELOAD_SECONDS = 5;
 
-/** The page of an order as the server answers it: complete without any script. */
+/** The server's page of an order. It is complete without any script. */
 export function renderOrderDocument(
   frame: Frame,
   order: CheckoutOrder,
@@ -51,7 +51,7 @@ export function renderOrderDocument(
   return renderDocument(frame, { title, head, main, data, query });
 }
 
-/** The page before it knows its order: what a static host hands out. */
+/** The page of a static host, before it knows its order. */
 export function renderEmptyDocument(frame: Frame, data: PageData): string {
   const { say } = frame;
   const main = markup`<main data-state="loading" aria-busy="true">
@@ -61,13 +61,12 @@ export function renderEmptyDocument(frame: Frame, data: PageData): string {
   return renderDocument(frame, { title: say('loading'), head: markup``, main, data, query: '' });
 }
 
-/** A page that says only why there is nothing to pay; `again` is the name of a link to the same page. */
+/** A page that shows only why there is no order. `again` is the text of a link to the same page. */
 export function renderNotice(frame: Frame, title: string, text: string, again: string | null): string {
   const main = renderNoticeMain(title, text, again);
   return renderDocument(frame, { title, head: markup``, main, data: null, query: null });
 }
 
-/** The `main` of a notice. */
 export function renderNoticeMain(title: string, text: string, again: string | null = null): Html {
   return markup`<main data-state="notice">
     <div class="status" role="status">${seal(again === null ? 'close' : 'time')}<h1>${title}</h1><p class="advice">${text}</p></div>
@@ -80,7 +79,7 @@ interface Content {
   readonly head: Html;
   readonly main: Html;
   readonly data: PageData | null;
-  /** Of this page, for links to the same in other languages; null: no such links. */
+  /** Query of this page, for links to other languages; null for no such links. */
   readonly query: string | null;
 }
 
@@ -102,7 +101,7 @@ ${main}</div>${data !== null && markup`<script type="application/json" id="page-
 `;
 }
 
-/** JSON that cannot end the element it stands in. */
+/** JSON that cannot close its script element. */
 function toJson(data: PageData): string {
   return JSON.stringify(data).replace(/</g, '\\u003c');
 }
@@ -112,7 +111,7 @@ function renderBrand({ name, logoUrl }: Theme): Html {
   return markup`<p class="brand">${logo}${name !== '' && markup`<bdi>${name}</bdi>`}</p>`;
 }
 
-/** The page's languages as links, so that they work without a script. */
+/** Links to the page's languages, which work without a script. */
 export function renderLanguages(language: Language, say: Say, query: string): Html {
   const items = LANGUAGE_VALUES.map((each) => {
     const target = new URLSearchParams(query);

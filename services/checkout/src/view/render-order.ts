@@ -22,7 +22,7 @@ const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
   failed: 'failedHint',
 };
 
-/** The page's `main` for an order; the same function makes the server's first answer and every change in the browser. */
+/** Renders the page's `main`, on the server and after every change in the browser. */
 export function renderOrder(order: CheckoutOrder, around: Surroundings, say: Say): Html {
   const state = stateShown(order, around);
   const payable = isPayable(state);
@@ -41,7 +41,7 @@ export function renderOrder(order: CheckoutOrder, around: Surroundings, say: Say
   </main>`;
 }
 
-/** What was to be paid, and where: nobody is asked for it any more. */
+/** The amount and chain of an order that is not payable. */
 function summary(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
   const amount = state === 'paid' ? (order.actualAmount ?? order.amount) : order.amount;
   return markup`<div class="sum">
@@ -66,7 +66,7 @@ function advice(order: CheckoutOrder, state: CheckoutState, say: Say): Html | nu
   return markup`<p class="advice">${say(name, values)}</p>`;
 }
 
-/** `quiet`: it is not what is to be done next. */
+/** `quiet`: the link is not the next step. */
 function wayBack(returnUrl: string, quiet: boolean, say: Say): Html {
   return markup`<p class="back">
     <a class="${quiet ? 'quiet' : 'button'}" href="${returnUrl}" rel="noreferrer noopener">${say('backToShop')}</a>

@@ -10,12 +10,12 @@ import { qrCode } from './qr-code.ts';
 import type { Surroundings, WalletNotice } from './surroundings.ts';
 import { walletApp } from './wallet-app.ts';
 
-/** Of an address, people compare the two ends. */
+/** Users compare only the ends of an address. */
 const ADDRESS_END_LENGTH = 6;
-/** Keeps `ERC-20` in one line. */
+/** Keeps `ERC-20` on one line. */
 const WORD_JOINER = '\u2060';
 
-/** How to pay: what, on which network, to which address, until when. */
+/** Payment instructions: amount, network, address and deadline. */
 export function renderPayment(order: CheckoutOrder, around: Surroundings, say: Say): Html {
   const isToken = order.contractAddress !== null;
   const chain = fullChainName(order.chain, isToken).replaceAll('-', `-${WORD_JOINER}`);
@@ -63,7 +63,10 @@ function sum(order: CheckoutOrder, say: Say): Html {
   </div>`;
 }
 
-/** The drawing with everything in it, and, to choose, the bare address for who cannot read that: both work without a script. */
+/**
+ * QR code with all payment data, and on choice the bare address for wallets that cannot read it. Both work without a
+ * script.
+ */
 function codes(order: CheckoutOrder, uri: string | null, say: Say): Html {
   const plain = () => qrCode(order.address, say('codeOfAddress'));
   if (uri === null) return markup`<div class="codes"><div class="code qr">${plain()}</div></div>`;
@@ -77,7 +80,7 @@ function codes(order: CheckoutOrder, uri: string | null, say: Say): Html {
   </fieldset>`;
 }
 
-/** For who has to see the code again although a payment is on its way. */
+/** Folds the code away while a payment is pending. */
 function folded(content: Html, uri: string | null, say: Say): Html {
   const name = say(uri === null ? 'codeOfAddress' : 'codeOfPayment');
   return markup`<details class="folded"><summary>${name}</summary>${content}</details>`;
@@ -102,14 +105,14 @@ function walletButtons({ wallets, walletBusy }: Surroundings, say: Say): Html[] 
   });
 }
 
-/** For phones alone (page.css), and not where a wallet is in the page already. */
+/** Shown only on phones (page.css), and not when the page already has a wallet. */
 function appLink(order: CheckoutOrder, { pageUrl, wallets }: Surroundings, say: Say): Html | null {
   const app = pageUrl === null || wallets.length > 0 ? null : walletApp(order, pageUrl);
   if (app === null) return null;
   return markup`<a class="button plain open-app" href="${app.url}">${ICONS.wallet}${say('openIn', { wallet: app.name })}</a>`;
 }
 
-/** Always there, since a live region is heard only if it was. */
+/** Always rendered: screen readers announce a live region only if it existed before. */
 function walletNotice(chain: string, { walletNotice: notice }: Surroundings, say: Say): Html {
   if (notice === null) return markup`<p class="notice" role="status"></p>`;
   const text = say(notice.text, { wallet: notice.wallet, chain });

@@ -2,11 +2,11 @@ import type { Say } from '../texts/create-say.ts';
 import { type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 
-/** Of a transaction's hash, as much as tells two apart. */
+/** Characters of a transaction hash that are enough to distinguish it. */
 const HASH_END_LENGTH = 6;
 const HASH_SHOWN_WHOLE = 24;
 
-/** How far the payment is on its way to be final. */
+/** Progress of the payment towards finality. */
 export function renderConfirming(order: CheckoutOrder, say: Say): Html {
   const { requiredConfirmations: required, confirmedNum } = order;
   const bar =
@@ -30,9 +30,9 @@ function confirmations({ confirmedNum, requiredConfirmations }: CheckoutOrder, s
   return say('countOf', { count, total: String(requiredConfirmations) });
 }
 
-/** What somebody needs who asks the shop: the order, what arrived, the transaction. */
+/** Details for a question to the shop: the order, the amount received, the transaction. */
 export function renderDetails(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
-  // After the time also what came too late.
+  // After expiry this includes late payments.
   const received = (order.status === 'EXPIRED' ? order.actualAmount : null) ?? order.receivedAmount;
   const rows: (readonly [name: string, value: Html | string | false])[] = [
     [say('order'), markup`<bdi>${order.orderId}</bdi>`],

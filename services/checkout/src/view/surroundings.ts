@@ -5,36 +5,36 @@ import { isPayable, stateOf, type CheckoutOrder, type CheckoutState } from './ch
 export interface WalletView {
   readonly id: string;
   readonly name: string;
-  /** A `data:` URL, else none is shown. */
+  /** A `data:` URL; other icons are not shown. */
   readonly icon: string | null;
 }
 
-/** What was said about the last attempt to pay with a wallet. */
+/** Notice about the last attempt to pay with a wallet. */
 export interface WalletNotice {
   readonly text: Extract<TextName, `wallet${string}`>;
   readonly wallet: string;
 }
 
-/** What the page knows beside the order. The server knows the time alone. */
+/** What the page knows besides the order. The server knows only the time. */
 export interface Surroundings {
-  /** The server's time, Unix seconds. */
+  /** The server's time in Unix seconds. */
   readonly nowSeconds: number;
   readonly offline: boolean;
   /** The clock jumped, and the server has not answered since. */
   readonly doubtful: boolean;
   readonly wallets: readonly WalletView[];
-  /** A wallet has been asked or may have sent, or the server can't be asked: no wallet may be asked now. */
+  /** No wallet may be asked now: one was asked or may have sent, or the server is unreachable. */
   readonly walletBusy: boolean;
-  /** A payment is, or may be, on its way: nothing invites to a second one. */
+  /** A payment is or may be pending: the page does not invite a second one. */
   readonly onItsWay: boolean;
-  /** Whether a wallet has paid is not known, or long not seen: who has looked may say that it has not. */
+  /** The outcome of a wallet is unknown or overdue: the payer may confirm that nothing was sent. */
   readonly mayPayAgain: boolean;
   readonly walletNotice: WalletNotice | null;
-  /** Of this page in the browser; null where nobody knows it, on the server. */
+  /** URL of this page in the browser; null on the server. */
   readonly pageUrl: string | null;
 }
 
-/** The state that is drawn: nothing is to be paid by what may be long over. */
+/** The state to show: an order that may be outdated is not payable. */
 export function stateShown(
   order: CheckoutOrder,
   { nowSeconds, doubtful }: Pick<Surroundings, 'nowSeconds' | 'doubtful'>,
@@ -43,7 +43,7 @@ export function stateShown(
   return doubtful && isPayable(state) ? 'checking' : state;
 }
 
-/** How the server, and every page at first, sees an order. */
+/** Surroundings of the server and of a new page. */
 export function bareSurroundings(nowSeconds: number): Surroundings {
   return {
     nowSeconds,

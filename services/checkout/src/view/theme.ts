@@ -1,12 +1,12 @@
 import { LANGUAGES, type Language } from '../texts/languages.ts';
 
-/** How the operator's page looks. */
+/** Appearance of the operator's page. */
 export interface Theme {
-  /** Shown above the card. Empty: nothing is. */
+  /** Shown above the card; empty for none. */
   readonly name: string;
-  /** URL of the logo, or none. */
+  /** URL of the logo; null for none. */
   readonly logoUrl: string | null;
-  /** `#rrggbb` of buttons and progress, in light and in dark. */
+  /** `#rrggbb` of buttons and progress, in light and dark mode. */
   readonly accent: string;
   readonly accentDark: string;
 }
@@ -15,18 +15,17 @@ export const PLAIN_THEME: Theme = { name: '', logoUrl: null, accent: '#0b6e4f', 
 
 const COLOUR = /^#[0-9a-f]{6}$/i;
 
-/** Whether a colour is one of the form that themes take. */
 export function isColour(text: unknown): text is string {
   return typeof text === 'string' && COLOUR.test(text);
 }
 
-/** The theme as a style sheet. What stands on the accent is black or white, whichever can be read: at least 4.5 to 1. */
+/** Theme as CSS. Text on the accent is black or white, with a contrast of at least 4.5 to 1. */
 export function themeStyle({ accent, accentDark }: Pick<Theme, 'accent' | 'accentDark'>): string {
   const rule = (colour: string) => `:root{--accent:${colour};--on-accent:${readableOn(colour)}}`;
   return `${rule(accent)}@media(prefers-color-scheme:dark){${rule(accentDark)}}`;
 }
 
-/** Black or white, by the contrast of WCAG 2 (relative luminance). */
+/** Returns the colour with the higher contrast according to WCAG 2 (relative luminance). */
 export function readableOn(colour: string): '#000' | '#fff' {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const share = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
@@ -36,7 +35,6 @@ export function readableOn(colour: string): '#000' | '#fff' {
   return 1.05 / (luminance + 0.05) >= (luminance + 0.05) / 0.05 ? '#fff' : '#000';
 }
 
-/** Which way a page in this language is written. */
 export function directionOf(language: Language): 'ltr' | 'rtl' {
   return LANGUAGES[language].direction;
 }

@@ -18,7 +18,7 @@ const say = createSay('en', ALL_TEXTS.en);
 const NOW = 1_800_000_000;
 
 describe('markup', () => {
-  test('escapes what is put in, unless it is markup', () => {
+  test('escapes texts but not markup', () => {
     const evil = `<a href='x' title="y">&`;
     expect(markup`<p title="${evil}">${evil}</p>`.html).toBe(
       `<p title="${escapeHtml(evil)}">${escapeHtml(evil)}</p>`,
@@ -28,7 +28,7 @@ describe('markup', () => {
   });
 });
 
-describe('the state of an order', () => {
+describe('stateOf', () => {
   test.each([
     ['waiting', {}],
     ['timeOver', { expiredTime: NOW }],
@@ -44,28 +44,28 @@ describe('the state of an order', () => {
     ['underpaid', { status: 'EXPIRED', reason: 'Underpaid', actualAmount: '40.00' }],
     ['late', { status: 'EXPIRED', reason: 'Paid after expiry', actualAmount: '250.00' }],
     ['late', { status: 'EXPIRED', txid: '0x1' }],
-  ] as const)('%s', (state, fields) => {
+  ] as const)('returns %s for %j', (state, fields) => {
     expect(stateOf(anOrder(fields), NOW)).toBe(state);
   });
 });
 
-describe('what is due', () => {
+describe('dueAmount', () => {
   test.each([
     [{}, '250.00', 250_000_000n],
     [{ status: 'PENDING', receivedAmount: '40.50' }, '209.50', 209_500_000n],
     [{ status: 'PENDING', amount: '0.123456', receivedAmount: '0.023456' }, '0.100000', 100_000n],
     [{ status: 'PENDING', receivedAmount: '249.999999' }, '0.000001', 1n],
-    // Covered, with a tolerance or a transfer not settled yet: nobody is asked for nothing.
+    // Covered, by a tolerance or an undecided transfer: the page then asks for no payment.
     [{ status: 'PENDING', receivedAmount: '250.00' }, '250.00', 250_000_000n],
     [{ amount: '7', receivedAmount: '0', decimals: 0 }, '7', 7n],
     [{ decimals: 18, amount: '1.000000000000000001', receivedAmount: '1.00' }, '0.000000000000000001', 1n],
-  ] as const)('%j: %s', (fields, text, baseUnits) => {
+  ] as const)('returns the amount due of %j as %s', (fields, text, baseUnits) => {
     expect(dueAmount(anOrder(fields))).toEqual({ text, baseUnits });
   });
 });
 
-describe('a payment URI', () => {
-  test('of EVM names token, chain, receiver and base units (EIP-681)', () => {
+describe('paymentUri', () => {
+  test('names token, chain, receiver and base units for EVM (EIP-681)', () => {
     expect(paymentUri(anOrder({ chain: 'BSC', decimals: 18 }))).toBe(
       'ethereum:0x5FbDB2315678afecb367f032d93F642f64180aa3@56/transfer?address=0x70997970C51812dc3A010C7d01b50e0d17dc79C8&uint256=250000000000000000000',
     );
@@ -75,30 +75,30 @@ describe('a payment URI', () => {
     expect(paymentUri(anOrder({ receivedAmount: '249.00' }))).toMatch(/uint256=1000000$/);
   });
 
-  test('is none where wallets agree on no form', () => {
+  test('is null for families without a common format', () => {
     for (const chain of ['TRON', 'TRON_TEST', 'SUI', 'SUI_TEST'] as const) {
       expect(paymentUri(anOrder({ chain }))).toBeNull();
     }
   });
 });
 
-describe('an order on the screen', () => {
+describe('renderOrder', () => {
   const draw = (fields: Parameters<typeof anOrder>[0], around = {}) =>
     renderOrder(anOrder(fields), { ...bareSurroundings(NOW), ...around }, say).html;
 
-  test.each(CHAIN_VALUES)('on %s names the chain in the warning', (chain) => {
+  test.each(CHAIN_VALUES)('names the chain %s in the warning', (chain) => {
     const html = draw({ chain });
-    // `ERC-20` stays in one line.
+    // `ERC-20` stays on one line.
     const name = fullChainName(chain, true).replaceAll('-', '-\u2060');
     expect(html).toContain(`Send only USDT on ${name}.`);
     expect(html).toContain(CHAIN_NAMES[chain].name);
-    // One drawing where the address is all there is to say.
+    // A single code when it contains only the address.
     expect(html.match(/<svg viewBox="0 0 \d+ \d+" role="img"/g)).toHaveLength(
       /^(TRON|SUI)/.test(chain) ? 1 : 2,
     );
   });
 
-  test.each(LANGUAGE_VALUES)('in %s leaves no name unfilled in any state', (language) => {
+  test.each(LANGUAGE_VALUES)('leaves no placeholder in any state in %s', (language) => {
     const speak = createSay(language, ALL_TEXTS[language]);
     const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
     for (const fields of [
@@ -119,7 +119,7 @@ describe('an order on the screen', () => {
     }
   });
 
-  test.each(['INIT', 'PENDING'] as const)('asks for nothing while a payment is re-ordered (%s)', (status) => {
+  test.each(['INIT', 'PENDING'] as const)('asks for no payment after a reorganisation (%s)', (status) => {
     const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
     const html = draw({ status, reason: 'Reorganised', txid: '0x1' }, { wallets });
     expect(html).toContain('Please do not send it again.');
@@ -131,7 +131,7 @@ describe('an order on the screen', () => {
   test.each([
     ['ETH', 45],
     ['BSC', 20],
-  ] as const)('on %s offers no wallet, and says so, %i seconds before the end', (chain, seconds) => {
+  ] as const)('offers no wallet and warns on %s %i seconds before the end', (chain, seconds) => {
     const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
     const before = draw({ chain, expiredTime: NOW + seconds }, { wallets });
     expect(before).toMatch(/data-wallet.*open-wallet/s);
@@ -141,11 +141,11 @@ describe('an order on the screen', () => {
     expect(short).not.toMatch(/data-wallet|open-wallet/);
   });
 
-  test('says nothing of a refusal that somebody wrote', () => {
+  test('hides a reason that an operator wrote', () => {
     expect(draw({ status: 'FAILED', reason: 'a bad customer' })).not.toContain('a bad customer');
   });
 
-  test('shows confirmations up to what is required', () => {
+  test('shows confirmations up to the required number', () => {
     const confirming = { status: 'PENDING_CONFIRMATION', txid: '0x1' } as const;
     expect(draw({ ...confirming, confirmedNum: 2 })).toMatch(
       /<progress [^>]*value="2" max="3">.*<b>2 of 3<\/b>/s,
@@ -156,7 +156,7 @@ describe('an order on the screen', () => {
     );
   });
 
-  test('escapes what merchants, wallets and explorers say', () => {
+  test('escapes texts of merchants, wallets and explorers', () => {
     const evil = '"><script>x</script>';
     const html = draw(
       { description: evil, status: 'PENDING', txid: evil, explorerUrl: `https://x/${evil}`, symbol: evil },
@@ -165,7 +165,7 @@ describe('an order on the screen', () => {
     expect(html).not.toContain('<script');
   });
 
-  test('offers the app that opens the page on a phone, where the browser has no wallet', () => {
+  test('offers the wallet app on a phone without a wallet in its browser', () => {
     const pageUrl = 'https://pay.example.com/checkout?orderId=a&sign=b';
     const link = /class="button plain open-app" href="([^"]+)">.*Open in TronLink/s;
     const [, href = ''] = link.exec(draw({ chain: 'TRON' }, { pageUrl })) ?? [];
@@ -182,7 +182,7 @@ describe('an order on the screen', () => {
     for (const chain of ['ETH', 'SUI'] as const) expect(draw({ chain }, { pageUrl })).not.toMatch(/open-app/);
   });
 
-  test('invites to no second payment while one may be on its way', () => {
+  test('invites no second payment while one may be pending', () => {
     const around = { walletBusy: true, onItsWay: true };
     expect(draw({})).toMatch(/open-wallet/);
     expect(draw({})).not.toMatch(/<details|data-pay-again/);
@@ -193,14 +193,14 @@ describe('an order on the screen', () => {
     expect(draw({}, { ...around, mayPayAgain: true })).toMatch(/data-pay-again>I have checked/);
   });
 
-  test('offers no second payment while a wallet is at it', () => {
+  test('offers no second payment while a wallet is being asked', () => {
     const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
     expect(draw({}, { wallets })).toMatch(/data-wallet="a">/);
     expect(draw({}, { wallets, walletBusy: true })).toMatch(/data-wallet="a" disabled>/);
   });
 });
 
-test('a QR code is drawn as one path, the same for the same text', () => {
+test('draws a QR code as a single path, the same for the same text', () => {
   const { html } = qrCode('hello', 'a <label>');
   expect(html).toContain('aria-label="a &lt;label&gt;"');
   expect(html).toBe(qrCode('hello', 'a <label>').html);
@@ -213,9 +213,9 @@ test.each([
   [3_599, '59:59'],
   [3_600, '1:00:00'],
   [86_399, '23:59:59'],
-])('%d seconds are %s', (seconds, text) => expect(formatCountdown(seconds)).toBe(text));
+])('formats %d seconds as %s', (seconds, text) => expect(formatCountdown(seconds)).toBe(text));
 
-test('what stands on the accent can be read', () => {
+test('chooses a readable colour for text on the accent', () => {
   expect(readableOn('#000000')).toBe('#fff');
   expect(readableOn('#ffffff')).toBe('#000');
   expect(readableOn('#0b6e4f')).toBe('#fff');

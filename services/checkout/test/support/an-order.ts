@@ -1,6 +1,6 @@
 import type { CheckoutOrder } from '../../src/view/checkout-order.ts';
 
-/** An order of 250 USDT that waits, half an hour from its end. */
+/** An unpaid order of 250 USDT that expires in half an hour. */
 export function anOrder(overrides: Partial<CheckoutOrder> = {}): CheckoutOrder {
   return {
     orderId: 'order-1',

@@ -11,7 +11,7 @@ import {
 } from './tron.ts';
 import { ownIcon, type PayingWallet } from './wallet.ts';
 
-/** What of a window is used. */
+/** The parts of a window that this module uses. */
 export interface WalletScope {
   addEventListener(name: string, listener: (event: Event) => void): void;
   dispatchEvent(event: Event): boolean;
@@ -19,11 +19,11 @@ export interface WalletScope {
   readonly tronLink?: TronWallet;
 }
 
-/** A page full of wallets is nobody's; whoever announces more is left out. */
+/** Limit for announced wallets; further ones are ignored. */
 const WALLETS_MAX = 12;
 const TRONLINK = 'TronLink';
 
-/** Finds the wallets in this browser that can pay on the order's chain, now and whenever one more announces itself. */
+/** Reports the wallets that can pay on the order's chain, now and whenever another one announces itself. */
 export function discoverWallets(
   scope: WalletScope,
   order: Pick<CheckoutOrder, 'chain'>,
@@ -55,8 +55,8 @@ interface Announcement<Provider> {
   readonly provider: Provider;
 }
 
-/** EIP-6963, and TIP-6963, which is the same for TRON: wallets announce themselves when asked, and when they come later. */
-function hearAnnouncements<Provider extends { readonly request: unknown }>(
+/** EIP-6963, and TIP-6963 for TRON: wallets announce themselves on request, and when they load later. */
+function listenForAnnouncements<Provider extends { readonly request: unknown }>(
   scope: WalletScope,
   standard: 'eip6963' | 'TIP6963',
   onAnnounced: (wallet: Pick<PayingWallet, 'id' | 'name' | 'icon'>, provider: Provider) => void,
@@ -71,7 +71,7 @@ function hearAnnouncements<Provider extends { readonly request: unknown }>(
 }
 
 function discoverEvm(scope: WalletScope, add: (wallet: PayingWallet) => void): void {
-  hearAnnouncements<EvmProvider>(scope, 'eip6963', (wallet, provider) =>
+  listenForAnnouncements<EvmProvider>(scope, 'eip6963', (wallet, provider) =>
     add({
       ...wallet,
       pay: async (order) => payWithEvmWallet(provider, order),
@@ -80,7 +80,9 @@ function discoverEvm(scope: WalletScope, add: (wallet: PayingWallet) => void): v
   );
 }
 
-/** TronLink announces itself, and puts itself into the window, sometimes later than the page; one button is enough. */
+/**
+ * TronLink announces itself and also adds itself to the window, sometimes after the page loaded. It gets one button.
+ */
 function discoverTron(scope: WalletScope, add: (wallet: PayingWallet) => void): void {
   const known = new Set<unknown>();
   const offer = (
@@ -96,7 +98,7 @@ function discoverTron(scope: WalletScope, add: (wallet: PayingWallet) => void): 
       hasFailed: async (transaction) => hasFailedOnTron(provider, transaction),
     });
   };
-  const look = (): void => {
+  const findInWindow = (): void => {
     const { tron, tronLink } = scope;
     const wallet = { id: 'tron:tronlink', name: TRONLINK, icon: null };
     if (hasTronLink) return;
@@ -104,15 +106,15 @@ function discoverTron(scope: WalletScope, add: (wallet: PayingWallet) => void): 
     else if (typeof tronLink?.request === 'function') offer(wallet, tronLink, REQUEST_ACCOUNTS_BEFORE);
   };
   let hasTronLink = false;
-  hearAnnouncements<TronWallet>(scope, 'TIP6963', (wallet, provider) => {
+  listenForAnnouncements<TronWallet>(scope, 'TIP6963', (wallet, provider) => {
     if (wallet.name === TRONLINK) hasTronLink = true;
     offer(wallet.name === TRONLINK ? { ...wallet, id: 'tron:tronlink' } : wallet, provider, REQUEST_ACCOUNTS);
   });
-  scope.addEventListener('tronLink#initialized', look);
-  look();
+  scope.addEventListener('tronLink#initialized', findInWindow);
+  findInWindow();
 }
 
-/** The Wallet Standard's handshake: either side may be there first. */
+/** Handshake of the Wallet Standard: page or wallet may load first. */
 function discoverSui(
   scope: WalletScope,
   order: Pick<CheckoutOrder, 'chain'>,

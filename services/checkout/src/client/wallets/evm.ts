@@ -7,7 +7,7 @@ export interface EvmProvider {
   request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
 }
 
-/** What eth_sendTransaction is asked to send. */
+/** Parameters of eth_sendTransaction. */
 export interface EvmTransfer {
   readonly to: string;
   readonly value: string;
@@ -18,7 +18,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** transfer(address,uint256) of ERC-20. */
 const TRANSFER_SELECTOR = '0xa9059cbb';
 
-/** The exact transfer of what is due, undefined when it can't be made. */
+/** Exact transfer of the amount due; undefined when it is not possible. */
 export function evmTransfer(order: CheckoutOrder): EvmTransfer | undefined {
   const { baseUnits } = dueAmount(order);
   const { address, contractAddress } = order;
@@ -31,8 +31,8 @@ export function evmTransfer(order: CheckoutOrder): EvmTransfer | undefined {
 }
 
 /**
- * Has an injected wallet send what is due: account, chain (changed to ours when it is another), exact transfer. The
- * chain's id goes with the transaction as well, so that a wallet that changes chains meanwhile refuses it.
+ * Asks an injected wallet to send the amount due: account, chain (switched if needed), exact transfer. The transaction
+ * contains the chain id, so that a wallet that changes chains meanwhile rejects it.
  */
 export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrder): Promise<WalletOutcome> {
   const transfer = evmTransfer(order);
@@ -47,7 +47,7 @@ export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrd
       if (!(await isOn(provider, chainId))) return { outcome: 'WRONG_NETWORK' };
     }
   } catch (error) {
-    // A refusal to change chains is one as well; a chain that the wallet does not know is an error of its own.
+    // Declining the switch is a refusal too. An unknown chain is another error.
     return { outcome: isRefusal(error) ? 'REFUSED' : 'WRONG_NETWORK' };
   }
   try {
@@ -59,7 +59,7 @@ export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrd
   }
 }
 
-/** The account that its owner lets the page know. */
+/** Account that the owner allows the page to see. */
 async function accountOf(provider: EvmProvider): Promise<string | WalletOutcome> {
   try {
     const accounts = await provider.request({ method: 'eth_requestAccounts' });
@@ -70,7 +70,7 @@ async function accountOf(provider: EvmProvider): Promise<string | WalletOutcome>
   }
 }
 
-/** Whether the wallet's node shows the transaction as reverted. Its hash is of one chain alone. */
+/** True when the wallet's node shows the transaction as reverted. A hash belongs to only one chain. */
 export async function hasFailedOnEvm(provider: EvmProvider, transaction: string): Promise<boolean> {
   try {
     const call = { method: 'eth_getTransactionReceipt', params: [transaction] };

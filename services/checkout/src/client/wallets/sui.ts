@@ -1,7 +1,7 @@
 import { dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
 import { isRefusal, type WalletOutcome } from './wallet.ts';
 
-/** What of a wallet of the Wallet Standard is used (https://docs.sui.io/standards/wallet-standard). */
+/** The parts of a Wallet Standard wallet that this module uses (https://docs.sui.io/standards/wallet-standard). */
 export interface SuiWallet {
   readonly name: string;
   readonly icon: string;
@@ -32,17 +32,17 @@ interface SignAndExecute {
 
 const CONNECT = 'standard:connect';
 const SIGN_AND_EXECUTE = 'sui:signAndExecuteTransaction';
-/** A wish for coins of a sum, which the wallet fulfils out of what its owner has. */
+/** Intent for coins of a given sum, which the wallet selects from its owner's coins. */
 const COIN_WITH_BALANCE = 'CoinWithBalance';
 const ADDRESS_BYTES = 32;
 const U64_BYTES = 8;
 
-/** The chain's name in the Wallet Standard. A test chain of ours may be any of theirs but the main one. */
+/** Chain identifiers in the Wallet Standard. SUI_TEST may be any chain except the main one. */
 function suiChains(order: Pick<CheckoutOrder, 'chain'>): readonly string[] {
   return order.chain === 'SUI' ? ['sui:mainnet'] : ['sui:testnet', 'sui:devnet', 'sui:localnet'];
 }
 
-/** Whether the wallet can send on the order's chain at all. */
+/** True when the wallet can send on the order's chain. */
 export function canPaySui(wallet: SuiWallet, order: Pick<CheckoutOrder, 'chain'>): boolean {
   const { features, chains } = wallet;
   return (
@@ -53,9 +53,9 @@ export function canPaySui(wallet: SuiWallet, order: Pick<CheckoutOrder, 'chain'>
 }
 
 /**
- * Has a wallet of the Wallet Standard send what is due. It is handed the transaction as the JSON that the Sui SDK
- * calls version 2, and adds coins and gas itself: of SUI by splitting the gas coin, of a token by the intent
- * CoinWithBalance, when it says that it knows it. The page knows no node to look for the owner's coins.
+ * Asks a Wallet Standard wallet to send the amount due. The transaction is passed as the Sui SDK's version 2 JSON; the
+ * wallet adds coins and gas. SUI is split from the gas coin. A token uses the intent CoinWithBalance, if the wallet
+ * supports it. The page has no node to look up the owner's coins.
  */
 export async function payWithSuiWallet(wallet: SuiWallet, order: CheckoutOrder): Promise<WalletOutcome> {
   const connect = wallet.features[CONNECT] as Connect | undefined;
@@ -89,7 +89,7 @@ function isGasCoin({ contractAddress }: CheckoutOrder): boolean {
   return contractAddress === null || /^0x0*2::sui::SUI$/.test(contractAddress);
 }
 
-/** The transfer as JSON of version 2. */
+/** Transfer as JSON of version 2. */
 export function suiTransferJson(order: CheckoutOrder, sender: string): string {
   const { baseUnits } = dueAmount(order);
   const receiver = { Pure: { bytes: toBase64(addressBytes(order.address)) } };
@@ -134,7 +134,7 @@ function addressBytes(address: string): Uint8Array {
   );
 }
 
-/** Little-endian, as BCS has it. */
+/** Little-endian, as in BCS. */
 function u64Bytes(value: bigint): Uint8Array {
   return Uint8Array.from({ length: U64_BYTES }, (_, i) => Number((value >> BigInt(8 * i)) & 0xffn));
 }

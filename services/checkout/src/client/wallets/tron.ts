@@ -2,18 +2,19 @@ import { dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
 import { isRefusal, type WalletOutcome } from './wallet.ts';
 
 /**
- * What of TronLink, and of wallets made like it, is used (https://docs.tronlink.org/plugin-wallet/active-requests). As
- * `window.tron`, and announced by TIP-6963, it is the provider of TIP-1193; as `window.tronLink` the one of before.
+ * The parts of TronLink and similar wallets that this module uses
+ * (https://docs.tronlink.org/plugin-wallet/active-requests). `window.tron` and TIP-6963 announcements are TIP-1193
+ * providers. `window.tronLink` is the older interface.
  */
 export interface TronWallet {
   request(call: { readonly method: string }): Promise<unknown>;
-  /** False until its owner has let the page in. */
+  /** False until the owner has connected the page. */
   readonly tronWeb?: TronWeb | false;
 }
 
-/** TIP-1102, of the provider of TIP-1193: the accounts, or an error with 4001. */
+/** TIP-1102, for TIP-1193 providers: returns the accounts, or an error with code 4001. */
 export const REQUEST_ACCOUNTS = 'eth_requestAccounts';
-/** Of before: `{code: 200}`, 4000 while a window of it is open, 4001 for no; an empty string when it is locked. */
+/** Older interface: `{code: 200}`; 4000 while its window is open, 4001 when declined, an empty string when locked. */
 export const REQUEST_ACCOUNTS_BEFORE = 'tron_requestAccounts';
 
 interface Parameter {
@@ -21,7 +22,7 @@ interface Parameter {
   readonly value: string;
 }
 
-/** What of the tronWeb that TronLink injects is used. */
+/** The parts of TronLink's injected tronWeb that this module uses. */
 export interface TronWeb {
   readonly defaultAddress: { readonly base58: string | false };
   readonly transactionBuilder: {
@@ -40,7 +41,7 @@ export interface TronWeb {
     sendRawTransaction(
       signed: unknown,
     ): Promise<{ readonly result?: boolean; readonly code?: unknown; readonly txid?: unknown }>;
-    /** The receipt by the newest block, in spite of its name; `{}` while no block has it. */
+    /** Despite its name, the receipt in the newest block; `{}` while no block contains the transaction. */
     getUnconfirmedTransactionInfo(
       txid: string,
     ): Promise<{ readonly id?: unknown; readonly result?: unknown }>;
@@ -49,18 +50,18 @@ export interface TronWeb {
 
 type Account = { readonly tronWeb: TronWeb; readonly from: string };
 
-/** Of the genesis block of the main network; the end of it is what wallets call the chain's id, 0x2b6653dc. */
+/** Hash of the main network's genesis block. Its end is the chain id of wallets, 0x2b6653dc. */
 const MAIN_GENESIS = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
-/** Sun. A transfer of USDT to a new address has cost up to a fourth of it. */
+/** In sun. A USDT transfer to a new address has cost up to a quarter of it. */
 const FEE_LIMIT_SUN = 100_000_000;
-/** What TronLink throws as bare words when its owner does not sign: the extension, the app of iOS, the app of Android. */
+/** Texts that TronLink throws when the owner declines to sign: extension, iOS app, Android app. */
 const DECLINED: ReadonlySet<unknown> = new Set(['Confirmation declined by user', 'cancel', 'cancle']);
-const READY_LOOK_MS = 50;
-const READY_LOOKS = 40;
-/** The node has it already: a wallet that sends by itself what it signs. */
+const READY_POLL_MS = 50;
+const READY_POLLS = 40;
+/** The node already has the transaction: some wallets send what they sign. */
 const SENT_BEFORE = 'DUP_TRANSACTION_ERROR';
 
-/** Has TronLink send what is due, on the main network for the main chain and on none other for a test chain. */
+/** Asks TronLink to send the amount due. TRON requires the main network, a test chain any other. */
 export async function payWithTronWallet(
   wallet: TronWallet,
   requestAccounts: typeof REQUEST_ACCOUNTS | typeof REQUEST_ACCOUNTS_BEFORE,
@@ -88,7 +89,7 @@ export async function payWithTronWallet(
   return send(tronWeb, signed);
 }
 
-/** Of what is signed nobody knows that it was not sent, whatever a node answers. */
+/** A signed transaction may have been sent, whatever a node answers. */
 async function send({ trx }: TronWeb, signed: unknown): Promise<WalletOutcome> {
   const { txID } = signed as { readonly txID?: unknown };
   try {
@@ -100,7 +101,7 @@ async function send({ trx }: TronWeb, signed: unknown): Promise<WalletOutcome> {
   }
 }
 
-/** The account that its owner lets the page know. */
+/** Account that the owner allows the page to see. */
 async function accountOf(wallet: TronWallet, method: string): Promise<Account | WalletOutcome> {
   try {
     const answer = await wallet.request({ method });
@@ -114,18 +115,18 @@ async function accountOf(wallet: TronWallet, method: string): Promise<Account | 
   }
 }
 
-/** The wallet lets the page in, and puts its tronWeb there a moment later. */
+/** The wallet connects the page, and sets its tronWeb a moment later. */
 async function readyAccount(wallet: TronWallet): Promise<Account | undefined> {
-  for (let looked = 0; looked < READY_LOOKS; looked += 1) {
+  for (let polls = 0; polls < READY_POLLS; polls += 1) {
     const { tronWeb } = wallet;
     const from = tronWeb ? tronWeb.defaultAddress.base58 : false;
     if (tronWeb && from) return { tronWeb, from };
-    await new Promise((resolve) => setTimeout(resolve, READY_LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
   }
   return undefined;
 }
 
-/** Whether the wallet's node shows the transaction as failed, which mostly is for want of energy. */
+/** True when the wallet's node shows the transaction as failed, usually for lack of energy. */
 export async function hasFailedOnTron({ tronWeb }: TronWallet, transaction: string): Promise<boolean> {
   if (!tronWeb) return false;
   try {

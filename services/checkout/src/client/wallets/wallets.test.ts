@@ -14,7 +14,7 @@ import { isRefusal, ownIcon, type PayingWallet } from './wallet.ts';
 
 const refusal = Object.assign(new Error('User rejected the request.'), { code: 4001 });
 const failure = Object.assign(new Error('internal error'), { code: -32_603 });
-/** Words that nodes and devices use as well. */
+/** Texts that nodes and devices use too. */
 const notRefusals = [
   failure,
   Object.assign(new Error('User rejected the request.'), { code: -32_603 }),
@@ -28,10 +28,10 @@ const notRefusals = [
   undefined,
 ];
 
-test('a refusal is told by its number alone', () => {
+test('recognises a refusal only by its code', () => {
   expect(isRefusal(refusal)).toBe(true);
   expect(isRefusal({ code: 4001 })).toBe(true);
-  // As @wallet-standard/errors makes it.
+  // Like @wallet-standard/errors.
   const standard = Object.assign(new Error('Wallet Standard error #4001000'), {
     name: 'WalletStandardError',
     context: { __code: 4_001_000 },
@@ -40,7 +40,7 @@ test('a refusal is told by its number alone', () => {
   expect(notRefusals.filter(isRefusal)).toEqual([]);
 });
 
-/** Fails, with whatever, when it is asked to send. */
+/** Fails with the given error when it is asked to send. */
 function failingWith(provider: EvmProvider, error: unknown): EvmProvider['request'] {
   const { request } = provider;
   return async (call) => {
@@ -49,12 +49,12 @@ function failingWith(provider: EvmProvider, error: unknown): EvmProvider['reques
   };
 }
 
-describe('an injected EVM wallet', () => {
+describe('payWithEvmWallet', () => {
   interface Made {
     readonly provider: EvmProvider;
     readonly calls: { readonly method: string; readonly params?: readonly unknown[] }[];
   }
-  /** On another chain at first, unless said otherwise; errors by method. */
+  /** Starts on another chain by default; `errors` by method. */
   function make({ chainId = '0x1', errors = {} as Record<string, Error>, switches = true } = {}): Made {
     const calls: Made['calls'] = [];
     let current = chainId;
@@ -82,7 +82,7 @@ describe('an injected EVM wallet', () => {
   }
   const sent = ({ calls }: Made) => calls.filter(({ method }) => method === 'eth_sendTransaction');
 
-  test('changes to the chain, looks again, and sends the exact transfer', async () => {
+  test('switches the chain, checks it and sends the exact transfer', async () => {
     const made = make();
     expect(await payWithEvmWallet(made.provider, anOrder({ receivedAmount: '40.50' }))).toEqual({
       outcome: 'SENT',
@@ -106,7 +106,7 @@ describe('an injected EVM wallet', () => {
     ]);
   });
 
-  test('on the chain already is not asked to change; the native coin goes by value', async () => {
+  test('does not switch on the right chain, and sends the native coin by value', async () => {
     const made = make({ chainId: '0xAA36A7' });
     await payWithEvmWallet(made.provider, anOrder({ contractAddress: null, decimals: 18, amount: '0.5' }));
     expect(made.calls).toHaveLength(3);
@@ -127,13 +127,13 @@ describe('an injected EVM wallet', () => {
     ['WRONG_NETWORK', { switches: false }, 0],
     ['REFUSED', { errors: { eth_sendTransaction: refusal } }, 1],
     ['FAILED', { errors: { eth_sendTransaction: failure } }, 1],
-  ])('%s %#', async (outcome, options, sendings) => {
+  ])('returns %s (case %#)', async (outcome, options, sendings) => {
     const made = make(options);
     expect(await payWithEvmWallet(made.provider, anOrder())).toEqual({ outcome });
     expect(sent(made)).toHaveLength(sendings);
   });
 
-  test.each(notRefusals)('may have sent when it fails with %p', async (error) => {
+  test.each(notRefusals)('returns FAILED when sending fails with %p, as it may have sent', async (error) => {
     const made = make({ chainId: '0xaa36a7' });
     made.provider.request = failingWith(made.provider, error);
     expect(await payWithEvmWallet(made.provider, anOrder())).toEqual({ outcome: 'FAILED' });
@@ -144,7 +144,7 @@ describe('an injected EVM wallet', () => {
     [{ status: '0x1' }, false],
     [null, false],
     [failure, false],
-  ])('whose node shows the receipt %j: failed %s', async (receipt, failed) => {
+  ])('reads the receipt %j as failed: %s', async (receipt, failed) => {
     const provider: EvmProvider = {
       async request({ method, params }) {
         expect([method, params]).toEqual(['eth_getTransactionReceipt', ['0xhash']]);
@@ -155,7 +155,7 @@ describe('an injected EVM wallet', () => {
     expect(await hasFailedOnEvm(provider, '0xhash')).toBe(failed);
   });
 
-  test('is never handed an address that is none', async () => {
+  test('never passes an invalid address to the wallet', async () => {
     expect(evmTransfer(anOrder({ address: '0x1' }))).toBeUndefined();
     expect(evmTransfer(anOrder({ contractAddress: `0x${'g'.repeat(40)}` }))).toBeUndefined();
     const made = make();
@@ -164,7 +164,7 @@ describe('an injected EVM wallet', () => {
   });
 });
 
-describe('TronLink', () => {
+describe('payWithTronWallet', () => {
   const MAIN = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
   const tronOrder = (fields = {}) =>
     anOrder({ chain: 'TRON', contractAddress: 'TToken', address: 'TDeposit', ...fields });
@@ -237,19 +237,19 @@ describe('TronLink', () => {
     expect(sent).toEqual([{ txID: 'id', of: 'transaction' }]);
   });
 
-  test('sends TRX as coins', async () => {
+  test('sends TRX as a coin transfer', async () => {
     const { pay, built } = make();
     expect(await pay({ contractAddress: null, symbol: 'TRX' })).toMatchObject({ outcome: 'SENT' });
     expect(built).toEqual([['TDeposit', 250_000_000, 'TOwner']]);
   });
 
-  test('of before is asked in its own way', async () => {
+  test('asks the older interface with its own method', async () => {
     const { pay, asked } = make({ answer: { code: 200 } });
     expect(await pay({}, REQUEST_ACCOUNTS_BEFORE)).toMatchObject({ outcome: 'SENT' });
     expect(asked).toEqual(['tron_requestAccounts']);
   });
 
-  test('is waited for when it puts its tronWeb there after it has let the page in', async () => {
+  test('waits for a tronWeb that appears after the page was connected', async () => {
     const { wallet } = make();
     const { tronWeb } = wallet;
     let looked = 0;
@@ -275,14 +275,14 @@ describe('TronLink', () => {
     ['FAILED', { signError: new Error('rejected by the device') }, {}],
     ['FAILED', { sent: { result: false } }, {}],
     ['FAILED', { sent: { code: 'SERVER_BUSY' } }, {}],
-    // What is signed may have been sent, whoever says what about it.
+    // A signed transaction may have been sent, whatever the error says.
     ['FAILED', { sendError: refusal }, {}],
     ['FAILED', { sendError: 'Confirmation declined by user' }, {}],
-  ])('%s %#', async (outcome, options, fields) => {
+  ])('returns %s on TRON (case %#)', async (outcome, options, fields) => {
     expect(await make(options).pay(fields)).toEqual({ outcome });
   });
 
-  test('that sends by itself what it signs has sent', async () => {
+  test('returns SENT when the wallet sent the transaction by itself', async () => {
     const { pay } = make({ sent: { code: 'DUP_TRANSACTION_ERROR' } });
     expect(await pay()).toEqual({ outcome: 'SENT', transaction: 'id' });
   });
@@ -293,7 +293,7 @@ describe('TronLink', () => {
     ['NOT_READY', ''],
     ['NOT_READY', null],
     ['REFUSED', refusal],
-  ])('of before: %s %#', async (outcome, answer) => {
+  ])('returns %s for an answer of the older interface (case %#)', async (outcome, answer) => {
     expect(await make({ answer }).pay({}, REQUEST_ACCOUNTS_BEFORE)).toEqual({ outcome });
   });
 
@@ -302,13 +302,13 @@ describe('TronLink', () => {
     [{ id: 'id', receipt: { result: 'SUCCESS' } }, false],
     [{ id: 'other', result: 'FAILED' }, false],
     [{}, false],
-  ])('whose node shows the receipt %j: failed %s', async (info, failed) => {
+  ])('reads the TRON receipt %j as failed: %s', async (info, failed) => {
     expect(await hasFailedOnTron(make({ info }).wallet, 'id')).toBe(failed);
     expect(await hasFailedOnTron({ request: async () => null }, 'id')).toBe(false);
   });
 });
 
-describe('a wallet of the Wallet Standard on Sui', () => {
+describe('payWithSuiWallet', () => {
   const account = { address: `0x${'ab'.repeat(32)}`, chains: ['sui:mainnet'] };
   const address = `0x${'0'.repeat(63)}1`;
   const USDC = '0xdba34672e30cb065b1f93e3ab55318768fd6fef66c15942c9f7cb846e2f900e7::usdc::USDC';
@@ -338,7 +338,7 @@ describe('a wallet of the Wallet Standard on Sui', () => {
     return { wallet, inputs };
   }
 
-  test('is asked for coins of the exact sum for the deposit address', async () => {
+  test('requests coins of the exact sum for the deposit address', async () => {
     const { wallet, inputs } = make();
     expect(await payWithSuiWallet(wallet, suiOrder())).toEqual({ outcome: 'SENT', transaction: 'digest' });
     expect(inputs).toMatchObject([
@@ -357,7 +357,7 @@ describe('a wallet of the Wallet Standard on Sui', () => {
     ]);
   });
 
-  test('splits SUI from the gas coin, without any intent', async () => {
+  test('splits SUI from the gas coin without an intent', async () => {
     const { wallet, inputs } = make({ intents: [] });
     const order = suiOrder({ contractAddress: '0x2::sui::SUI', decimals: 9, amount: '1' });
     expect(await payWithSuiWallet(wallet, order)).toMatchObject({ outcome: 'SENT' });
@@ -377,11 +377,11 @@ describe('a wallet of the Wallet Standard on Sui', () => {
     ['REFUSED', { error: refusal }, {}],
     ['FAILED', { error: new Error('User rejection') }, {}],
     ['FAILED', { error: new Error('timeout') }, {}],
-  ])('%s %#', async (outcome, options, fields) => {
+  ])('returns %s on Sui (case %#)', async (outcome, options, fields) => {
     expect(await payWithSuiWallet(make(options).wallet, suiOrder(fields))).toEqual({ outcome });
   });
 
-  test('is offered for its chains alone', () => {
+  test('offers a wallet only on its chains', () => {
     const { wallet } = make();
     expect(canPaySui(wallet, { chain: 'SUI' })).toBe(true);
     expect(canPaySui({ ...wallet, chains: ['solana:mainnet'] }, { chain: 'SUI' })).toBe(false);
@@ -389,7 +389,7 @@ describe('a wallet of the Wallet Standard on Sui', () => {
   });
 });
 
-describe('finding wallets', () => {
+describe('discoverWallets', () => {
   const ICON = 'data:image/png;base64,AA==';
   const namesOf = (wallets: readonly PayingWallet[]) => wallets.map(({ name, icon }) => [name, icon]);
   function find(chain: 'ETH' | 'TRON' | 'SUI', prepare: (scope: EventTarget) => void = () => undefined) {
@@ -406,7 +406,7 @@ describe('finding wallets', () => {
       }),
     );
 
-  test('of EVM: asks, hears those who come later, each once', () => {
+  test('finds EVM wallets on request and later ones, each once', () => {
     const { scope, found } = find('ETH', (target) =>
       target.addEventListener('eip6963:requestProvider', () => announce(target, 'early')),
     );
@@ -433,7 +433,7 @@ describe('finding wallets', () => {
   test.each([
     ['tronLink', tronWallet()],
     ['tron', { ...tronWallet(), isTronLink: true }],
-  ])('of TRON: the one in the window as %s, also when it comes later', (name, wallet) => {
+  ])('finds the TRON wallet in the window as %s, also when it comes later', (name, wallet) => {
     const { scope, found } = find('TRON');
     expect(found()).toEqual([]);
     Object.assign(scope, { [name]: wallet });
@@ -442,7 +442,7 @@ describe('finding wallets', () => {
     expect(namesOf(found())).toEqual([['TronLink', null]]);
   });
 
-  test('of TRON: those that announce themselves, and TronLink once, however often it is there', () => {
+  test('finds announced TRON wallets, and TronLink only once', () => {
     const tron = { ...tronWallet(), isTronLink: true };
     const { scope, found } = find('TRON', (target) => {
       Object.assign(target, { tron, tronLink: tronWallet() });
@@ -459,12 +459,12 @@ describe('finding wallets', () => {
     expect(namesOf(late.found())).toEqual([['TronLink', null]]);
   });
 
-  test('of TRON: what another wallet calls itself in the window is not taken for TronLink', () => {
+  test('does not mistake another TRON wallet in the window for TronLink', () => {
     const { found } = find('TRON', (target) => Object.assign(target, { tron: tronWallet() }));
     expect(found()).toEqual([]);
   });
 
-  test('of Sui: both ways of the handshake', () => {
+  test('finds Sui wallets by both ways of the handshake', () => {
     const wallet = (name: string) => ({
       name,
       icon: ICON,
@@ -488,7 +488,7 @@ describe('finding wallets', () => {
     ]);
   });
 
-  test('loads no icon from elsewhere', () => {
+  test('accepts only icons that are data URLs', () => {
     for (const icon of ['https://x/y.png', 'javascript:x', 'data:text/html,x', undefined, 7]) {
       expect(ownIcon(icon)).toBeNull();
     }
