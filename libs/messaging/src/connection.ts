@@ -11,6 +11,7 @@ export interface Broker {
   readonly state: BrokerState;
   /**
    * Resolves once every publisher and consumer created so far is connected; with none, once the broker answers.
+   *
    * @throws GatewayError BROKER_UNAVAILABLE (retryable) or BROKER_REFUSED after `timeoutMs` (default 10 000).
    */
   ready(timeoutMs?: number): Promise<void>;

@@ -38,6 +38,7 @@ export interface Consumer {
 
 /**
  * Consumes one event type for a service and reconnects after every loss of the broker.
+ *
  * Only this module acknowledges messages, each exactly once. Handled: ack. Unreadable, permanent or failed too often:
  * reject to the dead-letter queue. Retryable: kept unacknowledged and retried with backoff. When the channel is lost or
  * the consumer stops, the broker redelivers unacknowledged messages.

@@ -37,9 +37,11 @@ const DEAD_LETTER_ARGUMENTS = { 'x-queue-type': 'quorum', 'x-delivery-limit': 1_
 
 /**
  * Declares exchanges, queues and dead-letter queues, and verifies that they work. Safe to repeat while services run.
+ *
  * Every queue must answer a command that needs its leader; a passive declaration succeeds without one. A canary message
  * takes the path of an event and of a dead letter through its own queue with the same arguments. Nothing is left in the
  * services' queues.
+ *
  * @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED; TOPOLOGY_BROKEN when a queue exists with other arguments or
  * does not answer. Repair it with `rabbitmq-queues`, or delete the queue: the services' polls restore its work.
  */
@@ -65,6 +67,7 @@ export async function declareTopology(url: string, options: TopologyOptions = {}
 /**
  * Declares missing exchanges, queues and dead-letter queues without verifying them, for services whose broker lost its
  * data. A broker crash may lose messages published to such a new queue; the services' polls restore that work.
+ *
  * @throws GatewayError BROKER_UNAVAILABLE; BROKER_REFUSED without permission; TOPOLOGY_BROKEN when a queue exists with
  * other arguments.
  */

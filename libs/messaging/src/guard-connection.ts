@@ -18,9 +18,11 @@ const LINGER_MS = 1_000;
 
 /**
  * Opens and prepares one channel on a new connection, from within amqplib's recovery setup.
+ *
  * The setup does three things that recovery does not. It listens for connection errors at once, since an unhandled
  * 'error' ends the process. It limits the time. On failure it destroys the socket first: recovery would otherwise wait
  * without limit for a silent broker to confirm the close.
+ *
  * Afterwards the end of the channel ends the connection, because recovery watches only connections. A listener error
  * ends both, since a message may depend on it.
  */

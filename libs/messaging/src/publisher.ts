@@ -18,6 +18,7 @@ export interface Publisher {
   /**
    * Publishes all rows, persistent and mandatory. Resolves once the broker confirmed all of them and returned none.
    * After an error any of the rows may be stored: publish them again under the same ids.
+   *
    * @throws GatewayError BROKER_UNAVAILABLE, BROKER_BLOCKED, PUBLISH_TIMEOUT, PUBLISH_UNROUTABLE, PUBLISH_REFUSED; all
    * retryable.
    */

@@ -8,6 +8,7 @@ const MAX_BYTES = 256 * 1024;
 
 /**
  * Creates a reader for one event type. Unknown extra fields are accepted.
+ *
  * The reader throws GatewayError ENVELOPE_UNREADABLE for bytes that are not JSON, another type or version, or data that
  * does not match the catalog's schema.
  */

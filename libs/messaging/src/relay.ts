@@ -47,6 +47,7 @@ const MAX_BACKOFF_MS = 1_000;
 
 /**
  * Moves a service's outbox to the broker, in order, each row at least once. The only publisher of events.
+ *
  * After a failure the batch size falls to 1 and then doubles. A row that cannot be published blocks the rows behind it,
  * which are not sent repeatedly with it.
  */

@@ -1,5 +1,6 @@
 /**
  * Waits `ms` milliseconds, or until `signal` aborts. Never throws.
+ *
  * @returns true when the time passed, false when the signal aborted.
  */
 export function abortableDelay(ms: number, signal?: AbortSignal): Promise<boolean> {

@@ -32,10 +32,12 @@ const AJV_OPTIONS = {
 
 /**
  * Reads only the variables that `schema` names.
+ *
  * Text is converted to the type in the schema: integers, booleans (true, false, 1, 0), comma-separated lists. An empty
  * variable counts as absent. A text variable X may come from the file that X_FILE names; one trailing line break is
  * removed. The password of X_URL may be set separately as X_PASSWORD or X_PASSWORD_FILE. Error messages never contain a
  * value, since it may be a secret.
+ *
  * @throws GatewayError CONFIG_INVALID, not retryable, that names every mistake.
  */
 export function readConfig<T>(schema: ConfigSchema, env: Environment): T {

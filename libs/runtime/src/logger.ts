@@ -8,6 +8,7 @@ export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
  * Logs an event name and fields, no sentences: `logger.info('transfer matched', { transferId, orderPk })`.
+ *
  * error: an operator must act. warn: it recovers by itself, but watch it. info: events of a payment, start and stop.
  * debug: the rest. Pass an error as a field: `{ error }`.
  */

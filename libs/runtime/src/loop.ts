@@ -33,6 +33,7 @@ export interface Loop {
 /**
  * Runs `run` repeatedly, at once for the first time and never twice at a time. `intervalMs` passes between the end of a
  * run and the start of the next.
+ *
  * States: running → pausing (interval) → running, or running → backing off (a run threw) → running; stopped is final.
  */
 export function startLoop(options: LoopOptions): Loop {

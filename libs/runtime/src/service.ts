@@ -33,6 +33,7 @@ export function exitCodeOf(error: unknown): number {
 /**
  * Runs a service until SIGTERM or SIGINT, then stops it and ends the process. Exit codes: 0 stopped cleanly, 1 the
  * operator must act, 75 restart. A second signal ends the process at once.
+ *
  * An unhandled rejection or uncaught exception is logged and ends the service with 75, since its state is unknown. A
  * closed standard output also ends it with 75, so that a gateway without logs does not keep running. Never returns.
  */

@@ -38,6 +38,7 @@ export interface CallOptions {
 /**
  * Client of the merchant API. Every method may be repeated: an order is created once per `orderId`. So retries after a
  * lost response are safe, including the client's own.
+ *
  * All methods throw OpentillError.
  */
 export interface Opentill {

@@ -12,6 +12,7 @@ type Range = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
  * Determines the client address, which is the key of rate limits: an IPv4 address, or the /64 of an IPv6 address (the
  * usual size of one customer's network). `X-Forwarded-For` counts only as far as trusted proxies wrote it. It is read
  * from the right while the hop that added the entry is trusted. The first untrusted entry is the client.
+ *
  * @throws GatewayError TRUSTED_PROXIES_INVALID
  */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {

@@ -17,7 +17,7 @@ import type { EndpointRules } from './endpoint-health.ts';
 import { createObserve, observeBacklog, type Observe } from './observe.ts';
 import type { ResolveHost } from './resolve-endpoint.ts';
 import { oldestDueSeconds } from './store/measure-backlog.ts';
-import { buryUnaddressed } from './store/queue-deliveries.ts';
+import { markUnaddressedDead } from './store/queue-deliveries.ts';
 import { createNotificationSweep, QUICK_SWEEP, THOROUGH_SWEEP } from './sweep-notifications.ts';
 
 export interface WebhookSenderSettings {
@@ -27,13 +27,13 @@ export interface WebhookSenderSettings {
   readonly allowHttpCallbacks: boolean;
   readonly concurrency: number;
   readonly concurrencyPerEndpoint: number;
-  /** When endpoints are given a rest. @default DEFAULT_ENDPOINT_RULES */
+  /** Rules of the endpoints' circuit breaker. @default DEFAULT_ENDPOINT_RULES */
   readonly endpointRules?: EndpointRules;
-  /** Whole-request deadline of an attempt. @default 10 000 */
+  /** Deadline of a whole attempt. @default 10 000 */
   readonly attemptDeadlineMs?: number;
-  /** How often due retries are looked for; new callbacks wake. @default 250 */
+  /** Polling interval for due retries. New callbacks wake the poll. @default 250 */
   readonly pollIntervalMs?: number;
-  /** How often events lost within the last seconds are looked for. @default 5 000 */
+  /** Interval of the sweep for events lost within the last seconds. @default 5 000 */
   readonly sweepIntervalMs?: number;
   /** @default DEFAULT_RETENTION */
   readonly retention?: Retention;
@@ -51,15 +51,15 @@ export interface WebhookSenderDeps {
   readonly settings: WebhookSenderSettings;
 }
 
-/** Handlings of one event type side by side; what comes meanwhile goes together into the next. */
+/** Concurrent batches per event type. Events that arrive meanwhile form the next batch. */
 const HANDLED_AT_ONCE = 2;
-/** As long as the other services take for intake and tail together. */
+/** The other services' limits of intake and tail together. */
 const STOP_LIMIT_MS = STOP_LIMITS_MS.intake + STOP_LIMITS_MS.tail;
-/** Attempts under way and handlers may go on so long; the rest of the limit is for handing back and closing. */
+/** Grace period for running attempts and handlers. The rest of the limit is for releasing claims and closing. */
 const STOP_GRACE_MS = 4_000;
 const MAX_BACKOFF_MS = 5_000;
 const THOROUGH_SWEEP_INTERVAL_MS = 60_000;
-const BURY_BATCH = 1_000;
+const UNADDRESSED_BATCH = 1_000;
 
 interface Work {
   readonly consumers: readonly Consumer[];
@@ -68,7 +68,7 @@ interface Work {
   readonly presence: { stop(): Promise<void> };
 }
 
-/** webhook-sender: notifications in, signed callbacks out. */
+/** webhook-sender: turns notifications into signed callbacks. */
 export function createApp(deps: WebhookSenderDeps) {
   const { kysely: db } = deps.database;
   const observe = createObserve(deps);
@@ -86,7 +86,7 @@ export function createApp(deps: WebhookSenderDeps) {
     work = undefined;
     const stopAll = (parts: readonly { stop(): Promise<void> }[]) => () =>
       Promise.all(parts.map((part) => part.stop()));
-    // All at once; what a handler still queues, another process sends.
+    // Stops everything in parallel. Another process sends what a handler still queues.
     await stopWithin(
       STOP_LIMIT_MS,
       {
@@ -133,12 +133,12 @@ function startWork(deps: WebhookSenderDeps, observe: Observe): Work {
     stopGraceMs: STOP_GRACE_MS,
   });
   const wake = (): void => deliverer.wake();
-  const consume = (type: 'order.created' | 'order.changed', inHand: number, together: number) =>
+  const consume = (type: 'order.created' | 'order.changed', prefetch: number, together: number) =>
     startConsumer({
       broker: deps.broker,
       service: 'webhook-sender',
       type,
-      prefetch: inHand,
+      prefetch,
       handle: gatherHandling({
         together,
         atOnce: HANDLED_AT_ONCE,
@@ -180,9 +180,9 @@ function startLoops(deps: WebhookSenderDeps, observe: Observe, wake: () => void)
       THOROUGH_SWEEP_INTERVAL_MS,
       createNotificationSweep({ db, observe, wake }, THOROUGH_SWEEP),
     ),
-    loop('bury unaddressed', intervalMs, async () => {
-      const count = await buryUnaddressed(db, BURY_BATCH);
-      observe.unaddressedBuried(count);
+    loop('mark unaddressed dead', intervalMs, async () => {
+      const count = await markUnaddressedDead(db, UNADDRESSED_BATCH);
+      observe.unaddressedDied(count);
       return count === 0 ? undefined : 'again';
     }),
     ...startHousekeeping({ db, observe, instance: settings.instance }, settings.retention),

@@ -22,7 +22,7 @@ export interface AttemptDeps {
   readonly random: () => number;
   readonly observe: Observe;
   readonly secretsKey: Buffer;
-  /** Unique to this process; a claim belongs to it. */
+  /** Unique per process; a claim belongs to it. */
   readonly instance: string;
   readonly rules: AddressRules;
   readonly recorder: AttemptRecorder;
@@ -33,21 +33,21 @@ export interface AttemptDeps {
   readonly attemptDeadlineMs: number;
 }
 
-/** How long a claim is this process's, in time of `performance.now()`. */
+/** Validity of this process's claim, in milliseconds of `performance.now()`. */
 export interface Lease {
-  /** Nothing is sent later: by then somebody else may hold the claim, and have sent a newer callback. */
+  /** Limit for sending. Later another process may hold the claim and have sent a newer callback. */
   readonly sendUntilMs: number;
   readonly endsAtMs: number;
 }
 
-/** How long a callback that this process could not send is left alone. */
+/** Pause before a callback is tried again after a fault of this process. */
 const FAULT_PAUSE_MS = 30_000;
-/** Longest that a receiver can have a callback put off by Retry-After, or twice the pause by the schedule if that is longer. */
+/** Maximum delay by Retry-After. Twice the scheduled pause applies if that is longer. */
 const RETRY_AFTER_CAP_MS = 3_600_000;
 
 /**
- * Makes one attempt at a claimed delivery and records it. An attempt that the process was too late for leaves no
- * trace, and one that `signal` or a fault of its own interrupts is handed back: none is the receiver's failure.
+ * Makes one attempt at a claimed delivery and records it. An attempt that is too late leaves no record. An attempt that
+ * `signal` or a fault of this process interrupts is released. Neither counts as the receiver's failure.
  */
 export async function attemptDelivery(
   deps: AttemptDeps,
@@ -159,7 +159,7 @@ function decideOutcome(deps: AttemptDeps, claim: ClaimedDelivery, result: Attemp
   return { state: 'PENDING', retryDelayMs: Math.max(scheduledMs, Math.min(askedMs, mostMs)) };
 }
 
-/** Tries for as long as the claim is ours: an outcome that is not recorded costs the receiver a repetition. */
+/** Retries while the claim is valid: an unrecorded outcome makes the receiver get the callback again. */
 async function finish(
   deps: AttemptDeps,
   claim: ClaimedDelivery,
@@ -181,7 +181,7 @@ async function finish(
   }
 }
 
-/** Postgres refuses NUL in text, and an operator's terminal should not obey what a receiver wrote. */
+/** Postgres rejects NUL in text, and an operator's terminal must not interpret a receiver's control characters. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e\n\t]/g, '?');
 }

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { createAttemptSlots } from './attempt-slots.ts';
 
-it('frees the slot of an attempt when it ends, and all but one of many when it has waited for a moment', async () => {
+it('frees a slot when its attempt ends, and most of it when the attempt is slow', async () => {
   vi.useFakeTimers();
   let woken = 0;
   const slots = createAttemptSlots({ concurrency: 8, slowAfterMs: 100, onRoom: () => void (woken += 1) });
@@ -16,7 +16,7 @@ it('frees the slot of an attempt when it ends, and all but one of many when it h
   vi.advanceTimersByTime(100);
   expect(slots.free()).toEqual({ limit: 8, openLimit: 6, probeLimit: 6 });
   expect(woken).toBe(7);
-  // 64 in all, a quarter of which is kept: six wait already.
+  // 64 attempts in all, a quarter of them reserved; six already wait.
   for (let i = 0; i < 6; i += 1) {
     for (let j = 0; j < 8; j += 1) take();
     vi.advanceTimersByTime(100);

@@ -1,31 +1,31 @@
 import type { ClaimLimits } from './store/claim-due.ts';
 
 export interface AttemptSlots {
-  /** How many may be claimed now, of which kind. */
+  /** Number of deliveries that may be claimed now, by kind. */
   free(): Pick<ClaimLimits, 'limit' | 'openLimit' | 'probeLimit'>;
-  /** Counts an attempt, which never rejects, until it has ended. */
+  /** Counts an attempt until it ends. The attempt must never reject. */
   take(attempt: Promise<void>, kind: { readonly isProbe: boolean }): void;
   /** Resolves when all attempts taken so far have ended. */
   ended(): Promise<void>;
 }
 
 export interface AttemptSlotsOptions {
-  /** Most attempts that are younger than `slowAfterMs`. */
+  /** Maximum number of attempts younger than `slowAfterMs`. */
   readonly concurrency: number;
   readonly slowAfterMs: number;
-  /** Called when there is more room than before. */
+  /** Called when a slot becomes free. */
   readonly onRoom: () => void;
 }
 
-/** Of the slots, the share kept for first attempts at endpoints that are well. */
+/** Share of the slots reserved for first attempts at healthy endpoints. */
 const RESERVED_SHARE = 0.25;
-/** So many times more attempts may be under way than may be young. */
+/** Factor between the maximum of all attempts and that of young attempts. */
 const SLOW_ROOM = 8;
 
 /**
- * Bounds the attempts of a process. What costs is to begin one: claim, look up, connect, sign. One that merely waits for
- * its receiver costs a socket. So an attempt takes up one of few slots for its first moment only, and one of many from
- * then on; receivers that hang, however many begin to at the same time, keep the others waiting for moments.
+ * Bounds the attempts of a process. Starting an attempt is expensive: claim, lookup, connect, sign. Waiting for the
+ * receiver costs only a socket. So an attempt uses one of few slots while it is young, and one of many afterwards.
+ * Hanging receivers, however many start at once, delay the others only briefly.
  */
 export function createAttemptSlots({ concurrency, slowAfterMs, onRoom }: AttemptSlotsOptions): AttemptSlots {
   const underWay = new Set<Promise<void>>();

@@ -11,7 +11,7 @@ import { createHostResolver } from './resolve-host.ts';
 
 const SERVICE = 'webhook-sender';
 
-/** Opens what the service needs, and starts it: its composition root but for the process. */
+/** Composition root of the service, without the process. */
 export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
   const config = readWebhookSenderConfig(env);
   const { instanceId: instance } = config;
@@ -22,7 +22,7 @@ export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
       url: config.databaseUrl,
       applicationName: `${SERVICE} ${instance}`,
       poolMax: config.databasePoolMax,
-      prepareStatements: config.databasePrepare, // planning a claim takes longer than making it
+      prepareStatements: config.databasePrepare, // planning a claim takes longer than executing it
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
     });
     onStop(() => database.close(STOP_LIMITS_MS.database));

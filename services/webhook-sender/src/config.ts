@@ -10,7 +10,6 @@ import {
 import { DEFAULT_ENDPOINT_RULES, type EndpointRules } from './endpoint-health.ts';
 import type { Retention } from './housekeeping.ts';
 
-/** The settings of webhook-sender. */
 export interface WebhookSenderConfig extends ServiceSettings {
   readonly secretsKey: Buffer;
   readonly allowedCallbackAddresses: readonly string[];
@@ -36,7 +35,7 @@ interface Variables extends ServiceVariables {
   readonly CALLBACKS_KEPT_DAYS: number;
 }
 
-/** The contract's schedule (docs/api.md section 6): about 1 s, 5 s, 30 s, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
+/** Retry schedule of docs/api.md section 6: about 1 s, 5 s, 30 s, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
 const RETRY_SCHEDULE_SECONDS = [1, 5, 30, 300, 1800, 7200, 21600, 43200, 86400].map(String);
 
 /** JSON Schema of the environment (deploy/guides/configuration.md). */

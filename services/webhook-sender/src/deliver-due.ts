@@ -8,41 +8,44 @@ import { createAttemptRecorder } from './record-attempts.ts';
 import { claimDue, type ClaimedDelivery } from './store/claim-due.ts';
 
 export interface DelivererDeps extends Omit<AttemptDeps, 'connections' | 'recorder'> {
-  /** Attempts younger than `slowAfterMs` at once; those that wait for slow receivers come on top (attempt-slots.ts). */
+  /**
+   * Concurrent attempts younger than `slowAfterMs`. Older ones that wait for slow receivers are counted separately
+   * (attempt-slots.ts).
+   */
   readonly concurrency: number;
   readonly concurrencyPerEndpoint: number;
   readonly pollIntervalMs: number;
-  /** When endpoints are given a rest. @default DEFAULT_ENDPOINT_RULES */
+  /** Rules of the endpoints' circuit breaker. @default DEFAULT_ENDPOINT_RULES */
   readonly endpointRules?: EndpointRules;
-  /** How long an attempt takes up one of the slots before it counts as one that merely waits. @default 50 */
+  /** Age from which an attempt counts as waiting only. @default 50 */
   readonly slowAfterMs?: number;
-  /** Longer than an attempt: look-up, request, record. @default the attempt's deadline and 13 s */
+  /** Lease of a claim. Must be longer than lookup, request and recording. @default the attempt's deadline plus 13 s */
   readonly leaseMs?: number;
-  /** How long attempts under way may go on when stopping. @default 4 000 */
+  /** Grace period for running attempts when stopping. @default 4 000 */
   readonly stopGraceMs?: number;
 }
 
 export interface Deliverer {
-  /** New deliveries are due: claim at once. */
+  /** New deliveries are due: claims at once. */
   wake(): void;
-  /** Claims no more and waits for the attempts under way; those still open at the deadline are handed back. */
+  /** Stops claiming and waits for running attempts. Attempts still open at the deadline are released. */
   stop(): Promise<void>;
 }
 
 const LOOKUP_DEADLINE_MS = 3_000;
 const RECORD_MARGIN_MS = 10_000;
-/** Of a lease, the share before its end in which nothing is sent any more. */
+/** Share at the end of a lease in which nothing is sent. */
 const LEASE_MARGIN_SHARE = 0.2;
 const SLOW_AFTER_MS = 50;
-/** How long handing back may take before stop() returns all the same; the leases then run out. */
+/** Limit for releasing claims before stop() returns; the remaining leases then expire. */
 const HAND_BACK_MS = 2_000;
 
 /**
- * Claims what is due and attempts it, many side by side.
+ * Claims due deliveries and attempts them concurrently.
  *
- * An attempt: claimed (attempts + 1, leased) → resolved and sent → recorded with its outcome. A process that dies
- * after the receiver's 200 and before the record leaves a lease that runs out: the same nonce is sent again, which
- * receivers are told to expect. One that stops hands what it holds back. Nothing else can repeat.
+ * An attempt is claimed (attempts + 1, leased), resolved and sent, then recorded with its outcome. A process that dies
+ * between the receiver's 200 and the record leaves a lease that expires. The same nonce is then sent again, which
+ * receivers must expect. A stopping process releases its claims. No other case repeats a callback.
  */
 export function startDeliverer(deps: DelivererDeps): Deliverer {
   const stopping = new AbortController();
@@ -63,8 +66,8 @@ export function startDeliverer(deps: DelivererDeps): Deliverer {
     onError: (error, failuresInRow) => deps.observe.roundFailed('deliver', error, failuresInRow),
     run: async () => {
       const free = slots.free();
-      if (free.limit === 0) return; // room wakes
-      const startedAtMs = performance.now(); // before the database's, so that our lease ends before its own
+      if (free.limit === 0) return; // a free slot wakes the loop
+      const startedAtMs = performance.now(); // taken before the database's time, so that this lease ends earlier than the stored one
       const claims = await claimDue(deps.db, {
         ...free,
         holder: deps.instance,

@@ -29,8 +29,8 @@ const probing = (health: EndpointHealth): EndpointHealth => ({
 const probe = (evidence: Evidence): Evidence => ({ ...evidence, eventId: 'probe', attempt: 9 });
 const OPEN = judge(UNKNOWN_ENDPOINT, [FAILED, FAILED, FAILED]);
 
-describe('an endpoint', () => {
-  it('opens after failures in a row, between which nothing succeeded', () => {
+describe('judgeEndpoint', () => {
+  it('opens after consecutive failures without a success in between', () => {
     expect(judge(UNKNOWN_ENDPOINT, [FAILED, FAILED])).toMatchObject({ state: 'CLOSED', failuresInRow: 2 });
     expect(judge(UNKNOWN_ENDPOINT, [FAILED, FAILED, WELL, FAILED, FAILED])).toMatchObject({
       state: 'CLOSED',
@@ -47,7 +47,7 @@ describe('an endpoint', () => {
     });
   });
 
-  it('opens when half of the attempts of a window fail, by a failure and never by a success', () => {
+  it("opens on a failure when half of a window's attempts failed", () => {
     const half = [FAILED, WELL, FAILED, WELL, FAILED];
     const almost = judge(UNKNOWN_ENDPOINT, half);
     expect(almost).toMatchObject({ state: 'CLOSED', windowAttempts: 5, windowFailures: 3 });
@@ -58,7 +58,7 @@ describe('an endpoint', () => {
     expect(judge(UNKNOWN_ENDPOINT, [WELL, WELL])).toMatchObject(UNKNOWN_ENDPOINT);
   });
 
-  it('that is open hears its probe alone', () => {
+  it('closes or reopens an open endpoint only by its probe', () => {
     for (const early of [WELL, FAILED])
       expect(judge(OPEN, [early])).toMatchObject({ state: 'OPEN', probeAt: at(1_000) });
     expect(judge(probing(OPEN), [WELL, { ...WELL, eventId: 'probe', attempt: 8 }])).toEqual(probing(OPEN));
@@ -73,7 +73,7 @@ describe('an endpoint', () => {
     });
   });
 
-  it('rests longer after each probe that fails, up to the longest rest, with jitter that only lengthens', () => {
+  it('pauses longer after each failed probe, up to a limit, with jitter on top', () => {
     let health = OPEN;
     for (const [openings, pauseMs] of [
       [2, 4_000],
@@ -86,13 +86,13 @@ describe('an endpoint', () => {
     expect(judge(probing(OPEN), [probe(FAILED)], 0, 0.999).probeAt!.getTime()).toBeCloseTo(T0 + 4_799, -1);
   });
 
-  it('goes on where it was when it falls soon after it recovered, and begins anew after a time of health', () => {
+  it('keeps its pause length after a quick relapse and resets it after health', () => {
     const closed = judge(probing(OPEN), [probe(WELL)], 2_000);
     expect(judge(closed, [FAILED, FAILED, FAILED], 3_000)).toMatchObject({ openings: 2, probeAt: at(7_000) });
     expect(judge(closed, [FAILED, FAILED, FAILED], 62_000)).toMatchObject({ openings: 1 });
   });
 
-  it('is disabled by 410 from every state, with time and reason, and by nothing else enabled', () => {
+  it('disables on 410 in every state, with time and reason, permanently', () => {
     for (const before of [UNKNOWN_ENDPOINT, OPEN, probing(OPEN)]) {
       const disabled = judge(before, [GONE], 500);
       expect(disabled).toMatchObject({
@@ -110,7 +110,7 @@ describe('an endpoint', () => {
   });
 });
 
-/** The breaker as the table in endpoint-health.ts says it, without windows and pauses: an independent second reading. */
+/** Independent second model of the breaker's table in endpoint-health.ts, without windows and pauses. */
 type Simple = { state: 'CLOSED' | 'OPEN' | 'DISABLED'; row: number; probing: boolean };
 const STEPS = [
   'well',
@@ -136,7 +136,7 @@ function simpleStep(s: Simple, step: (typeof STEPS)[number]): Simple {
   return step === 'probe failed' || step === 'probe lost' ? { ...s, probing: false } : s;
 }
 
-it('does in every sequence of up to eight events what its table says', () => {
+it('matches its table in every sequence of up to eight events', () => {
   const rules = { ...RULES, openAfterAttempts: 1_000 };
   let checked = 0;
   const walk = (health: EndpointHealth, simple: Simple, depth: number, path: readonly string[]): void => {
@@ -150,18 +150,18 @@ it('does in every sequence of up to eight events what its table says', () => {
     if (depth === 0) return;
     for (const step of STEPS) {
       const now = at(path.length * 100);
-      const hear = (one: Evidence) => judgeEndpoint(health, [one], now, rules, () => 0);
+      const apply = (one: Evidence) => judgeEndpoint(health, [one], now, rules, () => 0);
       const mayProbe = simple.state === 'OPEN' && !simple.probing;
       if (step === 'probe claimed' && !mayProbe) continue;
       if (step.startsWith('probe') && step !== 'probe claimed' && !simple.probing) continue;
       const next = {
-        well: () => hear(WELL),
-        failed: () => hear(FAILED),
-        gone: () => hear(GONE),
+        well: () => apply(WELL),
+        failed: () => apply(FAILED),
+        gone: () => apply(GONE),
         'probe claimed': () => probing(health),
-        'probe well': () => hear(probe(WELL)),
-        'probe failed': () => hear(probe(FAILED)),
-        // Its lease ran out: a new claim is the probe, the old one's end is not heard.
+        'probe well': () => apply(probe(WELL)),
+        'probe failed': () => apply(probe(FAILED)),
+        // The lease expired: the next claim is the probe, and the old one's result is ignored.
         'probe lost': () => ({ ...health, probe: null }),
       }[step]();
       walk(next, simpleStep(simple, step), depth - 1, [...path, step]);

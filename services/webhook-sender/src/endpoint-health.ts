@@ -1,20 +1,20 @@
 import type { FailureCode } from './failure-codes.ts';
 
-/** What is known of a merchant's endpoint. */
+/** Circuit breaker state of a merchant's endpoint. */
 export interface EndpointHealth {
   readonly state: 'CLOSED' | 'OPEN' | 'DISABLED';
   readonly failuresInRow: number;
-  /** A window begins with a failure; what is counted in one that has passed says nothing any more. */
+  /** A window starts with a failure. The counts of an expired window are ignored. */
   readonly windowBeganAt: Date | null;
   readonly windowAttempts: number;
   readonly windowFailures: number;
-  /** In a row, without a time of health in between. */
+  /** Consecutive openings without a healthy period in between. */
   readonly openings: number;
   readonly openedAt: Date | null;
   readonly closedAt: Date | null;
-  /** Of an open one: from here on one delivery may be claimed. While it is under way, the end of its lease. */
+  /** OPEN only: time from which one delivery may be claimed as a probe. During the probe, the end of its lease. */
   readonly probeAt: Date | null;
-  /** The attempt that alone decides over an open one. */
+  /** The attempt that decides whether an open endpoint closes. */
   readonly probe: { readonly eventId: string; readonly attempt: number } | null;
   readonly disabledAt: Date | null;
   readonly disabledReason: string | null;
@@ -23,24 +23,24 @@ export interface EndpointHealth {
   readonly lastError: string | null;
 }
 
-/** What one attempt showed of the endpoint. */
+/** Result of one attempt. */
 export interface Evidence {
   readonly eventId: string;
   readonly attempt: number;
-  /** Null when the receiver took the callback. */
+  /** Null when the receiver accepted the callback. */
   readonly failure: { readonly code: FailureCode; readonly error: string } | null;
 }
 
-/** When an endpoint is given a rest, and for how long. */
+/** Rules of the circuit breaker. */
 export interface EndpointRules {
-  /** It opens after so many failures in a row … */
+  /** Opens after this number of consecutive failures … */
   readonly openAfterFailures: number;
-  /** … or when of at least so many attempts in the window half have failed. */
+  /** … or when the window has at least this number of attempts and half of them failed. */
   readonly openAfterAttempts: number;
   readonly windowMs: number;
-  /** Rests before the probes, the last of them from then on. Not empty. */
+  /** Pauses before consecutive probes; the last one repeats. Not empty. */
   readonly probePausesMs: readonly number[];
-  /** So long after it closed, an opening is the first again. */
+  /** Healthy time after a close that resets the number of openings. */
   readonly recoveredAfterMs: number;
 }
 
@@ -70,27 +70,28 @@ export const UNKNOWN_ENDPOINT: EndpointHealth = {
   lastError: null,
 };
 
-/** Longest extra rest, as a share: endpoints that fell together are not probed together. */
+/** Maximum additional pause as a share, so that endpoints that failed together are not probed together. */
 const JITTER_SHARE = 0.2;
 
 /**
- * What some attempts, in the order of their ends, make of an endpoint. The breaker:
+ * Applies attempts, in the order of their ends, to an endpoint. The circuit breaker:
  *
- * | state | what is seen | becomes |
+ * | state | event | new state |
  * |---|---|---|
- * | CLOSED | a success | CLOSED, no failures in a row |
- * | CLOSED | a failure | OPEN when it was the last straw (`openAfterFailures`, `openAfterAttempts`), else CLOSED |
- * | OPEN, resting | an attempt claimed before it opened | OPEN: only a probe decides |
- * | OPEN, `probeAt` has passed | a claim of one delivery | OPEN, probing: `probe` is set, `probeAt` the end of its lease |
- * | OPEN, probing | the probe's success | CLOSED |
- * | OPEN, probing | the probe's failure | OPEN, resting longer |
- * | OPEN, probing | nothing until `probeAt`: its process died | the next claim is the probe |
+ * | CLOSED | a success | CLOSED, no consecutive failures |
+ * | CLOSED | a failure | OPEN at a limit (`openAfterFailures`, `openAfterAttempts`), else CLOSED |
+ * | OPEN, pausing | an attempt claimed before it opened | OPEN: only a probe decides |
+ * | OPEN, `probeAt` has passed | a claim of one delivery | OPEN, probing: sets `probe`, and `probeAt` to the lease's end |
+ * | OPEN, probing | the probe succeeds | CLOSED |
+ * | OPEN, probing | the probe fails | OPEN, pausing longer |
+ * | OPEN, probing | no result until `probeAt`: the process died | the next claim is the probe |
  * | CLOSED, OPEN | 410 | DISABLED |
- * | DISABLED | anything | DISABLED |
- * | any | the URL is set, or an operator enables it | CLOSED, next generation: older evidence is not heard |
+ * | DISABLED | any | DISABLED |
+ * | any | the URL is set, or an operator enables it | CLOSED, next generation: older results are ignored |
  *
- * Deliveries don't know of it: they keep their times, order and attempts, and just are not claimed meanwhile. When it
- * closes, what waits is due at once, by an attempt on top of its schedule (`callbacks_due_now` of libs/db/schema).
+ * Deliveries keep their times, order and attempts; while the breaker is open they are not claimed. When it closes,
+ * waiting deliveries are due at once, with one attempt in addition to their schedule (`callbacks_due_now` of
+ * libs/db/schema).
  * @param random in [0, 1)
  */
 export function judgeEndpoint(

@@ -17,7 +17,7 @@ it.each([
   [999, 'SERVER_ERROR'],
   [0, 'SERVER_ERROR'],
   [103, 'SERVER_ERROR'],
-])('status %d is %s', (status, code) => {
+])('maps status %d to %s', (status, code) => {
   expect(failureOfStatus(status)).toBe(code);
 });
 
@@ -35,7 +35,7 @@ it.each([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'CONNECTING', 'TLS_FAILED'],
   ['CERT_HAS_EXPIRED', 'CONNECTING', 'TLS_FAILED'],
   ['something new', 'CONNECTING', 'CONNECT_FAILED'],
-] as const)('error %s while %s is %s, one of the known codes', (error, phase, code) => {
+] as const)('maps error %s while %s to %s, a known code', (error, phase, code) => {
   expect(failureOfError(error, phase)).toBe(code);
   expect(FAILURE_CODES).toContain(failureOfError(error, phase));
 });

@@ -1,50 +1,50 @@
-/** What made an attempt fail: the label of a metric, and what `opentill webhook attempts` shows. */
+/** Failure codes of attempts, used as metric labels and by `opentill webhook attempts`. */
 export const FAILURE_CODES = [
-  /** The callback URL is none, or has a scheme, port or part that is not allowed. */
+  /** The callback URL is invalid, or its scheme, port or credentials are not allowed. */
   'URL_REFUSED',
-  /** The host is, or resolves to, an address that callbacks must not reach. Nothing was sent. */
+  /** The host is or resolves to a forbidden address. Nothing was sent. */
   'ADDRESS_FORBIDDEN',
-  /** The name server says that there is no such host, or refuses. */
+  /** The name server reports that the host does not exist, or refuses the query. */
   'LOOKUP_FAILED',
-  /** The name servers, which answer otherwise, did not for this name in time. */
+  /** The name servers work, but did not answer for this name in time. */
   'LOOKUP_TIMEOUT',
-  /** The connection was refused, or there is no way to the host. */
+  /** The connection was refused, or there is no route to the host. */
   'CONNECT_FAILED',
-  /** The connection, its TLS handshake included, did not stand before the deadline. */
+  /** No connection, including the TLS handshake, before the deadline. */
   'CONNECT_TIMEOUT',
   /** The TLS handshake failed: certificate, name or protocol. */
   'TLS_FAILED',
-  /** The connection broke before an answer came. */
+  /** The connection broke before a response. */
   'CONNECTION_LOST',
-  /** No status came before the deadline. */
+  /** No status before the deadline. */
   'ANSWER_TIMEOUT',
-  /** What came is not an HTTP answer, or one without end or measure. */
+  /** Not an HTTP response, or one without a bounded length. */
   'BAD_ANSWER',
   /** 3xx: redirects are not followed. */
   'REDIRECT',
-  /** 410: the endpoint wants no callbacks any more. */
+  /** 410: the endpoint wants no more callbacks. */
   'GONE',
-  /** 429: too many. */
+  /** 429. */
   'THROTTLED',
   /** Any other 4xx. */
   'CLIENT_ERROR',
-  /** 5xx, and a status outside of HTTP. */
+  /** 5xx, and statuses that HTTP does not define. */
   'SERVER_ERROR',
 ] as const;
 
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
 /**
- * What kept this process from making an attempt at all. None of it is the receiver's failure: the callback is handed back
- * and tried again after a pause, without end, and neither its schedule nor its endpoint hears of it. What bounds it is the
- * alarm: `opentill_webhook_own_faults_total`, and `opentill_webhook_oldest_due_seconds` behind it.
+ * Faults of this process that prevent an attempt. They are not the receiver's failure: the callback is released and
+ * tried again after a pause, without limit. Its schedule and its endpoint's breaker are unchanged. The metrics
+ * `opentill_webhook_own_faults_total` and `opentill_webhook_oldest_due_seconds` raise an alarm.
  */
 export const OWN_FAULTS = [
-  /** The sealed webhook secret can't be opened (another SECRETS_KEY sealed it), or the callback can't be built. */
+  /** The webhook secret was sealed with another SECRETS_KEY, or the callback cannot be built. */
   'NOT_BUILT',
-  /** The name servers of this machine answer nothing. */
+  /** The name servers of this machine do not answer. */
   'RESOLVER_DOWN',
-  /** No more sockets or memory for them. */
+  /** No more sockets, or no memory for them. */
   'NO_RESOURCES',
 ] as const;
 
@@ -54,7 +54,7 @@ export function isOwnFault(code: FailureCode | OwnFault): code is OwnFault {
   return (OWN_FAULTS as readonly string[]).includes(code);
 }
 
-/** What a status says, undefined for success: 2xx alone. */
+/** Failure code of a status; undefined for 2xx. */
 export function failureOfStatus(statusCode: number): FailureCode | undefined {
   if (statusCode >= 200 && statusCode < 300) return undefined;
   if (statusCode === 410) return 'GONE';
@@ -63,7 +63,7 @@ export function failureOfStatus(statusCode: number): FailureCode | undefined {
   return statusCode >= 400 && statusCode < 500 ? 'CLIENT_ERROR' : 'SERVER_ERROR';
 }
 
-/** How far a request had come when it failed. */
+/** Progress of a request when it failed. */
 export type RequestPhase = 'CONNECTING' | 'WAITING';
 
 const UNREACHABLE = new Set([
@@ -78,11 +78,11 @@ const UNREACHABLE = new Set([
   'EPERM',
 ]);
 const RESOURCES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
-/** Of a certificate, as OpenSSL names them; Node gives them as the error's code. */
+/** Certificate errors by their OpenSSL names, which Node uses as error codes. */
 const CERTIFICATE =
   /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|CRL_|INVALID_|HOSTNAME_MISMATCH|ERROR_IN_)/;
 
-/** What an error of a request's socket or parser says. */
+/** Failure code of a socket or parser error. */
 export function failureOfError(code: string | undefined, phase: RequestPhase): FailureCode | OwnFault {
   if (code !== undefined && RESOURCES.has(code)) return 'NO_RESOURCES';
   if (code?.startsWith('HPE_')) return 'BAD_ANSWER';

@@ -91,7 +91,7 @@ describe('createAddressGuard', () => {
     '',
     '1.2.3',
     '127.1',
-  ])('refuses %s', (address) => {
+  ])('rejects %s', (address) => {
     expect(guard.isAllowed(address)).toBe(false);
   });
 
@@ -136,7 +136,7 @@ describe('createAddressGuard', () => {
     expect(guard.isAllowed(address)).toBe(true);
   });
 
-  it('allows only what the configuration names', () => {
+  it('allows only the configured exceptions', () => {
     const local = createAddressGuard(['127.0.0.1', '10.1.0.0/16', '::1']);
     expect(local.isAllowed('127.0.0.1')).toBe(true);
     expect(local.isAllowed('::ffff:127.0.0.1')).toBe(true);
@@ -146,7 +146,7 @@ describe('createAddressGuard', () => {
     expect(local.isAllowed('::1')).toBe(true);
   });
 
-  it('names what is no address in the configuration', () => {
+  it('names a configured exception that is not an address', () => {
     expect(() => createAddressGuard(['localhost'])).toThrow('localhost');
   });
 });

@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Addresses that a callback must not reach: everything that is not the public internet. IANA's special-purpose
- * registries; IPv6 forms that carry an IPv4 address are judged by that address.
+ * Addresses that a callback must not reach: everything outside the public internet (IANA special-purpose registries).
+ * An IPv6 form that contains an IPv4 address is checked by that address.
  */
 const FORBIDDEN_IPV4 = [
   '0.0.0.0/8', // this network
@@ -22,11 +22,11 @@ const FORBIDDEN_IPV4 = [
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, broadcast
 ];
-/** Of IPv6 only 2000::/3 is given out to the public (RFC 4291, 2.4); all around it is forbidden, and parts of it. */
+/** Only 2000::/3 is public in IPv6 (RFC 4291, 2.4). Everything else is forbidden, and parts of it. */
 const FORBIDDEN_IPV6 = [
   '::/3', // unspecified, loopback, IPv4-compatible, discard; mapped and NAT64 addresses are decoded before
-  '4000::/2', // not given out
-  '8000::/1', // not given out; private (fc00::/7), link-local (fe80::/10), site-local, multicast
+  '4000::/2', // unallocated
+  '8000::/1', // unallocated; private (fc00::/7), link-local (fe80::/10), site-local, multicast
   '2001::/23', // protocol assignments, Teredo, ORCHID
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4
@@ -34,15 +34,15 @@ const FORBIDDEN_IPV6 = [
 ];
 const NAT64_PREFIX = '64:ff9b::/96';
 
-/** Judges addresses; made once from the configuration. */
+/** Address check, built once from the configuration. */
 export interface AddressGuard {
-  /** Whether a callback may connect to this IP address. Anything that is not an IP address may not. */
+  /** True when a callback may connect to this IP address. False for any other text. */
   isAllowed(address: string): boolean;
 }
 
 /**
- * @param allowed addresses or CIDR ranges that are allowed although they are private (the local profile)
- * @throws Error for what is neither an address nor a range
+ * @param allowed addresses or CIDR ranges that are allowed although they are private (local profile)
+ * @throws Error for an entry that is neither an address nor a range
  */
 export function createAddressGuard(allowed: readonly string[]): AddressGuard {
   const forbidden = rangeList([...FORBIDDEN_IPV4, ...FORBIDDEN_IPV6]);
@@ -55,7 +55,7 @@ export function createAddressGuard(allowed: readonly string[]): AddressGuard {
   };
 }
 
-/** The IPv4 address inside an IPv4-mapped or NAT64 address, which is where a connection would end. */
+/** The IPv4 address inside an IPv4-mapped or NAT64 address, which is the actual destination. */
 function embeddedIpv4(address: string): string | undefined {
   if (isIP(address) !== 6) return undefined;
   const zoneless = address.split('%')[0] ?? address;
@@ -65,7 +65,7 @@ function embeddedIpv4(address: string): string | undefined {
   return undefined;
 }
 
-/** Two lists, because one BlockList would judge IPv4 addresses by the IPv6 ranges around ::ffff:0:0/96. */
+/** Two lists: a single BlockList would apply the IPv6 ranges around ::ffff:0:0/96 to IPv4 addresses. */
 function rangeList(ranges: readonly string[]): (address: string) => boolean {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const range of ranges) {

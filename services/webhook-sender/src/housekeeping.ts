@@ -10,13 +10,13 @@ import { keepLease, type Lease } from '@opentill/db/lease';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Observe } from './observe.ts';
 
-/** How long what is over is kept (deploy/guides/configuration.md). */
+/** Retention periods (deploy/guides/configuration.md). */
 export interface Retention {
-  /** Which events were handled; one that came again after that would only queue deliveries that are there already. */
+  /** Handled events. A later duplicate would only queue deliveries that already exist. */
   readonly inboxSeconds: number;
-  /** Single attempts, with what was answered, from the notification's making on. */
+  /** Single attempts with their responses, from the creation of the notification. */
   readonly attemptsSeconds: number;
-  /** Callbacks that ended, with their notifications. The last one of each order is kept for ever. */
+  /** Ended callbacks with their notifications. The last one of each order is kept permanently. */
   readonly callbacksSeconds: number;
 }
 
@@ -37,14 +37,12 @@ const LEASE_MS = 3 * INTERVAL_MS;
 export interface HousekeepingDeps {
   readonly db: Db;
   readonly observe: Pick<Observe, 'roundFailed'>;
-  /** This replica's own name. */
   readonly instance: string;
 }
 
 /**
- * Forgets what is over, in bounded rounds: partitions of inbox and attempts are dropped whole, ended callbacks deleted page
- * by page. A drop keeps others from its table for as long as it takes, and waits 200 ms for that at most: who comes meanwhile
- * waits behind it.
+ * Deletes expired data in bounded rounds. Partitions of inbox and attempts are dropped; ended callbacks are deleted
+ * page by page. A drop waits at most 200 ms for its table lock, and queries that arrive meanwhile wait behind it.
  */
 export function startHousekeeping(
   { db, observe, instance }: HousekeepingDeps,
@@ -66,15 +64,15 @@ export function startHousekeeping(
       const { deleted } = await rollDeliveryAttempts(db, retention.attemptsSeconds);
       return deleted === ROLLED_ROWS_MAX ? 'again' : undefined;
     }),
-    loop('forget callbacks', forgetCallbacks(db, instance, retention.callbacksSeconds)),
+    loop('delete ended callbacks', deleteEndedCallbacks(db, instance, retention.callbacksSeconds)),
   ];
 }
 
 /**
- * Goes on each time where it ended, over what has got old enough since, and once a day over everything: of what was looked
- * at, some may be forgotten later (the last callback of an order that got a newer one). One replica alone, by a lease.
+ * Each run continues where the last one ended, and once a day starts over: a callback that was kept may be deleted
+ * later, when its order gets a newer one. A lease limits it to one replica.
  */
-export function forgetCallbacks(
+export function deleteEndedCallbacks(
   db: Db,
   instance: string,
   keptSeconds: number,

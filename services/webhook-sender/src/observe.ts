@@ -8,21 +8,21 @@ import type { AttemptRecord, DeliveryOutcome } from './store/finish-attempts.ts'
 import { oldestDueSeconds } from './store/measure-backlog.ts';
 import type { Queued } from './store/queue-deliveries.ts';
 
-const DEAD_UNADDRESSED = 'callbacks dead without a URL, or with a disabled endpoint';
+const DEAD_UNADDRESSED = 'callbacks dead: no callback URL or endpoint disabled';
 
-/** What happens in this service, by name: logged and counted in one place. */
+/** Logs and metrics of this service, one function per event. */
 export interface Observe {
   deliveriesQueued(queued: Queued, by: 'event' | 'sweeper'): void;
   attemptFinished(claim: ClaimedDelivery, record: AttemptRecord, outcome: DeliveryOutcome): void;
-  /** Something was learned of an endpoint; told when its state changes. */
+  /** Called after every update of an endpoint; reports only changes of its state. */
   endpointChanged(change: EndpointChange): void;
   claimLost(claim: ClaimedDelivery): void;
   claimReleased(claim: ClaimedDelivery): void;
-  /** Nothing was sent, for a reason that lies here. */
+  /** The callback was not sent because of a fault of this process. */
   claimFaulted(claim: ClaimedDelivery, fault: OwnFault, error: string): void;
-  /** The claim before this one was lost with its process. */
+  /** The previous claim was lost with its process. */
   lostClaimTaken(claim: ClaimedDelivery): void;
-  unaddressedBuried(count: number): void;
+  unaddressedDied(count: number): void;
   presenceFailed(error: unknown): void;
   roundFailed(loop: string, error: unknown, failuresInRow: number): void;
 }
@@ -52,9 +52,9 @@ export function createObserve({ logger, metrics }: ObserveDeps): Observe {
       changes.inc({ state: after.state });
       const { failuresInRow, lastErrorCode, lastError, disabledReason, probeAt } = after;
       if (after.state === 'DISABLED') {
-        logger.error('callback endpoint disabled by its own answer', { merchantId, disabledReason });
+        logger.error('callback endpoint disabled by its 410', { merchantId, disabledReason });
       } else if (after.state === 'OPEN') {
-        logger.warn('callback endpoint rests', {
+        logger.warn('callback endpoint paused', {
           merchantId,
           failuresInRow,
           lastErrorCode,
@@ -70,17 +70,20 @@ export function createObserve({ logger, metrics }: ObserveDeps): Observe {
       logger.warn('callback attempt outlived its lease', { eventId: claim.eventId, attempt: claim.attempt });
     },
     claimReleased(claim) {
-      logger.info('callback handed back', { eventId: claim.eventId, attempt: claim.attempt });
+      logger.info('callback released', { eventId: claim.eventId, attempt: claim.attempt });
     },
     claimFaulted({ eventId, merchantId }, fault, error) {
       faults.inc({ fault });
-      logger.error('callback not sent by a fault of this service', { eventId, merchantId, fault, error });
+      logger.error('callback not sent: fault of this service', { eventId, merchantId, fault, error });
     },
     lostClaimTaken(claim) {
       faults.inc({ fault: 'CLAIM_LOST' });
-      logger.warn('callback of a process that is gone', { eventId: claim.eventId, attempt: claim.attempt });
+      logger.warn('callback claimed again after its process died', {
+        eventId: claim.eventId,
+        attempt: claim.attempt,
+      });
     },
-    unaddressedBuried(count) {
+    unaddressedDied(count) {
       unaddressed.inc(count);
       if (count > 0) logger.error(DEAD_UNADDRESSED, { count });
     },
@@ -118,7 +121,7 @@ function logAttempt(
 function createCallbackMetrics(metrics: Metrics) {
   const queued = metrics.counter({
     name: 'opentill_webhook_deliveries_queued_total',
-    help: 'Notifications queued to be sent, by event or by the sweeper',
+    help: 'Notifications queued for sending, by event or by the sweeper',
     labelNames: ['by'],
   });
   const unaddressed = metrics.counter({
@@ -127,21 +130,21 @@ function createCallbackMetrics(metrics: Metrics) {
   });
   const attempts = metrics.counter({
     name: 'opentill_webhook_attempts_total',
-    help: 'Attempts by what they made of their delivery, and by what went wrong',
+    help: 'Attempts by the resulting state of their delivery and by error',
     labelNames: ['state', 'error'],
   });
   const duration = metrics.histogram({
     name: 'opentill_webhook_attempt_duration_seconds',
-    help: 'From connecting to the end of an attempt',
+    help: 'Time from connecting to the end of an attempt',
   });
   const changes = metrics.counter({
     name: 'opentill_webhook_endpoint_changes_total',
-    help: 'Endpoints that were given a rest (OPEN), recovered (CLOSED), or said that they are gone (DISABLED)',
+    help: 'Endpoints that were paused (OPEN), recovered (CLOSED) or answered 410 (DISABLED)',
     labelNames: ['state'],
   });
   const faults = metrics.counter({
     name: 'opentill_webhook_own_faults_total',
-    help: 'Callbacks that were not sent by a fault of this service, and claims of processes that are gone; no failures of receivers',
+    help: 'Callbacks not sent because of a fault of this service, and claims lost with their process; no failures of receivers',
     labelNames: ['fault'],
   });
   const lost = metrics.counter({
@@ -151,16 +154,16 @@ function createCallbackMetrics(metrics: Metrics) {
   return { queued, unaddressed, attempts, duration, changes, lost, faults };
 }
 
-/** Gauges that are read from the database when the metrics are. */
+/** Registers gauges that are read from the database at each scrape. */
 export function observeBacklog(metrics: Metrics, db: Db): void {
   metrics.gauge({
     name: 'opentill_webhook_oldest_due_seconds',
-    help: 'How long the oldest due callback has waited',
+    help: 'Waiting time of the oldest due callback',
     collect: async (gauge) => gauge.set(await oldestDueSeconds(db)),
   });
   metrics.gauge({
     name: 'opentill_webhook_endpoints_unwell_count',
-    help: 'Endpoints that are given a rest (OPEN) and that said they are gone (DISABLED)',
+    help: 'Endpoints that are paused (OPEN) or answered 410 (DISABLED)',
     labelNames: ['state'],
     collect: async (gauge) => {
       const { open, disabled } = await countUnwell(db);

@@ -8,9 +8,9 @@ import { finishAttempts, type AttemptRecord, type DeliveryOutcome } from './stor
 
 export interface AttemptRecorder {
   /**
-   * Records an attempt with what it makes of its delivery and of its endpoint.
-   * @returns false when the claim was not this process's any more
-   * @throws GatewayError of the database; nothing of it is recorded then
+   * Records an attempt with its outcome for the delivery and the endpoint.
+   * @returns false when this process no longer held the claim
+   * @throws GatewayError of the database; nothing is recorded then
    */
   record(claim: ClaimedDelivery, record: AttemptRecord, outcome: DeliveryOutcome): Promise<boolean>;
 }
@@ -31,18 +31,21 @@ interface Entry {
   readonly failed: (error: unknown) => void;
 }
 
-/** Attempts recorded by one statement, at most. */
+/** Maximum attempts per statement. */
 const BATCH_MAX = 256;
-/** How long the first of a batch waits for others. The merchant has its callback; only this order's next one waits too. */
+/**
+ * Time that the first of a batch waits for others. The receiver already has the callback; only the order's next one
+ * waits.
+ */
 const GATHER_MS = 4;
 
 /**
- * Records attempts together: those that end within a moment, or while a batch is being written, make one batch. A
- * thousand take a few statements, and so do the claims that follow when they are done.
+ * Records attempts in batches: those that end within a moment, or while a batch is being written. A thousand attempts
+ * take a few statements, and so do the claims that follow.
  *
- * What a failure shows of its endpoint is recorded with it, so that nothing more is claimed for one that has just said it
- * is gone. What a success shows comes after it, apart, and only where something is known against the endpoint: were it
- * lost, the next one would tell it again, and a probe without a verdict is followed by another once its lease ran out.
+ * A failure updates its endpoint in the same transaction, so that no further delivery is claimed after a 410. A success
+ * updates it in a separate transaction, and only if the endpoint has failures on record. If that update is lost, the
+ * next success repeats it; a probe without a result is followed by another one after its lease.
  */
 export function createAttemptRecorder(deps: RecorderDeps): AttemptRecorder {
   const waiting: Entry[] = [];
@@ -66,7 +69,7 @@ export function createAttemptRecorder(deps: RecorderDeps): AttemptRecorder {
   };
 }
 
-/** Never rejects: the entries hear of it. */
+/** Never rejects: the entries receive the error. */
 async function writeBatch(deps: RecorderDeps, batch: readonly Entry[]): Promise<void> {
   try {
     const held = batch.some((entry) => entry.record.errorCode !== null)
@@ -74,7 +77,7 @@ async function writeBatch(deps: RecorderDeps, batch: readonly Entry[]): Promise<
       : await writeSuccesses(deps, batch);
     for (const entry of batch) entry.done(held.has(entry));
   } catch (error) {
-    // What the database refuses of one is not to keep the others from being recorded.
+    // One entry that the database rejects must not prevent the others from being recorded.
     if (batch.length > 1 && !(error instanceof GatewayError && error.code === 'DATABASE_UNAVAILABLE')) {
       for (const entry of batch) await writeBatch(deps, [entry]);
     } else {
@@ -85,7 +88,7 @@ async function writeBatch(deps: RecorderDeps, batch: readonly Entry[]): Promise<
 
 async function writeFailures(deps: RecorderDeps, batch: readonly Entry[]): Promise<ReadonlySet<Entry>> {
   const { held, changes } = await deps.db.transaction().execute(async (tx) => {
-    // An endpoint that is set anew meanwhile is so before this, and seen, or after it.
+    // Serialises with a concurrent change of the endpoint: either this transaction sees it, or it comes later.
     if (batch.some(({ record }) => record.errorCode === 'GONE')) {
       await lockEndpoints(tx, [...new Set(batch.map(({ claim }) => claim.merchantId))]);
     }
@@ -110,7 +113,7 @@ async function writeSuccesses(deps: RecorderDeps, batch: readonly Entry[]): Prom
 
 interface Finished {
   readonly held: ReadonlySet<Entry>;
-  /** Merchants of whose endpoints something is to be recorded. */
+  /** Merchants whose endpoints have new results. */
   readonly news: ReadonlySet<string>;
 }
 

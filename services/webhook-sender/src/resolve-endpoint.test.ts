@@ -15,7 +15,7 @@ describe('resolveEndpoint', () => {
     expect(endpoint.url.hostname).toBe('shop.example');
   });
 
-  it('refuses a name of which one address is forbidden', async () => {
+  it('rejects a name with one forbidden address', async () => {
     await expect(resolveEndpoint('https://shop.example/', rules(['8.8.8.8', '10.0.0.1']))).rejects.toThrow(
       '10.0.0.1',
     );
@@ -34,7 +34,7 @@ describe('resolveEndpoint', () => {
     'https://[64:ff9b::7f00:1]/',
     'https://127.0.0.1./',
     'https://169.254.169.254/latest/meta-data',
-  ])('refuses the literal %s without looking it up', async (url) => {
+  ])('rejects the literal %s without a lookup', async (url) => {
     const never: AddressRules = { ...rules([]), resolveHost: () => Promise.reject(new Error('looked up')) };
     await expect(resolveEndpoint(url, never)).rejects.toThrow(EndpointRefused);
   });
@@ -48,11 +48,11 @@ describe('resolveEndpoint', () => {
     ['https://shop.example:22/', 'port 22'],
     ['https://shop.example:6667/', 'port 6667'],
     ['https://shop.example:0/', 'port 0'],
-  ])('refuses %s', async (url, reason) => {
+  ])('rejects %s', async (url, reason) => {
     await expect(resolveEndpoint(url, rules(['8.8.8.8']))).rejects.toThrow(reason);
   });
 
-  it('allows http where the configuration does', async () => {
+  it('allows http where it is configured', async () => {
     expect((await resolveEndpoint('http://shop.example/', rules(['8.8.8.8'], true))).url.protocol).toBe(
       'http:',
     );
@@ -65,7 +65,7 @@ describe('resolveEndpoint', () => {
     }
   });
 
-  it('refuses a name without addresses', async () => {
+  it('rejects a name without addresses', async () => {
     await expect(resolveEndpoint('https://shop.example/', rules([]))).rejects.toThrow('no address');
   });
 });

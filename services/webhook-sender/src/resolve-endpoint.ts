@@ -4,16 +4,16 @@ import type { FailureCode, OwnFault } from './failure-codes.ts';
 import type { AddressGuard } from './forbidden-addresses.ts';
 import { BLOCKED_PORTS } from './blocked-ports.ts';
 
-/** Looks a host name up: every address it has. */
+/** Resolves a host name to all its addresses. */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
-/** Where exactly an attempt connects: checked, and pinned, so that the name can't change its meaning in between. */
+/** Checked and pinned target of an attempt, so that a second lookup cannot redirect it. */
 export interface Endpoint {
   readonly url: URL;
   readonly address: string;
 }
 
-/** Why a callback URL is not contacted. */
+/** A callback URL that must not be contacted. */
 export class EndpointRefused extends Error {
   readonly code: FailureCode;
   constructor(code: FailureCode, message: string) {
@@ -22,7 +22,7 @@ export class EndpointRefused extends Error {
   }
 }
 
-/** What callbacks may be sent to. */
+/** Rules for allowed callback targets. */
 export interface AddressRules {
   readonly guard: AddressGuard;
   readonly allowHttp: boolean;
@@ -30,9 +30,9 @@ export interface AddressRules {
 }
 
 /**
- * Turns a callback URL into an address to connect to. A name is looked up once per attempt and refused when any of its
- * addresses is forbidden: a mixed answer is an attack or a mistake.
- * @throws EndpointRefused, or what the look-up throws
+ * Resolves a callback URL to the address to connect to. A name is resolved once per attempt. It is rejected when any of
+ * its addresses is forbidden: a mixed result is an attack or a mistake.
+ * @throws EndpointRefused, or the error of the lookup
  */
 export async function resolveEndpoint(text: string, rules: AddressRules): Promise<Endpoint> {
   const url = parseCallbackUrl(text, rules.allowHttp);
@@ -46,7 +46,7 @@ export async function resolveEndpoint(text: string, rules: AddressRules): Promis
   return { url, address };
 }
 
-/** The WHATWG parser normalises every spelling of an address (0x7f.1, 2130706433), so it comes before any check. */
+/** The WHATWG parser normalises every spelling of an address (0x7f.1, 2130706433), so it runs before any check. */
 function parseCallbackUrl(text: string, allowHttp: boolean): URL {
   let url: URL;
   try {
@@ -58,13 +58,13 @@ function parseCallbackUrl(text: string, allowHttp: boolean): URL {
     throw new EndpointRefused('URL_REFUSED', `the callback URL must be https, not ${url.protocol}`);
   }
   if (url.username !== '' || url.password !== '')
-    throw new EndpointRefused('URL_REFUSED', 'the callback URL must not hold a password');
+    throw new EndpointRefused('URL_REFUSED', 'the callback URL must not contain a user or password');
   if (BLOCKED_PORTS.has(Number(url.port)) && url.port !== '')
-    throw new EndpointRefused('URL_REFUSED', `port ${url.port} is another protocol's`);
+    throw new EndpointRefused('URL_REFUSED', `port ${url.port} belongs to another protocol`);
   return url;
 }
 
-/** What an error of `resolveEndpoint` makes of an attempt. */
+/** Failure code of an error of `resolveEndpoint`. */
 export function failureOfResolving(error: unknown): {
   readonly kind: 'FAILED';
   readonly code: FailureCode | OwnFault;

@@ -3,56 +3,56 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { ResolveHost } from './resolve-endpoint.ts';
 
 export type ResolveErrorCode =
-  /** The name servers, which answer otherwise, did not for this name in time. */
+  /** The name servers work, but did not answer for this name in time. */
   | 'LOOKUP_TIMEOUT'
-  /** There is no such name, it has no address, or the name servers refuse. */
+  /** The name does not exist, has no address, or the name servers refuse. */
   | 'LOOKUP_FAILED'
-  /** The name servers answer nothing, not even for the root: nothing is known of the name. */
+  /** The name servers do not answer at all, not even for the root. Nothing is known about the name. */
   | 'RESOLVER_DOWN';
 
 export interface HostResolverOptions {
   /**
-   * Asks the operating system for names that only this machine or network knows: single labels (a container's name),
-   * and the domains kept for such use. Never for public names: the system's look-ups share few threads with those of
-   * the database and the broker, and hanging names would stop them.
+   * Uses the operating system for names that only this machine or network knows: single labels (a container's name) and
+   * reserved local domains. Never for public names: the system's lookups share few threads with those of database and
+   * broker, and hanging names would block them.
    */
   readonly localNames: boolean;
-  /** Name servers to ask, `address:port`. @default the system's */
+  /** Name servers to query, `address:port`. @default the system's */
   readonly servers?: readonly string[];
   /** @default 3 000 */
   readonly timeoutMs?: number;
 }
 
-/** How long the other address family is waited for when one has answered. */
+/** Wait for the other address family after one has answered. */
 const OTHER_FAMILY_WAIT_MS = 300;
-/** How long the name servers are waited for with what each of them knows. */
+/** Wait for an answer about the root. */
 const ROOT_WAIT_MS = 1_000;
-/** As c-ares says that nobody answered. */
+/** Codes of c-ares for missing answers. */
 const SILENT: ReadonlySet<string> = new Set(['ETIMEOUT', 'ECANCELLED', 'ECONNREFUSED']);
 const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|home\.arpa)$/;
 
 /**
- * Makes the look-up of host names: every address, IPv4 first. Look-ups of one name at the same moment are one.
- * The look-up throws GatewayError with a ResolveErrorCode.
+ * Creates a resolver that returns every address, IPv4 first. Concurrent lookups of one name share a query. Throws
+ * GatewayError with a ResolveErrorCode.
  */
 export function createHostResolver(options: HostResolverOptions): ResolveHost {
   const underWay = new Map<string, Promise<readonly string[]>>();
   let probing: Promise<boolean> | undefined;
-  const serversAnswer = () => (probing ??= askForRoot(options).finally(() => (probing = undefined)));
+  const serversAnswer = () => (probing ??= queryRoot(options).finally(() => (probing = undefined)));
   return (hostname) => {
     const known = underWay.get(hostname);
     if (known !== undefined) return known;
     const asked =
       options.localNames && LOCAL_NAME.test(hostname)
-        ? askSystem(hostname)
-        : askServers(hostname, options, serversAnswer);
+        ? querySystem(hostname)
+        : queryServers(hostname, options, serversAnswer);
     const found = asked.finally(() => underWay.delete(hostname));
     underWay.set(hostname, found);
     return found;
   };
 }
 
-async function askSystem(hostname: string): Promise<readonly string[]> {
+async function querySystem(hostname: string): Promise<readonly string[]> {
   try {
     const found = await lookup(hostname, { all: true, order: 'ipv4first' });
     return found.map(({ address }) => address);
@@ -61,8 +61,8 @@ async function askSystem(hostname: string): Promise<readonly string[]> {
   }
 }
 
-/** A resolver of its own per look-up: it can be cancelled alone, and sees name servers that changed. */
-async function askServers(
+/** Creates a resolver per lookup: it can be cancelled by itself, and uses changed name servers. */
+async function queryServers(
   hostname: string,
   options: HostResolverOptions,
   serversAnswer: () => Promise<boolean>,
@@ -94,8 +94,8 @@ async function askServers(
   throw failed(hostname, reason);
 }
 
-/** Whether the name servers answer anything: every one that resolves for others knows the root, if only to refuse. */
-async function askForRoot(options: HostResolverOptions): Promise<boolean> {
+/** True when the name servers answer at all: every public resolver answers for the root, if only with a refusal. */
+async function queryRoot(options: HostResolverOptions): Promise<boolean> {
   const resolver = new Resolver({ timeout: ROOT_WAIT_MS, tries: 1 });
   if (options.servers !== undefined) resolver.setServers(options.servers);
   const timer = setTimeout(() => resolver.cancel(), ROOT_WAIT_MS);

@@ -15,7 +15,7 @@ it.each([
   ['Sun, 01 Mar 2026 12:05:00 GMT', 300_000],
   ['Sun, 01 Mar 2026 11:59:00 GMT', 0],
   ['Sun, 01 Mar 2099 12:05:00 GMT', DAY_MS],
-  // What HTTP does not know, however plausible.
+  // Not valid in HTTP, however plausible.
   [undefined, 0],
   ['', 0],
   ['-5', 0],
@@ -27,16 +27,16 @@ it.each([
   ['Sunday, 01-Mar-26 12:05:00 GMT', 0],
   ['Sun, 99 Mar 2026 12:05:00 GMT', 0],
   ['120, 7', 0],
-])('of %p is %d ms', (header, delayMs) => {
+])('reads %p as %d ms', (header, delayMs) => {
   expect(retryAfterMs(503, header, NOW)).toBe(delayMs);
   expect(retryAfterMs(429, header, NOW)).toBe(delayMs);
 });
 
-it('counts with 429 and 503 alone', () => {
+it('counts only with 429 and 503', () => {
   for (const status of [200, 301, 400, 404, 500, 502, 504]) expect(retryAfterMs(status, '120', NOW)).toBe(0);
 });
 
-it('is never negative, never more than a day, never no number', () => {
+it('is always between zero and one day', () => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -1,15 +1,15 @@
-/** Longest wish that is heard; how much of it is granted is for the schedule to say (attempt-delivery.ts). */
+/** Maximum accepted delay; attempt-delivery.ts applies a smaller limit. */
 export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 
-/** IMF-fixdate, the one form of an HTTP date that may still be made (RFC 9110, 5.6.7). */
+/** IMF-fixdate, the only HTTP date format that may be sent today (RFC 9110, 5.6.7). */
 const HTTP_DATE =
   /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/;
-/** The statuses with which the header is a wish to be left alone (RFC 9110, 15.6.4; RFC 6585, 4). */
+/** Statuses with which the header asks for a delay (RFC 9110, 15.6.4; RFC 6585, 4). */
 const STATUSES: ReadonlySet<number> = new Set([429, 503]);
 
 /**
- * How long a receiver asks to be left alone by its Retry-After header, in milliseconds from `now`, at most a day; 0 when
- * it does not, or says it in no form that HTTP knows.
+ * Delay that a receiver's Retry-After header asks for, in milliseconds from `now`, at most one day. 0 without the
+ * header or with an invalid value.
  */
 export function retryAfterMs(statusCode: number, header: string | undefined, now: Date): number {
   const text = header?.trim() ?? '';

@@ -1,9 +1,9 @@
-/** Longest extra wait, as a share of the pause: many deliveries that failed together don't come back together. */
+/** Maximum additional pause as a share, so that deliveries that failed together are not retried together. */
 const JITTER_SHARE = 0.2;
 
 /**
- * Milliseconds until the next attempt after `attempts` failed ones, or undefined when the schedule is exhausted.
- * Jitter only ever lengthens a pause.
+ * Milliseconds until the next attempt after `attempts` failed ones; undefined after the end of the schedule. Jitter
+ * only lengthens a pause.
  * @param random in [0, 1)
  */
 export function nextAttemptDelayMs(

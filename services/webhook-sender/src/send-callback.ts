@@ -5,17 +5,17 @@ import { failureOfError, type FailureCode, type OwnFault, type RequestPhase } fr
 import type { Connections, OwnedRequest } from './keep-connections.ts';
 import type { Endpoint } from './resolve-endpoint.ts';
 
-/** What became of one attempt. */
+/** Result of one attempt. */
 export type AttemptResult =
   | {
       readonly kind: 'ANSWERED';
       readonly statusCode: number;
       readonly excerpt: string;
-      /** The header as it came. */
+      /** Header value as received. */
       readonly retryAfter?: string;
     }
   | { readonly kind: 'FAILED'; readonly code: FailureCode | OwnFault; readonly error: string }
-  /** `maySend` said no: nothing was sent. */
+  /** `maySend` returned false: nothing was sent. */
   | { readonly kind: 'ABANDONED' }
   /** The signal aborted. */
   | { readonly kind: 'INTERRUPTED' };
@@ -24,28 +24,31 @@ export interface CallbackRequest {
   readonly endpoint: Endpoint;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** For the whole request: connecting, sending, the answer's headers and as much of its body as is read. */
+  /** Limit for the whole request: connecting, sending, response headers and the part of the body that is read. */
   readonly deadlineMs: number;
-  /** Asked when the connection stands, right before the first byte: connecting may take long, or the process freeze. */
+  /**
+   * Called on the open connection right before the first byte, since connecting may take long or the process may
+   * freeze.
+   */
   readonly maySend?: () => boolean;
   readonly signal?: AbortSignal;
-  /** Connections to use again, and whose they are. @default a new connection, closed afterwards */
+  /** Pool of kept connections, and their owner. @default a new connection, closed afterwards */
   readonly keep?: { readonly connections: Connections; readonly owner: string };
 }
 
-/** Bytes of the answer that are kept for the merchant to see; nothing beyond is read. */
+/** Bytes of the response body that are stored for the merchant. The rest is not read. */
 const EXCERPT_BYTES_MAX = 1024;
-/** How long a body may trickle once the status is known; the status is what counts. */
+/** Wait for the body after the status; only the status counts. */
 const BODY_WAIT_MS = 500;
-/** Answers before the answer (1xx) that are put up with. */
+/** Maximum number of informational (1xx) responses. */
 const INFORMATION_MAX = 8;
-/** Bytes of the answer's headers, all of them together. */
+/** Maximum size of all response headers. */
 const HEADER_BYTES_MAX = 16_384;
 
 /**
- * Posts a callback to exactly the given address: no redirects, no decoding, a bounded read of the answer, one deadline
- * for everything. Never rejects; a status is reported as soon as it is known and the body was skimmed. A kept
- * connection that the receiver closed meanwhile is replaced by a new one, once.
+ * Posts a callback to exactly the given address: no redirects, no decompression, a bounded read of the response, and
+ * one deadline for everything. Never rejects. Reports a status once the excerpt of the body is read. A kept connection
+ * that the receiver has closed is replaced once by a new one.
  */
 export async function sendCallback(callback: CallbackRequest): Promise<AttemptResult> {
   const endsAt = performance.now() + callback.deadlineMs;
@@ -56,14 +59,14 @@ export async function sendCallback(callback: CallbackRequest): Promise<AttemptRe
   return again.kind === 'STALE' ? failed('CONNECTION_LOST', again.error) : again;
 }
 
-/** The connection was a kept one, and broke before anything was answered. */
+/** A kept connection broke before any response. */
 type Stale = { readonly kind: 'STALE'; readonly error: string };
 
 function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult | Stale> {
   return new Promise((resolve) => {
     const request = openRequest(callback);
     let phase: RequestPhase = 'CONNECTING';
-    let answered: (() => void) | undefined; // from here on the status counts, whatever becomes of the body
+    let answered: (() => void) | undefined; // once set, the status counts and the body does not
     let informed = 0;
     const giveUp = (result: AttemptResult): void => {
       if (answered === undefined) finish(result);
@@ -78,7 +81,7 @@ function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult 
       clearTimeout(timer);
       callback.signal?.removeEventListener('abort', interrupt);
       resolve(result);
-      if (!complete) request.destroy(); // a complete answer leaves the connection for the next callback
+      if (!complete) request.destroy(); // after a complete response the connection is kept
     };
     const send = (): void => {
       phase = 'WAITING';
@@ -95,11 +98,11 @@ function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult 
     });
     request.on('information', () => {
       informed += 1;
-      if (informed > INFORMATION_MAX) giveUp(failed('BAD_ANSWER', 'informational answers without end'));
+      if (informed > INFORMATION_MAX) giveUp(failed('BAD_ANSWER', 'too many informational responses'));
     });
     request.on('upgrade', (_response, socket) => {
       socket.destroy();
-      giveUp(failed('BAD_ANSWER', 'another protocol instead of an answer'));
+      giveUp(failed('BAD_ANSWER', 'another protocol instead of a response'));
     });
     request.on('error', (error: NodeJS.ErrnoException) => {
       if (answered !== undefined) return answered();
@@ -132,7 +135,7 @@ function openRequest({ endpoint, body, headers, keep }: CallbackRequest): Client
     path: url.pathname + url.search,
     setHost: false,
     maxHeaderSize: HEADER_BYTES_MAX,
-    // The name is what TLS verifies and what a virtual host needs; the address alone is what is connected to.
+    // The name is for TLS verification and virtual hosts. The connection uses only the address.
     ...(secure && isIP(hostname) === 0 ? { servername: hostname } : {}),
     agent: keep?.connections.agentFor(secure) ?? false,
     ...(keep === undefined ? {} : { connectionOwner: keep.owner }),
@@ -148,7 +151,7 @@ function openRequest({ endpoint, body, headers, keep }: CallbackRequest): Client
   return (secure ? httpsRequest : httpRequest)(options);
 }
 
-/** Reads a bounded first part of the body, for a bounded time. @returns what ends it at once */
+/** Reads a bounded first part of the body for a bounded time. @returns a function that ends it at once */
 function skim(
   response: IncomingMessage,
   finish: (result: AttemptResult, complete?: boolean) => void,

@@ -10,17 +10,17 @@ export interface NotificationSweepDeps {
 }
 
 export interface NotificationSweepOptions {
-  /** Notifications looked at per query. */
+  /** Notifications per query. */
   readonly pageSize: number;
   /** Notifications younger than this are left to their events. */
   readonly graceMs: number;
-  /** How far each sweep goes back behind the last one: longer than from a transaction's begin to its commit. */
+  /** Overlap of a sweep with the last one. Must be longer than a transaction that writes notifications. */
   readonly lookBackMs: number;
-  /** Where the first sweep starts: at the oldest notification, or at those written from now on. */
+  /** Start of the first sweep: the oldest notification, or those written from now on. */
   readonly from: 'beginning' | 'now';
 }
 
-/** Often, over the last seconds: a lost broker delays no callback by more. */
+/** Frequent, over the last seconds: bounds the delay of a callback when the broker loses events. */
 export const QUICK_SWEEP: NotificationSweepOptions = {
   pageSize: 2_000,
   graceMs: 2_000,
@@ -28,7 +28,10 @@ export const QUICK_SWEEP: NotificationSweepOptions = {
   from: 'now',
 };
 
-/** Seldom: what was lost while no sender ran, or was written by a transaction slower than the quick one looks back. */
+/**
+ * Rare: finds events that were lost while no sender ran, and those of transactions longer than the quick sweep's
+ * overlap.
+ */
 export const THOROUGH_SWEEP: NotificationSweepOptions = {
   ...QUICK_SWEEP,
   lookBackMs: 600_000,
@@ -38,9 +41,9 @@ export const THOROUGH_SWEEP: NotificationSweepOptions = {
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Makes the sweep that finds notifications whose event never came (the broker may lose everything) and queues them.
- * The first sweep goes over all of them, page by page, or over none; the later ones over what came since the last sweep
- * began, less the look-back; all by the database's clock. A sweep that fails goes on where it stopped.
+ * Creates the sweep that queues notifications whose event did not arrive (the broker may lose all events). The first
+ * sweep covers all of them page by page, or none. Later ones cover the time since the last sweep began, plus the
+ * overlap. All times are the database's. A failed sweep continues where it stopped.
  */
 export function createNotificationSweep(
   deps: NotificationSweepDeps,
@@ -54,7 +57,7 @@ export function createNotificationSweep(
 
   return async (signal) => {
     const page = await findUnqueued(deps.db, position, options.pageSize, options.graceMs);
-    begunAt ??= page.now; // what comes from now on is behind this sweep, and the begin of the next
+    begunAt ??= page.now; // later notifications belong to the next sweep
     if (signal.aborted) return undefined;
     if (page.subjectIds.length > 0) {
       deps.observe.deliveriesQueued(await queueDeliveries(deps.db, page.subjectIds), 'sweeper');

@@ -45,7 +45,7 @@ let webhook: Database;
 const producers: Record<'api' | 'tracker', { db: Db; broker: Broker; relay: Relay }> = {} as never;
 const cleanUp: (() => Promise<void>)[] = [];
 let receiver: Receiver;
-/** Ends what a test started, in reverse order. */
+/** Cleanup of a test's resources, in reverse order. */
 const stops: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
@@ -129,7 +129,7 @@ async function anOrder(): Promise<OrderRow> {
   return aCollection(admin.kysely, { merchant_id: merchantId });
 }
 
-/** The moves of a payment: notification and event of each, written by the service that writes them. */
+/** Moves of a payment: each has a notification and an event, appended by the responsible service. */
 const MOVES = [
   { schema: 'api', eventType: 'order.created', notifyType: 'ORDER_PENDING', status: 'INIT' },
   {
@@ -146,7 +146,7 @@ const MOVES = [
   status: OrderStatus;
 }[];
 
-/** Writes the notification of a move, and its event unless it is to be lost before it was written. */
+/** Appends the notification of a move, and its event unless the event is to be lost. */
 async function move(
   order: OrderRow,
   sequence: number,
@@ -223,8 +223,8 @@ const untilDelivered = async (orders: readonly OrderRow[]) =>
   });
 const types = () => receiver.received.map(({ body }) => body.notifyType);
 
-describe('events of the outboxes', () => {
-  it('become signed callbacks, in the order in which things happened', async () => {
+describe('outbox events', () => {
+  it('turns events into signed callbacks in the order of the events', async () => {
     await startSender();
     const order = await anOrder();
     await pay(order);
@@ -241,7 +241,7 @@ describe('events of the outboxes', () => {
     }
   });
 
-  it('are published within a moment of their commit, without waiting for a poll', async () => {
+  it('publishes events right after their commit, without a poll', async () => {
     await startSender({ pollIntervalMs: 3_600_000 });
     const order = await anOrder();
     const startedAt = Date.now();
@@ -250,7 +250,7 @@ describe('events of the outboxes', () => {
     expect(receiver.received[0]!.at - startedAt).toBeLessThan(50_000); // the thorough sweep comes after a minute
   });
 
-  it('wait in the outbox while the broker is gone, and come when it is back', async () => {
+  it('keeps events in the outbox while the broker is down and sends them later', async () => {
     await startSender();
     const order = await anOrder();
     await move(order, 1);
@@ -263,7 +263,7 @@ describe('events of the outboxes', () => {
     expect(await problems([order])).toEqual([]);
   });
 
-  it('survive connections that are closed again and again in the middle of work', async () => {
+  it('survives connections that break repeatedly', async () => {
     await startSender();
     const orders = await Promise.all(Array.from({ length: 12 }, () => anOrder()));
     const paid = Promise.all(orders.map((order) => pay(order)));
@@ -274,7 +274,7 @@ describe('events of the outboxes', () => {
     expect(repeatedNonces(receiver.received)).toEqual([]);
   });
 
-  it('queue a callback once when they come twice, also to two replicas at the same moment', async () => {
+  it('queues a callback once when its event arrives twice, even at two replicas', async () => {
     await startSender();
     await startSender();
     const order = await anOrder();
@@ -299,7 +299,7 @@ describe('events of the outboxes', () => {
     expect(attempts.map((row) => row.attempts)).toEqual([1, 1, 1]);
   });
 
-  it('that were lost for ever are made good by the sweeper within its interval', async () => {
+  it('queues callbacks of lost events by the sweep within its interval', async () => {
     await startSender({ sweepIntervalMs: 200 });
     const order = await anOrder();
     await pay(order, { withEvent: false });
@@ -310,7 +310,7 @@ describe('events of the outboxes', () => {
     expect(await problems([order])).toEqual([]);
   });
 
-  it('that no schema knows end as dead letters and hold nothing up', async () => {
+  it('dead-letters events of unknown schema without blocking others', async () => {
     await startSender();
     await broker.take(`${QUEUE}.dead`);
     await broker.publish('order.changed.evm', '{"not":"an event"}');
@@ -322,8 +322,8 @@ describe('events of the outboxes', () => {
   });
 });
 
-describe('crashes', () => {
-  /** A process that dies before or after one of its side effects, from 1; never by default. */
+describe('crash recovery', () => {
+  /** A process that dies before or after its n-th side effect, from 1; never by default. */
   function aProcess(crashAt?: number): { points: CrashPoints; db: Db } {
     const points = createCrashPoints();
     points.crashAt(crashAt);
@@ -333,7 +333,7 @@ describe('crashes', () => {
     return { points, db: own.kysely };
   }
 
-  /** Delivers an event until its handler comes to its end, as a broker does; each failure is the end of a process. */
+  /** Redelivers an event until its handler succeeds, like a broker. Each failure ends a process. */
   async function handleUntilDone(event: EventEnvelope, crashAt?: number): Promise<CrashPoints> {
     const dying = aProcess(crashAt);
     const observe = createObserve({ logger, metrics: createMetrics('test') });
@@ -352,7 +352,7 @@ describe('crashes', () => {
     return dying.points;
   }
 
-  /** A worker that takes up what is due and ends with its process. */
+  /** A worker that delivers due callbacks and ends with its process. */
   function startWorker({ points, db }: ReturnType<typeof aProcess>): Deliverer {
     return startDeliverer({
       db,
@@ -371,18 +371,18 @@ describe('crashes', () => {
       attemptDeadlineMs: 60_000,
       concurrency: 1,
       concurrencyPerEndpoint: 1,
-      slowAfterMs: 3_600_000, // else an attempt that takes a moment has the next claim made beside it: other steps
+      slowAfterMs: 3_600_000, // otherwise a slow attempt lets the next claim run in parallel, which changes the steps
       pollIntervalMs: 3_600_000,
     });
   }
 
-  it('of the handler at any step leave each callback queued once', async () => {
+  it('queues each callback once when the handler crashes at any step', async () => {
     const counted = await (async () => {
       const order = await anOrder();
       const event = await move(order, 1, { withEvent: false });
       return (await handleUntilDone(event)).steps.length;
     })();
-    expect(counted).toBeGreaterThanOrEqual(5); // before begin, inbox, deliveries and commit, and after it
+    expect(counted).toBeGreaterThanOrEqual(5); // before begin, inbox, deliveries and commit, and after the commit
     for (let crashAt = 1; crashAt <= counted; crashAt += 1) {
       const order = await anOrder();
       const event = await move(order, 1, { withEvent: false });
@@ -397,7 +397,7 @@ describe('crashes', () => {
     }
   });
 
-  it('of a worker at any step of its attempts lose nothing, keep the order, and repeat only the same nonce', async () => {
+  it('loses nothing, keeps order and repeats only nonces when a worker crashes', async () => {
     async function deliver(crashAt?: number) {
       receiver.received.length = 0;
       const order = await anOrder();
@@ -421,12 +421,12 @@ describe('crashes', () => {
       );
       await worker.stop();
       if (dying.points.crashed) {
-        // What a dead worker leaves behind: a lease that runs out.
+        // A dead worker leaves a lease that expires.
         await sql`update delivery set lease_until = now() - interval '1 second' where lease_until is not null`.execute(
           admin.kysely,
         );
         const next = startWorker(aProcess());
-        await waitUntil('the next one is done', async () =>
+        await waitUntil('the next worker is done', async () =>
           (await state()).every((one) => one === 'DELIVERED'),
         );
         await next.stop();
@@ -445,12 +445,12 @@ describe('crashes', () => {
       expect({ crashAt, problems: await problems([order]) }).toEqual({ crashAt, problems: [] });
       repeats += repeatedNonces(receiver.received).length;
     }
-    // Dead between the receiver's 200 and the record of it (two steps of each callback): sent again, as promised.
+    // Two steps of each callback are between the receiver's 200 and its record: the callback is sent again.
     expect(repeats).toBe(4);
   });
 });
 
-it('forgets events handled a day ago, and no later ones', async () => {
+it('deletes events handled a day ago and keeps later ones', async () => {
   const [old, young] = [randomUUID(), randomUUID()];
   await sql`
     insert into webhook.inbox (consumer, event_id, received_at) values
@@ -464,12 +464,12 @@ it('forgets events handled a day ago, and no later ones', async () => {
     return rows.map((row) => row.event_id);
   };
   await startSender();
-  await waitUntil('the old one is forgotten', async () => (await kept()).length === 1);
+  await waitUntil('the old one is deleted', async () => (await kept()).length === 1);
   expect(await kept()).toEqual([young]);
 });
 
-describe('without one of the guards the checks turn red', () => {
-  it('a handler that sends without an inbox sends a redelivered event twice; with it, once', async () => {
+describe('controls without a guard', () => {
+  it('sends a redelivered event twice without an inbox, and once with it', async () => {
     const order = await anOrder();
     const event = await move(order, 1, { withEvent: false });
     const { dataText, send } = await sending(order);
@@ -495,7 +495,7 @@ describe('without one of the guards the checks turn red', () => {
     };
   }
 
-  /** What must not be done: the rows are gone before the broker has them. */
+  /** The bug of this control: deletes rows before the broker has confirmed them. */
   function createStoreThatDeletesFirst(db: Db): OutboxStore {
     const table = sql.table('tracker.outbox');
     return {
@@ -513,7 +513,7 @@ describe('without one of the guards the checks turn red', () => {
     };
   }
 
-  /** Drains an outbox of one payment by a relay whose first process dies, or fails to publish, and whose next works. */
+  /** Drains the outbox of one payment. The first relay dies or fails to publish; the next one works. */
   async function drainThrough(store: OutboxStore, failure: 'publish fails' | 'dies before the confirm') {
     await producers.tracker.relay.stop();
     const order = await anOrder();
@@ -529,7 +529,7 @@ describe('without one of the guards the checks turn red', () => {
     });
     await expect(dies).rejects.toThrow();
     await store.drain(200, (rows) => publisher.publish(rows));
-    // What is sent is now sent: a later event of another order comes after all of this one's.
+    // Callbacks sent now: a later event of another order comes after all of this order's.
     const after = await anOrder();
     await move(after, 1);
     await move(after, 2, { wake: false });
@@ -539,7 +539,7 @@ describe('without one of the guards the checks turn red', () => {
   }
 
   it.each(['publish fails', 'dies before the confirm'] as const)(
-    'an outbox row deleted before the confirm is a lost callback when the relay %s; deleted after it, none',
+    'loses a callback when its row is deleted before the confirm and the relay %s',
     async (failure) => {
       await startSender();
       const right = createOutboxStore(producers.tracker.db, 'tracker');

@@ -10,14 +10,15 @@ import { DEFAULT_ENDPOINT_RULES, type EndpointRules } from '../src/endpoint-heal
 import { createObserve } from '../src/observe.ts';
 import { createAttemptRecorder } from '../src/record-attempts.ts';
 import { claimDue, type ClaimedDelivery } from '../src/store/claim-due.ts';
-import { buryUnaddressed, queueDeliveries } from '../src/store/queue-deliveries.ts';
+import { markUnaddressedDead, queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
 import { rewriteQueries } from './failing-database.ts';
 
 /*
- * Breaker, claims and overtaking together, against Postgres: replicas that claim at the same moment, attempts that end,
- * are lost with their process or come too late, endpoints that fail, recover, say that they are gone and are set anew,
- * replays and burials, time that passes; after every step the promises are held against what was claimed. Time is moved in the rows, never waited for.
+ * Random test of breaker, claims and overtaking against Postgres. Replicas claim concurrently. Attempts end, are lost
+ * with their process, or come too late. Endpoints fail, recover, answer 410 and get new URLs. Callbacks are replayed
+ * and marked dead. After every step the invariants are checked against the claims. Time is moved in the rows, never
+ * awaited.
  */
 let s: ReturnType<typeof useDeliveryScenario>;
 const RULES: EndpointRules = { ...DEFAULT_ENDPOINT_RULES, openAfterFailures: 3, probePausesMs: [3_600_000] };
@@ -61,7 +62,7 @@ async function endAttempt(
       );
 }
 
-/** What was asked for with a 410. @returns whether the claim was still this replica's */
+/** Ends an attempt with a 410. @returns true when the replica still held the claim */
 const endWithGone = (db: Db, replica: Replica, claim: ClaimedDelivery): Promise<boolean> =>
   recorderOf(db, replica.name).record(
     claim,
@@ -86,7 +87,7 @@ const claimAs = (db: Db, replica: Replica, limit: number) =>
     leaseMs: 3_600_000,
   });
 
-/** Walks once. @throws Error that names seed, step and promise of the first that was broken */
+/** Runs one walk. @throws Error with seed, step and the first broken invariant */
 async function walk(db: Db, seed: number, steps: number): Promise<Record<string, number>> {
   const { chance, below } = seeded(seed);
   const replicas: Replica[] = [1, 2, 3].map((n) => ({
@@ -124,8 +125,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
         if (claim.sequence < order.newest) throw new Error('an older callback after a newer one');
         if (disabled.has(claim.merchantId)) throw new Error('claimed from a disabled endpoint');
         if (open.get(claim.merchantId) === false) throw new Error('claimed from a resting endpoint');
-        if (claim.isProbe !== open.has(claim.merchantId))
-          throw new Error('a probe that is none, or one unnoticed');
+        if (claim.isProbe !== open.has(claim.merchantId)) throw new Error('a wrong or missing probe');
         underWay.add(claim.subjectId);
         order.newest = claim.sequence;
         replicas[index]!.held.push(claim);
@@ -143,10 +143,10 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
     if (claim === undefined) return;
     if (chance(0.03)) return gone(replica, claim);
     const held = await endAttempt(db, replica, claim, !fails.has(claim.merchantId) || chance(0.1));
-    if (!held) throw new Error('a claim was lost that nobody else could have');
+    if (!held) throw new Error('a claim was lost that no other replica could take');
   }
 
-  /** Kills the callback and disables the endpoint; one that was set anew since the claim hears nothing of it. */
+  /** Ends the callback and disables the endpoint, unless its URL changed after the claim. */
   async function gone(replica: Replica, claim: ClaimedDelivery): Promise<void> {
     const look = async () => {
       const { rows } = await sql<{ generation: number; endpoint: string; state: string }>`
@@ -158,14 +158,14 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
     };
     const before = await look();
     if (!(await endWithGone(db, replica, claim)))
-      throw new Error('a claim was lost that nobody else could have');
+      throw new Error('a claim was lost that no other replica could take');
     const after = await look();
     const current = before.generation === claim.generation;
     const expected = current ? ['DISABLED', 'DEAD'] : [before.endpoint, 'PENDING'];
     if (after.endpoint !== expected[0] || after.state !== expected[1])
       throw new Error(`a 410 made ${JSON.stringify(before)} ${JSON.stringify(after)}`);
-    count(current ? 'gone' : 'gone from where nobody is any more');
-    if (current) await bury();
+    count(current ? 'gone' : 'gone for an old URL');
+    if (current) await markDead();
   }
 
   const setUrl = async (merchantId: string) => {
@@ -174,17 +174,17 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
     );
     count('URL');
   };
-  /** The new URL is set while an attempt is under way, which the old one then answers with 410. */
+  /** Sets a new URL while an attempt runs, which the old URL then answers with 410. */
   const moveAway = async (merchantId: string) => {
     await setUrl(merchantId);
     const replica = replicas.find(({ held }) => held.some((claim) => claim.merchantId === merchantId));
     const at = replica?.held.findIndex((claim) => claim.merchantId === merchantId) ?? -1;
     if (replica !== undefined && at >= 0) await gone(replica, replica.held.splice(at, 1)[0]!);
   };
-  const bury = async () => {
-    if ((await buryUnaddressed(db, 100)) > 0) count('burial');
+  const markDead = async () => {
+    if ((await markUnaddressedDead(db, 100)) > 0) count('marked dead');
   };
-  /** All of an order that ended so is sent again, in order; the oldest of it counts from then on. */
+  /** Replays all ended callbacks of an order. They are sent again in order, counted from the oldest. */
   async function replay(order: (typeof orders)[number], states: string): Promise<void> {
     const { rows } = await sql<{ sequence: number }>`
       select d.sequence from replay_deliveries(array(select event_id from delivery where subject_id = ${order.row.order_pk}),
@@ -209,8 +209,8 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
     replica.held = [];
   }
 
-  /** A frozen process wakes: what it says of a claim that was taken again is not heard, nor what it says of the endpoint. */
-  async function speakLate(): Promise<void> {
+  /** A frozen process wakes: its results for a claim that was taken over, and for the endpoint, are ignored. */
+  async function finishLate(): Promise<void> {
     const [one] = late.splice(below(late.length), 1);
     if (one === undefined) return;
     const { claim, replica } = one;
@@ -232,7 +232,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
       s.db,
     );
   };
-  const tell = async () => {
+  const notify = async () => {
     const order = orders[below(orders.length)]!;
     if (order.told >= 8) return;
     order.told += 1;
@@ -245,12 +245,12 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
       const dice = below(100);
       if (dice < 30) await claimAll(1 + below(4));
       else if (dice < 60) await end(replicas[below(3)]!);
-      else if (dice < 72) await tell();
+      else if (dice < 72) await notify();
       else if (dice < 84) await passTime();
       else if (dice < 89) await crash(replicas[below(3)]!);
-      else if (dice < 92) await speakLate();
+      else if (dice < 92) await finishLate();
       else if (dice < 93) await moveAway(merchants[below(2)]!);
-      else if (dice < 94) await bury();
+      else if (dice < 94) await markDead();
       else if (dice < 96) {
         await replay(orders[below(orders.length)]!, chance(0.5) ? '{DEAD}' : '{DEAD,DELIVERED,SUPERSEDED}');
       } else {
@@ -262,7 +262,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
     }
   }
 
-  // All is well again: nothing is left behind, whatever happened.
+  // All endpoints are healthy: every callback must end.
   fails.clear();
   for (const replica of replicas) await crash(replica);
   await sql`update delivery set lease_until = null, lease_holder = null where ${ours} and lease_until < now()`.execute(
@@ -293,7 +293,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
       ({ state, attempts, sequence }) =>
         state !== 'DELIVERED' &&
         !(state === 'SUPERSEDED' && attempts >= 3 && sequence < told) &&
-        // Nothing older follows what was delivered.
+        // No older callback follows a delivered one.
         !(state === 'DEAD' && rows.some((newer) => newer.state === 'DELIVERED' && newer.sequence > sequence)),
     );
     if (rows.some(({ state }) => state === 'SUPERSEDED')) count('overtaking');
@@ -302,13 +302,13 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
   const { rows: open } = await sql`select from callback_endpoint where ${ours} and state <> 'CLOSED'`.execute(
     s.db,
   );
-  if (open.length > 0) throw new Error(`seed ${seed}: an endpoint that is well does not close`);
+  if (open.length > 0) throw new Error(`seed ${seed}: a healthy endpoint does not close`);
   return seen;
 }
 
 /**
- * Claims of several replicas at once end in an order that no seed decides, and one walk in three meets a given fault. So walks
- * go on until they have met it; this many without it is a fault of the test.
+ * Concurrent claims of several replicas end in an order that the seed does not determine, and about one walk in three
+ * meets a given fault. So walks repeat until they meet it. More walks than this without it fail the test.
  */
 const SEEDS_MAX = 100;
 
@@ -319,28 +319,28 @@ export const WAYS = [
   'crash',
   'late',
   'gone',
-  'gone from where nobody is any more',
+  'gone for an old URL',
   'URL',
-  'burial',
+  'marked dead',
   'replay',
 ];
 
 const LOCKED = 'where (select count(*) from locked k';
 const PENDING = "and e.next_attempt_at < 'infinity'::timestamptz)";
-/** Each: a guard, how a query loses it, and the error that a walk must report then. */
+/** Each control: a removed guard, the rewritten query, and the error that a walk must report. */
 export const CONTROLS: readonly (readonly [string, (text: string) => string, RegExp])[] = [
   [
-    'one probe at a time lets several through',
+    'one probe at a time',
     (text: string) => text.replace('then place = 1', 'then true'),
     /probes of one endpoint/,
   ],
   [
-    'rest sends into it',
+    'pause of an open endpoint',
     (text: string) => text.replaceAll(/(e\.)?probe_at <= now\(\)/g, 'true'),
-    /resting endpoint|a probe that is none|probes of one endpoint/,
+    /resting endpoint|a wrong or missing probe|probes of one endpoint/,
   ],
   [
-    'look at what is under way has two of one order at once, or loses claims',
+    'check for running attempts',
     (text: string) =>
       text.includes(LOCKED)
         ? text
@@ -367,19 +367,19 @@ interface BreakerModel {
 export function describeBreakerModel({ walks: least, ways, controls, everyStep }: BreakerModel): void {
   s = useDeliveryScenario();
 
-  describe('three replicas that claim, attempt, die and wake', () => {
-    it('keep every promise on every way', async () => {
+  describe('breaker model with three replicas', () => {
+    it('keep every invariant in every walk', async () => {
       const total: Record<string, number> = {};
       const missed = () => ways.filter((what) => (total[what] ?? 0) === 0);
       for (let seed = 1; seed <= least || (seed <= SEEDS_MAX && missed().length > 0); seed += 1) {
         const seen = await walk(s.webhook.kysely, seed, 200);
         for (const [what, times] of Object.entries(seen)) total[what] = (total[what] ?? 0) + times;
       }
-      // The ways lead where it matters.
+      // Every required event happened in the walks.
       expect(missed()).toEqual([]);
     });
 
-    it.each(controls)('control: a claim without its %s', async (_what, rewrite, words) => {
+    it.each(controls)('control: breaks an invariant without the %s', async (_what, rewrite, words) => {
       let rewritten = 0;
       const unguarded = rewriteQueries(s.webhook, (text) => {
         const other = rewrite(text);
@@ -393,7 +393,7 @@ export function describeBreakerModel({ walks: least, ways, controls, everyStep }
       expect(rewritten).toBeGreaterThan(0);
     });
 
-    it('control: without the lock of the endpoint two whose choices differ probe it both; with it, one', async () => {
+    it('control: probes twice without the lock of the endpoint, and once with it', async () => {
       const raced = async (db: Db) => {
         const { merchantId } = await s.anOrderWithCallbacks(1, 'https://x.example/');
         await sql`insert into callback_endpoint (merchant_id, state, opened_at, probe_at) values (${merchantId}, 'OPEN', now(), now())`.execute(
@@ -413,7 +413,7 @@ export function describeBreakerModel({ walks: least, ways, controls, everyStep }
       const unlocked = rewriteQueries(s.webhook, (text) =>
         text
           .replace(/and state = 'OPEN' and probe_at <= now\(\)\s+for update skip locked/, '')
-          // It would wait for the first one's update of the endpoint.
+          // It would wait for the first claim's update of the endpoint.
           .replace(
             'from claim c where c.is_open and e.merchant_id',
             'from claim c where false and e.merchant_id',
@@ -423,7 +423,7 @@ export function describeBreakerModel({ walks: least, ways, controls, everyStep }
     });
   });
 
-  it('a process that dies, or loses a statement, anywhere in a probe leaves an endpoint that recovers and all its callbacks', async () => {
+  it('recovers endpoint and callbacks when a process dies anywhere in a probe', async () => {
     const points = createCrashPoints();
     const mortal = openDatabase({
       url: s.database.url('webhook'),

@@ -2,8 +2,8 @@ import type { Db } from '@opentill/db/database';
 import type { Received } from './receiver.ts';
 
 /**
- * What is wrong with the callbacks that a merchant received of some orders, one line per problem; none when each
- * notification arrived at least once, no older one after a newer one, and each as it was fixed.
+ * Compares a merchant's received callbacks with the notifications of some orders. Returns one line per problem. Each
+ * notification must arrive at least once, unchanged, and no older one after a newer one.
  * @param db opened as 'admin'
  */
 export async function findCallbackProblems(
@@ -23,14 +23,19 @@ export async function findCallbackProblems(
   const newest = new Map<string, number>();
   const arrived = new Set<string>();
   for (const { body } of received) {
-    const told = known.get(body.nonce);
-    if (told === undefined) continue;
+    const notification = known.get(body.nonce);
+    if (notification === undefined) continue;
     arrived.add(body.nonce);
-    const label = `${told.subject_id} callback ${told.sequence}`;
-    if (told.sequence < (newest.get(told.subject_id) ?? 0)) problems.push(`${label} came after a newer one`);
-    newest.set(told.subject_id, Math.max(told.sequence, newest.get(told.subject_id) ?? 0));
-    const same = told.notify_type === body.notifyType && told.data === JSON.stringify(body.data);
-    if (!same) problems.push(`${label} says something else than its notification`);
+    const label = `${notification.subject_id} callback ${notification.sequence}`;
+    if (notification.sequence < (newest.get(notification.subject_id) ?? 0))
+      problems.push(`${label} came after a newer one`);
+    newest.set(
+      notification.subject_id,
+      Math.max(notification.sequence, newest.get(notification.subject_id) ?? 0),
+    );
+    const same =
+      notification.notify_type === body.notifyType && notification.data === JSON.stringify(body.data);
+    if (!same) problems.push(`${label} differs from its notification`);
   }
   for (const row of rows) {
     if (!arrived.has(row.event_id)) problems.push(`${row.subject_id} callback ${row.sequence} never arrived`);
@@ -38,7 +43,7 @@ export async function findCallbackProblems(
   return problems;
 }
 
-/** Nonces that came more than once: allowed after a crash or a lost answer, never otherwise. */
+/** Nonces that arrived more than once: allowed only after a crash or a lost response. */
 export function repeatedNonces(received: readonly Received[]): string[] {
   const seen = new Set<string>();
   return received.map(({ body }) => body.nonce).filter((nonce) => seen.has(nonce) || !seen.add(nonce));

@@ -4,9 +4,8 @@ import { useDeliveryScenario } from './delivery-scenario.ts';
 
 const s = useDeliveryScenario();
 
-describe('an order with more callbacks than a claim looks at', () => {
-  it.each([true, false])(
-    'whatever is done at the same time, forgets none (with the trigger: %s)',
-    (guarded) => forgetNone(s, { guarded, before: 0, steps: 120 }),
+describe('orders with more callbacks than a claim reads', () => {
+  it.each([true, false])('forgets no callback under concurrent changes (with the trigger: %s)', (guarded) =>
+    forgetNone(s, { guarded, before: 0, steps: 120 }),
   );
 });

@@ -9,17 +9,17 @@ import { finished, forgetNone, HOLDER, limits, LOOKED_AT, putAside } from './cro
 import { rewriteQueries } from './failing-database.ts';
 
 const s = useDeliveryScenario();
-/** Who holds this advisory lock holds up a claim between its choice and its locks. */
+/** Holding this advisory lock stops a claim between its choice and its locks. */
 const PAUSE_LOCK = 7;
 
-describe('an order with more callbacks than a claim looks at', () => {
-  it('hides no other order of its merchant, and all its callbacks come in order', async () => {
+describe('orders with more callbacks than a claim reads', () => {
+  it('does not hide other orders of the merchant and delivers in order', async () => {
     const { order, merchantId, events } = await s.anOrderWithCallbacks(4 * LOOKED_AT);
     const others = [];
     for (let i = 0; i < 3; i += 1) others.push(await s.anOrderWithCallbacks(1, s.receiver.url, merchantId));
     const held = await claimDue(s.webhook.kysely, limits);
     expect(held.map((claim) => claim.eventId)).toEqual([events[0]]);
-    // The order's oldest is under way all the time: the others come, two at a time with one slot taken.
+    // The oldest callback keeps running. The others arrive two at a time, with one slot taken.
     const came: string[] = [];
     for (let round = 0; round < 4 + others.length && came.length < others.length; round += 1) {
       const claims = await claimDue(s.webhook.kysely, limits);
@@ -44,7 +44,7 @@ describe('an order with more callbacks than a claim looks at', () => {
     expect(inOrder).toEqual(events);
   });
 
-  it('whose oldest fails three attempts is overtaken by the next', async () => {
+  it('lets the next callback overtake after the oldest failed three attempts', async () => {
     const { events } = await s.anOrderWithCallbacks(2 * LOOKED_AT);
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       const claims = await claimDue(s.webhook.kysely, limits);
@@ -58,12 +58,12 @@ describe('an order with more callbacks than a claim looks at', () => {
     expect(await s.stateOf(events[0]!)).toBe('SUPERSEDED');
   });
 
-  // More steps, and the control, are in crowded-orders.full.test.ts.
-  it('whatever is done at the same time, forgets none', () =>
+  // crowded-orders.full.test.ts runs more steps and the control.
+  it('forgets no callback under concurrent changes', () =>
     forgetNone(s, { guarded: true, before: 2 * LOOKED_AT, steps: 25 }));
 });
 
-it('a claim that chose before a replay finds the newer callback changed, whatever the replay chose', async () => {
+it('rejects a newer callback when a replay came between choice and locks', async () => {
   for (const choice of ['the older', 'both']) {
     const { events } = await s.anOrderWithCallbacks(2);
     await sql`update delivery set state = 'DEAD', finished_at = now() where event_id = ${events[0]!}`.execute(
@@ -86,7 +86,7 @@ it('a claim that chose before a replay finds the newer callback changed, whateve
     const chosen = choice === 'both' ? events : events.slice(0, 1);
     const { claiming, rows } = await s.db.transaction().execute(async (tx) => {
       await sql`select pg_advisory_xact_lock(${PAUSE_LOCK})`.execute(tx);
-      // In an object: the transaction ends, and lets go of the claim, before the claim does.
+      // Wrapped in an object, because an async function would await the claim: the transaction must end first.
       const began = { claiming: claimDue(slow, { ...limits, holder: randomUUID() }) };
       await waitUntil('the claim has chosen', async () => {
         const waits = sql`select from pg_locks l join pg_database d on d.oid = l.database

@@ -17,7 +17,7 @@ export const limits = {
   perEndpoint: 2,
   leaseMs: 60_000,
 };
-/** Rows that a claim looks at of a merchant, with these limits. */
+/** Rows of a merchant that a claim reads with these limits. */
 export const LOOKED_AT = 16;
 
 export const finished = (claim: ClaimedDelivery, succeeds: boolean, retryDelayMs = 0): FinishedAttempt => ({
@@ -33,7 +33,7 @@ export const finished = (claim: ClaimedDelivery, succeeds: boolean, retryDelayMs
   outcome: succeeds ? { state: 'DELIVERED' } : { state: 'PENDING', retryDelayMs },
 });
 
-/** Of an order: who was put aside, and who of them waits behind nobody. */
+/** Deliveries of an order that were put aside, and those of them that no older one blocks. */
 export async function putAside(s: Scenario, subjectIds: readonly string[]) {
   const { rows } = await sql<{ aside: number; forgotten: number }>`
     select count(*)::int as aside, count(*) filter (where not exists (
@@ -45,8 +45,9 @@ export async function putAside(s: Scenario, subjectIds: readonly string[]) {
 }
 
 /**
- * Claims, ends, replays and buries callbacks of three orders, each of which has `before` callbacks at the beginning, for `steps`
- * steps. None may be forgotten; without the trigger that brings back what was put aside (`guarded` false) some must be.
+ * Claims, ends, replays and marks dead callbacks of three orders for `steps` steps. Each order starts with `before`
+ * callbacks. No callback may be forgotten. Without the trigger that restores deliveries put aside (`guarded` false)
+ * some must be.
  */
 export async function forgetNone(
   s: Scenario,
@@ -70,7 +71,7 @@ export async function forgetNone(
   const subjects = orders.map(({ pk }) => pk);
   const held: ClaimedDelivery[] = [];
   const db = s.webhook.kysely;
-  const tell = async (count: number) => {
+  const notify = async (count: number) => {
     const order = orders[below(3)]!;
     for (let i = 0; i < count; i += 1) await s.notify(order.row, (order.told += 1));
     await queueDeliveries(db, [order.pk]);
@@ -91,7 +92,7 @@ export async function forgetNone(
       s.db,
     );
   };
-  const bury = () =>
+  const markDead = () =>
     sql`update delivery set state = 'DEAD', finished_at = now() where event_id in (
         select event_id from delivery where subject_id = any(${subjects}::uuid[]) and state = 'PENDING' and lease_until is null
         order by random() limit 1 for update skip locked)`.execute(s.db);
@@ -107,7 +108,7 @@ export async function forgetNone(
     await Promise.all([
       claims,
       end(),
-      dice < 6 ? tell(1 + below(8)) : dice === 6 ? replay() : dice === 7 ? bury() : undefined,
+      dice < 6 ? notify(1 + below(8)) : dice === 6 ? replay() : dice === 7 ? markDead() : undefined,
     ]);
     const found = await putAside(s, subjects);
     most = Math.max(most, found.aside);
@@ -120,7 +121,7 @@ export async function forgetNone(
     return;
   }
   expect(forgotten).toBe(0);
-  // And all go out.
+  // All callbacks must be sent in the end.
   for (let round = 0; round < 2_000; round += 1) {
     if (held.length === 0) held.push(...(await claimDue(db, limits)));
     if (held.length === 0) break;

@@ -6,25 +6,25 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
 import { claimDue } from '../src/store/claim-due.ts';
 import { oldestDueSeconds } from '../src/store/measure-backlog.ts';
-import { buryUnaddressed } from '../src/store/queue-deliveries.ts';
+import { markUnaddressedDead } from '../src/store/queue-deliveries.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
 import { failQueries } from './failing-database.ts';
 import { startReceiver } from './receiver.ts';
 
 const s = useDeliveryScenario();
 const ONE_RETRY_LATER = { retryScheduleSeconds: [60] };
-/** No test lasts so long: what goes out meanwhile does not, because an attempt that hangs was given up. */
+/** Longer than any test, so that no callback is sent only because a hanging attempt was given up. */
 const HANGS_ON = { attemptDeadlineMs: 600_000, stopGraceMs: 0 };
 
-/** An endpoint that takes requests and never answers. */
+/** An endpoint that accepts requests and never answers. */
 async function aHangingReceiver() {
   const hanging = await startReceiver();
   hanging.answer = () => undefined;
   return hanging;
 }
 
-describe('callbacks are delivered', () => {
-  it('to everybody else when the secret of one merchant can not be opened', async () => {
+describe('delivery despite faults', () => {
+  it('delivers to other merchants when the secret of one cannot be opened', async () => {
     const unlucky = await s.anOrderWithCallbacks(1);
     await sql`update merchant set webhook_secret_sealed = '\\x00' where merchant_id = ${unlucky.merchantId}`.execute(
       s.db,
@@ -41,7 +41,7 @@ describe('callbacks are delivered', () => {
     expect(await s.deliveryOf(unlucky.events[0]!)).toMatchObject({ state: 'PENDING', attempts: 0 });
   });
 
-  it('to a healthy merchant while more merchants hang than there are slots for', async () => {
+  it('delivers to a healthy merchant while more endpoints hang than there are slots', async () => {
     const hanging = await aHangingReceiver();
     for (let i = 0; i < 5; i += 1) {
       const { merchantId } = await aMerchant(s.db, { callbackUrl: hanging.url });
@@ -51,7 +51,7 @@ describe('callbacks are delivered', () => {
       concurrency: 8,
       concurrencyPerEndpoint: 2,
       ...HANGS_ON,
-      slowAfterMs: 60_000, // the reserve is what is tried
+      slowAfterMs: 60_000, // tests the reserved slots
       ...ONE_RETRY_LATER,
     });
     await waitUntil('the slow endpoints are busy', () => hanging.received.length >= 6);
@@ -61,7 +61,7 @@ describe('callbacks are delivered', () => {
     await hanging.close();
   });
 
-  it('to a healthy merchant although every other one, of which there are many, fails again and again', async () => {
+  it('delivers to a healthy merchant while many others fail repeatedly', async () => {
     const hanging = await aHangingReceiver();
     for (let i = 0; i < 12; i += 1) {
       const { merchantId, events } = await s.anOrderWithCallbacks(1, hanging.url);
@@ -87,18 +87,18 @@ describe('callbacks are delivered', () => {
     await hanging.close();
   });
 
-  it('to a healthy merchant within a moment when more begin to hang at once than may begin at once', async () => {
+  it('delivers quickly while more endpoints hang than attempts may start at once', async () => {
     const hanging = await aHangingReceiver();
     for (let i = 0; i < 40; i += 1) await s.anOrderWithCallbacks(1, hanging.url);
     s.deliverer({ concurrency: 16, concurrencyPerEndpoint: 4, ...HANGS_ON });
     await waitUntil('the first hang', () => hanging.received.length >= 16);
     const { events } = await s.anOrderWithCallbacks(1);
     await waitUntil('the other is served', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
-    await waitUntil('all of them wait side by side', () => hanging.received.length === 40);
+    await waitUntil('all of them wait in parallel', () => hanging.received.length === 40);
     await hanging.close();
   });
 
-  it('once each although the database fails when their outcome is to be recorded', async () => {
+  it('delivers once when the database fails while outcomes are recorded', async () => {
     const { events } = await s.anOrderWithCallbacks(2);
     const unavailable = new GatewayError('DATABASE_UNAVAILABLE', 'down', { retryable: true });
     let failures = 0;
@@ -114,8 +114,8 @@ describe('callbacks are delivered', () => {
   });
 });
 
-describe('a claim', () => {
-  it('whose lease ran out during a slow look-up sends nothing: another may have sent a newer one', async () => {
+describe('claims', () => {
+  it('sends nothing after its lease expired during a slow lookup', async () => {
     const url = s.receiver.url.replace('127.0.0.1', 'shop.example');
     const { events } = await s.anOrderWithCallbacks(2, url);
     let answer: (addresses: readonly string[]) => void = () => undefined;
@@ -144,15 +144,15 @@ describe('a claim', () => {
     expect((await s.attemptsOf(events[0]!)).map((a) => a.attempt)).toEqual([2]);
   });
 
-  it('is handed back when the process stops: nobody failed, and the next one sends it as the same attempt', async () => {
+  it('releases a claim when the process stops, without counting an attempt', async () => {
     const { events } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = () => undefined;
     const stopped = s.deliverer({ attemptDeadlineMs: 600_000, stopGraceMs: 100 });
     await waitUntil('under way', () => s.receiver.received.length === 1);
     const startedAt = Date.now();
     await stopped.stop();
-    expect(Date.now() - startedAt).toBeLessThan(60_000); // not ten minutes
-    await waitUntil('handed back', async () => (await s.deliveryOf(events[0]!)).lease_until === null);
+    expect(Date.now() - startedAt).toBeLessThan(60_000); // shorter than the attempt's deadline
+    await waitUntil('released', async () => (await s.deliveryOf(events[0]!)).lease_until === null);
     expect(await s.attemptsOf(events[0]!)).toEqual([]);
     expect(await s.deliveryOf(events[0]!)).toMatchObject({
       state: 'PENDING',
@@ -181,7 +181,8 @@ describe('a claim', () => {
     );
     await sql`analyze delivery`.execute(s.db);
     const limits = { holder: 'a', limit: 64, openLimit: 64, probeLimit: 0, perEndpoint: 16, leaseMs: 60_000 };
-    // A connection of its own: the counts are those of a session that are not reported yet, not of the transaction alone.
+    // A separate connection, because the counts are those of a session's unreported statistics, not only of the
+    // transaction.
     const own = s.database.open('webhook');
     const rows = await own.kysely.transaction().execute(async (tx) => {
       expect(await claimDue(tx, limits)).toHaveLength(16);
@@ -197,8 +198,8 @@ describe('a claim', () => {
   });
 });
 
-describe('a replay', () => {
-  it('has a schedule of its own, and its attempts are numbered on', async () => {
+describe('replays', () => {
+  it('starts a new schedule on replay and keeps numbering the attempts', async () => {
     const { events } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = (_callback, response) => {
       response.statusCode = 500;
@@ -214,7 +215,7 @@ describe('a replay', () => {
     }
   });
 
-  it('leaves an attempt under way its lease, and is not lost when that fails for good', async () => {
+  it('keeps the lease of a running attempt on replay and survives its failure', async () => {
     const { events } = await s.anOrderWithCallbacks(1);
     const answers: ((status: number) => void)[] = [];
     s.receiver.answer = (_callback, response) =>
@@ -242,15 +243,15 @@ describe('a replay', () => {
   });
 });
 
-describe('what waits', () => {
-  it('is dead, and can be replayed, once its merchant has no URL any more', async () => {
+describe('waiting callbacks', () => {
+  it('marks waiting callbacks dead when their merchant loses its URL', async () => {
     const { events, merchantId } = await s.anOrderWithCallbacks(2);
     const other = await s.anOrderWithCallbacks(1);
     const setUrl = (url: string | null) =>
       sql`update merchant set callback_url = ${url} where merchant_id = ${merchantId}`.execute(s.db);
     await setUrl(null);
-    expect(await buryUnaddressed(s.webhook.kysely, 1)).toBe(1);
-    expect(await buryUnaddressed(s.webhook.kysely, 100)).toBe(1);
+    expect(await markUnaddressedDead(s.webhook.kysely, 1)).toBe(1);
+    expect(await markUnaddressedDead(s.webhook.kysely, 100)).toBe(1);
     expect(await Promise.all(events.map(s.stateOf))).toEqual(['DEAD', 'DEAD']);
     expect(await s.stateOf(other.events[0]!)).toBe('PENDING');
     await setUrl(s.receiver.url);
@@ -259,7 +260,7 @@ describe('what waits', () => {
     await waitUntil('replayed', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
   });
 
-  it('behind an older callback, or for its next attempt, does not count as overdue', async () => {
+  it('does not count callbacks as overdue behind an older one or before a retry', async () => {
     const { events } = await s.anOrderWithCallbacks(2);
     const age = (eventId: string, interval: string, attempts: number) =>
       sql`update delivery set attempts = ${attempts}, next_attempt_at = now() + ${interval}::interval where event_id = ${eventId}`.execute(

@@ -3,7 +3,10 @@ import { aMerchant } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { useDeliveryScenario } from './delivery-scenario.ts';
 
-/** Three replicas deliver four callbacks of each order to a receiver that fails most attempts: each order's in order, one at a time. */
+/**
+ * Three replicas deliver four callbacks per order to a receiver that fails most attempts. Each order's arrive in order,
+ * one at a time.
+ */
 export async function deliverInOrder(
   s: ReturnType<typeof useDeliveryScenario>,
   orders: number,
@@ -27,7 +30,7 @@ export async function deliverInOrder(
       response.end();
     });
   };
-  // An attempt given up for want of an answer may still be under way at the receiver.
+  // The receiver may still process an attempt that timed out.
   const patient = { attemptDeadlineMs: 60_000, pollIntervalMs: 3 };
   for (let i = 0; i < 3; i += 1)
     s.deliverer({ ...patient, retryScheduleSeconds: Array.from({ length: 12 }, () => 0.005) });

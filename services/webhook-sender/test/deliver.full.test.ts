@@ -4,5 +4,4 @@ import { useDeliveryScenario } from './delivery-scenario.ts';
 
 const s = useDeliveryScenario();
 
-it('replicas never send an older callback of an order after a newer one, nor two of one order at once', () =>
-  deliverInOrder(s, 60));
+it('keeps the order of callbacks and never sends two of one order at once', () => deliverInOrder(s, 60));

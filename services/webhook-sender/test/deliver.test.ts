@@ -14,7 +14,7 @@ import { startReceiver } from './receiver.ts';
 const s = useDeliveryScenario();
 
 describe('delivery', () => {
-  it('sends an order’s callbacks in order, signed, each once', async () => {
+  it("sends an order's callbacks in order, signed, each once", async () => {
     const { events, merchantId, order } = await s.anOrderWithCallbacks(3);
     s.deliverer();
     await waitUntil('all delivered', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
@@ -34,7 +34,7 @@ describe('delivery', () => {
     }
   });
 
-  it('repeats a failed attempt with the same nonce and a new timestamp, and records every attempt', async () => {
+  it('repeats a failed attempt with the same nonce and records every attempt', async () => {
     const { events } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = (_callback, response) => {
       response.statusCode = s.receiver.received.length < 3 ? 500 : 204;
@@ -48,7 +48,7 @@ describe('delivery', () => {
     expect(attempts[0]?.response_excerpt).toBe('not now');
   });
 
-  it('holds a newer callback back until the older one failed three times, then supersedes the older for good', async () => {
+  it('holds a callback back until the older one failed three times', async () => {
     const { events } = await s.anOrderWithCallbacks(2);
     s.receiver.answer = (callback, response) => {
       response.statusCode = callback.body.data['sequence'] === 1 ? 503 : 200;
@@ -60,7 +60,7 @@ describe('delivery', () => {
     expect(await s.stateOf(events[0]!)).toBe('SUPERSEDED');
   });
 
-  it('gives up after the schedule, keeps the dead callback, and lets nothing wait for it', async () => {
+  it('ends after the schedule, keeps the dead callback and blocks no other', async () => {
     const { events, order } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = (callback, response) => {
       response.statusCode = callback.body.data['sequence'] === 1 ? 500 : 200;
@@ -78,12 +78,12 @@ describe('delivery', () => {
     expect(s.receiver.received.at(-1)?.body.nonce).toBe(events[0]);
   });
 
-  it('keeps the callbacks of a merchant without a URL as dead ones', async () => {
+  it('keeps the callbacks of a merchant without a URL as dead', async () => {
     const { events } = await s.anOrderWithCallbacks(1, null);
     expect(await s.stateOf(events[0]!)).toBe('DEAD');
   });
 
-  it('sends the same nonce again, and nothing else, when a worker died between the 200 and its commit', async () => {
+  it('sends the same nonce again after a worker died between 200 and commit', async () => {
     const { events } = await s.anOrderWithCallbacks(2);
     const dead = {
       holder: 'dead-worker',
@@ -111,7 +111,7 @@ describe('delivery', () => {
     expect(await s.stateOf(events[0]!)).toBe('DELIVERED');
   });
 
-  it('queues without a gap when the events come in the wrong order', async () => {
+  it('queues without a gap when events arrive out of order', async () => {
     const merchant = await aMerchant(s.db, { callbackUrl: s.receiver.url });
     const order = await aCollection(s.db, { merchant_id: merchant.merchantId });
     await s.notify(order, 1);
@@ -122,11 +122,10 @@ describe('delivery', () => {
 });
 
 describe('replicas', () => {
-  it('never send an older callback of an order after a newer one, nor two of one order at once', () =>
-    deliverInOrder(s, 12)); // with 60 orders in deliver.full.test.ts
+  it('keeps the order of callbacks and never sends two of one order at once', () => deliverInOrder(s, 12)); // with 60 orders in deliver.full.test.ts
 });
 
-describe('receivers that misbehave', () => {
+describe('faulty receivers', () => {
   async function firstAttempt(events: readonly string[]) {
     await waitUntil('an attempt is recorded', async () => (await s.attemptsOf(events[0]!)).length > 0);
     return (await s.attemptsOf(events[0]!))[0]!;
@@ -141,7 +140,7 @@ describe('receivers that misbehave', () => {
     expect(attempt.duration_ms).toBeLessThan(30_000);
   });
 
-  it('takes the status of a receiver that drips its body for ever', async () => {
+  it('accepts the status of a receiver that drips its body endlessly', async () => {
     const { events } = await s.anOrderWithCallbacks(1);
     let dripping: NodeJS.Timeout | undefined;
     s.receiver.answer = (_callback, response) => {
@@ -153,7 +152,7 @@ describe('receivers that misbehave', () => {
     clearInterval(dripping);
   });
 
-  it('reads no more than the excerpt of an endless body', async () => {
+  it('reads only the excerpt of an endless body', async () => {
     const { events } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = (_callback, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
@@ -167,7 +166,7 @@ describe('receivers that misbehave', () => {
     expect((await firstAttempt(events)).response_excerpt).toHaveLength(1024);
   });
 
-  it('follows no redirect', async () => {
+  it('does not follow redirects', async () => {
     const forbidden = await startReceiver();
     const { events } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = (_callback, response) => {
@@ -211,7 +210,7 @@ describe('receivers that misbehave', () => {
     expect(contacted).toEqual([]);
   });
 
-  it('connects to the address it checked, whatever the name means by then', async () => {
+  it('connects to the checked address even when the name changes', async () => {
     const answers = [['127.0.0.1'], ['169.254.169.254']];
     const url = s.receiver.url.replace('127.0.0.1', 'shop.example');
     const { events } = await s.anOrderWithCallbacks(1, url);
@@ -227,7 +226,7 @@ describe('receivers that misbehave', () => {
     expect(answers).toHaveLength(1);
   });
 
-  it('lets a hanging merchant delay nobody else', async () => {
+  it('delivers to other merchants while one hangs', async () => {
     const hanging = await startReceiver();
     hanging.answer = () => undefined;
     const slow = await aMerchant(s.db, { callbackUrl: hanging.url });
@@ -235,7 +234,7 @@ describe('receivers that misbehave', () => {
     s.deliverer({
       concurrency: 8,
       concurrencyPerEndpoint: 4,
-      attemptDeadlineMs: 600_000, // so that nobody is served because one of these is given up
+      attemptDeadlineMs: 600_000, // so that no hanging attempt ends during the test
       stopGraceMs: 0,
       retryScheduleSeconds: [60],
     });

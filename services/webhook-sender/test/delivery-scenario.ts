@@ -15,11 +15,11 @@ import { queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 
 export const TYPES = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'] as const;
-/** Most tests want every attempt made; those of the breaker say their own rules. */
+/** Disables the breaker. Tests of the breaker pass their own rules. */
 const NEVER_RESTS = { ...DEFAULT_ENDPOINT_RULES, openAfterFailures: 1e6, openAfterAttempts: 1e6 };
 const FAST_SCHEDULE = [0.02, 0.02, 0.02, 0.02, 0.02];
 
-/** A database for the test file and a receiver for each test; deliverers are stopped after each test. */
+/** A database per test file and a receiver per test. Deliverers are stopped after each test. */
 export function useDeliveryScenario() {
   let database: TestDatabase;
   let admin: Database;
@@ -48,7 +48,7 @@ export function useDeliveryScenario() {
     await receiver.close();
   });
 
-  /** Starts a deliverer with short times; only 127.0.0.1 may be contacted, which every name means. */
+  /** Starts a deliverer with short times. Every name resolves to 127.0.0.1, the only allowed address. */
   function deliverer(overrides: Partial<DelivererDeps> = {}): Deliverer {
     const started = startDeliverer({
       db: webhook.kysely,
@@ -67,7 +67,7 @@ export function useDeliveryScenario() {
       },
       retryScheduleSeconds: FAST_SCHEDULE,
       endpointRules: NEVER_RESTS,
-      attemptDeadlineMs: 30_000, // what is to be given up soon says so
+      attemptDeadlineMs: 30_000, // tests of a timeout set a shorter one
       concurrency: 32,
       concurrencyPerEndpoint: 16,
       pollIntervalMs: 10,
@@ -77,7 +77,7 @@ export function useDeliveryScenario() {
     return started;
   }
 
-  /** An order of a merchant at `url` with the first `count` notifications of a payment, queued. */
+  /** Creates an order of a merchant at `url` and queues its first `count` notifications. */
   async function anOrderWithCallbacks(count: number, url: string | null = receiver.url, merchantId?: string) {
     const merchant = merchantId ?? (await aMerchant(admin.kysely, { callbackUrl: url })).merchantId;
     const order = await aCollection(admin.kysely, { merchant_id: merchant });
@@ -117,11 +117,11 @@ export function useDeliveryScenario() {
   }
 
   return {
-    /** As the owner of everything. */
+    /** Database connection of the owner. */
     get db(): Db {
       return admin.kysely;
     },
-    /** As the service's role. */
+    /** Database connection of the service's role. */
     get webhook(): Database {
       return webhook;
     },
@@ -131,7 +131,7 @@ export function useDeliveryScenario() {
     get database(): TestDatabase {
       return database;
     },
-    /** What a worker leaves behind that is gone or frozen. */
+    /** Expires all leases, like a worker that died or froze. */
     async expireLeases() {
       await sql`update delivery set lease_until = now() - interval '1 second' where lease_until is not null`.execute(
         admin.kysely,

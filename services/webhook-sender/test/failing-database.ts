@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } f
 import type { Database, Db } from '@opentill/db/database';
 import type { Tables } from '@opentill/db/tables';
 
-/** The same database, of which a statement fails when `errorFor` its text gives an error; it is then not executed. */
+/** The same database, where statements fail for whose text `errorFor` returns an error. They are not executed. */
 export function failQueries(database: Database, errorFor: (text: string) => Error | undefined): Db {
   return withQueries(database, (text) => {
     const error = errorFor(text);
@@ -11,7 +11,7 @@ export function failQueries(database: Database, errorFor: (text: string) => Erro
   });
 }
 
-/** The same database, to which each statement goes as `rewrite` makes it: for controls that lack a guard. */
+/** The same database with statements rewritten by `rewrite`, for controls without a guard. */
 export function rewriteQueries(database: Database, rewrite: (text: string) => string): Db {
   return withQueries(database, rewrite);
 }

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
-import { forgetCallbacks } from '../src/housekeeping.ts';
+import { deleteEndedCallbacks } from '../src/housekeeping.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
 
 const s = useDeliveryScenario();
 const DAY_SECONDS = 86_400;
 
-/** An order with two callbacks that ended so long ago: the first may be forgotten, the last may not. */
+/** An order with two ended callbacks: the first may be deleted, the last may not. */
 async function anEndedOrder(daysAgo: number): Promise<string> {
   const { merchantId } = await aMerchant(s.db, { callbackUrl: s.receiver.url });
   const order = await aCollection(s.db, { merchant_id: merchantId });
@@ -23,29 +23,29 @@ const isKept = async (event: string) =>
   (await s.db.selectFrom('notification').select('event_id').where('event_id', '=', event).execute())
     .length === 1;
 
-it('goes on where it ended, over everything once a round, and by one replica alone', async () => {
+it('continues where it ended, restarts daily and runs in only one replica', async () => {
   const first = await anEndedOrder(100);
-  const a = forgetCallbacks(s.webhook.kysely, 'a', 90 * DAY_SECONDS);
-  const b = forgetCallbacks(s.webhook.kysely, 'b', 90 * DAY_SECONDS);
+  const a = deleteEndedCallbacks(s.webhook.kysely, 'a', 90 * DAY_SECONDS);
+  const b = deleteEndedCallbacks(s.webhook.kysely, 'b', 90 * DAY_SECONDS);
   expect(await a()).toBeUndefined();
   expect(await isKept(first)).toBe(false);
 
-  const passed = await anEndedOrder(120); // lies behind where the round has come to
+  const passed = await anEndedOrder(120); // older than the current position
   const next = await anEndedOrder(95);
-  await b(); // not its turn
+  await b(); // does not hold the lease
   expect(await isKept(passed)).toBe(true);
   await a();
   expect([await isKept(passed), await isKept(next)]).toEqual([true, false]);
 
   await sql`update webhook.lease set expires_at = now() where name = 'housekeeping/callbacks'`.execute(s.db);
-  await b(); // takes over, and begins at the oldest
+  await b(); // takes over and starts at the oldest
   expect(await isKept(passed)).toBe(false);
 
   const old = await anEndedOrder(130);
   await b();
   expect(await isKept(old)).toBe(true);
   await sql`update webhook.lease set expires_at = now() where name = 'housekeeping/callbacks'`.execute(s.db);
-  const daily = forgetCallbacks(s.webhook.kysely, 'c', 90 * DAY_SECONDS, 0);
+  const daily = deleteEndedCallbacks(s.webhook.kysely, 'c', 90 * DAY_SECONDS, 0);
   await daily();
   const older = await anEndedOrder(140);
   await daily(); // a new round each time

@@ -14,10 +14,10 @@ import { useDeliveryScenario } from './delivery-scenario.ts';
 
 const s = useDeliveryScenario();
 const SAMPLES = 60;
-/** As many merchants of each hostile kind: more in all than attempts may begin at once. */
+/** Merchants per hostile kind; their total exceeds the attempts that may start at once. */
 const OF_EACH_KIND = 2;
 const DEADLINE_MS = 600;
-/** Twice the quiet value is the promise; this is what timers, and a machine that does other things as well, may add to a few ms. */
+/** The promise is twice the quiet value. This allows for timers and other load in addition to a few ms. */
 const NOISE_MS = 50;
 
 let canary: Server;
@@ -27,7 +27,7 @@ let ports: Record<string, number>;
 let healthy: string[];
 
 beforeAll(async () => {
-  // Forbidden: not in the list of what may be contacted. It listens where redirects and a second look-up lead.
+  // Forbidden, since it is not among the allowed addresses. It listens at the target of redirects and second lookups.
   canary = createServer((socket) => {
     contacted += 1;
     socket.destroy();
@@ -43,7 +43,7 @@ afterAll(async () => {
   canary.close();
 });
 
-/** Merchants of every hostile kind, with callbacks due and more behind them. */
+/** Creates merchants of every hostile kind with due and waiting callbacks. */
 async function unleash(): Promise<void> {
   const canaryPort = (canary.address() as AddressInfo).port;
   const urls = [
@@ -62,7 +62,7 @@ async function unleash(): Promise<void> {
   }
 }
 
-/** Names whose meaning changes from look-up to look-up. */
+/** Names whose addresses change with every lookup. */
 function changingNames() {
   let asked = 0;
   return async (name: string): Promise<readonly string[]> => {
@@ -74,8 +74,8 @@ function changingNames() {
 }
 
 /**
- * The 99th percentile of the time from a callback's queueing to its arrival at healthy merchants, in ms; infinite when
- * they have not all come in time.
+ * Measures the 99th percentile in ms of the time from queueing to arrival at healthy merchants. Infinite when some
+ * callbacks did not arrive in time.
  */
 async function measureHealthy(): Promise<number> {
   const queuedAt = new Map<string, number>();
@@ -117,7 +117,7 @@ async function measure(
     },
     ...overrides,
   });
-  if (unquiet) await waitUntil('they are at it', async () => (await attempts()) > 20);
+  if (unquiet) await waitUntil('the hostile receivers are busy', async () => (await attempts()) > 20);
   const p99s: number[] = [];
   for (let round = 0; round < rounds; round += 1) p99s.push(await measureHealthy());
   await deliverer.stop();
@@ -131,8 +131,8 @@ async function attempts(): Promise<number> {
   return rows[0]!.count;
 }
 
-describe('receivers that hang, drip, flood, reset, redirect, send bombs, change their names and flap', () => {
-  it('leave the 99th percentile of healthy merchants under twice its quiet value, and nothing forbidden is contacted', async () => {
+describe('healthy merchants next to hostile receivers', () => {
+  it('stay under twice the quiet 99th percentile, and no forbidden address is used', async () => {
     healthy = await Promise.all(
       Array.from(
         { length: 6 },
@@ -163,7 +163,8 @@ describe('receivers that hang, drip, flood, reset, redirect, send bombs, change 
       ]),
     );
 
-    // Control: with few slots, which those that wait keep, and without rests, the same receivers hold everybody up.
+    // Control: with few slots that waiting attempts keep, and without the breaker, the same receivers delay all
+    // merchants.
     const never = { ...DEFAULT_ENDPOINT_RULES, openAfterFailures: 1e6, openAfterAttempts: 1e6 };
     await sql`delete from callback_endpoint`.execute(s.db);
     await unleash();

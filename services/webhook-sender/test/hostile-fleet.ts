@@ -1,6 +1,6 @@
 /*
- * The receivers of hostile-receivers.ts in a thread of their own, so that what they waste is not the deliverer's time.
- * It answers with their ports by name; it ends with the worker.
+ * Runs the receivers of hostile-receivers.ts in a separate thread, so that they do not use the deliverer's time. Posts
+ * their ports by name and ends with the worker.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { BODIES, gzipBomb, MISBEHAVIOURS, startHostile } from './hostile-receivers.ts';

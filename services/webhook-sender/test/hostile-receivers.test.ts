@@ -6,11 +6,11 @@ import { failureOfResolving, resolveEndpoint } from '../src/resolve-endpoint.ts'
 import { sendCallback, type AttemptResult } from '../src/send-callback.ts';
 import { BODIES, gzipBomb, MISBEHAVIOURS, startHostile, type HostileReceiver } from './hostile-receivers.ts';
 
-/** Of those who let it pass; to connect must be possible in it. */
+/** Deadline of receivers that use all of it; a connection must be possible within it. */
 const DEADLINE_MS = 2_000;
-/** Of all others, who have failed or answered before it, also on a crowded machine. */
+/** Deadline of all others, which fail or answer earlier, even under load. */
 const LATE_DEADLINE_MS = 60_000;
-/** A crowded machine notices later that a deadline is over. */
+/** Under load the end of a deadline is noticed later. */
 const LATENESS_MS = 30_000;
 let connections: Connections;
 const started: HostileReceiver[] = [];
@@ -62,21 +62,21 @@ const EXPECTED: Record<keyof typeof MISBEHAVIOURS, string> = {
   'has two lengths': 'BAD_ANSWER',
 };
 
-describe('a receiver that', () => {
+describe('sendCallback to a hostile receiver', () => {
   it.each(Object.keys(MISBEHAVIOURS) as (keyof typeof MISBEHAVIOURS)[])(
-    '%s has failed, at the deadline at the latest, with a known kind of failure',
+    'fails with a known code by the deadline when the receiver %s',
     async (name) => {
       const receiver = await hostile(MISBEHAVIOURS[name]);
       const deadlineMs = EXPECTED[name] === 'ANSWER_TIMEOUT' ? DEADLINE_MS : LATE_DEADLINE_MS;
       const { result, tookMs } = await attempt(receiver.port, deadlineMs);
       expect(result).toMatchObject({ kind: 'FAILED', code: EXPECTED[name] });
       expect(tookMs).toBeLessThan(DEADLINE_MS + LATENESS_MS);
-      expect(receiver.bytesWritten).toBeLessThan(20_000_000); // what a kernel's buffers take, not a flood
+      expect(receiver.bytesWritten).toBeLessThan(20_000_000); // fills kernel buffers, but is not a flood
     },
   );
 
   it.each(Object.keys(BODIES) as (keyof typeof BODIES)[])(
-    'says 200 and %s has the callback, and no more of this process than a moment',
+    'succeeds quickly when the receiver answers 200 and %s',
     async (name) => {
       const receiver = await hostile(BODIES[name]);
       const { result, tookMs } = await attempt(receiver.port);
@@ -86,7 +86,7 @@ describe('a receiver that', () => {
     },
   );
 
-  it('sends 200 MB of gzip is not unpacked: it was asked for none, and the first bytes are kept as they came', async () => {
+  it('does not unpack 200 MB of gzip and keeps the first bytes as received', async () => {
     const bomb = gzipBomb();
     let asked = '';
     const receiver = await hostile((socket, request) => {
@@ -103,7 +103,7 @@ describe('a receiver that', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(60_000_000);
   });
 
-  it('never finishes its TLS handshake has failed at the deadline', async () => {
+  it('fails at the deadline when the TLS handshake never finishes', async () => {
     const silent = createServer((socket) => void socket.on('error', () => undefined).resume());
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { result, tookMs } = await attempt((silent.address() as AddressInfo).port, DEADLINE_MS, 'https');
@@ -112,7 +112,7 @@ describe('a receiver that', () => {
     await new Promise((resolve) => silent.close(resolve));
   });
 
-  it('speaks no TLS where it should has failed at once', async () => {
+  it('fails at once when the receiver does not use TLS', async () => {
     const receiver = await hostile(() => undefined);
     const plain = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -125,14 +125,14 @@ describe('a receiver that', () => {
     await receiver.close();
   });
 
-  it('does not listen has failed at once', async () => {
+  it('fails at once when the receiver does not listen', async () => {
     const receiver = await hostile(() => undefined);
     await receiver.close();
     expect((await attempt(receiver.port)).result).toMatchObject({ kind: 'FAILED', code: 'CONNECT_FAILED' });
   });
 
   it.each([301, 302, 303, 307, 308])(
-    'redirects by %d is not followed: whoever listens there hears nothing',
+    'does not follow a redirect by %d and does not contact its target',
     async (status) => {
       const canary = await hostile(() => undefined);
       const receiver = await hostile((socket) =>
@@ -146,12 +146,12 @@ describe('a receiver that', () => {
   );
 });
 
-describe('nothing forbidden is contacted', () => {
+describe('forbidden targets', () => {
   let canary: Server;
   let port: number;
   let contacted: number;
   beforeAll(async () => {
-    // Every address of this machine, IPv6 and IPv4, so that any spelling of one would be heard.
+    // Listens on every IPv4 and IPv6 address of this machine, so that it detects any spelling of one.
     canary = createServer((socket) => {
       contacted += 1;
       socket.destroy();
@@ -174,7 +174,7 @@ describe('nothing forbidden is contacted', () => {
     return sendCallback({ endpoint, body: '{}', headers: {}, deadlineMs: LATE_DEADLINE_MS });
   }
 
-  it('as a literal in any spelling', async () => {
+  it('rejects a forbidden literal in any spelling', async () => {
     const hosts = [
       '127.0.0.1',
       '127.1',
@@ -213,7 +213,7 @@ describe('nothing forbidden is contacted', () => {
     expect(contacted).toBe(0);
   });
 
-  it('by a name, whatever it resolves to, alone or among public addresses, now or the next time', async () => {
+  it('rejects a name with forbidden addresses, mixed or changing', async () => {
     const name = `http://shop.example:${port}/`;
     for (const answer of [
       ['127.0.0.1'],
@@ -233,7 +233,7 @@ describe('nothing forbidden is contacted', () => {
     expect(contacted).toBe(0);
   });
 
-  it('by a URL with a password, another scheme or another protocol’s port', async () => {
+  it("rejects a URL with a password, another scheme or another protocol's port", async () => {
     for (const url of [
       `http://user:secret@127.0.0.1:${port}/`,
       `http://shop.example@127.0.0.1:${port}/`,
@@ -252,7 +252,7 @@ describe('nothing forbidden is contacted', () => {
     expect(contacted).toBe(0);
   });
 
-  it('control: the canary hears who does contact it', async () => {
+  it('control: the canary detects a connection', async () => {
     const endpoint = { url: new URL(`http://shop.example:${port}/`), address: '127.0.0.1' };
     await sendCallback({ endpoint, body: '{}', headers: {}, deadlineMs: LATE_DEADLINE_MS });
     await sendCallback({

@@ -1,17 +1,17 @@
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-/** A server that answers a callback as no merchant should. */
+/** A server that answers callbacks in a faulty or hostile way. */
 export interface HostileReceiver {
   readonly port: number;
-  /** Connections so far. */
+  /** Number of connections so far. */
   readonly connections: number;
-  /** Bytes that it could get rid of. */
+  /** Bytes that the client has accepted. */
   readonly bytesWritten: number;
   close(): Promise<void>;
 }
 
-/** @param misbehave called with each connection once the request's headers came, and again for each next one on it */
+/** @param misbehave called after the headers of each request, with its connection */
 export async function startHostile(
   misbehave: (socket: Socket, request: string) => void,
 ): Promise<HostileReceiver> {
@@ -48,14 +48,14 @@ export async function startHostile(
   };
 }
 
-/** Writes `text` a byte at a time, for ever again from its start when `endless`. */
+/** Writes `text` one byte at a time; repeats it when `endless`. */
 function drip(socket: Socket, text: string, everyMs: number): void {
   let at = 0;
   const timer = setInterval(() => socket.write(text[at++ % text.length] ?? ''), everyMs);
   socket.on('close', () => clearInterval(timer));
 }
 
-/** Writes for as long as anybody reads. */
+/** Writes as long as the client reads. */
 function flood(socket: Socket, chunk: Buffer | string): void {
   const more = (): void => {
     while (!socket.destroyed && socket.write(chunk));
@@ -68,7 +68,7 @@ const OK = 'HTTP/1.1 200 OK\r\n';
 /** About 194 KB that unpack to 200 MB. */
 export const gzipBomb = (): Buffer => gzipSync(Buffer.alloc(200 * 1024 * 1024), { level: 9 });
 
-/** Ways to answer, by name. Those with a status in time are successes: what comes after it is the receiver's own harm. */
+/** Hostile responses by name. Those with a timely status succeed: the rest is the receiver's own damage. */
 export const MISBEHAVIOURS = {
   'hangs before its headers': () => undefined,
   'drips its status line': (socket: Socket) => drip(socket, 'HTTP/1.1 200 OK\r\n'.padEnd(100_000, 'x'), 20),
@@ -97,7 +97,7 @@ export const MISBEHAVIOURS = {
     socket.write(`${OK}content-length: 5\r\ncontent-length: 6\r\n\r\nhello!`),
 } as const satisfies Record<string, (socket: Socket) => unknown>;
 
-/** These say 200 first. */
+/** These answer 200 first. */
 export const BODIES = {
   'drips its body, 1 byte in 200 ms': (socket: Socket) => {
     socket.write(`${OK}content-length: 100000\r\n\r\n`);

@@ -9,7 +9,7 @@ const BURST = 24;
 let server: Server;
 let opened: number;
 
-/** Answers when a whole burst is there, so that each request of it needs a connection of its own. */
+/** Answers once a whole burst has arrived, so that each of its requests needs a connection. */
 beforeEach(async () => {
   opened = 0;
   const waiting: ServerResponse[] = [];
@@ -47,14 +47,14 @@ async function openedByTwoBursts(
   return opened;
 }
 
-it('a second burst goes over the connections of the first', async () => {
+it('reuses the connections of one burst for the next', async () => {
   expect(await openedByTwoBursts(BURST, ['shop', 'shop'])).toBe(BURST);
 });
 
-it('no more than allowed stay open between bursts', async () => {
+it('keeps no more idle connections than allowed', async () => {
   expect(await openedByTwoBursts(8, ['shop', 'shop'])).toBe(BURST + BURST - 8);
 });
 
-it('another merchant at the same address gets none of them', async () => {
+it('does not share connections between merchants at the same address', async () => {
   expect(await openedByTwoBursts(BURST, ['shop', 'other'])).toBe(2 * BURST);
 });

@@ -9,12 +9,12 @@ import { useSenderProcesses } from './sender-process.ts';
 const s = useDeliveryScenario();
 const { aPort, freePort, start, settings } = useSenderProcesses(s);
 
-test('a process that was frozen before it recorded an attempt changes nothing when it wakes', async () => {
+test('ignores the attempt of a process that froze before recording it', async () => {
   const port = await freePort();
   const { child } = start({ ...(await settings(port)), RETRY_SCHEDULE_SECONDS: '1' });
   const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
   await waitUntil('ready', ready);
-  // Its claims come back while it is frozen, as they do when their lease has run out, and another process sends all.
+  // Its claims return while it is frozen, as after an expired lease, and another process sends all callbacks.
   const order = await s.anOrderWithCallbacks(2);
   s.receiver.answer = (_callback, response) => {
     child.kill('SIGSTOP');
@@ -36,7 +36,7 @@ test('a process that was frozen before it recorded an attempt changes nothing wh
   expect(sequences).toEqual([1, 1, 2]);
 });
 
-test('a process killed between the receiver’s 200 and its commit leaves a repetition of the same nonce, nothing else', async () => {
+test('repeats only the nonce after a process was killed between 200 and commit', async () => {
   const port = await freePort();
   const environment = await settings(port);
   const { child } = start(environment);
@@ -47,7 +47,7 @@ test('a process killed between the receiver’s 200 and its commit leaves a repe
     await waitUntil('delivered', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
   }
 
-  // Somebody holds the delivery's row, so that the process has its 200 and can't commit.
+  // Another session locks the delivery's row, so that the process has its 200 and cannot commit.
   const holder = s.database.open('admin');
   const { order, events } = await s.anOrderWithCallbacks(0);
   events.push(await s.notify(order, 1), await s.notify(order, 2));
@@ -69,12 +69,12 @@ test('a process killed between the receiver’s 200 and its commit leaves a repe
         select from pg_stat_activity where ${ofProcess} and wait_event_type = 'Lock'
           and query like '%json_to_recordset%'`.execute(s.db)
     ).rows;
-  await waitUntil('the 200 has come, the commit has not', async () => (await waiting()).length === 1);
+  await waitUntil('the 200 arrived, the commit did not', async () => (await waiting()).length === 1);
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   expect(await ended).toEqual([null, 'SIGKILL']);
-  // What the process asked for last is done although it is dead: also a claim, where the database is slow.
-  await waitUntil('nothing of it goes on', async () => {
+  // Postgres finishes the last statements of the dead process, possibly a claim, when the database is slow.
+  await waitUntil('no statement of it is running', async () => {
     const { rows } =
       await sql`select pg_terminate_backend(pid) from pg_stat_activity where ${ofProcess}`.execute(s.db);
     return rows.length === 0;
@@ -103,7 +103,7 @@ test('a process killed between the receiver’s 200 and its commit leaves a repe
   ]);
 });
 
-test('a start that fails late closes what it opened and ends', async () => {
+test('closes what it opened and exits when its start fails late', async () => {
   const { server, port } = await aPort();
   const { child, lines } = start(await settings(port));
   expect(await once(child, 'exit')).toEqual([75, null]);

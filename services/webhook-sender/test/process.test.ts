@@ -7,7 +7,7 @@ import { useSenderProcesses } from './sender-process.ts';
 const s = useDeliveryScenario();
 const { freePort, start, settings } = useSenderProcesses(s);
 
-test('the process becomes ready, sends, and ends cleanly in time although an endpoint hangs', async () => {
+test('becomes ready, sends, and stops in time although an endpoint hangs', async () => {
   const port = await freePort();
   const { child } = start(await settings(port));
   const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
@@ -24,12 +24,12 @@ test('the process becomes ready, sends, and ends cleanly in time although an end
   const toldAt = Date.now();
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
-  // Ended by itself, in time, as its code says: not by the limit of the runtime, nor when the endpoint was given up.
+  // It stopped by itself, as its exit code shows: not by the runtime's limit or the attempt's timeout.
   expect(Date.now() - toldAt).toBeLessThan(60_000);
   expect(await s.deliveryOf(hanging.events[0]!)).toMatchObject({ attempts: 0, lease_until: null });
 });
 
-test('missing settings are one line for operators and their exit code', async () => {
+test("reports missing settings in one line with the operator's exit code", async () => {
   const { child, lines } = start({ DATABASE_URL: 'nowhere' });
   expect(await once(child, 'exit')).toEqual([1, null]);
   const errors = lines().filter((line) => (JSON.parse(line) as { level: string }).level === 'error');

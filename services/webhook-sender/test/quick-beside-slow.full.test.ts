@@ -11,17 +11,17 @@ import { useDeliveryScenario } from './delivery-scenario.ts';
 import { rewriteQueries } from './failing-database.ts';
 
 /*
- * More slow merchants, with a backlog each, than there is room for attempts that wait, at the settings and the deadline of
- * production. Those that hang fail, and rest in the end; those that answer 200 just before the deadline never do.
+ * More slow merchants with backlogs than slots for waiting attempts, with production settings and deadline. Hanging
+ * endpoints fail and are paused in the end. Endpoints that answer 200 just before the deadline never are.
  */
 const s = useDeliveryScenario();
 const SLOW = 140;
 const BACKLOG = 100;
 const DEADLINE_MS = 10_000;
 const SAMPLES = 100;
-/** What a timer, or a machine that does other things as well, may cost whatever is done here. */
+/** Allowance for timers and other load. */
 const NOISE_MS = 50;
-/** Its attempts that wait: three quarters of eight times the slots. */
+/** Slots for waiting attempts: three quarters of eight times the slots. */
 const ROOM = 384;
 
 const ANSWERS: Readonly<Record<string, { readonly afterMs: number; readonly result: AttemptResult }>> = {
@@ -34,7 +34,7 @@ const ANSWERS: Readonly<Record<string, { readonly afterMs: number; readonly resu
 };
 
 it.each(['late.example', 'hangs.example'])(
-  '140 merchants at %s leave the 99th percentile of quick ones under twice its quiet value',
+  'keeps the quick 99th percentile under twice its quiet value next to %s',
   async (slowHost) => {
     const sentAt = new Map<string, number>();
     let waiting = 0;
@@ -105,12 +105,12 @@ it.each(['late.example', 'hangs.example'])(
       select event_id, merchant_id, subject_id, sequence, now() from told`.execute(s.db);
     await sql`analyze delivery`.execute(s.db);
     deliverer.wake();
-    await waitUntil('they take all they can', () => waiting >= ROOM, 20_000);
+    await waitUntil('the slow ones use all open slots', () => waiting >= ROOM, 20_000);
     const beside = await median3();
     expect(beside).toBeLessThan(bound);
     await deliverer.stop();
 
-    // Control: when what was kept for the quick is given to whoever has not failed yet, the slow ones take that as well.
+    // Control: when the reserved slots also go to endpoints that have not failed yet, the slow ones use them too.
     await sql`delete from callback_endpoint`.execute(s.db);
     await sql`update delivery set next_attempt_at = now() where state = 'PENDING'`.execute(s.db);
     let rewritten = 0;
@@ -120,7 +120,7 @@ it.each(['late.example', 'hangs.example'])(
       return other;
     });
     deliverer = start(unguarded);
-    await waitUntil('they take what is left', () => waiting > ROOM + 100, 20_000);
+    await waitUntil('the slow ones use the reserved slots', () => waiting > ROOM + 100, 20_000);
     expect(await measure()).toBeGreaterThan(bound);
     expect(rewritten).toBeGreaterThan(0);
   },

@@ -7,7 +7,7 @@ import { createHostResolver } from '../src/resolve-host.ts';
 
 let server: Socket;
 let servers: string[];
-/** Names asked for, with the type asked for: 1 is A, 28 is AAAA. */
+/** Queried names with their type: 1 is A, 28 is AAAA. */
 let asked: string[];
 let answersForRoot: boolean;
 
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => new Promise<void>((resolve) => server.close(() => resolve())));
 
-/** RFC 1035: the question again, and for `*.example` one address; names that begin with `hangs` get no answer. */
+/** RFC 1035: repeats the question, with one address for `*.example`. Names that start with `hangs` get no answer. */
 function answer(query: Buffer): Buffer | undefined {
   const labels: string[] = [];
   let at = 12;
@@ -52,13 +52,13 @@ function answer(query: Buffer): Buffer | undefined {
   return Buffer.concat([header, question, ...(known ? [record, data] : [])]);
 }
 
-it('gives every address, IPv4 first', async () => {
+it('returns every address, IPv4 first', async () => {
   const resolveHost = createHostResolver({ localNames: false, servers });
   expect(await resolveHost('both.example')).toEqual(['8.8.4.4', '2001:4860:4860::8844']);
   expect(await resolveHost('shop.example')).toEqual(['8.8.4.4']);
 });
 
-it('says that a name does not exist', async () => {
+it('rejects a name that does not exist', async () => {
   const resolveHost = createHostResolver({ localNames: false, servers });
   await expect(resolveHost('nowhere.test')).rejects.toMatchObject({
     code: 'LOOKUP_FAILED',
@@ -66,28 +66,28 @@ it('says that a name does not exist', async () => {
   });
 });
 
-it('lets names that hang keep up neither other names nor the look-ups of the system', async () => {
+it("lets hanging names delay neither other names nor the system's lookups", async () => {
   const resolveHost = createHostResolver({ localNames: true, servers, timeoutMs: 3_000 });
   const hanging = Promise.allSettled(Array.from({ length: 40 }, (_, i) => resolveHost(`hangs${i}.example`)));
   const startedAt = performance.now();
   expect(await resolveHost('shop.example')).toEqual(['8.8.4.4']);
   expect(await resolveHost('localhost')).toContain('127.0.0.1');
   expect((await lookup('localhost')).address).toMatch(/^(127\.0\.0\.1|::1)$/);
-  // Behind them, in the four threads that the system has for look-ups, it would take more than a minute.
+  // Behind them in the system's four lookup threads it would take more than a minute.
   expect(performance.now() - startedAt).toBeLessThan(30_000);
   for (const result of await hanging) {
     expect(result).toMatchObject({ status: 'rejected', reason: { code: 'LOOKUP_TIMEOUT', retryable: true } });
   }
-  expect(performance.now() - startedAt).toBeLessThan(60_000); // not one after the other
+  expect(performance.now() - startedAt).toBeLessThan(60_000); // in parallel
 });
 
-it('tells name servers that answer nothing from a name that gets no answer', async () => {
+it('distinguishes silent name servers from a name without an answer', async () => {
   answersForRoot = false;
   const resolveHost = createHostResolver({ localNames: false, servers, timeoutMs: 300 });
   await expect(resolveHost('hangs.example')).rejects.toMatchObject({ code: 'RESOLVER_DOWN' });
   answersForRoot = true;
-  // A crowded machine may answer for the root too late, once or twice.
-  await waitUntil('told apart', async () => {
+  // Under load the answer for the root may come too late once or twice.
+  await waitUntil('distinguished', async () => {
     await expect(resolveHost('hangs.example')).rejects.toMatchObject({ code: 'LOOKUP_TIMEOUT' });
     return true;
   });
@@ -95,9 +95,9 @@ it('tells name servers that answer nothing from a name that gets no answer', asy
   await expect(nobody('shop.example')).rejects.toMatchObject({ code: 'RESOLVER_DOWN' });
 });
 
-it('waits but briefly for the other family when one has answered', async () => {
+it('waits only briefly for the other family when one has answered', async () => {
   const resolveHost = createHostResolver({ localNames: false, servers });
-  // A crowded machine may be late once; who waits for the other family's end takes three seconds each time.
+  // Under load one try may be slow. Waiting for the other family's timeout takes three seconds every time.
   await waitUntil('a brief wait', async () => {
     const startedAt = performance.now();
     expect(await resolveHost('halfhangs.example')).toEqual(['8.8.4.4']);
@@ -105,7 +105,7 @@ it('waits but briefly for the other family when one has answered', async () => {
   });
 });
 
-it('looks a name up once for all who ask at the same moment, and again for who asks later', async () => {
+it('shares one query between concurrent lookups, and repeats it later', async () => {
   const resolveHost = createHostResolver({ localNames: false, servers });
   const found = await Promise.all(Array.from({ length: 10 }, () => resolveHost('shop.example')));
   expect(new Set(found.map(String))).toEqual(new Set(['8.8.4.4']));
@@ -114,7 +114,7 @@ it('looks a name up once for all who ask at the same moment, and again for who a
   expect(asked).toHaveLength(4);
 });
 
-it('asks the name servers for local names too, unless they are allowed', async () => {
+it('queries the name servers for local names unless they are allowed', async () => {
   const resolveHost = createHostResolver({ localNames: false, servers });
   await expect(resolveHost('demo-shop')).rejects.toMatchObject({ code: 'LOOKUP_FAILED' });
   expect(asked).toContain('demo-shop 1');

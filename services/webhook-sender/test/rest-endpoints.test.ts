@@ -6,7 +6,7 @@ import { TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { DEFAULT_ENDPOINT_RULES } from '../src/endpoint-health.ts';
 import { claimDue, type ClaimLimits } from '../src/store/claim-due.ts';
-import { buryUnaddressed, queueDeliveries } from '../src/store/queue-deliveries.ts';
+import { markUnaddressedDead, queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { oldestDueSeconds } from '../src/store/measure-backlog.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
 import { startReceiver } from './receiver.ts';
@@ -17,7 +17,7 @@ const endpointOf = async (merchantId: string) =>
   s.db.selectFrom('callback_endpoint').selectAll().where('merchant_id', '=', merchantId).executeTakeFirst();
 const delivered = (eventId: string) =>
   waitUntil('delivered', async () => (await s.stateOf(eventId)) === 'DELIVERED');
-/** Lets the rest of an endpoint pass. */
+/** Ends the pause of an endpoint. */
 const probeNow = (merchantId: string) =>
   sql`update callback_endpoint set probe_at = now() where merchant_id = ${merchantId}`.execute(s.db);
 const resting = (pauseMs: number) => ({
@@ -34,8 +34,8 @@ const claims = (holder: string, overrides: Partial<ClaimLimits> = {}) =>
     ...overrides,
   });
 
-describe('an endpoint that fails', () => {
-  it('is given a rest in which nothing is claimed or written, and all that waited comes in order when it is well', async () => {
+describe('failing endpoints', () => {
+  it('claims and writes nothing during a pause, then delivers all in order', async () => {
     const orders = [];
     const first = await s.anOrderWithCallbacks(2);
     orders.push(first);
@@ -72,7 +72,7 @@ describe('an endpoint that fails', () => {
     expect((await rows()).rows).toEqual(before.rows);
     expect(await oldestDueSeconds(s.webhook.kysely)).toBe(0);
 
-    // A probe that fails rests it again; one that succeeds lets everything out.
+    // A failed probe pauses the endpoint again; a successful one releases all callbacks.
     await probeNow(first.merchantId);
     await waitUntil('probed', () => s.receiver.received.length === sent + 1);
     await waitUntil('resting', async () => (await endpointOf(first.merchantId))?.openings === 2);
@@ -90,7 +90,7 @@ describe('an endpoint that fails', () => {
     await other.close();
   });
 
-  it('is probed by exactly one delivery, whatever number of replicas ask at the same moment', async () => {
+  it('claims exactly one probe for any number of replicas', async () => {
     const { merchantId } = await s.anOrderWithCallbacks(1);
     for (let i = 0; i < 10; i += 1) await s.anOrderWithCallbacks(2, s.receiver.url, merchantId);
     for (let round = 0; round < 10; round += 1) {
@@ -111,7 +111,7 @@ describe('an endpoint that fails', () => {
     }
   });
 
-  it('is probed again when the process of its probe died, and then not by the dead one’s word', async () => {
+  it('claims another probe after the process died, and ignores the dead one', async () => {
     const { merchantId, events } = await s.anOrderWithCallbacks(1);
     await s.anOrderWithCallbacks(1, s.receiver.url, merchantId);
     await sql`insert into callback_endpoint (merchant_id, state, opened_at, probe_at) values (${merchantId}, 'OPEN', now(), now())`.execute(
@@ -119,12 +119,12 @@ describe('an endpoint that fails', () => {
     );
     const [dead] = await claims('dead', { leaseMs: 1 });
     expect(dead!.eventId).toBe(events[0]);
-    await waitUntil('its lease ran out', async () => (await claims('next')).length === 1);
+    await waitUntil('its lease expired', async () => (await claims('next')).length === 1);
     expect((await endpointOf(merchantId))!.probe_attempt).not.toBeNull();
     expect(await claims('third')).toEqual([]);
   });
 
-  it('gets its probe back from a process that stops', async () => {
+  it('releases its probe when the process stops', async () => {
     s.receiver.answer = () => undefined;
     const { merchantId } = await s.anOrderWithCallbacks(1);
     await sql`insert into callback_endpoint (merchant_id, state, opened_at, probe_at) values (${merchantId}, 'OPEN', now(), now())`.execute(
@@ -138,7 +138,7 @@ describe('an endpoint that fails', () => {
     expect(await claims('next')).toMatchObject([{ isProbe: true, attempt: 1 }]);
   });
 
-  it('leaves nobody else waiting: of many that rest only so many are probed at once', async () => {
+  it('limits concurrent probes, so that other merchants do not wait', async () => {
     for (let i = 0; i < 6; i += 1) {
       const { merchantId } = await s.anOrderWithCallbacks(1);
       await sql`insert into callback_endpoint (merchant_id, state, opened_at, probe_at) values (${merchantId}, 'OPEN', now(), now())`.execute(
@@ -151,7 +151,7 @@ describe('an endpoint that fails', () => {
     expect(taken).toHaveLength(3);
   });
 
-  it('that gets a new URL is sent to at once, and what was under way to the old one says nothing of it', async () => {
+  it('sends to a new URL at once and ignores attempts at the old one', async () => {
     const { merchantId, events } = await s.anOrderWithCallbacks(1);
     const answers: (() => void)[] = [];
     s.receiver.answer = (_callback, response) => {
@@ -168,7 +168,7 @@ describe('an endpoint that fails', () => {
     await waitUntil('recorded', async () => (await s.attemptsOf(events[0]!)).length > 0);
     const later = await s.anOrderWithCallbacks(1, next.url, merchantId);
     await delivered(later.events[0]!);
-    // Nor does it kill the callback, which the new one was never asked to take.
+    // Nor does it end the callback, which the new URL has not received.
     await delivered(events[0]!);
     expect(next.received.map(({ body }) => body.nonce)).toContain(events[0]!);
     expect(await endpointOf(merchantId)).toMatchObject({ state: 'CLOSED', generation: 1, disabled_at: null });
@@ -176,7 +176,7 @@ describe('an endpoint that fails', () => {
   });
 });
 
-describe('an endpoint that is well again', () => {
+describe('recovered endpoints', () => {
   const failing = async () => {
     const first = await s.anOrderWithCallbacks(2);
     const second = await s.anOrderWithCallbacks(1, s.receiver.url, first.merchantId);
@@ -192,7 +192,7 @@ describe('an endpoint that is well again', () => {
     return { merchantId: first.merchantId, events, recover: () => void (status = 200) };
   };
 
-  it('gets at once what waited for the time it had asked for, when a probe succeeds', async () => {
+  it('sends waiting callbacks at once after a successful probe, despite Retry-After', async () => {
     const { merchantId, events, recover } = await failing();
     recover();
     await sql`update delivery set next_attempt_at = now() where event_id = ${events[2]!}`.execute(s.db);
@@ -200,7 +200,7 @@ describe('an endpoint that is well again', () => {
     for (const eventId of events) await delivered(eventId);
   });
 
-  it('gets it at once when an operator says so; the attempt is one more than the schedule has', async () => {
+  it('sends them at once when an operator closes it, as an additional attempt', async () => {
     const { merchantId, events } = await failing();
     const before = await s.deliveryOf(events[0]!);
     const ops = s.database.open('ops');
@@ -213,8 +213,8 @@ describe('an endpoint that is well again', () => {
   });
 });
 
-describe('an endpoint that answers 410', () => {
-  it('is disabled with time and reason; its callbacks are kept, and go out when it is enabled and they are replayed', async () => {
+describe('endpoints that answer 410', () => {
+  it('disables it with time and reason, and sends replays after it is enabled', async () => {
     const { order, merchantId, events } = await s.anOrderWithCallbacks(2);
     let status = 410;
     s.receiver.answer = (_callback, response) => {
@@ -233,7 +233,7 @@ describe('an endpoint that answers 410', () => {
     const third = await s.notify(order, 3);
     await queueDeliveries(s.webhook.kysely, [order.order_pk]);
     expect(await s.stateOf(third)).toBe('DEAD');
-    await buryUnaddressed(s.webhook.kysely, 100);
+    await markUnaddressedDead(s.webhook.kysely, 100);
     expect(await s.stateOf(events[1]!)).toBe('DEAD');
     expect(s.receiver.received).toHaveLength(1);
 
@@ -263,8 +263,8 @@ describe('Retry-After', () => {
     [429, '30', 30],
     [503, '1', 10], // never shorter than the schedule
     [500, '30', 10],
-    [503, '7200', 3_600], // nor longer than an hour, unless twice the schedule is
-  ])('of a %d with %s puts the next attempt off', async (status, header, seconds) => {
+    [503, '7200', 3_600], // nor longer than an hour, unless twice the schedule is longer
+  ])('delays the next attempt after a %d with Retry-After %s', async (status, header, seconds) => {
     const { events } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = (_callback, response) => {
       response.writeHead(status, { 'retry-after': header });
@@ -272,7 +272,7 @@ describe('Retry-After', () => {
     };
     s.deliverer({ retryScheduleSeconds: [10] });
     await waitUntil('recorded', async () => (await s.attemptsOf(events[0]!)).length > 0);
-    // It was put off at a moment between the attempt's end and now.
+    // The delay began between the end of the attempt and now.
     const { rows } = await sql<{ fromItsEnd: number; fromNow: number }>`
       select extract(epoch from d.next_attempt_at - (a.started_at + a.duration_ms * interval '1 ms'))::float8 as "fromItsEnd",
         extract(epoch from d.next_attempt_at - clock_timestamp())::float8 as "fromNow"
@@ -281,7 +281,7 @@ describe('Retry-After', () => {
     expect(rows[0]!.fromNow).toBeLessThan(seconds + 1);
   });
 
-  it('revives nothing: after the last attempt a callback is dead all the same', async () => {
+  it('marks a callback dead after the last attempt despite Retry-After', async () => {
     const { events } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = (_callback, response) => {
       response.writeHead(503, { 'retry-after': '1' });
@@ -292,12 +292,12 @@ describe('Retry-After', () => {
   });
 });
 
-describe('a webhook secret that changes', () => {
+describe('rotation of the webhook secret', () => {
   const hmac = (secret: string, text: string, encoding: 'hex' | 'base64') =>
     createHmac('sha256', secret).update(text).digest(encoding);
   const dataOf = (text: string) => text.slice(text.indexOf('"data":') + 7, -1);
 
-  it('signs by the old one and the next one during the overlap, by the next one alone after it, without a job', async () => {
+  it('signs with both secrets during the overlap and then with the next one', async () => {
     const first = await s.anOrderWithCallbacks(1);
     const { merchantId } = first;
     const old = `secret-of-${merchantId}`;
@@ -323,7 +323,7 @@ describe('a webhook secret that changes', () => {
     expect(after!.headers['webhook-signature']).toBe(standard(secret, after));
   });
 
-  it('stays when the change is cancelled', async () => {
+  it('keeps the secret when the rotation is cancelled', async () => {
     const { merchantId, events } = await s.anOrderWithCallbacks(1);
     await rotateWebhookSecret(s.db, TEST_SECRETS_KEY, merchantId, 3_600);
     await endSecretChange(s.db, merchantId, 'CANCEL');
@@ -335,7 +335,7 @@ describe('a webhook secret that changes', () => {
   });
 });
 
-describe('replays of a choice of callbacks', () => {
+describe('replays of selected callbacks', () => {
   const replay = async (ids: readonly string[], states: string, since = '-infinity', until = 'infinity') => {
     const { rows } = await sql<{ event_id: string; outcome: string }>`
       select * from replay_deliveries(${[...ids]}::uuid[], ${states}::text[], ${since}::timestamptz, ${until}::timestamptz)`.execute(
@@ -348,7 +348,7 @@ describe('replays of a choice of callbacks', () => {
       s.db,
     );
 
-  it('touch none that waits or is under way, none of another state, none that a newer one has followed', async () => {
+  it('skips waiting and running callbacks, other states and overtaken ones', async () => {
     const { events } = await s.anOrderWithCallbacks(3);
     const [a, b, c] = events as [string, string, string];
     expect(await replay(events, '{DEAD,DELIVERED}')).toEqual(['WAITING', 'WAITING', 'WAITING']);
@@ -357,10 +357,10 @@ describe('replays of a choice of callbacks', () => {
     expect(await replay(events, '{DEAD}')).toEqual(['NEWER_SENT', 'OTHER_STATE', 'REPLAYED']);
     expect(await replay([c], '{DEAD}')).toEqual(['WAITING']);
     await setState(c, 'DEAD');
-    // Chosen together with the newer one, the older goes before it.
+    // Selected together with the newer one, the older goes first.
     expect(await replay([a], '{DEAD,DELIVERED}')).toEqual(['REPLAYED']);
     await setState(a, 'DEAD');
-    // The newer one is of the right state, but out of the time that was chosen.
+    // The newer one has the right state but is outside the selected time.
     const { rows } = await sql<{
       at: string;
     }>`select occurred_at::text as at from notification where event_id = ${b}`.execute(s.db);
@@ -373,13 +373,13 @@ describe('replays of a choice of callbacks', () => {
     expect(await replay([randomUUID()], '{DEAD}')).toEqual([undefined]);
   });
 
-  it('see a claim of a newer one that is just being made, or are seen by it', async () => {
+  it('either sees a concurrent claim of a newer callback or is seen by it', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { events } = await s.anOrderWithCallbacks(2);
       await setState(events[0]!, 'DEAD');
       const [[outcome], taken] = await Promise.all([replay([events[0]!], '{DEAD}'), claims('one')]);
       const sent = taken.map((claim) => claim.eventId);
-      // Either the newer one was first, and the older stays; or the older is due, and goes first.
+      // Either the newer one was claimed first and the older stays, or the older is due and goes first.
       if (outcome === 'NEWER_SENT') expect(sent).toEqual([events[1]]);
       else expect([outcome, sent.includes(events[1]!)]).toEqual(['REPLAYED', false]);
       await sql`update delivery set state = 'DEAD', lease_until = null where event_id = any(${events}::uuid[])`.execute(
@@ -388,7 +388,7 @@ describe('replays of a choice of callbacks', () => {
     }
   });
 
-  it('go out in the order of their order, each once', async () => {
+  it('sends callbacks in the order of their order, each once', async () => {
     const { events } = await s.anOrderWithCallbacks(3);
     for (const id of events) await setState(id, 'DELIVERED');
     expect(await replay(events.toReversed(), '{DELIVERED}')).toEqual(['REPLAYED', 'REPLAYED', 'REPLAYED']);

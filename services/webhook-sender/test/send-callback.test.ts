@@ -9,7 +9,7 @@ let connections: Connections;
 let opened: Socket[];
 let server: ReturnType<typeof createServer>;
 let received: string[];
-/** What a connection's n-th request (from 1) gets; undefined closes the connection. */
+/** Response to the n-th request (from 1) of a connection; undefined closes it. */
 let answer: (request: number) => string | undefined;
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
@@ -51,14 +51,14 @@ function send(owner: string, overrides: Partial<CallbackRequest> = {}) {
   });
 }
 
-it('uses a connection again for the same owner, never for another', async () => {
+it('reuses a connection for the same owner only', async () => {
   for (let i = 0; i < 3; i += 1) expect(await send('a')).toMatchObject({ statusCode: 200, excerpt: 'ok' });
   expect(opened).toHaveLength(1);
   await send('b');
   expect(opened).toHaveLength(2);
 });
 
-it('replaces a kept connection that the receiver has closed, once', async () => {
+it('replaces a kept connection that the receiver closed, once', async () => {
   await send('a');
   answer = (request) => (request === 1 ? OK : undefined);
   expect(await send('a')).toMatchObject({ kind: 'ANSWERED', statusCode: 200 });
@@ -68,14 +68,14 @@ it('replaces a kept connection that the receiver has closed, once', async () => 
   expect(received).toHaveLength(4);
 });
 
-it('does not use a connection again whose answer was not read to its end', async () => {
+it('does not reuse a connection whose response was not read completely', async () => {
   answer = () => `HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n${'x'.repeat(2_000)}`;
   expect(await send('a')).toMatchObject({ statusCode: 200, excerpt: 'x'.repeat(1_024) });
   await send('a');
   expect(opened).toHaveLength(2);
 });
 
-it('sends nothing when at the last moment it may not, on a new connection and on a kept one', async () => {
+it('sends nothing when maySend returns false, on new and kept connections', async () => {
   const late = { maySend: () => false };
   expect(await send('a', late)).toEqual({ kind: 'ABANDONED' });
   await send('a');
@@ -83,7 +83,7 @@ it('sends nothing when at the last moment it may not, on a new connection and on
   expect(received).toHaveLength(1);
 });
 
-it('is interrupted by its signal, also before it began', async () => {
+it('ends on its signal, also before it began', async () => {
   const stopping = new AbortController();
   answer = () => {
     stopping.abort();
@@ -94,13 +94,13 @@ it('is interrupted by its signal, also before it began', async () => {
   expect(received).toHaveLength(1);
 });
 
-it('counts a status that came in time, though the body goes on', async () => {
+it('counts a timely status although the body continues', async () => {
   answer = () => 'HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n';
   expect(await send('a')).toMatchObject({ statusCode: 204 });
   answer = () => 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nslow';
   let result: AttemptResult | undefined;
-  // On a crowded machine the status may not come in time: that one has failed, and says nothing of the others.
-  await waitUntil('a status that came in time', async () => {
+  // Under load the status may come too late. That attempt fails and proves nothing.
+  await waitUntil('a timely status', async () => {
     result = await send('a', { deadlineMs: 300 });
     return result.kind === 'ANSWERED';
   });

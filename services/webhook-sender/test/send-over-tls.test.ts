@@ -62,13 +62,13 @@ const send = (hostname: string, maySend?: () => boolean) =>
     ...(maySend === undefined ? {} : { maySend }),
   });
 
-it('verifies the name, sends it, and uses the connection again', async () => {
+it('verifies the name, sends it, and reuses the connection', async () => {
   for (let i = 0; i < 3; i += 1) expect(await send('shop.example')).toMatchObject({ statusCode: 200 });
   expect(handshakes).toEqual(['shop.example']);
   expect(received).toEqual(Array.from({ length: 3 }, () => `shop.example:${port}`));
 });
 
-it('sends nothing to a server that is somebody else, nor over a connection made for another name', async () => {
+it('sends nothing to another server, or over a connection for another name', async () => {
   await send('shop.example');
   expect(await send('other.example')).toMatchObject({
     kind: 'FAILED',
@@ -78,7 +78,7 @@ it('sends nothing to a server that is somebody else, nor over a connection made 
   expect(received).toHaveLength(1);
 });
 
-it('sends nothing to a server that nobody vouches for', async () => {
+it('sends nothing to a server with an untrusted certificate', async () => {
   setDefaultCACertificates(trusted);
   expect(await send('shop.example')).toMatchObject({
     kind: 'FAILED',
@@ -87,7 +87,7 @@ it('sends nothing to a server that nobody vouches for', async () => {
   expect(received).toEqual([]);
 });
 
-it('asks whether it may send after the handshake', async () => {
+it('calls maySend after the handshake', async () => {
   let handshakesWhenAsked: number | undefined;
   const maySend = () => {
     handshakesWhenAsked = handshakes.length;

@@ -31,7 +31,7 @@ function aSweep(
 }
 
 const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1_000);
-/** Written then, by the database's clock; `occurredAt` is what its writer's says. */
+/** Creates a notification at `createdAt` by the database's clock; `occurredAt` is its writer's time. */
 async function notifyAt(createdAt: Date, occurredAt = createdAt): Promise<string> {
   const { merchantId } = await aMerchant(s.db, { callbackUrl: s.receiver.url });
   const eventId = await s.notify(await aCollection(s.db, { merchant_id: merchantId }), 1, occurredAt);
@@ -45,23 +45,23 @@ async function notifyAt(createdAt: Date, occurredAt = createdAt): Promise<string
 const queued = async (events: readonly string[]) =>
   (await s.db.selectFrom('delivery').select('event_id').where('event_id', 'in', events).execute()).length;
 
-it('goes over all notifications page by page, however old, also those of one moment', async () => {
+it('pages through all notifications, also old and simultaneous ones', async () => {
   const events: string[] = [];
   for (let i = 0; i < 25; i += 1) events.push(await notifyAt(i < 15 ? new Date(0) : secondsAgo(60 + i)));
   const sweep = aSweep(10);
   expect(await sweep.rounds()).toBe(3);
   expect(await queued(events)).toBe(25);
   expect(sweep.woken()).toBe(3);
-  expect(await sweep.rounds()).toBe(2); // the look-back holds ten of them
+  expect(await sweep.rounds()).toBe(2); // the overlap contains ten of them
   expect(sweep.woken()).toBe(3);
 });
 
-it('later goes back only so far, and leaves the youngest to their events', async () => {
+it('later reads only the overlap and skips notifications younger than the grace', async () => {
   const sweep = aSweep(10);
   await sweep.rounds();
   const old = await notifyAt(secondsAgo(3_600));
   const recent = await notifyAt(secondsAgo(60));
-  const young = await notifyAt(secondsAgo(-600)); // or it is not young any more when a slow machine looks
+  const young = await notifyAt(secondsAgo(-600)); // in the future, since a slow machine may look late
   await sweep.rounds();
   expect(await Promise.all([old, recent, young].map((event) => queued([event])))).toEqual([0, 1, 0]);
   await aSweep(10).rounds();
@@ -73,7 +73,7 @@ it('later goes back only so far, and leaves the youngest to their events', async
   expect(await queued([young])).toBe(1);
 });
 
-it('goes by the clock of the database, whatever the writer took for the time', async () => {
+it("uses the database's clock, not the writer's", async () => {
   const sweep = aSweep(10);
   await sweep.rounds();
   const slow = await notifyAt(secondsAgo(5), secondsAgo(86_400));
@@ -82,7 +82,7 @@ it('goes by the clock of the database, whatever the writer took for the time', a
   expect(await queued([slow, fast])).toBe(2);
 });
 
-it('the quick one begins now, and looks only at the last seconds', async () => {
+it('starts the quick sweep now and reads only the last seconds', async () => {
   const sweep = aSweep(10, 'now', 300_000);
   const before = await notifyAt(secondsAgo(10));
   expect(await sweep.rounds()).toBe(1);

@@ -57,9 +57,11 @@ interface State {
 
 /**
  * Reports every change of an order until it is final.
+ *
  * Two channels: the server's stream while it sends, else polling. The page polls while the stream connects, has failed
  * or is silent, so it never depends on the stream. Polling reads only the status before the first payment, and the
  * whole order afterwards.
+ *
  * Ordering: the answer to a request made after an order was shown is newer than that order. A stream message is newer
  * too, unless an answer overtook it. Server times order them only when the servers share a clock. So an older time
  * never drops a message; it makes the page poll.

@@ -7,18 +7,21 @@ import { queueDeliveries } from '../store/queue-deliveries.ts';
 export interface NotifiedDeps {
   readonly db: Db;
   readonly observe: Observe;
-  /** Told after the commit that deliveries are due. */
+  /** Called after the commit: deliveries are due. */
   readonly wake: () => void;
 }
 
 type OrderNotified = EventEnvelope<'order.created' | 'order.changed'>;
 
-/** Queues the callbacks of orders that were created or moved. The event names the orders; the rows say the rest. */
+/**
+ * Queues the callbacks of created or changed orders. The event contains only the orders' ids; the rest is read from the
+ * database.
+ */
 export function onOrderNotified(deps: NotifiedDeps, event: OrderNotified): Promise<void> {
   return onOrdersNotified(deps, [event]);
 }
 
-/** The same for events of one type that came together: one transaction, whatever their number. */
+/** Handles events of one type in a single transaction. */
 export async function onOrdersNotified(deps: NotifiedDeps, events: readonly OrderNotified[]): Promise<void> {
   const [first] = events;
   if (first === undefined) return;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { blocks, IS_FREE, merchantsDue, NEVER_TRIED, PUT_ASIDE, TRIED } from './delivery-rules.ts';
 
-/** A delivery that this instance holds for one attempt. */
+/** A delivery that this process holds for one attempt. */
 export interface ClaimedDelivery {
   readonly eventId: string;
   readonly merchantId: string;
@@ -10,64 +10,68 @@ export interface ClaimedDelivery {
   readonly sequence: number;
   readonly notifyType: string;
   readonly dataText: string;
-  /** Number of this attempt, from 1, over all replays. */
+  /** Number of this attempt, from 1, including all replays. */
   readonly attempt: number;
-  /** Attempts made before the last replay: the schedule counts from there. */
+  /** Attempts before the last replay. The schedule counts from there. */
   readonly scheduleBase: number;
   readonly callbackUrl: string;
-  /** Of the endpoint: an attempt says nothing about it once it was set anew. */
+  /** Generation of the endpoint. Results for an older generation are ignored. */
   readonly generation: number;
-  /** The one attempt at an open endpoint, which decides whether it closes. */
+  /** The single attempt at an open endpoint that decides whether it closes. */
   readonly isProbe: boolean;
-  /** The claim before this one was lost with its process. */
+  /** The previous claim was lost with its process. */
   readonly wasLost: boolean;
-  /** Still sealed, so that one that can't be opened costs its own merchant an attempt and nobody else anything. */
+  /** Still sealed, so that an unreadable secret costs only its own merchant an attempt. */
   readonly webhookSecretSealed: Buffer;
-  /** While two secrets overlap, the one to come. */
+  /** The next secret during a rotation. */
   readonly nextWebhookSecretSealed: Buffer | null;
 }
 
-/** What a claim is bounded by. */
+/** Limits of a claim. */
 export interface ClaimLimits {
   readonly holder: string;
-  /** Most deliveries to claim now. */
+  /** Maximum deliveries to claim now. */
   readonly limit: number;
-  /** So many of them go to whoever is next; the rest only to first attempts at endpoints that are well. */
+  /** Part of `limit` that is open to all deliveries. The rest is only for first attempts at healthy endpoints. */
   readonly openLimit: number;
-  /** Most of them that may be probes of open endpoints. */
+  /** Maximum probes of open endpoints among them. */
   readonly probeLimit: number;
-  /** Most attempts under way at one merchant's endpoint, over all replicas. */
+  /** Maximum running attempts at one merchant's endpoint, over all replicas. */
   readonly perEndpoint: number;
-  /** After this a claim that was never finished (the process died) is free again; longer than any attempt. */
+  /** Expiry of an unfinished claim, whose process died. Must be longer than any attempt. */
   readonly leaseMs: number;
 }
 
-/** Rows of a merchant that a claim looks at, at most, per attempt that the merchant may have under way. */
+/** Maximum rows of a merchant that a claim reads, per attempt that the merchant may have running. */
 const LOOKED_AT_PER_SLOT = 8;
-/** Claims in a row, at most, that found nothing but what was to be put aside. */
+/** Maximum consecutive claims that found only deliveries to put aside. */
 const CROWDED_MAX = 50;
-/** So many claims of a delivery may be lost with their process before they count as failures: perhaps it kills them. */
+/**
+ * Claims of a delivery that may be lost with their process before they count as failures: the delivery may crash it.
+ */
 const LOST_CLAIMS_MAX = 10;
 
 /**
- * Takes due deliveries for one attempt each, in one statement.
+ * Claims due deliveries for one attempt each, in one statement.
  *
- * Fair: every merchant's first delivery comes before anybody's second, what it has under way counted in; first
- * attempts come before retries. The slots beyond `openLimit` are for first attempts at endpoints that have nothing
- * under way and whose last attempt succeeded, so that endpoints that fail or are slow leave room for the others. Cheap:
- * bounded ranges of two indexes per merchant, whatever its backlog, and nothing for merchants without one. Where such a
- * range is full of deliveries that wait behind others of their order, and hide what could be sent, they are put aside
- * until a trigger finds nothing older to wait for.
+ * Fairness: every merchant's first delivery comes before any merchant's second, including running attempts. First
+ * attempts come before retries. The slots beyond `openLimit` are for first attempts at endpoints without a running
+ * attempt whose last attempt succeeded. So failing and slow endpoints leave slots for the others.
  *
- * What waits for an open endpoint is not looked at, nor what waits for a disabled one. When a probe is due one delivery
- * is taken, by the replica that gets the endpoint's row and moves `probe_at` on.
+ * Cost: bounded ranges of two indexes per merchant, regardless of its backlog, and no work for merchants without one. A
+ * range may be full of deliveries that wait behind others of their order and hide sendable ones. These are put aside
+ * until a trigger finds that no older delivery blocks them.
  *
- * In order: of an order only the oldest that still waits is due; one that failed three attempts and is not under way
- * is overtaken: the claim of a newer one supersedes it in the same statement, so that it can never follow. A claim
- * needs every waiting delivery of its order locked, none of them under way, and its own as it was when it was chosen,
- * so that two replicas can't claim two of one order side by side, and a replay of an older one is not overlooked. (What is put aside needs no
- * lock: an older one that blocks it is waiting, and a row that is not locked can't stop doing so unseen.) A claim that was
- * lost with its process is no failure of the receiver's.
+ * Breaker: deliveries of open and disabled endpoints are not read. When a probe is due, one delivery is claimed, by the
+ * replica that locks the endpoint's row and moves `probe_at`.
+ *
+ * Order: only the oldest waiting delivery of an order is due. A delivery with three failed attempts that is not running
+ * is overtaken: the claim of a newer one supersedes it in the same statement, so that it can never follow.
+ *
+ * Locking: a claim locks every waiting delivery of its order. None of them may be running, and its own must be
+ * unchanged since it was chosen. So two replicas cannot claim two deliveries of one order, and a replay of an older one
+ * is not missed. Putting aside needs no lock: an older delivery that blocks is waiting, and the trigger sees when it
+ * stops. A claim that was lost with its process is not the receiver's failure.
  */
 export async function claimDue(db: Db, limits: ClaimLimits): Promise<ClaimedDelivery[]> {
   for (let round = 1; ; round += 1) {
@@ -76,7 +80,7 @@ export async function claimDue(db: Db, limits: ClaimLimits): Promise<ClaimedDeli
   }
 }
 
-/** Of every row of an answer: how many were put aside. */
+/** Every result row contains the number of deliveries put aside. */
 interface Aside {
   readonly aside: number;
 }
@@ -149,11 +153,11 @@ async function claimOnce(
 }
 
 /**
- * The deliveries to claim (`candidate`), and those that may hide others (`crowd`), chosen by what the statement's snapshot
- * shows; locks decide which of them are taken.
+ * Deliveries to claim (`candidate`) and those that may hide others (`crowd`), chosen from the statement's snapshot.
+ * Locks decide which of them are claimed.
  */
 function candidatesOf({ perEndpoint, limit, openLimit, probeLimit }: ClaimLimits) {
-  // Of one merchant twice its share of the slots is found (`of_use`): there are the others', and the next claim.
+  // Reads twice a merchant's share of the slots (`of_use`). Other merchants and the next claim cover the rest.
   const lookedAt = perEndpoint * LOOKED_AT_PER_SLOT;
   const fastPlace = Math.max(1, Math.floor(perEndpoint / 8));
   const rangeOf = (which: typeof TRIED) => sql`

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 
-/** After so many failed attempts a newer callback of the same order may overtake (docs/api.md section 6). */
+/** Failed attempts after which a newer callback of the same order may overtake (docs/api.md section 6). */
 export const ATTEMPTS_BEFORE_OVERTAKING = 3;
 
 /**
- * Delivery `alias` keeps the newer ones of its order waiting. An attempt that has not ended is no failure: while it is
- * under way the lease keeps them waiting, and of one that was lost with its process nobody knows. The trigger
- * `delivery_stops_blocking` (libs/db/schema/0001-baseline/16-callbacks.sql) says the same.
+ * True when delivery `alias` makes newer ones of its order wait. A running attempt is not a failure: its lease makes
+ * them wait. The outcome of an attempt that was lost with its process is unknown. The trigger `delivery_stops_blocking`
+ * (libs/db/schema/0001-baseline/16-callbacks.sql) uses the same rule.
  */
 export const blocks = (alias: 'd' | 'e' | 'l') => {
   const row = sql.raw(alias);
@@ -15,8 +15,8 @@ export const blocks = (alias: 'd' | 'e' | 'l') => {
 };
 
 /**
- * Delivery `d` is not under way, and no other of its order is, nor an older one that must go before it. The offset keeps
- * the planner from joining all deliveries to a few: each is looked up by its order.
+ * True when delivery `d` and all others of its order are not running, and no older one must go first. The offset
+ * prevents the planner from joining all deliveries: each is looked up by its order.
  */
 export const IS_FREE = sql`
   (d.lease_until is null or d.lease_until < now()) and not exists (
@@ -25,18 +25,18 @@ export const IS_FREE = sql`
       and (e.lease_until >= now() or (e.sequence < d.sequence and ${blocks('e')})) offset 0)`;
 
 /**
- * Time of deliveries that wait behind one of their order and were put aside, because they hid others from the claims. The
- * trigger `delivery_stops_blocking` makes them due when nothing older blocks them any more.
+ * Due time of deliveries that were put aside because they hid others from the claims. The trigger
+ * `delivery_stops_blocking` makes them due when no older delivery blocks them.
  */
 export const PUT_ASIDE = sql`'infinity'::timestamptz`;
 
-// Each is the predicate of an index of its own.
+// Each is the predicate of a separate index.
 export const NEVER_TRIED = sql`state = 'PENDING' and attempts = schedule_base`;
 export const TRIED = sql`state = 'PENDING' and attempts > schedule_base`;
 
 /**
- * Names with `name` a common table of the merchants that have such deliveries due. It hops from merchant to merchant in
- * the index, so that merchants for whom nothing waits cost nothing.
+ * Common table `name` of merchants with such due deliveries. It skips from merchant to merchant in the index, so that
+ * merchants without deliveries cost nothing.
  */
 export const merchantsDue = (name: string, which: typeof TRIED) => {
   const hops = sql.ref(`${name}_hops`);

@@ -3,23 +3,22 @@ import type { Db, Tx } from '@opentill/db/database';
 import type { EndpointHealth } from '../endpoint-health.ts';
 import type { FailureCode } from '../failure-codes.ts';
 
-/** An endpoint as stored. */
 export interface StoredEndpoint {
   readonly merchantId: string;
   readonly generation: number;
   readonly health: EndpointHealth;
 }
 
-/** A change of state that somebody may want to hear of. */
+/** Update of an endpoint. */
 export interface EndpointChange {
   readonly merchantId: string;
   readonly before: EndpointHealth;
   readonly after: EndpointHealth;
 }
 
-/** Locks merchants' endpoints until the transaction's end, those that were never heard of included. */
+/** Locks merchants' endpoints until the end of the transaction. Creates missing rows. */
 export async function lockEndpoints(tx: Tx, merchantIds: readonly string[]): Promise<void> {
-  const ids = [...merchantIds].sort(); // one order of locks for all replicas
+  const ids = [...merchantIds].sort(); // the same lock order in all replicas
   await sql`
     insert into callback_endpoint (merchant_id) select unnest(${ids}::text[]) order by 1 on conflict do nothing`.execute(
     tx,
@@ -31,17 +30,17 @@ export async function lockEndpoints(tx: Tx, merchantIds: readonly string[]): Pro
 }
 
 /**
- * Lets `judge` look at some merchants' endpoints, each locked, and stores what it answers. What waits for one that
- * recovers is due at once.
- * @param judge given the database's time; answers the same object for no change
- * @returns what changed
+ * Locks merchants' endpoints, applies `judge` and stores the results. Deliveries of an endpoint that recovers become
+ * due at once.
+ * @param judge receives the database's time; returns the same object for no change
+ * @returns the changes
  */
 export async function updateEndpoints(
   tx: Tx,
   merchantIds: readonly string[],
   judge: (endpoint: StoredEndpoint, now: Date) => EndpointHealth,
 ): Promise<EndpointChange[]> {
-  const ids = [...merchantIds].sort(); // one order of locks for all replicas
+  const ids = [...merchantIds].sort(); // the same lock order in all replicas
   await sql`
       insert into callback_endpoint (merchant_id) select unnest(${ids}::text[]) order by 1 on conflict do nothing`.execute(
     tx,
@@ -134,7 +133,7 @@ async function save(tx: Tx, changes: readonly EndpointChange[]): Promise<void> {
     where e.merchant_id = n."merchantId"`.execute(tx);
 }
 
-/** How many endpoints are open and how many disabled. */
+/** Number of open and of disabled endpoints. */
 export async function countUnwell(db: Db): Promise<{ readonly open: number; readonly disabled: number }> {
   const { rows } = await sql<{ open: number; disabled: number }>`
     select count(*) filter (where e.state = 'OPEN')::int as open, count(*) filter (where e.state = 'DISABLED')::int as disabled

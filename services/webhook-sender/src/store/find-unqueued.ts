@@ -1,23 +1,23 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
-/** How far the sweep over the notifications has come: it goes by (created_at, event_id), by the database's clock. */
+/** Position of the sweep in the order (created_at, event_id), by the database's clock. */
 export interface SweepPosition {
-  /** Postgres' own text of a timestamptz, which keeps the microseconds. */
+  /** Postgres' text of a timestamptz, which keeps the microseconds. */
   readonly createdAt: string;
   readonly eventId: string;
 }
 
 export interface SweepPage {
-  /** Subjects with notifications that nobody queued: their events were lost, or are late. */
+  /** Subjects with notifications that are not queued: their events were lost, or are late. */
   readonly subjectIds: readonly string[];
-  /** Where the next page begins; null when this was the last. */
+  /** Start of the next page; null after the last one. */
   readonly next: SweepPosition | null;
-  /** Time of the database in ISO 8601, for the next sweep's start. */
+  /** Database time in ISO 8601, for the start of the next sweep. */
   readonly now: string;
 }
 
-/** Looks at up to `limit` notifications from `from` on. Those younger than `graceMs` are left to their events. */
+/** Reads up to `limit` notifications after `from`. Notifications younger than `graceMs` are left to their events. */
 export async function findUnqueued(
   db: Db,
   from: SweepPosition,
@@ -43,6 +43,6 @@ export async function findUnqueued(
         order by created_at desc, event_id desc limit 1) as last
     from page p left join delivery d using (event_id)`.execute(db);
   const row = rows[0];
-  if (row === undefined) throw new RangeError('an aggregate without a row');
+  if (row === undefined) throw new RangeError('an aggregate returned no row');
   return { subjectIds: row.subject_ids ?? [], next: row.seen === limit ? row.last : null, now: row.now };
 }

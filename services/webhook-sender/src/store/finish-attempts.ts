@@ -4,18 +4,17 @@ import type { FailureCode } from '../failure-codes.ts';
 import type { ClaimedDelivery } from './claim-due.ts';
 import { ATTEMPTS_BEFORE_OVERTAKING } from './delivery-rules.ts';
 
-/** How one attempt ended, as it is recorded. */
 export interface AttemptRecord {
   readonly startedAt: Date;
   readonly durationMs: number;
   readonly statusCode: number | null;
-  /** Null when the receiver took it. */
+  /** Null when the receiver accepted the callback. */
   readonly errorCode: FailureCode | null;
   readonly error: string | null;
   readonly excerpt: string | null;
 }
 
-/** What an attempt makes of its delivery. */
+/** Outcome of an attempt for its delivery. */
 export type DeliveryOutcome =
   | { readonly state: 'DELIVERED' }
   | { readonly state: 'DEAD' }
@@ -23,7 +22,6 @@ export type DeliveryOutcome =
 
 export type Held = Pick<ClaimedDelivery, 'eventId' | 'attempt' | 'scheduleBase' | 'generation'>;
 
-/** An attempt that has ended. */
 export interface FinishedAttempt {
   readonly claim: Held;
   readonly record: AttemptRecord;
@@ -32,16 +30,16 @@ export interface FinishedAttempt {
 
 export interface FinishedRow {
   readonly eventId: string;
-  /** False when the claim was not this one's any more: the lease ran out, and another attempt is under way or done. */
+  /** False when the claim was lost: its lease expired, and another attempt is running or done. */
   readonly held: boolean;
-  /** Something is known against the endpoint, so that a success is news. */
+  /** The endpoint has failures on record, so that a success changes it. */
   readonly watched: boolean;
 }
 
 /**
- * Records attempts and what each made of its delivery, if the claim is still this holder's; all or none. A delivery
- * replayed meanwhile is due again, unless it succeeded; so is one whose endpoint said that it is gone, when the endpoint
- * has been set anew since: that one was never asked. What waits behind one that is tried again is due with it.
+ * Records attempts and their outcomes in one transaction, for claims that `holder` still holds. A delivery replayed
+ * meanwhile is due again, unless it succeeded. So is a delivery that got a 410 from an endpoint that has been changed
+ * since. Deliveries behind a retried one become due with it.
  * @param attempts of different deliveries
  */
 export async function finishAttempts(
@@ -99,9 +97,9 @@ export async function finishAttempts(
 }
 
 /**
- * Gives a claim back as if it had not been made: its attempt was interrupted by this process, not by the receiver. Of a
- * probe the right to probe as well.
- * @param pauseMs from now on it is left alone for so long
+ * Releases a claim without counting an attempt, since this process interrupted it and not the receiver. For a probe,
+ * also releases the probe slot.
+ * @param pauseMs earliest time of the next attempt, from now
  */
 export async function releaseClaim(db: Db, claim: Held, holder: string, pauseMs = 0): Promise<void> {
   await sql`

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { IS_FREE, merchantsDue, NEVER_TRIED, TRIED } from './delivery-rules.ts';
 
-/** Seconds that the oldest delivery has waited that nothing but a free slot keeps from being sent; 0 when none does. */
+/** Waiting time in seconds of the oldest delivery that only lacks a free slot; 0 without any. */
 export async function oldestDueSeconds(db: Db): Promise<number> {
   const oldest = (which: typeof TRIED) => sql`
     select d.next_attempt_at from (

@@ -2,20 +2,20 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
 import { ATTEMPTS_BEFORE_OVERTAKING, NEVER_TRIED, PUT_ASIDE, TRIED } from './delivery-rules.ts';
 
-/** Nothing can be sent to merchant `m` with the endpoint `h`. */
+/** No callback can be sent to merchant `m` with the endpoint `h`. */
 const UNADDRESSED = sql`(m.callback_url is null or coalesce(h.state = 'DISABLED', false))`;
 
-/** How many deliveries were queued: to be sent, and dead at once. */
+/** Number of queued deliveries: to be sent, and dead at once. */
 export interface Queued {
   readonly waiting: number;
   readonly dead: number;
 }
 
 /**
- * Queues every notification of a subject that has no delivery yet, so that an order's callbacks are queued without a
- * gap whatever order their events come in. One behind a callback that waits for its next attempt is due with it, so
- * that no claim looks at it before. Of a merchant without a callback URL, or with a disabled endpoint, they are dead
- * at once, kept for a replay.
+ * Queues every notification of a subject that has no delivery yet. So an order's callbacks are queued without a gap, in
+ * whatever order their events arrive. A delivery behind one that waits for a retry is due together with it, so that
+ * claims do not read it earlier. Without a callback URL, or with a disabled endpoint, deliveries are dead at once and
+ * kept for a replay.
  */
 export async function queueDeliveries(tx: Tx | Db, subjectIds: readonly string[]): Promise<Queued> {
   const { rows } = await sql<{ state: string }>`
@@ -38,10 +38,10 @@ export async function queueDeliveries(tx: Tx | Db, subjectIds: readonly string[]
 }
 
 /**
- * Makes what waits for merchants without a callback URL, or with a disabled endpoint, dead, at most about `limit` a
- * merchant; each can be replayed. @returns how many.
+ * Marks waiting deliveries dead whose merchants have no callback URL or a disabled endpoint, at most about `limit` per
+ * merchant. Each can be replayed. @returns their number.
  */
-export async function buryUnaddressed(db: Db, limit: number): Promise<number> {
+export async function markUnaddressedDead(db: Db, limit: number): Promise<number> {
   const some = (which: typeof TRIED) => sql`
     select event_id from delivery where merchant_id = m.merchant_id and ${which}
       and (lease_until is null or lease_until < now()) limit ${limit}`;
