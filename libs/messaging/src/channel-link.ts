@@ -8,7 +8,6 @@ export type LinkState = 'connecting' | 'open' | 'blocked' | 'closed';
 
 export interface LinkOptions extends Omit<GuardedChannelOptions, 'setupTimeoutMs' | 'isClosing'> {
   readonly url: string;
-  /** Called after each successful setup. */
   readonly onOpen?: () => void;
   /** Called when the broker reports NOT_FOUND for something that the channel needs. */
   readonly onMissing?: (what: string) => void;

@@ -19,7 +19,6 @@ export interface Broker {
   close(): Promise<void>;
   /** For publisher.ts: no queue takes a message. Declares the topology again, if the user has permission. */
   topologyMissing(what: string): void;
-  /** For publisher.ts and consumer.ts. */
   openLink(options: OwnLinkOptions): ChannelLink;
 }
 

@@ -4,7 +4,6 @@ export interface ConsumerMetrics {
   settled(outcome: 'handled' | 'retried' | 'dead' | 'unreadable'): void;
   /** +1 when a message is delivered, -1 when it is acknowledged, rejected or abandoned. */
   inFlight(change: 1 | -1): void;
-  /** Starts a measurement. The returned function ends it. */
   startTimer(): () => void;
 }
 

@@ -30,7 +30,6 @@ export interface ConsumerOptions<T extends EventType> {
 }
 
 export interface Consumer {
-  /** True while the broker delivers to this consumer. */
   readonly consuming: boolean;
   /** Takes no more messages, waits for running handlers, requeues the rest; within about 7 s. */
   stop(): Promise<void>;

@@ -18,14 +18,12 @@ export interface TopologyOptions {
 export interface RestoreOptions {
   /** Limit for each broker call. @default 5000 */
   readonly callTimeoutMs?: number;
-  /** Aborts at once. */
   readonly signal?: AbortSignal;
 }
 
 export interface TopologyReport {
   /** Queues that did not exist before. */
   readonly declared: readonly string[];
-  /** Queues that answered. */
   readonly verified: readonly string[];
 }
 
@@ -94,7 +92,6 @@ async function declareExchanges(session: Session, channel: Channel): Promise<voi
   await session.call(DEAD_EXCHANGE, () => channel.assertExchange(DEAD_EXCHANGE, 'direct', { durable: true }));
 }
 
-/** @returns the names of the new queues. */
 async function declareQueue(
   session: Session,
   channel: Channel,

@@ -57,7 +57,6 @@ export async function handleUntilDone<T extends EventType>(
   }
 }
 
-/** @returns the handler's error, if any. */
 async function tryHandling<T extends EventType>(
   envelope: EventEnvelope<T>,
   { handle, metrics, handleTimeoutMs }: HandlingOptions<T>,

@@ -1,6 +1,5 @@
 import { GatewayError, isRetryable } from '@opentill/domain/gateway-error';
 
-/** Verdict on a message whose handler failed. */
 export type Verdict =
   /** Infrastructure is down: retry without limit and without counting. */
   | 'wait'

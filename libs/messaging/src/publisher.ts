@@ -23,12 +23,11 @@ export interface Publisher {
    * retryable.
    */
   publish(rows: readonly OutboundMessage[]): Promise<void>;
-  /** Calls `listener` each time the channel becomes usable. */
   onOpen(listener: () => void): void;
 }
 
 export interface PublisherOptions {
-  /** Limit for the confirms of a batch. @default 5000 */
+  /** @default 5000 */
   readonly confirmTimeoutMs?: number;
 }
 

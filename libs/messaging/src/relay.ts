@@ -5,7 +5,6 @@ import { startLoop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { OutboundMessage, Publisher } from './publisher.ts';
 
-/** Outbox of libs/db as the relay uses it. */
 export interface OutboxStore {
   /**
    * Takes up to `limit` rows in order, publishes and deletes them, in one transaction. When `publish` throws, the rows

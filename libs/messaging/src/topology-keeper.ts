@@ -2,7 +2,6 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Logger } from '@opentill/runtime/logger';
 import { restoreTopology } from './declare-topology.ts';
 
-/** Restores the topology when a link finds a part missing. */
 export interface TopologyKeeper {
   /** Reports a missing queue, exchange or binding. Returns at once. */
   missing(what: string): void;

@@ -3,8 +3,10 @@ import { EVENTS_EXCHANGE, permissions } from '@opentill/contracts/topology';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 export type BrokerUsersErrorCode =
-  /** The broker's HTTP API rejected a user. The message has its answer. */
-  'BROKER_USERS_REFUSED' | 'BROKER_API_UNREACHABLE';
+  /** The broker's HTTP API rejected a user. The message contains its response. */
+  | 'BROKER_USERS_REFUSED'
+  /** The broker's HTTP API does not answer. */
+  | 'BROKER_API_UNREACHABLE';
 
 const REQUEST_TIMEOUT_MS = 20_000;
 

@@ -1,7 +1,7 @@
 export interface BackoffOptions {
   /** Delay after the first failure, before jitter. */
   readonly firstMs: number;
-  /** Upper limit of a delay, jitter included. */
+  /** Jitter included. */
   readonly maxMs: number;
   /** Random number in [0, 1). */
   readonly random?: () => number;

@@ -5,7 +5,6 @@ export interface GatherOptions<Input, Output> {
   readonly failedWhole: (error: unknown) => boolean;
   /** Maximum concurrent runs. Calls that arrive meanwhile wait for the next run. */
   readonly runsAtOnce: number;
-  /** Maximum inputs per run. */
   readonly inputsPerRun: number;
 }
 

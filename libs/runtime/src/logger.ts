@@ -17,7 +17,6 @@ export interface Logger {
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
-  /** A logger that adds these fields to each of its lines. */
   child(fields: LogFields): Logger;
 }
 

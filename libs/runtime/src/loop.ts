@@ -2,7 +2,6 @@ import { abortableDelay } from './abortable-delay.ts';
 import { backoffMs } from './backoff.ts';
 
 export interface LoopOptions {
-  /** Identifies the loop in errors and debuggers. */
   readonly name: string;
   readonly intervalMs: number;
   /**
@@ -87,7 +86,7 @@ export function startLoop(options: LoopOptions): Loop {
     try {
       options.onError?.(error, failuresInRow);
     } catch {
-      // A failing error handler must not end the loop.
+      // Continue the loop.
     }
   }
 

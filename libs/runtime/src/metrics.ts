@@ -7,14 +7,12 @@ export interface MetricOptions<Label extends string> {
   readonly labelNames?: readonly Label[];
 }
 export interface GaugeOptions<Label extends string> extends MetricOptions<Label> {
-  /** Called at each scrape to set the value. */
   readonly collect?: (gauge: Gauge<Label>) => void | Promise<void>;
 }
 export interface HistogramOptions<Label extends string> extends MetricOptions<Label> {
   readonly buckets?: readonly number[];
 }
 
-/** Response of /metrics. */
 export interface RenderedMetrics {
   /** Text in Prometheus' exposition format. */
   render(): Promise<string>;

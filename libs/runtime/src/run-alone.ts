@@ -6,10 +6,8 @@ import { runService, type RunningService } from './service.ts';
 
 /** A running service without a health server, which services in one process share. */
 export interface ComposedService extends RunningService {
-  /** Readiness checks. */
   readonly checks: Checks | (() => Checks);
   readonly metrics: RenderedMetrics;
-  /** Address of the health server when the service has its own process. */
   readonly health: { readonly port: number; readonly host: string };
 }
 
@@ -26,7 +24,6 @@ export interface CompositionContext {
  */
 export type Compose = (env: Environment, context: CompositionContext) => Promise<ComposedService>;
 
-/** Registers a function that closes an opened resource. */
 export type OnStop = (close: () => Promise<void>) => void;
 
 /**

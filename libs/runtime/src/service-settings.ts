@@ -1,14 +1,12 @@
 import { hostname } from 'node:os';
 import type { LogLevel } from './logger.ts';
 
-/** Environment variables that every service reads. */
 export interface ServiceVariables {
   readonly LOG_LEVEL: LogLevel;
   readonly HEALTH_PORT: number;
   readonly HEALTH_HOST: string;
   readonly DATABASE_URL: string;
   readonly DATABASE_POOL_MAX: number;
-  /** Only in services that prepare statements. */
   readonly DATABASE_PREPARE?: boolean;
   readonly AMQP_URL: string;
   readonly INSTANCE_ID?: string;
@@ -27,17 +25,15 @@ export interface ServiceSettings {
   readonly instanceId: string;
 }
 
-/** Settings whose defaults differ between services. */
 export interface ServiceDefaults {
   readonly healthPort: number;
   readonly databasePoolMax: number;
-  /** Upper limit of DATABASE_POOL_MAX. @default 200 */
+  /** @default 200 */
   readonly databasePoolMaxLimit?: number;
   /** True when the service prepares statements, and so has DATABASE_PREPARE. @default true */
   readonly databasePrepares?: boolean;
 }
 
-/** Variables of every service that have no default. */
 export const SERVICE_REQUIRED = ['DATABASE_URL', 'AMQP_URL'] as const;
 
 /** JSON Schema of the variables that every service reads, for the `properties` of its own schema (see readConfig). */
@@ -78,7 +74,6 @@ export function serviceSettings(variables: ServiceVariables): ServiceSettings {
   };
 }
 
-/** Replica name without INSTANCE_ID. */
 export function defaultInstanceId(): string {
   return `${hostname()}-${process.pid}`;
 }

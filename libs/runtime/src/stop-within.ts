@@ -3,7 +3,6 @@ import type { Logger } from './logger.ts';
 
 /** Time limits of the stages of stopping. Their sum stays below runService's 10 s. */
 export const STOP_LIMITS_MS = {
-  /** Consumers and loops, with their work in flight. */
   intake: 5_000,
   /** Relay and presence. Unpublished events wait in the outbox. */
   tail: 1_000,

@@ -3,7 +3,7 @@ import { errorCodeOf, OpentillError, type OpentillErrorDetails } from './opentil
 /** One API call. `body` is built anew for each attempt, because nonce and time must be new. */
 export interface ApiCall {
   readonly url: string;
-  /** Absent for a GET. */
+  /** Absent for GET. */
   readonly body?: () => string;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;

@@ -33,7 +33,6 @@ export interface OpentillErrorDetails {
   readonly requestId?: string | undefined;
   /** Delay that the gateway asked for in `Retry-After`. */
   readonly retryAfterMs?: number | undefined;
-  /** Requests sent for this call. */
   readonly attempts: number;
   readonly cause?: unknown;
 }
@@ -69,7 +68,6 @@ const PASSING: ReadonlySet<OpentillErrorCode> = new Set<OpentillErrorCode>([
   'NO_ANSWER',
 ]);
 
-/** Maps an HTTP error status to a code. */
 export function errorCodeOf(httpStatus: number): OpentillErrorCode {
   switch (httpStatus) {
     case 401:

@@ -1,4 +1,3 @@
-/** Network of a payment, as the API names it. */
 export type Chain =
   | 'TRON'
   | 'TRON_TEST'
@@ -17,7 +16,6 @@ export type Chain =
 export type OrderStatus = 'INIT' | 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'EXPIRED' | 'FAILED';
 export type OrderType = 'COLLECTION' | 'PAYOUT';
 
-/** Fields that collections and payouts share. */
 export interface OrderFields {
   /**
    * Your own id of the order, unique among your orders: 1 to 64 letters, digits and `_ - . : ~ @`. Repeating a call
@@ -32,7 +30,6 @@ export interface OrderFields {
   readonly uid?: string | number;
 }
 
-/** An order that a customer pays. */
 export interface CollectionFields extends OrderFields {
   /** URL that the checkout page links back to. Its origin must be on your list. */
   readonly returnUrl?: string;
@@ -42,12 +39,10 @@ export interface CollectionFields extends OrderFields {
   readonly expiresIn?: number;
 }
 
-/** An order that pays out to an address. */
 export interface PayoutFields extends OrderFields {
   readonly receiveAddress: string;
 }
 
-/** A new order. */
 export interface CreatedOrder {
   /** Collection: the deposit address. Payout: the wallet that pays. */
   readonly address: string;
@@ -98,7 +93,6 @@ export interface Order {
   readonly transaction: Transaction | null;
 }
 
-/** State of a collection as the checkout page shows it. */
 export interface CheckoutOrder {
   readonly orderId: string;
   readonly chain: Chain;
@@ -126,7 +120,6 @@ export interface CheckoutOrder {
   readonly serverTime: number;
 }
 
-/** A token that the gateway accepts on a chain. */
 export interface SupportedSymbol {
   readonly symbol: string;
   readonly chain: Chain;

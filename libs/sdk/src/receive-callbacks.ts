@@ -75,9 +75,7 @@ async function respond(
 function report(onError: ReceiveOptions['onError'], error: unknown): void {
   try {
     onError?.(error);
-  } catch {
-    // The error cannot be reported anywhere else.
-  }
+  } catch {}
 }
 
 /** Undefined when the body is too long. */

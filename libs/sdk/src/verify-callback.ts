@@ -19,7 +19,6 @@ interface CallbackOf<Type extends string, Data> {
   readonly data: Data;
 }
 
-/** A verified callback. */
 export type Callback =
   | CallbackOf<
       | 'ORDER_PENDING'
@@ -123,9 +122,7 @@ function parse(text: string): object {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value;
-  } catch {
-    // The error below covers this case.
-  }
+  } catch {}
   throw new CallbackError('BODY_UNREADABLE', 'not JSON');
 }
 

@@ -3,5 +3,5 @@ import { suiAddressCodec } from '@opentill/chain-sui/address-codec';
 import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import type { AddressCodec } from '@opentill/chain/address-codec';
 
-/** Address codecs of the supported families. A new family adds its codec here. */
+/** A new family adds its codec here. */
 export const ADDRESS_CODECS: readonly AddressCodec[] = [evmAddressCodec, tronAddressCodec, suiAddressCodec];

@@ -3,7 +3,6 @@ import { API_ERRORS, type ApiErrorCode } from '@opentill/contracts/http/api-erro
 import { isDatabaseUnavailable } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** HTTP response of a route: a status and a complete body. */
 export interface Answer {
   readonly status: number;
   readonly body: string | Buffer;
@@ -16,7 +15,6 @@ export interface Answer {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** 200 with `data` in the envelope. */
 export function success(data: unknown): Answer {
   return { status: 200, body: envelope(200, 'success', data) };
 }
@@ -37,12 +35,10 @@ export function refusal(code: ApiErrorCode): Answer {
   return REFUSALS[code];
 }
 
-/** Error response whose text is not fixed. */
 export function refusalWithText(status: number, msg: string): Answer {
   return { status, body: envelope(status, msg, null) };
 }
 
-/** 429 with `Retry-After` in seconds. */
 export function tooManyRequests(
   retryAfterSeconds: number,
   code: 'TOO_MANY_REQUESTS' | 'MERCHANT_UNNAMED' = 'TOO_MANY_REQUESTS',
@@ -77,7 +73,7 @@ export function refusalOf(error: unknown): ApiErrorCode {
   }
 }
 
-/** Sends the response. Does nothing when the client has disconnected. */
+/** Sends the response. Ignores a disconnected client. */
 export function send(response: ServerResponse, answer: Answer): void {
   if (response.headersSent || response.destroyed) return;
   response.statusCode = answer.status;

@@ -37,10 +37,8 @@ export interface ApiDeps {
   readonly newId: NewId;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Notifies the relay of waiting events. */
   readonly wakeRelay: () => void;
   readonly brokerConnected: () => boolean;
-  /** Assets and theme of the checkout page. */
   readonly checkout: CheckoutDesign;
   readonly settings: ApiSettings;
 }
@@ -70,9 +68,7 @@ export interface ApiSettings {
 export interface Api {
   /** Listens even while the database is down; requests then get 503. Resolves with the port. */
   start(): Promise<number>;
-  /** Finishes requests in flight. */
   stop(): Promise<void>;
-  /** Readiness checks for the health port. */
   readonly checks: Checks;
 }
 
@@ -127,7 +123,6 @@ export function createApp(deps: ApiDeps): Api {
   };
 }
 
-/** Builds the dependencies of the routes. */
 function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
   const { database, settings, clock, newId } = deps;
   const observe = createObserve(deps);

@@ -7,9 +7,7 @@ import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { formatAmount, parseAmount, type BaseUnits } from '@opentill/domain/money';
 
-export type AssetBookErrorCode =
-  /** A token's contract in the networks file is not an address of its chain. */
-  'TOKEN_CONTRACT_INVALID';
+export type AssetBookErrorCode = 'TOKEN_CONTRACT_INVALID';
 
 /** Token on an enabled chain, with the data that an order needs. Amounts in base units. */
 export interface Asset {
@@ -33,19 +31,15 @@ export interface Asset {
 export interface AssetBook {
   /** Asset of an enabled chain. The symbol is case-insensitive. */
   find(chain: Chain, symbol: string): Asset | undefined;
-  /** Response of supportSymbols. */
   list(filter: { readonly chain?: Chain; readonly symbol?: string }): readonly SupportedSymbolAnswer[];
   /** Block explorer URL of a transaction; null without a configured explorer. */
   explorerUrl(chain: Chain, txid: string): string | null;
   /** Decimals of a chain's native coin, also for a disabled chain. */
   nativeDecimals(chain: Chain): number;
   readonly enabledChains: readonly Chain[];
-  /** Enabled chains that payouts are sent on. */
   readonly payoutChains: readonly Chain[];
   readonly enabledFamilies: readonly Family[];
-  /** Address in its display form. */
   formatAddress(family: Family, address: string): string;
-  /** Token contract in its display form. */
   formatContract(family: Family, contract: string): string;
   /** Canonical form of an entered address; undefined when it is not an address of the family. */
   parseAddress(family: Family, text: string): Address | undefined;

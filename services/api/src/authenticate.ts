@@ -221,7 +221,6 @@ function firstSigner(merchants: readonly Merchant[], verify: Verify): Signer | u
   return undefined;
 }
 
-/** Reads sign, timestamp, nonce and data. */
 function readShape(document: JsonDocument): Shape | ApiErrorCode {
   const sign = asString(readMember(document, 'sign'));
   if (sign === undefined || sign.trim() === '') return 'SIGN_BLANK';

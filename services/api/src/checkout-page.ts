@@ -24,7 +24,6 @@ export type Notice = Extract<TextName, 'notFound' | 'linkNotValid' | 'tooManyReq
 /** Temporary notices, whose page offers another try. */
 const TEMPORARY: ReadonlySet<Notice> = new Set(['tooManyRequests', 'notAvailable']);
 
-/** Assets and theme of the page. */
 export interface CheckoutDesign extends LoadedTheme {
   readonly assets: PageAssets;
 }

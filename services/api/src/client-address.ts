@@ -2,9 +2,7 @@ import ipaddr from 'ipaddr.js';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-export type ClientAddressErrorCode =
-  /** An entry of TRUSTED_PROXIES is neither an address nor a CIDR range. */
-  'TRUSTED_PROXIES_INVALID';
+export type ClientAddressErrorCode = 'TRUSTED_PROXIES_INVALID';
 
 type Range = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 

@@ -23,7 +23,6 @@ const SERVICE = 'api';
 /** Orders arrive one by one, and an order's first callback may be a few milliseconds late. */
 const RELAY_GATHER_MS = 20;
 
-/** Composition root of the service, without the process. */
 export const composeApi: Compose = async (env, { sharesProcess }) => {
   const config = readApiConfig(env);
   const logger = createLogger({ service: SERVICE, level: config.logLevel });

@@ -8,7 +8,6 @@ export type DepositAddressPoolErrorCode =
   /** Retryable: no derived address became available in time. Permanent: the indices are used up. */
   'DEPOSIT_ADDRESSES_EXHAUSTED';
 
-/** A derived address that no order uses. */
 export interface FreshAddress {
   readonly family: Family;
   readonly derivationIndex: number;
@@ -16,7 +15,6 @@ export interface FreshAddress {
 }
 
 export interface DepositAddressPool {
-  /** Starts filling the pool in the background. */
   start(): void;
   stop(): Promise<void>;
   /**
@@ -29,7 +27,6 @@ export interface DepositAddressPool {
    * connection: the order may exist.
    */
   giveBack(address: FreshAddress): void;
-  /** Number of available addresses. */
   level(family: Family): number;
 }
 

@@ -3,7 +3,6 @@ import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { ADDRESS_CODECS } from './address-codecs.ts';
 import type { DerivationAnswer, DerivationRequest, DerivationWorkerData } from './derive-in-worker.ts';
 
-/** Entry point of the worker thread that derives addresses outside the event loop. */
 const { publicKeys } = workerData as DerivationWorkerData;
 const deriver = createDepositDeriver(publicKeys, ADDRESS_CODECS);
 

@@ -56,7 +56,7 @@ const MISS_INTERVAL_MS = 250;
 const OVERLAP_MS = 60_000;
 const FULL_READ_INTERVAL_MS = 300_000;
 
-/** Stands for every unknown merchant. No client has its token. */
+/** Decoy for every unknown merchant. No client has its token. */
 const DECOY: Merchant = {
   merchantId: '',
   version: 'V3',

@@ -6,7 +6,6 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import type { Exchange } from './exchange.ts';
 import type { NewOrder } from './store/create-orders.ts';
 
-/** Logs and metrics of the api, one function per event. */
 export type Observe = ReturnType<typeof createObserve>;
 
 /**
@@ -45,7 +44,6 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
         orderId,
       });
     },
-    /** Logs the cause of a 500 or 503. */
     requestFailed(exchange: Exchange, code: number, error: unknown): void {
       const { requestId, route } = exchange;
       logger[code === 500 ? 'error' : 'warn']('request failed', { requestId, route, code, error });
@@ -107,7 +105,6 @@ export interface Load {
   readonly streams: { count(): number };
 }
 
-/** Gauges whose values are read at each scrape. */
 export function observeLoad(metrics: Metrics, { database, pool, families, streams }: Load): void {
   metrics.gauge({
     name: 'opentill_api_order_streams_count',

@@ -18,13 +18,11 @@ export interface OrderKey {
   readonly orderId: string;
 }
 
-/** First message of a stream. */
 export interface FirstOrder extends StreamedOrder {
   /** Fingerprint from before the order was read. Undefined sends the order once more. */
   readonly fingerprint: string | undefined;
 }
 
-/** Message of a stream. */
 export interface StreamedOrder {
   /** One line of JSON. */
   readonly data: string;
@@ -39,7 +37,6 @@ export interface OrderStreamsDeps {
   readonly limits: StreamLimits;
 }
 
-/** Open streams of this process. */
 export interface OrderStreams {
   /**
    * Reserves a slot for a stream, or returns the limit that is reached. The slot is released when the response closes,
@@ -69,7 +66,6 @@ const PING_EVERY_MS = 15_000;
 const LIFETIME_MS = 15 * 60_000;
 /** Longer than the queries before a stream may take. */
 const BEGIN_WITHIN_MS = 30_000;
-/** Orders read in parallel after a poll. */
 const PARALLEL_READS = 4;
 /** A client that does not read is disconnected above this; an order has about 1 kB. */
 const UNSENT_BYTES_MAX = 64 * 1024;

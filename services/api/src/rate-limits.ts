@@ -36,7 +36,6 @@ export interface RateLimits {
  */
 export const ORDERS_PER_ADDRESS = 500;
 
-/** Window for wrong signatures without a merchant id. */
 export const UNNAMED_FAILURES_SECONDS = 60;
 
 /** Wrong signatures per client address before it gets 429. */

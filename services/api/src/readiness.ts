@@ -98,7 +98,6 @@ async function payoutWalletsKnown({ assets, chains, hotWallets }: ReadinessDeps)
   return { ok: false, detail };
 }
 
-/** Every family with an enabled chain needs a scanner. */
 async function scannersPresent({ store, assets }: ReadinessDeps): Promise<CheckResult> {
   const counts = await Promise.all(
     assets.enabledFamilies.map(async (family) => {

@@ -2,7 +2,6 @@ import type { Database } from '@opentill/db/database';
 import type { RateLimit } from '@opentill/contracts/http/rate-limits';
 import { countRecentRequest } from './store/count-recent-request.ts';
 
-/** Limits the requests of a key in a sliding window. */
 export interface RecentRequests {
   /** Returns 0 and counts the request within the limit. Else returns the milliseconds to wait and does not count it. */
   take(key: string, limit: RateLimit): Promise<number>;
@@ -11,7 +10,7 @@ export interface RecentRequests {
 /** Maximum number of keys. The least recently used key is dropped first. */
 const KEYS_KEPT = 100_000;
 
-/** For one process. @param nowMs monotonic clock */
+/** @param nowMs monotonic clock */
 export function createRecentRequests(nowMs: () => number, keysKept = KEYS_KEPT): RecentRequests {
   const times = new Map<string, readonly number[]>();
   return {
@@ -33,8 +32,8 @@ export function createRecentRequests(nowMs: () => number, keysKept = KEYS_KEPT):
 }
 
 /**
- * For all replicas, by the database's clock. A replica checks its own memory first: its own requests alone may exceed
- * the limit, so that a flood costs the database no queries.
+ * For all replicas, by the database's clock. A replica checks its own memory first. It rejects a key there that already
+ * exceeds the limit, so that a flood causes no queries.
  */
 export function createSharedRecentRequests(pool: Database['pool'], nowMs: () => number): RecentRequests {
   const own = createRecentRequests(nowMs);

@@ -18,7 +18,6 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const TIMEOUTS_CHECKED_EVERY_MS = 2_000;
 const IDLE_CLOSED_EVERY_MS = 50;
 
-/** HTTP server of the merchant API, with a limit for every wait. */
 export interface ApiServer {
   listen(port: number, host: string): Promise<number>;
   /** Accepts no new connections, finishes requests in flight, then closes the rest after `graceMs`. */

@@ -7,11 +7,8 @@ import { familyOf, type Chain } from '@opentill/domain/chains';
  */
 const TRONLINK_NODES = 'https://*.trongrid.io';
 
-/** Resources that a document of the page needs. */
 export interface PolicyNeeds {
-  /** The complete style sheet. */
   readonly style: string;
-  /** False for a page without any script. */
   readonly scripts: boolean;
   /** Chain of the order; undefined while it is not known. */
   readonly chain: Chain | undefined;

@@ -8,7 +8,6 @@ import { createSay } from './texts/create-say.ts';
 import { renderEmptyDocument } from './view/render-document.ts';
 import { themeStyle } from './view/theme.ts';
 
-/** Input of a static page. */
 export interface ExportRequest extends LoadedTheme {
   readonly assets: PageAssets;
   /** URL of the gateway: `https://pay.example.com`. Its CORS_ORIGINS must contain the page's origin. */

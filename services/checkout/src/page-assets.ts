@@ -14,7 +14,6 @@ export interface PageAsset {
   readonly contentType: string;
 }
 
-/** Output of the Vite build. */
 export interface PageAssets {
   readonly files: readonly PageAsset[];
   /** The complete style sheet. It is inlined, so that the first paint needs no further file. */
@@ -22,7 +21,6 @@ export interface PageAssets {
   readonly script: string;
   /** Chunks that the script loads at once, in every language. */
   readonly shared: readonly string[];
-  /** Chunk with the texts of each language. */
   readonly texts: Readonly<Record<Language, string>>;
 }
 

@@ -9,7 +9,6 @@ export type ReadThemeErrorCode =
   /** The theme file is unreadable or invalid; the message lists every mistake. */
   'CHECKOUT_THEME_INVALID';
 
-/** A theme with its logo file. */
 export interface LoadedTheme {
   readonly theme: Omit<Theme, 'logoUrl'>;
   readonly logo: PageAsset | null;

@@ -68,7 +68,6 @@ interface Work {
   readonly presence: { stop(): Promise<void> };
 }
 
-/** webhook-sender: turns notifications into signed callbacks. */
 export function createApp(deps: WebhookSenderDeps) {
   const { kysely: db } = deps.database;
   const observe = createObserve(deps);

@@ -5,7 +5,6 @@ export interface AttemptSlots {
   free(): Pick<ClaimLimits, 'limit' | 'openLimit' | 'probeLimit'>;
   /** Counts an attempt until it ends. The attempt must never reject. */
   take(attempt: Promise<void>, kind: { readonly isProbe: boolean }): void;
-  /** Resolves when all attempts taken so far have ended. */
   ended(): Promise<void>;
 }
 
@@ -13,7 +12,6 @@ export interface AttemptSlotsOptions {
   /** Maximum number of attempts younger than `slowAfterMs`. */
   readonly concurrency: number;
   readonly slowAfterMs: number;
-  /** Called when a slot becomes free. */
   readonly onRoom: () => void;
 }
 

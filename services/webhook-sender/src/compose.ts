@@ -11,7 +11,6 @@ import { createHostResolver } from './resolve-host.ts';
 
 const SERVICE = 'webhook-sender';
 
-/** Composition root of the service, without the process. */
 export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
   const config = readWebhookSenderConfig(env);
   const { instanceId: instance } = config;

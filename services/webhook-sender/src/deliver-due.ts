@@ -15,7 +15,6 @@ export interface DelivererDeps extends Omit<AttemptDeps, 'connections' | 'record
   readonly concurrency: number;
   readonly concurrencyPerEndpoint: number;
   readonly pollIntervalMs: number;
-  /** Rules of the endpoints' circuit breaker. @default DEFAULT_ENDPOINT_RULES */
   readonly endpointRules?: EndpointRules;
   /** Age from which an attempt counts as waiting only. @default 50 */
   readonly slowAfterMs?: number;
@@ -34,7 +33,7 @@ export interface Deliverer {
 
 const LOOKUP_DEADLINE_MS = 3_000;
 const RECORD_MARGIN_MS = 10_000;
-/** Share at the end of a lease in which nothing is sent. */
+/** Share at the end of a lease in which no request starts. */
 const LEASE_MARGIN_SHARE = 0.2;
 const SLOW_AFTER_MS = 50;
 /** Limit for releasing claims before stop() returns; the remaining leases then expire. */

@@ -1,6 +1,5 @@
 import type { FailureCode } from './failure-codes.ts';
 
-/** Circuit breaker state of a merchant's endpoint. */
 export interface EndpointHealth {
   readonly state: 'CLOSED' | 'OPEN' | 'DISABLED';
   readonly failuresInRow: number;
@@ -23,7 +22,6 @@ export interface EndpointHealth {
   readonly lastError: string | null;
 }
 
-/** Result of one attempt. */
 export interface Evidence {
   readonly eventId: string;
   readonly attempt: number;
@@ -31,7 +29,6 @@ export interface Evidence {
   readonly failure: { readonly code: FailureCode; readonly error: string } | null;
 }
 
-/** Rules of the circuit breaker. */
 export interface EndpointRules {
   /** Opens after this number of consecutive failures … */
   readonly openAfterFailures: number;

@@ -2,7 +2,7 @@
 export const FAILURE_CODES = [
   /** The callback URL is invalid, or its scheme, port or credentials are not allowed. */
   'URL_REFUSED',
-  /** The host is or resolves to a forbidden address. Nothing was sent. */
+  /** The host is or resolves to a forbidden address. The callback was not sent. */
   'ADDRESS_FORBIDDEN',
   /** The name server reports that the host does not exist, or refuses the query. */
   'LOOKUP_FAILED',
@@ -82,7 +82,6 @@ const RESOURCES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 const CERTIFICATE =
   /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|CRL_|INVALID_|HOSTNAME_MISMATCH|ERROR_IN_)/;
 
-/** Failure code of a socket or parser error. */
 export function failureOfError(code: string | undefined, phase: RequestPhase): FailureCode | OwnFault {
   if (code !== undefined && RESOURCES.has(code)) return 'NO_RESOURCES';
   if (code?.startsWith('HPE_')) return 'BAD_ANSWER';

@@ -10,7 +10,7 @@ import { keepLease, type Lease } from '@opentill/db/lease';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Observe } from './observe.ts';
 
-/** Retention periods (deploy/guides/configuration.md). */
+/** Documented in deploy/guides/configuration.md. */
 export interface Retention {
   /** Handled events. A later duplicate would only queue deliveries that already exist. */
   readonly inboxSeconds: number;

@@ -10,7 +10,6 @@ import type { Queued } from './store/queue-deliveries.ts';
 
 const DEAD_UNADDRESSED = 'callbacks dead: no callback URL or endpoint disabled';
 
-/** Logs and metrics of this service, one function per event. */
 export interface Observe {
   deliveriesQueued(queued: Queued, by: 'event' | 'sweeper'): void;
   attemptFinished(claim: ClaimedDelivery, record: AttemptRecord, outcome: DeliveryOutcome): void;
@@ -18,7 +17,6 @@ export interface Observe {
   endpointChanged(change: EndpointChange): void;
   claimLost(claim: ClaimedDelivery): void;
   claimReleased(claim: ClaimedDelivery): void;
-  /** The callback was not sent because of a fault of this process. */
   claimFaulted(claim: ClaimedDelivery, fault: OwnFault, error: string): void;
   /** The previous claim was lost with its process. */
   lostClaimTaken(claim: ClaimedDelivery): void;
@@ -154,7 +152,6 @@ function createCallbackMetrics(metrics: Metrics) {
   return { queued, unaddressed, attempts, duration, changes, lost, faults };
 }
 
-/** Registers gauges that are read from the database at each scrape. */
 export function observeBacklog(metrics: Metrics, db: Db): void {
   metrics.gauge({
     name: 'opentill_webhook_oldest_due_seconds',

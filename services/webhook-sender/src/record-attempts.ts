@@ -10,7 +10,7 @@ export interface AttemptRecorder {
   /**
    * Records an attempt with its outcome for the delivery and the endpoint.
    * @returns false when this process no longer held the claim
-   * @throws GatewayError of the database; nothing is recorded then
+   * @throws GatewayError of the database; the attempt is then not recorded
    */
   record(claim: ClaimedDelivery, record: AttemptRecord, outcome: DeliveryOutcome): Promise<boolean>;
 }
@@ -31,7 +31,6 @@ interface Entry {
   readonly failed: (error: unknown) => void;
 }
 
-/** Maximum attempts per statement. */
 const BATCH_MAX = 256;
 /**
  * Time that the first of a batch waits for others. The receiver already has the callback; only the order's next one

@@ -4,7 +4,6 @@ import type { FailureCode, OwnFault } from './failure-codes.ts';
 import type { AddressGuard } from './forbidden-addresses.ts';
 import { BLOCKED_PORTS } from './blocked-ports.ts';
 
-/** Resolves a host name to all its addresses. */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 /** Checked and pinned target of an attempt, so that a second lookup cannot redirect it. */
@@ -13,7 +12,6 @@ export interface Endpoint {
   readonly address: string;
 }
 
-/** A callback URL that must not be contacted. */
 export class EndpointRefused extends Error {
   readonly code: FailureCode;
   constructor(code: FailureCode, message: string) {
@@ -22,7 +20,6 @@ export class EndpointRefused extends Error {
   }
 }
 
-/** Rules for allowed callback targets. */
 export interface AddressRules {
   readonly guard: AddressGuard;
   readonly allowHttp: boolean;
@@ -64,7 +61,6 @@ function parseCallbackUrl(text: string, allowHttp: boolean): URL {
   return url;
 }
 
-/** Failure code of an error of `resolveEndpoint`. */
 export function failureOfResolving(error: unknown): {
   readonly kind: 'FAILED';
   readonly code: FailureCode | OwnFault;

@@ -3,11 +3,10 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { ResolveHost } from './resolve-endpoint.ts';
 
 export type ResolveErrorCode =
-  /** The name servers work, but did not answer for this name in time. */
   | 'LOOKUP_TIMEOUT'
   /** The name does not exist, has no address, or the name servers refuse. */
   | 'LOOKUP_FAILED'
-  /** The name servers do not answer at all, not even for the root. Nothing is known about the name. */
+  /** The name servers do not answer at all, not even for the root. The state of the name is unknown. */
   | 'RESOLVER_DOWN';
 
 export interface HostResolverOptions {
@@ -27,7 +26,7 @@ export interface HostResolverOptions {
 const OTHER_FAMILY_WAIT_MS = 300;
 /** Wait for an answer about the root. */
 const ROOT_WAIT_MS = 1_000;
-/** Codes of c-ares for missing answers. */
+/** c-ares codes for a missing answer. */
 const SILENT: ReadonlySet<string> = new Set(['ETIMEOUT', 'ECANCELLED', 'ECONNREFUSED']);
 const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|home\.arpa)$/;
 

@@ -5,19 +5,16 @@ import { failureOfError, type FailureCode, type OwnFault, type RequestPhase } fr
 import type { Connections, OwnedRequest } from './keep-connections.ts';
 import type { Endpoint } from './resolve-endpoint.ts';
 
-/** Result of one attempt. */
 export type AttemptResult =
   | {
       readonly kind: 'ANSWERED';
       readonly statusCode: number;
       readonly excerpt: string;
-      /** Header value as received. */
       readonly retryAfter?: string;
     }
   | { readonly kind: 'FAILED'; readonly code: FailureCode | OwnFault; readonly error: string }
-  /** `maySend` returned false: nothing was sent. */
+  /** `maySend` returned false; the callback was not sent. */
   | { readonly kind: 'ABANDONED' }
-  /** The signal aborted. */
   | { readonly kind: 'INTERRUPTED' };
 
 export interface CallbackRequest {

@@ -10,7 +10,6 @@ export interface NotificationSweepDeps {
 }
 
 export interface NotificationSweepOptions {
-  /** Notifications per query. */
   readonly pageSize: number;
   /** Notifications younger than this are left to their events. */
   readonly graceMs: number;

@@ -397,7 +397,7 @@ describe('crash recovery', () => {
     }
   });
 
-  it('loses nothing, keeps order and repeats only nonces when a worker crashes', async () => {
+  it('loses no callback, keeps order and repeats only nonces on a worker crash', async () => {
     async function deliver(crashAt?: number) {
       receiver.received.length = 0;
       const order = await anOrder();

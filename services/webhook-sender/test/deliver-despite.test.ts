@@ -115,7 +115,7 @@ describe('delivery despite faults', () => {
 });
 
 describe('claims', () => {
-  it('sends nothing after its lease expired during a slow lookup', async () => {
+  it('does not send after its lease expired during a slow lookup', async () => {
     const url = s.receiver.url.replace('127.0.0.1', 'shop.example');
     const { events } = await s.anOrderWithCallbacks(2, url);
     let answer: (addresses: readonly string[]) => void = () => undefined;

@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } f
 import type { Database, Db } from '@opentill/db/database';
 import type { Tables } from '@opentill/db/tables';
 
-/** The same database, where statements fail for whose text `errorFor` returns an error. They are not executed. */
+/** The same database, where a statement fails when `errorFor` returns an error for its text. It is not executed. */
 export function failQueries(database: Database, errorFor: (text: string) => Error | undefined): Db {
   return withQueries(database, (text) => {
     const error = errorFor(text);

@@ -35,7 +35,7 @@ const claims = (holder: string, overrides: Partial<ClaimLimits> = {}) =>
   });
 
 describe('failing endpoints', () => {
-  it('claims and writes nothing during a pause, then delivers all in order', async () => {
+  it('makes no claim or write during a pause, then delivers all in order', async () => {
     const orders = [];
     const first = await s.anOrderWithCallbacks(2);
     orders.push(first);

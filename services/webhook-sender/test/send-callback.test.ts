@@ -75,7 +75,7 @@ it('does not reuse a connection whose response was not read completely', async (
   expect(opened).toHaveLength(2);
 });
 
-it('sends nothing when maySend returns false, on new and kept connections', async () => {
+it('does not send when maySend returns false, on new and kept connections', async () => {
   const late = { maySend: () => false };
   expect(await send('a', late)).toEqual({ kind: 'ABANDONED' });
   await send('a');
@@ -99,7 +99,7 @@ it('counts a timely status although the body continues', async () => {
   expect(await send('a')).toMatchObject({ statusCode: 204 });
   answer = () => 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nslow';
   let result: AttemptResult | undefined;
-  // Under load the status may come too late. That attempt fails and proves nothing.
+  // Under load the status may come too late. That attempt fails and is not counted.
   await waitUntil('a timely status', async () => {
     result = await send('a', { deadlineMs: 300 });
     return result.kind === 'ANSWERED';

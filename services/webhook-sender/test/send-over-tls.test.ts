@@ -68,7 +68,7 @@ it('verifies the name, sends it, and reuses the connection', async () => {
   expect(received).toEqual(Array.from({ length: 3 }, () => `shop.example:${port}`));
 });
 
-it('sends nothing to another server, or over a connection for another name', async () => {
+it('does not send to another server, or over a connection for another name', async () => {
   await send('shop.example');
   expect(await send('other.example')).toMatchObject({
     kind: 'FAILED',
@@ -78,7 +78,7 @@ it('sends nothing to another server, or over a connection for another name', asy
   expect(received).toHaveLength(1);
 });
 
-it('sends nothing to a server with an untrusted certificate', async () => {
+it('rejects a server with an untrusted certificate before sending', async () => {
   setDefaultCACertificates(trusted);
   expect(await send('shop.example')).toMatchObject({
     kind: 'FAILED',

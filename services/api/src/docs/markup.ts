@@ -15,7 +15,6 @@ export function table(label: string, head: readonly string[], rows: readonly (re
   return `<div class="wide" tabindex="0" role="region" aria-label="${escapeHtml(label)}"><table><thead><tr>${columns}</tr></thead><tbody>${lines.join('')}</tbody></table></div>`;
 }
 
-/** Preformatted code. */
 export function listing(label: string, text: string): string {
   return `<pre tabindex="0" role="region" aria-label="${escapeHtml(label)}"><code>${escapeHtml(text)}</code></pre>`;
 }

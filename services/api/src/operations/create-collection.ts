@@ -7,7 +7,6 @@ import type { OrderDeps } from './order-deps.ts';
 
 const BASIS_POINTS = 10_000n;
 
-/** Creates a collection, or returns the reason for the rejection. */
 export async function createCollection(
   deps: OrderDeps,
   request: OrderRequest<CollectionFields>,

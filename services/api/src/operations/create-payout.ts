@@ -5,7 +5,6 @@ import type { CreationAttempt, OrderRequest } from './create-once.ts';
 import { creationOf, isInRange, newOrder } from './new-order.ts';
 import type { OrderDeps } from './order-deps.ts';
 
-/** Accepts a payout and reserves its amount, or returns the reason for the rejection. */
 export async function createPayout(
   deps: OrderDeps,
   request: OrderRequest<PayoutFields>,

@@ -6,7 +6,6 @@ import type { Creation, NewOrder, SpentNonce } from '../store/create-orders.ts';
 import type { OrderRequest } from './create-once.ts';
 import type { OrderDeps } from './order-deps.ts';
 
-/** Fields that differ between collections and payouts. */
 export type OwnFields = Pick<
   NewOrder,
   'acceptedAmount' | 'address' | 'sourceAddress' | 'lateGraceSeconds' | 'returnUrl' | 'description'
@@ -50,7 +49,6 @@ export function newOrder(
   };
 }
 
-/** Bundles an order with its nonce, first notification and events. */
 export function creationOf(
   deps: Pick<OrderDeps, 'newId' | 'clock'>,
   order: NewOrder,

@@ -50,7 +50,6 @@ export function toOrderAnswer(
   };
 }
 
-/** Response of GET status. */
 export function toStatusAnswer(order: OrderRow, assets: AssetBook): NotifyOrder {
   const transfer = transferOf(order);
   if (transfer === undefined) return toNotifyOrder(order, null);
@@ -63,7 +62,6 @@ export function toStatusAnswer(order: OrderRow, assets: AssetBook): NotifyOrder 
   return toNotifyOrder(order, { transfer, context });
 }
 
-/** Response of GET pay. */
 export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): PayinOrderAnswer {
   const show = (amount: bigint) => formatAmount(amount, order.decimals, order.displayDecimals);
   return {
@@ -118,7 +116,6 @@ function transferOf(order: OrderRow): TransferToFormat | undefined {
   };
 }
 
-/** Transaction of a payout: from the hot wallet, with the outcome that its receipt shows. */
 function payoutTransferOf(
   order: OrderRow,
   mined: Pick<PayoutTransaction, 'txHash' | 'blockHeight'> & {

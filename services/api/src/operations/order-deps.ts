@@ -6,7 +6,6 @@ import type { DepositAddressPool } from '../deposit-address-pool.ts';
 import type { Observe } from '../observe.ts';
 import type { Store } from '../store/create-store.ts';
 
-/** Dependencies of creating orders. */
 export interface OrderDeps {
   readonly store: Store;
   readonly assets: AssetBook;
@@ -18,6 +17,6 @@ export interface OrderDeps {
   readonly checkoutBaseUrl: string;
   /** Hot wallets per family in the public key file. Payouts leave from the first. */
   readonly hotWallets: ReadonlyMap<string, readonly string[]>;
-  /** Notifies the relay of waiting events. Call it right after a commit. */
+  /** Call it right after a commit. */
   readonly wakeRelay: () => void;
 }

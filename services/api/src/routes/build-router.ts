@@ -28,7 +28,6 @@ import {
 import { orderEventsRoute, type OrderEventsDeps } from './order-events.ts';
 import { supportSymbolsRoute } from './support-symbols.ts';
 
-/** Error page for a fault of the gateway. */
 type ErrorPage = (request: Request, status: number) => Answer;
 
 export interface RouterDeps extends CheckoutRouteDeps, OrderEventsDeps {
@@ -70,7 +69,6 @@ export function buildRouter(deps: RouterDeps): Express {
 
 type RouteAdders = ReturnType<typeof routeAdders>;
 
-/** Functions that add a route to a router. */
 function routeAdders(router: IRouter, { observe, corsOrigins }: Pick<RouterDeps, 'observe' | 'corsOrigins'>) {
   const answering = (name: string, route: Route, errorPage?: ErrorPage): RequestHandler =>
     answerWith(observe, name, route, errorPage);
@@ -97,7 +95,6 @@ function routeAdders(router: IRouter, { observe, corsOrigins }: Pick<RouterDeps,
   };
 }
 
-/** Adds all routes below `/v1`. */
 function addMerchantRoutes({ post, get, getFromAnyPage }: RouteAdders, deps: RouterDeps): void {
   post(CREATE_COLLECTION_PATH, createCollectionRoute(deps));
   post(CREATE_PAYOUT_PATH, createPayoutRoute(deps));
@@ -113,7 +110,6 @@ const nameMerchant: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** Assigns the request id and stores the exchange for logs and limits. */
 function beginExchange(deps: Pick<RouterDeps, 'newId' | 'trustedProxies'>): RequestHandler {
   const clientAddressOf = createClientAddress(deps.trustedProxies);
   return (request, response, next) => {
@@ -131,7 +127,7 @@ function beginExchange(deps: Pick<RouterDeps, 'newId' | 'trustedProxies'>): Requ
   };
 }
 
-/** For responses that are data: a browser may load nothing from them. Pages set their own policy. */
+/** For data responses: browsers must not load further resources from them. Pages set their own policy. */
 function securityHeaders(strictTransportSecurity: boolean): RequestHandler {
   return helmet({
     contentSecurityPolicy: {

@@ -46,7 +46,6 @@ function asPage(checkoutPage: CheckoutPage, request: Request, { status, headers 
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
-/** Error page for a fault of the gateway. */
 export function checkoutErrorPage({ checkoutPage }: Pick<CheckoutRouteDeps, 'checkoutPage'>) {
   return (request: Request, status: number): Answer => checkoutPage.notice(request, status, 'notAvailable');
 }

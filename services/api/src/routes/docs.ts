@@ -4,7 +4,6 @@ import { page, type Answer } from '../answer.ts';
 import { renderReference } from '../docs/render-reference.ts';
 import { REFERENCE_STYLE } from '../docs/style.ts';
 
-/** Allows only the page's own style. */
 const DOCS_CSP = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(REFERENCE_STYLE).digest('base64')}'`,
@@ -18,7 +17,6 @@ export function docsAnswer(): Answer {
   return page(200, renderReference(), DOCS_CSP);
 }
 
-/** GET /openapi.json. */
 export function openApiAnswer(): Answer {
   return { status: 200, body: JSON.stringify(OPENAPI_DOCUMENT) };
 }

@@ -71,7 +71,6 @@ function responseOf({ res }: Request): Response {
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
-/** Stream message of an order. */
 export function streamed(deps: Pick<OrderRouteDeps, 'assets' | 'clock'>, order: OrderRow): StreamedOrder {
   const data = JSON.stringify(toPayinAnswer(order, deps.assets, deps.clock.now()));
   return { data, settled: SETTLED.has(order.status) };

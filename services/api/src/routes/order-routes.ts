@@ -57,7 +57,6 @@ function otherVersion(rules: FieldRules): FieldRules {
   return { ...rules, version: rules.version === 'V2' ? 'V3' : 'V2' };
 }
 
-/** Parameters that differ between collections and payouts. */
 interface OrderKind<Fields extends OrderFields> {
   readonly endpoint: 'createCollection' | 'createPayout';
   readonly path: string;

@@ -31,7 +31,6 @@ export interface NewOrder {
   readonly expiresAt: Date;
 }
 
-/** A new order with its nonce, first notification and events. */
 export interface Creation {
   readonly order: NewOrder;
   readonly nonce: SpentNonce;
@@ -72,7 +71,6 @@ export type CreationOutcome =
 
 type OutcomeRow = CreatedOrder & Pick<CreationOutcome, 'outcome'>;
 
-/** Columns of CreatedOrder, selected from `row`. */
 export const createdColumns = (row: string) =>
   sql.raw(CREATED.map((name) => `${row}.${snakeCase(name)} as "${name}"`).join(', '));
 const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -103,7 +101,6 @@ function lockKey({ order }: NewCollection): string {
   return `${order.merchantId} ${order.orderId}`;
 }
 
-/** Statements that create orders or find existing ones. */
 export function creations(db: Db) {
   return {
     /** Spends the nonce and creates the collection with its address, first notification and events, or none of them. */
@@ -152,7 +149,6 @@ export function creations(db: Db) {
       };
     },
 
-    /** True when an order uses the address as its deposit address. */
     async isDepositAddress(family: Family, address: string): Promise<boolean> {
       const { rows } = await sql`
         select from deposit_address where family = ${family} and address = ${address}`.execute(db);

@@ -19,11 +19,9 @@ export interface MerchantRow {
   readonly enabled: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** Database time of the read. */
   readonly readAt: Date;
 }
 
-/** Statements that do not concern orders. */
 export function upkeep(db: Db) {
   return {
     /** Merchants that changed since then; all without an argument. */
@@ -52,10 +50,8 @@ export function upkeep(db: Db) {
       return new Map(rows.map((row) => [row.chain, row.age]));
     },
 
-    /** Chain states as services report them. */
     readChainStatuses: () => readChainStatuses(db),
 
-    /** True when payouts may be reserved from this address. */
     async isHotWallet(family: Family, address: string): Promise<boolean> {
       const { rows } = await sql`
         select from hot_wallet where family = ${family} and address = ${address}`.execute(db);

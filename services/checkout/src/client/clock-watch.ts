@@ -1,4 +1,3 @@
-/** Clocks of a browser, in milliseconds. */
 export interface Clocks {
   /** Time of day, which a user can change. */
   readonly wallMs: () => number;

@@ -2,22 +2,17 @@ import type { Surroundings, WalletNotice, WalletView } from '../view/surrounding
 import type { HeldPayment } from './sent-payments.ts';
 
 export interface Known {
-  /** The server's time in Unix seconds. */
   readonly nowSeconds: number;
   readonly offline: boolean;
   /** The clock jumped, and the server has not answered since: the order shown may be outdated. */
   readonly doubtful: boolean;
   readonly wallets: readonly WalletView[];
-  /** This page is asking a wallet. */
   readonly asking: boolean;
-  /** Latest notice of a wallet. */
   readonly notice: WalletNotice | null;
-  /** Payment that may be pending. */
   readonly held: HeldPayment | undefined;
   readonly pageUrl: string;
 }
 
-/** Derives the surroundings that renderOrder uses from what the browser knows. */
 export function describeSurroundings(known: Known): Surroundings {
   const { nowSeconds, offline, doubtful, wallets, asking, notice, held, pageUrl } = known;
   return {

@@ -9,7 +9,6 @@ export interface FollowDeps {
   /** A hidden page polls less often. */
   readonly isVisible: () => boolean;
   readonly onOrder: (order: CheckoutOrder) => void;
-  /** Called when the API becomes reachable or unreachable. */
   readonly onReachable: (reachable: boolean) => void;
   /** The link is invalid or names no order. Called only before the first order; polling then ends. */
   readonly onRefused: (httpStatus: 401 | 404) => void;
@@ -201,7 +200,6 @@ function applyOrder(deps: FollowDeps, state: State, order: CheckoutOrder): void 
   else if (!isOpen(order)) state.stream?.stop();
 }
 
-/** No further change is possible. */
 function isSettled({ status }: CheckoutOrder): boolean {
   return status === 'SUCCESS' || status === 'FAILED';
 }

@@ -1,6 +1,5 @@
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 
-/** The parts of EventSource that the page uses. */
 export interface OrderStream {
   readonly readyState: number;
   addEventListener(name: string, listener: (event: { readonly data?: unknown }) => void): void;
@@ -22,7 +21,6 @@ export interface KeptStream {
   /** Closes the stream, drops its further messages and opens another one. */
   renew(): void;
   isSpeaking(): boolean;
-  /** Closes permanently. */
   stop(): void;
 }
 
@@ -56,7 +54,6 @@ export function keepStream({ open, onOrder, onSpeaking, onSilent }: KeepStreamDe
     onSilent();
   }
 
-  /** Closes the stream and schedules another try. */
   function close(): void {
     stream?.close();
     stream = undefined;

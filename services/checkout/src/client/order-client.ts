@@ -1,7 +1,6 @@
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 
-/** Result of an API request. */
 export type Asked<Data> =
   | { readonly outcome: 'ANSWERED'; readonly data: Data }
   /** The link names no order, or its signature is wrong. A retry does not help. */
@@ -10,11 +9,9 @@ export type Asked<Data> =
   /** No network, no API, or an invalid response. */
   | { readonly outcome: 'UNREACHABLE' };
 
-/** API requests of the page about its order. */
 export interface OrderClient {
   pay(): Promise<Asked<CheckoutOrder>>;
   status(): Promise<Asked<{ readonly status: OrderStatus }>>;
-  /** URL of the order's event stream. */
   readonly eventsUrl: string;
 }
 

@@ -22,13 +22,11 @@ export interface ScreenDeps {
   readonly document: Document;
   readonly say: Say;
   readonly sent: SentPayments;
-  /** Monotonic clock. */
   readonly nowMs: () => number;
   /** Reads the order again before money is sent. */
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
 }
 
-/** Content of the screen and the events that change it. */
 export interface Screen {
   showOrder(order: CheckoutOrder): void;
   showReachable(reachable: boolean): void;
@@ -36,7 +34,6 @@ export interface Screen {
   doubt(): void;
   showWallets(wallets: readonly PayingWallet[]): void;
   showNotice(title: string, text: string): void;
-  /** Called every second. */
   tick(): void;
   payWith(walletId: string): Promise<void>;
   /** The payer confirmed that the wallet did not send. Only then a wallet may be asked again. */
@@ -53,7 +50,6 @@ interface State {
   offline: boolean;
   doubtful: boolean;
   wallets: readonly PayingWallet[];
-  /** A wallet is being asked to pay. */
   asking: boolean;
   notice: WalletNotice | null;
   shownState: CheckoutState | undefined;

@@ -19,10 +19,9 @@ export interface HeldPayment {
   readonly overdue: boolean;
 }
 
-/** A payment request in progress. */
 export interface AskedPayment {
   sent(transaction: string | null): void;
-  /** The wallet has certainly sent nothing. */
+  /** The wallet certainly did not send. */
   nothingSent(): void;
 }
 
@@ -91,7 +90,6 @@ export function createSentPayments(
   };
 }
 
-/** Stores a single payment under one key. */
 function keepOne(key: string, storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined) {
   /** Kept in memory when storing fails. */
   let unstored: Kept | undefined;

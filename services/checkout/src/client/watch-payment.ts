@@ -2,7 +2,6 @@ import type { HeldPayment } from './sent-payments.ts';
 import type { PayingWallet } from './wallets/wallet.ts';
 
 export interface WatchPaymentDeps {
-  /** Payment held now. */
   readonly held: () => HeldPayment | undefined;
   readonly wallets: () => readonly PayingWallet[];
   readonly onReverted: (transaction: string) => void;

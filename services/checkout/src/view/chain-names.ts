@@ -1,6 +1,5 @@
 import type { Chain } from '@opentill/domain/chains';
 
-/** Display name of a chain, and its token standard as wallets and exchanges name it. */
 export interface ChainName {
   readonly name: string;
   readonly standard: string;

@@ -73,7 +73,6 @@ export function isOpen(order: CheckoutOrder): boolean {
   return order.status === 'INIT' || order.status === 'PENDING' || order.status === 'PENDING_CONFIRMATION';
 }
 
-/** Amount to send now: the full amount, or the missing rest. */
 export interface DueAmount {
   /** Exact decimal in display units. */
   readonly text: string;
@@ -92,7 +91,6 @@ export function dueAmount(order: CheckoutOrder): DueAmount {
   return { text: formatAmount(missing, order.decimals, shown), baseUnits: missing };
 }
 
-/** Amount seen in time. */
 export function receivedBaseUnits(order: CheckoutOrder): bigint {
   return baseUnitsOf(order.receivedAmount, order.decimals);
 }

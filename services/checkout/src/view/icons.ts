@@ -21,7 +21,6 @@ export const ICONS = {
   ),
 } as const;
 
-/** Large icon of a final state. */
 export function seal(name: 'done' | 'time' | 'close'): Html {
   return markup`<div class="seal">${ICONS[name]}</div>`;
 }

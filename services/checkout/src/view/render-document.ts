@@ -7,7 +7,6 @@ import { renderOrder } from './render-order.ts';
 import { bareSurroundings } from './surroundings.ts';
 import { directionOf, type Theme } from './theme.ts';
 
-/** Data for the page's script, embedded as JSON. */
 export interface PageData {
   /** Part of the API's URL before `/v1`: an origin or a path; empty for the page's own origin. */
   readonly apiBase: string;
@@ -17,7 +16,6 @@ export interface PageData {
   readonly order: CheckoutOrder | null;
 }
 
-/** Parts that every document of the page shares. */
 export interface Frame {
   readonly language: Language;
   readonly say: Say;
@@ -32,7 +30,6 @@ export interface Frame {
 
 const LANGUAGE_PARAMETER = 'lang';
 
-/** Seconds after which a browser without scripts reloads. */
 const RELOAD_SECONDS = 5;
 
 /** The server's page of an order. It is complete without any script. */

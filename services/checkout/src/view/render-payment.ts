@@ -15,7 +15,6 @@ const ADDRESS_END_LENGTH = 6;
 /** Keeps `ERC-20` on one line. */
 const WORD_JOINER = '\u2060';
 
-/** Payment instructions: amount, network, address and deadline. */
 export function renderPayment(order: CheckoutOrder, around: Surroundings, say: Say): Html {
   const isToken = order.contractAddress !== null;
   const chain = fullChainName(order.chain, isToken).replaceAll('-', `-${WORD_JOINER}`);

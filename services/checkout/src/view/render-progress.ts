@@ -6,7 +6,6 @@ import { markup, type Html } from './html.ts';
 const HASH_END_LENGTH = 6;
 const HASH_SHOWN_WHOLE = 24;
 
-/** Progress of the payment towards finality. */
 export function renderConfirming(order: CheckoutOrder, say: Say): Html {
   const { requiredConfirmations: required, confirmedNum } = order;
   const bar =

@@ -1,7 +1,6 @@
 import type { TextName } from '../texts/en.ts';
 import { isPayable, stateOf, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
 
-/** A wallet that announced itself to the page. */
 export interface WalletView {
   readonly id: string;
   readonly name: string;
@@ -9,7 +8,6 @@ export interface WalletView {
   readonly icon: string | null;
 }
 
-/** Notice about the last attempt to pay with a wallet. */
 export interface WalletNotice {
   readonly text: Extract<TextName, `wallet${string}`>;
   readonly wallet: string;
@@ -17,7 +15,6 @@ export interface WalletNotice {
 
 /** What the page knows besides the order. The server knows only the time. */
 export interface Surroundings {
-  /** The server's time in Unix seconds. */
   readonly nowSeconds: number;
   readonly offline: boolean;
   /** The clock jumped, and the server has not answered since. */
@@ -27,7 +24,7 @@ export interface Surroundings {
   readonly walletBusy: boolean;
   /** A payment is or may be pending: the page does not invite a second one. */
   readonly onItsWay: boolean;
-  /** The outcome of a wallet is unknown or overdue: the payer may confirm that nothing was sent. */
+  /** The outcome of a wallet is unknown or overdue: the payer may confirm that the wallet did not send. */
   readonly mayPayAgain: boolean;
   readonly walletNotice: WalletNotice | null;
   /** URL of this page in the browser; null on the server. */
@@ -43,7 +40,6 @@ export function stateShown(
   return doubtful && isPayable(state) ? 'checking' : state;
 }
 
-/** Surroundings of the server and of a new page. */
 export function bareSurroundings(nowSeconds: number): Surroundings {
   return {
     nowSeconds,

@@ -1,10 +1,8 @@
 import { LANGUAGES, type Language } from '../texts/languages.ts';
 
-/** Appearance of the operator's page. */
 export interface Theme {
   /** Shown above the card; empty for none. */
   readonly name: string;
-  /** URL of the logo; null for none. */
   readonly logoUrl: string | null;
   /** `#rrggbb` of buttons and progress, in light and dark mode. */
   readonly accent: string;

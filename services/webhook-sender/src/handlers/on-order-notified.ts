@@ -21,7 +21,6 @@ export function onOrderNotified(deps: NotifiedDeps, event: OrderNotified): Promi
   return onOrdersNotified(deps, [event]);
 }
 
-/** Handles events of one type in a single transaction. */
 export async function onOrdersNotified(deps: NotifiedDeps, events: readonly OrderNotified[]): Promise<void> {
   const [first] = events;
   if (first === undefined) return;

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { blocks, IS_FREE, merchantsDue, NEVER_TRIED, PUT_ASIDE, TRIED } from './delivery-rules.ts';
 
-/** A delivery that this process holds for one attempt. */
 export interface ClaimedDelivery {
   readonly eventId: string;
   readonly merchantId: string;
@@ -27,7 +26,6 @@ export interface ClaimedDelivery {
   readonly nextWebhookSecretSealed: Buffer | null;
 }
 
-/** Limits of a claim. */
 export interface ClaimLimits {
   readonly holder: string;
   /** Maximum deliveries to claim now. */

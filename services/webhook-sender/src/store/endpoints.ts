@@ -9,7 +9,6 @@ export interface StoredEndpoint {
   readonly health: EndpointHealth;
 }
 
-/** Update of an endpoint. */
 export interface EndpointChange {
   readonly merchantId: string;
   readonly before: EndpointHealth;
@@ -133,7 +132,6 @@ async function save(tx: Tx, changes: readonly EndpointChange[]): Promise<void> {
     where e.merchant_id = n."merchantId"`.execute(tx);
 }
 
-/** Number of open and of disabled endpoints. */
 export async function countUnwell(db: Db): Promise<{ readonly open: number; readonly disabled: number }> {
   const { rows } = await sql<{ open: number; disabled: number }>`
     select count(*) filter (where e.state = 'OPEN')::int as open, count(*) filter (where e.state = 'DISABLED')::int as disabled

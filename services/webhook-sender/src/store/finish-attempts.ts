@@ -14,7 +14,6 @@ export interface AttemptRecord {
   readonly excerpt: string | null;
 }
 
-/** Outcome of an attempt for its delivery. */
 export type DeliveryOutcome =
   | { readonly state: 'DELIVERED' }
   | { readonly state: 'DEAD' }

@@ -2,18 +2,16 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
 import { ATTEMPTS_BEFORE_OVERTAKING, NEVER_TRIED, PUT_ASIDE, TRIED } from './delivery-rules.ts';
 
-/** No callback can be sent to merchant `m` with the endpoint `h`. */
 const UNADDRESSED = sql`(m.callback_url is null or coalesce(h.state = 'DISABLED', false))`;
 
-/** Number of queued deliveries: to be sent, and dead at once. */
 export interface Queued {
   readonly waiting: number;
   readonly dead: number;
 }
 
 /**
- * Queues every notification of a subject that has no delivery yet. So an order's callbacks are queued without a gap, in
- * whatever order their events arrive. A delivery behind one that waits for a retry is due together with it, so that
+ * Queues every notification of a subject that has no delivery yet, so that an order's callbacks are queued without a
+ * gap, regardless of the order of events. A delivery behind one that waits for a retry is due together with it, so that
  * claims do not read it earlier. Without a callback URL, or with a disabled endpoint, deliveries are dead at once and
  * kept for a replay.
  */

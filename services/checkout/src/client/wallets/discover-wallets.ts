@@ -11,7 +11,6 @@ import {
 } from './tron.ts';
 import { ownIcon, type PayingWallet } from './wallet.ts';
 
-/** The parts of a window that this module uses. */
 export interface WalletScope {
   addEventListener(name: string, listener: (event: Event) => void): void;
   dispatchEvent(event: Event): boolean;
@@ -19,7 +18,6 @@ export interface WalletScope {
   readonly tronLink?: TronWallet;
 }
 
-/** Limit for announced wallets; further ones are ignored. */
 const WALLETS_MAX = 12;
 const TRONLINK = 'TronLink';
 

@@ -7,7 +7,6 @@ export interface EvmProvider {
   request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
 }
 
-/** Parameters of eth_sendTransaction. */
 export interface EvmTransfer {
   readonly to: string;
   readonly value: string;
@@ -59,7 +58,6 @@ export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrd
   }
 }
 
-/** Account that the owner allows the page to see. */
 async function accountOf(provider: EvmProvider): Promise<string | WalletOutcome> {
   try {
     const accounts = await provider.request({ method: 'eth_requestAccounts' });

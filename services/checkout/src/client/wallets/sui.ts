@@ -42,7 +42,6 @@ function suiChains(order: Pick<CheckoutOrder, 'chain'>): readonly string[] {
   return order.chain === 'SUI' ? ['sui:mainnet'] : ['sui:testnet', 'sui:devnet', 'sui:localnet'];
 }
 
-/** True when the wallet can send on the order's chain. */
 export function canPaySui(wallet: SuiWallet, order: Pick<CheckoutOrder, 'chain'>): boolean {
   const { features, chains } = wallet;
   return (
@@ -89,7 +88,6 @@ function isGasCoin({ contractAddress }: CheckoutOrder): boolean {
   return contractAddress === null || /^0x0*2::sui::SUI$/.test(contractAddress);
 }
 
-/** Transfer as JSON of version 2. */
 export function suiTransferJson(order: CheckoutOrder, sender: string): string {
   const { baseUnits } = dueAmount(order);
   const receiver = { Pure: { bytes: toBase64(addressBytes(order.address)) } };

@@ -22,7 +22,6 @@ interface Parameter {
   readonly value: string;
 }
 
-/** The parts of TronLink's injected tronWeb that this module uses. */
 export interface TronWeb {
   readonly defaultAddress: { readonly base58: string | false };
   readonly transactionBuilder: {
@@ -89,7 +88,7 @@ export async function payWithTronWallet(
   return send(tronWeb, signed);
 }
 
-/** A signed transaction may have been sent, whatever a node answers. */
+/** A signed transaction may have been sent, regardless of a node's answer. */
 async function send({ trx }: TronWeb, signed: unknown): Promise<WalletOutcome> {
   const { txID } = signed as { readonly txID?: unknown };
   try {

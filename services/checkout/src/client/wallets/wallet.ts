@@ -1,24 +1,22 @@
 import type { CheckoutOrder } from '../../view/checkout-order.ts';
 
-/** Outcome of asking a wallet to pay. */
 export type WalletOutcome =
   | {
       readonly outcome: 'SENT';
       /** Transaction hash, if the wallet returned it. */
       readonly transaction?: string;
     }
-  /** The owner declined; nothing was sent. */
+  /** The owner declined; no transfer was sent. */
   | { readonly outcome: 'REFUSED' }
-  /** The wallet is on another network and did not switch; nothing was sent. */
+  /** The wallet is on another network and did not switch; no transfer was sent. */
   | { readonly outcome: 'WRONG_NETWORK' }
-  /** The wallet cannot make this transfer; nothing was sent. */
+  /** The wallet cannot make this transfer; no transfer was sent. */
   | { readonly outcome: 'UNABLE' }
   /** The wallet did not connect, for example because it is locked; it was not asked to pay. */
   | { readonly outcome: 'NOT_READY' }
   /** The wallet failed after it was asked to send, and may have sent. */
   | { readonly outcome: 'FAILED' };
 
-/** A wallet in the browser that can pay an order. */
 export interface PayingWallet {
   readonly id: string;
   readonly name: string;

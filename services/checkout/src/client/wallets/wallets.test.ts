@@ -275,7 +275,7 @@ describe('payWithTronWallet', () => {
     ['FAILED', { signError: new Error('rejected by the device') }, {}],
     ['FAILED', { sent: { result: false } }, {}],
     ['FAILED', { sent: { code: 'SERVER_BUSY' } }, {}],
-    // A signed transaction may have been sent, whatever the error says.
+    // A signed transaction may have been sent, regardless of the error.
     ['FAILED', { sendError: refusal }, {}],
     ['FAILED', { sendError: 'Confirmation declined by user' }, {}],
   ])('returns %s on TRON (case %#)', async (outcome, options, fields) => {
