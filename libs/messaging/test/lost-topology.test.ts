@@ -20,9 +20,9 @@ afterAll(() => server.drop());
 
 const QUEUE = 'webhook-sender.order-created';
 
-function consume(url: string, heard: string[] = []) {
+function consume(url: string, logged: string[] = []) {
   const listening = Object.create(logger, {
-    error: { value: (message: string) => void heard.push(message) },
+    error: { value: (message: string) => void logged.push(message) },
   }) as typeof logger;
   const broker = connectBroker({ url, logger: listening, name: 'test' });
   cleanup.add(() => broker.close());
@@ -94,14 +94,14 @@ test('declares the lost topology from a publisher without any consumer', async (
 });
 
 test('survives a lost topology without the permission to declare it', async () => {
-  const heard: string[] = [];
-  const { broker, consumer, handled } = consume(await server.urlFor('webhook-sender'), heard);
+  const logged: string[] = [];
+  const { broker, consumer, handled } = consume(await server.urlFor('webhook-sender'), logged);
   await broker.ready();
   await deleteTopology(server, QUEUE);
   await waitUntil('the consumer notices', () => !consumer.consuming);
   const channel = await server.channel();
   await waitUntil('the log names the repair', () =>
-    heard.some((message) => message.includes('run the set-up')),
+    logged.some((message) => message.includes('run the set-up')),
   );
   await expect(channel.checkQueue(QUEUE)).rejects.toThrow('NOT_FOUND');
   await declareTopology(server.url, { settleMs: 0 });

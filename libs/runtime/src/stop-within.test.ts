@@ -3,7 +3,7 @@ import { stopWithin } from './stop-within.ts';
 
 test('stops all parts in parallel and abandons late ones', async () => {
   const warned: unknown[] = [];
-  const logger = { warn: (...said: unknown[]) => warned.push(said) } as unknown as Parameters<
+  const logger = { warn: (...args: unknown[]) => warned.push(args) } as unknown as Parameters<
     typeof stopWithin
   >[2];
   const stopped: string[] = [];

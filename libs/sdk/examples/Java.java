@@ -16,7 +16,7 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Orders and callbacks with nothing but Java 17; `fields` and what is told may come from any JSON library.
+ * Orders and callbacks with only Java 17. Use any JSON library for the fields and the callback.
  *
  * <pre>
  * java Java.java create URL TOKEN ORDER_ID         makes an order and prints the answer
@@ -31,7 +31,7 @@ public class Java {
     return mac.doFinal();
   }
 
-  /** @param data the order's fields as compact JSON: the very text that is signed goes into the body */
+  /** @param data the order's fields as compact JSON; the body contains the exact text that was signed */
   static String createCollection(String url, String token, String data) throws Exception {
     String sign = HexFormat.of().formatHex(hmac(token.getBytes(StandardCharsets.UTF_8), data.getBytes(StandardCharsets.UTF_8)));
     String body =
@@ -51,7 +51,7 @@ public class Java {
 
   private static final Pattern ENCODED_SECRET = Pattern.compile("whsec_([A-Za-z0-9+/]+)={0,2}");
 
-  /** What stands behind {@code whsec_} is base64 of the key; any other secret is its own key. */
+  /** The part after {@code whsec_} is base64 of the key; any other secret is the key itself. */
   static byte[] keyOf(String secret) {
     Matcher encoded = ENCODED_SECRET.matcher(secret);
     return encoded.matches()
@@ -59,7 +59,7 @@ public class Java {
         : secret.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Whether the gateway sent it, and lately. {@code body} are the raw bytes of the request. */
+  /** True when the gateway sent the callback recently. {@code body} is the raw request body. */
   static boolean isCallback(byte[] body, String id, String timestamp, String signatures, String secret)
       throws GeneralSecurityException {
     byte[] head = (id + "." + timestamp + ".").getBytes(StandardCharsets.UTF_8);

@@ -1,4 +1,4 @@
-// Orders and callbacks with nothing but Go's standard library.
+// Orders and callbacks with only Go's standard library.
 //
 //	go run go.go create URL TOKEN ORDER_ID         makes an order and prints the answer
 //	go run go.go verify SECRET ID TIME SIGNATURE   reads a callback's body from standard input
@@ -40,7 +40,7 @@ func createCollection(url, token string, fields any) (json.RawMessage, error) {
 	if _, err := rand.Read(nonce); err != nil {
 		return nil, err
 	}
-	// The very text that was signed goes into the body.
+	// The body contains the exact text that was signed.
 	body := fmt.Sprintf(`{"sign":"%s","timestamp":%d,"nonce":"%s","data":%s}`,
 		hex.EncodeToString(mac.Sum(nil)), time.Now().Unix(), hex.EncodeToString(nonce), data)
 	client := http.Client{Timeout: 15 * time.Second}
@@ -70,7 +70,7 @@ type callback struct {
 
 var encodedSecret = regexp.MustCompile(`^whsec_([A-Za-z0-9+/]+)={0,2}$`)
 
-// keyOf decodes what stands behind whsec_, base64 of the key; any other secret is its own key.
+// keyOf decodes the part after whsec_ as base64; any other secret is the key itself.
 func keyOf(secret string) ([]byte, error) {
 	encoded := encodedSecret.FindStringSubmatch(secret)
 	if encoded == nil {
@@ -79,12 +79,12 @@ func keyOf(secret string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(encoded[1])
 }
 
-// verifyCallback says what the gateway tells. body are the raw bytes of the request.
+// verifyCallback returns the verified callback. body is the raw request body.
 func verifyCallback(body []byte, headers http.Header, secret string) (callback, error) {
-	var told callback
+	var event callback
 	key, err := keyOf(secret)
 	if err != nil {
-		return told, err
+		return event, err
 	}
 	timestamp := headers.Get("webhook-timestamp")
 	mac := hmac.New(sha256.New, key)
@@ -95,13 +95,13 @@ func verifyCallback(body []byte, headers http.Header, secret string) (callback, 
 		signed = signed || hmac.Equal(expected, []byte(given))
 	}
 	if !signed {
-		return told, errors.New("not signed by this gateway")
+		return event, errors.New("not signed by this gateway")
 	}
 	at, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || time.Since(time.Unix(at, 0)).Abs() > 5*time.Minute {
-		return told, errors.New("signed too long ago")
+		return event, errors.New("signed too long ago")
 	}
-	return told, json.NewDecoder(bytes.NewReader(body)).Decode(&told)
+	return event, json.NewDecoder(bytes.NewReader(body)).Decode(&event)
 }
 
 func main() {
@@ -120,10 +120,10 @@ func main() {
 	headers.Set("webhook-id", os.Args[3])
 	headers.Set("webhook-timestamp", os.Args[4])
 	headers.Set("webhook-signature", os.Args[5])
-	told, err := verifyCallback(body, headers, os.Args[2])
+	event, err := verifyCallback(body, headers, os.Args[2])
 	if err != nil {
 		fmt.Println("refused:", err)
 		return
 	}
-	fmt.Println(told.NotifyType, told.Data.OrderID)
+	fmt.Println(event.NotifyType, event.Data.OrderID)
 }

@@ -1,5 +1,5 @@
 <?php
-// Orders and callbacks with nothing but PHP 8.
+// Orders and callbacks with only PHP 8.
 //
 // php php.php create URL TOKEN ORDER_ID         makes an order and prints the answer
 // php php.php verify SECRET ID TIME SIGNATURE   reads a callback's body from standard input
@@ -9,7 +9,7 @@ function createCollection(string $url, string $token, array $fields): array
     $data = json_encode($fields, JSON_THROW_ON_ERROR);
     $sign = hash_hmac('sha256', $data, $token);
     $nonce = bin2hex(random_bytes(16));
-    // The very text that was signed goes into the body.
+    // The body contains the exact text that was signed.
     $body = '{"sign":"' . $sign . '","timestamp":' . time() . ',"nonce":"' . $nonce . '","data":' . $data . '}';
     $http = ['method' => 'POST', 'header' => 'content-type: application/json', 'content' => $body,
         'ignore_errors' => true, 'timeout' => 15];
@@ -21,14 +21,14 @@ function createCollection(string $url, string $token, array $fields): array
     return $envelope['data'];
 }
 
-/** What stands behind `whsec_` is base64 of the key; any other secret is its own key. */
+/** The part after `whsec_` is base64 of the key; any other secret is the key itself. */
 function keyOf(string $secret): string
 {
     $isEncoded = preg_match('~^whsec_([A-Za-z0-9+/]+={0,2})$~D', $secret, $found) === 1;
     return $isEncoded ? base64_decode($found[1]) : $secret;
 }
 
-/** What the gateway tells. $body is the raw body of the request: file_get_contents('php://input'). */
+/** Returns the verified callback. $body is the raw body of the request: file_get_contents('php://input'). */
 function verifyCallback(string $body, array $headers, string $secret): array
 {
     $signed = $headers['webhook-id'] . '.' . $headers['webhook-timestamp'] . '.' . $body;

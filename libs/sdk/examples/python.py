@@ -1,4 +1,4 @@
-"""Orders and callbacks with nothing but Python 3.
+"""Orders and callbacks with only the standard library of Python 3.
 
 python3 python.py create URL TOKEN ORDER_ID      makes an order and prints the answer
 python3 python.py verify SECRET ID TIME SIGNATURE   reads a callback's body from standard input
@@ -27,7 +27,7 @@ def create_collection(url, token, fields):
 
 
 def key_of(secret):
-    """What stands behind `whsec_` is base64 of the key; any other secret is its own key."""
+    """The part after `whsec_` is base64 of the key; any other secret is the key itself."""
     encoded = re.fullmatch(r"whsec_([A-Za-z0-9+/]+)={0,2}", secret)
     if encoded is None:
         return secret.encode()
@@ -35,7 +35,7 @@ def key_of(secret):
 
 
 def verify_callback(body, headers, secret, now=None):
-    """What the gateway tells, or ValueError. `body` are the raw bytes of the request."""
+    """Returns the verified callback, else raises ValueError. `body` is the raw request body."""
     signed = ("%s.%s." % (headers["webhook-id"], headers["webhook-timestamp"])).encode() + body
     expected = "v1," + base64.b64encode(hmac.new(key_of(secret), signed, hashlib.sha256).digest()).decode()
     if not any(hmac.compare_digest(expected, given) for given in headers["webhook-signature"].split(" ")):

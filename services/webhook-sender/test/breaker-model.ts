@@ -98,9 +98,9 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
   const merchants: string[] = [];
   for (let i = 0; i < 2; i += 1)
     merchants.push((await aMerchant(s.db, { callbackUrl: 'https://x.example/' })).merchantId);
-  const orders: { readonly row: OrderRow; told: number; newest: number }[] = [];
+  const orders: { readonly row: OrderRow; notified: number; newest: number }[] = [];
   for (let i = 0; i < 4; i += 1) {
-    orders.push({ row: await aCollection(s.db, { merchant_id: merchants[i % 2]! }), told: 0, newest: 0 });
+    orders.push({ row: await aCollection(s.db, { merchant_id: merchants[i % 2]! }), notified: 0, newest: 0 });
   }
   const fails = new Set<string>();
   const seen: Record<string, number> = {};
@@ -148,7 +148,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
 
   /** Ends the callback and disables the endpoint, unless its URL changed after the claim. */
   async function gone(replica: Replica, claim: ClaimedDelivery): Promise<void> {
-    const look = async () => {
+    const readState = async () => {
       const { rows } = await sql<{ generation: number; endpoint: string; state: string }>`
         select coalesce(e.generation, 0) as generation, coalesce(e.state, 'CLOSED') as endpoint, d.state
         from delivery d left join callback_endpoint e using (merchant_id) where d.event_id = ${claim.eventId}`.execute(
@@ -156,10 +156,10 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
       );
       return rows[0]!;
     };
-    const before = await look();
+    const before = await readState();
     if (!(await endWithGone(db, replica, claim)))
       throw new Error('a claim was lost that no other replica could take');
-    const after = await look();
+    const after = await readState();
     const current = before.generation === claim.generation;
     const expected = current ? ['DISABLED', 'DEAD'] : [before.endpoint, 'PENDING'];
     if (after.endpoint !== expected[0] || after.state !== expected[1])
@@ -234,9 +234,9 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
   };
   const notify = async () => {
     const order = orders[below(orders.length)]!;
-    if (order.told >= 8) return;
-    order.told += 1;
-    await s.notify(order.row, order.told);
+    if (order.notified >= 8) return;
+    order.notified += 1;
+    await s.notify(order.row, order.notified);
     await queueDeliveries(s.webhook.kysely, [order.row.order_pk]);
   };
 
@@ -284,7 +284,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
     for (const replica of replicas)
       for (const claim of replica.held.splice(0)) await endAttempt(db, replica, claim, true);
   }
-  for (const { row, told } of orders) {
+  for (const { row, notified } of orders) {
     const { rows } = await sql<{ state: string; attempts: number; sequence: number }>`
       select state, attempts, sequence from delivery where subject_id = ${row.order_pk} order by sequence`.execute(
       s.db,
@@ -292,12 +292,13 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
     const wrong = rows.find(
       ({ state, attempts, sequence }) =>
         state !== 'DELIVERED' &&
-        !(state === 'SUPERSEDED' && attempts >= 3 && sequence < told) &&
+        !(state === 'SUPERSEDED' && attempts >= 3 && sequence < notified) &&
         // No older callback follows a delivered one.
         !(state === 'DEAD' && rows.some((newer) => newer.state === 'DELIVERED' && newer.sequence > sequence)),
     );
     if (rows.some(({ state }) => state === 'SUPERSEDED')) count('overtaking');
-    if (rows.length !== told || wrong) throw new Error(`seed ${seed}: ${JSON.stringify({ told, rows })}`);
+    if (rows.length !== notified || wrong)
+      throw new Error(`seed ${seed}: ${JSON.stringify({ notified, rows })}`);
   }
   const { rows: open } = await sql`select from callback_endpoint where ${ours} and state <> 'CLOSED'`.execute(
     s.db,

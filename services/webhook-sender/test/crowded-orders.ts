@@ -62,18 +62,18 @@ export async function forgetNone(
   const orders: {
     readonly pk: string;
     readonly row: Awaited<ReturnType<typeof aCollection>>;
-    told: number;
+    notified: number;
   }[] = [];
   for (let i = 0; i < 3; i += 1) {
     const row = await aCollection(s.db, { merchant_id: merchantId });
-    orders.push({ pk: row.order_pk, row, told: 0 });
+    orders.push({ pk: row.order_pk, row, notified: 0 });
   }
   const subjects = orders.map(({ pk }) => pk);
   const held: ClaimedDelivery[] = [];
   const db = s.webhook.kysely;
   const notify = async (count: number) => {
     const order = orders[below(3)]!;
-    for (let i = 0; i < count; i += 1) await s.notify(order.row, (order.told += 1));
+    for (let i = 0; i < count; i += 1) await s.notify(order.row, (order.notified += 1));
     await queueDeliveries(db, [order.pk]);
   };
   const end = async () => {
@@ -97,7 +97,7 @@ export async function forgetNone(
         select event_id from delivery where subject_id = any(${subjects}::uuid[]) and state = 'PENDING' and lease_until is null
         order by random() limit 1 for update skip locked)`.execute(s.db);
   for (const order of orders) {
-    for (let i = 0; i < before; i += 1) await s.notify(order.row, (order.told += 1));
+    for (let i = 0; i < before; i += 1) await s.notify(order.row, (order.notified += 1));
     await queueDeliveries(db, [order.pk]);
   }
   let most = 0;

@@ -25,8 +25,8 @@ async function aHangingReceiver() {
 
 describe('delivery despite faults', () => {
   it('delivers to other merchants when the secret of one cannot be opened', async () => {
-    const unlucky = await s.anOrderWithCallbacks(1);
-    await sql`update merchant set webhook_secret_sealed = '\\x00' where merchant_id = ${unlucky.merchantId}`.execute(
+    const affected = await s.anOrderWithCallbacks(1);
+    await sql`update merchant set webhook_secret_sealed = '\\x00' where merchant_id = ${affected.merchantId}`.execute(
       s.db,
     );
     const others = [await s.anOrderWithCallbacks(1), await s.anOrderWithCallbacks(1)];
@@ -36,9 +36,9 @@ describe('delivery despite faults', () => {
       await waitUntil('delivered', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
     await waitUntil(
       'handed back',
-      async () => (await s.deliveryOf(unlucky.events[0]!)).next_attempt_at.getTime() > startedAt + 20_000,
+      async () => (await s.deliveryOf(affected.events[0]!)).next_attempt_at.getTime() > startedAt + 20_000,
     );
-    expect(await s.deliveryOf(unlucky.events[0]!)).toMatchObject({ state: 'PENDING', attempts: 0 });
+    expect(await s.deliveryOf(affected.events[0]!)).toMatchObject({ state: 'PENDING', attempts: 0 });
   });
 
   it('delivers to a healthy merchant while more endpoints hang than there are slots', async () => {

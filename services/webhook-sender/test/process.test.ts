@@ -21,11 +21,11 @@ test('becomes ready, sends, and stops in time although an endpoint hangs', async
   const isUnderWay = () => s.receiver.received.some(({ body }) => body.nonce === hanging.events[0]);
   await waitUntil('under way', isUnderWay);
   const ended = once(child, 'exit');
-  const toldAt = Date.now();
+  const signalledAt = Date.now();
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
   // It stopped by itself, as its exit code shows: not by the runtime's limit or the attempt's timeout.
-  expect(Date.now() - toldAt).toBeLessThan(60_000);
+  expect(Date.now() - signalledAt).toBeLessThan(60_000);
   expect(await s.deliveryOf(hanging.events[0]!)).toMatchObject({ attempts: 0, lease_until: null });
 });
 

@@ -91,8 +91,8 @@ it('distinguishes silent name servers from a name without an answer', async () =
     await expect(resolveHost('hangs.example')).rejects.toMatchObject({ code: 'LOOKUP_TIMEOUT' });
     return true;
   });
-  const nobody = createHostResolver({ localNames: false, servers: ['127.0.0.1:1'], timeoutMs: 300 });
-  await expect(nobody('shop.example')).rejects.toMatchObject({ code: 'RESOLVER_DOWN' });
+  const unreachable = createHostResolver({ localNames: false, servers: ['127.0.0.1:1'], timeoutMs: 300 });
+  await expect(unreachable('shop.example')).rejects.toMatchObject({ code: 'RESOLVER_DOWN' });
 });
 
 it('waits only briefly for the other family when one has answered', async () => {

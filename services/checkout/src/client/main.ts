@@ -26,7 +26,7 @@ async function start(): Promise<void> {
   const client = createOrderClient({ apiBase: data.apiBase, orderId, sign }, (...request) =>
     fetch(...request),
   );
-  let looking = false;
+  let hasSearched = false;
   const screen = createScreen(
     {
       document,
@@ -35,14 +35,14 @@ async function start(): Promise<void> {
       nowMs: () => performance.now(),
       async refresh() {
         const order = await following.refresh();
-        return time.look() ? undefined : order; // the answer may be from before the machine slept
+        return time.checkClocks() ? undefined : order; // the answer may be from before the machine slept
       },
     },
     data.order,
   );
-  const lookForWallets = (order: NonNullable<PageData['order']>): void => {
-    if (looking) return;
-    looking = true;
+  const findWallets = (order: NonNullable<PageData['order']>): void => {
+    if (hasSearched) return;
+    hasSearched = true;
     discoverWallets(window as unknown as WalletScope, order, screen.showWallets);
   };
   const following = followOrder(
@@ -52,8 +52,8 @@ async function start(): Promise<void> {
       isVisible: () => document.visibilityState === 'visible',
       onOrder(order) {
         screen.showOrder(order);
-        lookForWallets(order);
-        time.look();
+        findWallets(order);
+        time.checkClocks();
       },
       onReachable: screen.showReachable,
       onRefused: (httpStatus) =>
@@ -69,7 +69,7 @@ async function start(): Promise<void> {
   document.documentElement.classList.add('scripted');
   // The server does not know which wallet was asked before a reload.
   screen.redraw();
-  if (data.order !== null) lookForWallets(data.order);
+  if (data.order !== null) findWallets(data.order);
   addEventListener('storage', screen.redraw);
   void watchPayments(screen);
 }
@@ -85,28 +85,28 @@ async function watchPayments(screen: Screen): Promise<void> {
 /**
  * Updates the countdown. After a time jump (the machine slept or the page was frozen) it invalidates the order shown.
  */
-function watchTime(screen: Screen, following: Following): { look(): boolean } {
+function watchTime(screen: Screen, following: Following): { checkClocks(): boolean } {
   const isVisible = () => document.visibilityState === 'visible';
   const clocks = createClockWatch({ wallMs: Date.now, monotonicMs: () => performance.now(), isVisible });
-  const look = (cameBack = false): boolean => {
+  const checkClocks = (cameBack = false): boolean => {
     if (!clocks.hasJumped() && !cameBack) return false;
     screen.doubt();
     following.doubt();
     return true;
   };
   const wake = (): void => {
-    if (!look() && isVisible()) following.wake();
+    if (!checkClocks() && isVisible()) following.wake();
   };
   document.addEventListener('visibilitychange', wake);
   addEventListener('online', wake);
-  addEventListener('focus', () => look());
+  addEventListener('focus', () => checkClocks());
   // Restored from the browser's back/forward cache, where the page was frozen.
-  addEventListener('pageshow', ({ persisted }) => look(persisted));
+  addEventListener('pageshow', ({ persisted }) => checkClocks(persisted));
   setInterval(() => {
-    look();
+    checkClocks();
     screen.tick();
   }, TICK_MS);
-  return { look };
+  return { checkClocks };
 }
 
 /** Language on a static host: the address' parameter, else the browser's. */

@@ -14,14 +14,14 @@ async function reverted(
   held: HeldPayment | undefined,
   hasFailed?: (transaction: string) => Promise<boolean>,
 ) {
-  const told: string[] = [];
+  const reverts: string[] = [];
   const pay = async () => ({ outcome: 'SENT' }) as const;
   await watchPayment({
     held: () => held,
     wallets: () => [{ id: 'w', name: 'Wallet', icon: null, pay, hasFailed }],
-    onReverted: (transaction) => told.push(transaction),
+    onReverted: (transaction) => reverts.push(transaction),
   });
-  return told;
+  return reverts;
 }
 
 test('reports a payment that its wallet shows as failed', async () => {

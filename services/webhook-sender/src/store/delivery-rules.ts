@@ -35,8 +35,8 @@ export const NEVER_TRIED = sql`state = 'PENDING' and attempts = schedule_base`;
 export const TRIED = sql`state = 'PENDING' and attempts > schedule_base`;
 
 /**
- * Common table `name` of merchants with such due deliveries. It skips from merchant to merchant in the index, which skips
- * merchants without deliveries.
+ * Common table `name` of merchants with such due deliveries. A skip scan of the index, which reads no row for other
+ * merchants.
  */
 export const merchantsDue = (name: string, which: typeof TRIED) => {
   const hops = sql.ref(`${name}_hops`);
