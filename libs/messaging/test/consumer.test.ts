@@ -294,7 +294,7 @@ describe('stopping and losing a consumer', () => {
   test('abandons a hanging handler after the drain time', async () => {
     const { consumer } = await consume(() => cleanup.hang(), { drainTimeoutMs: 100 });
     await send(anOrderCreated());
-    await waitUntil('in hand', async () => (await server.depth(queue)) === 0);
+    await waitUntil('messages unacknowledged', async () => (await server.depth(queue)) === 0);
     const start = Date.now();
     await consumer.stop();
     expect(Date.now() - start).toBeLessThan(60_000);

@@ -54,7 +54,7 @@ test('batches waiting events up to the limit and acknowledges each by itself', a
   await publisher.publish([toMessage(anOrderCreated())]);
   await waitUntil('the first, at once and by itself', () => calls.length === 1);
   await publisher.publish(Array.from({ length: 50 }, () => toMessage(anOrderCreated())));
-  await waitUntil('in hand', async () => (await unacknowledged()) === 51);
+  await waitUntil('messages unacknowledged', async () => (await unacknowledged()) === 51);
   open();
   await waitUntil('all handled', () => calls.reduce((sum, size) => sum + size, 0) === 51);
   expect(calls[0]).toBe(1);
@@ -81,7 +81,7 @@ test('dead-letters only the bad event of a batch, and retries all without databa
     return Promise.resolve();
   });
   await publisher.publish([...good.slice(0, 5), bad, ...good.slice(5)].map((event) => toMessage(event)));
-  await waitUntil('the good ones', () => good.every((event) => handled.has(event.id)));
+  await waitUntil('the good events are handled', () => good.every((event) => handled.has(event.id)));
   await waitUntil('the bad one is dead-lettered', async () => (await server.depth(`${QUEUE}.dead`)) === 1);
   expect((await server.take(`${QUEUE}.dead`))[0]?.properties.messageId).toBe(bad.id);
   expect(handled.has(bad.id)).toBe(false);

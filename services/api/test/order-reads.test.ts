@@ -391,7 +391,7 @@ describe('readiness of the gateway', () => {
       profile: 'local',
       networks: TEST_NETWORKS.map((network) => ({ ...network, payouts })),
     });
-    await waitUntil('nobody signs', async () => {
+    await waitUntil('no signer', async () => {
       const unsigned = await paying.request('GET', '/readyz');
       expect(unsigned.status).toBe(503);
       expect(JSON.parse(unsigned.text)).toMatchObject({
