@@ -218,10 +218,10 @@ describe('followOrder with a stream', () => {
     ]);
   });
 
-  test('sends no request on refresh after a final stream message', async () => {
+  test('stops refreshing after a final stream message', async () => {
     const { asked, say, following } = aPage(anOrder());
     const refreshed = following.refresh();
-    say('stops refreshing after a final stream message', anOrder({ status: 'SUCCESS' }));
+    say('order', anOrder({ status: 'SUCCESS' }));
     expect((await refreshed)?.status).toBe('SUCCESS');
     expect(asked).toEqual(['pay']);
   });
