@@ -12,7 +12,7 @@ export async function askSecretOnTerminal(question: string): Promise<string> {
   if (!stdin.isTTY) {
     throw cliError(
       'NO_TERMINAL',
-      'There is no terminal to ask on: give --passphrase-file (--words-file for words).',
+      'There is no terminal to read a secret from: give --passphrase-file (--words-file for words).',
     );
   }
   stderr.write(`${question}: `);

@@ -23,12 +23,10 @@ export interface SetupEnvironment {
 
 const secret = { type: 'string', minLength: 1 } as const;
 
-/** Name of the variable that holds a role's password. */
 export function passwordVariable(role: ServiceSchema): `DATABASE_PASSWORD_${string}` {
   return `DATABASE_PASSWORD_${role.toUpperCase()}`;
 }
 
-/** Name of the variable that holds the password of a service's broker user. */
 export function brokerPasswordVariable(service: ServiceName): `AMQP_PASSWORD_${string}` {
   return `AMQP_PASSWORD_${service.toUpperCase().replaceAll('-', '_')}`;
 }
@@ -73,10 +71,7 @@ export const OPERATOR_CONFIG_SCHEMA = {
   },
 } as const;
 
-/**
- * The value of a variable that a command can't do without.
- * @throws GatewayError CONFIG_INVALID
- */
+/** A variable's value. @throws GatewayError CONFIG_INVALID if it is missing or malformed */
 export function requiredVariable(
   context: Pick<CliContext, 'env'>,
   name: Exclude<keyof typeof OPERATOR_CONFIG_SCHEMA.properties, 'ALLOW_HTTP_OPS'>,

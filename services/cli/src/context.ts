@@ -1,41 +1,43 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 
-/** What a command may touch: everything that differs between a terminal, a script and a test. */
+/** Access to the world: everything that differs between a terminal, a script and a test. */
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Writes one line of the answer. */
+  /** Writes one line to standard output. */
   readonly print: (line: string) => void;
-  /** Writes one line about what went wrong. */
+  /** Writes one line to standard error. */
   readonly printError: (line: string) => void;
-  /** Asks on the terminal without echo; rejects with NO_TERMINAL when there is none. */
+  /** Asks on the terminal without echo. Rejects with NO_TERMINAL if there is none. */
   readonly askSecret: (question: string) => Promise<string>;
 }
 
 export type CliErrorCode =
-  /** A needed environment variable or option is missing or wrong; the message says which. */
+  /** A required variable or option is missing or wrong; the message names it. */
   | 'CLI_USAGE'
-  /** A secret was to be asked for, but there is no terminal. */
+  /** A secret has to be typed, but there is no terminal. */
   | 'NO_TERMINAL'
-  /** The wallet is restored, but of some money it is not known whether it is there; the message says of which. */
+  /** The wallet is restored, but some balances could not be determined; the message names them. */
   | 'RECOVERY_INCOMPLETE'
-  /** The ops service is not there; the message says at which address. */
+  /** The ops service does not answer; the message names its address. */
   | 'OPS_UNREACHABLE'
-  /** What was asked about does not exist. */
   | 'NOT_FOUND'
-  /** `doctor` found something that must be mended; its report says what. */
+  /** `doctor` found a problem; its report names it. */
   | 'DOCTOR_FAILED'
-  /** `reconcile` found that ledger and chain differ; its report names how. */
+  /** Ledger and chain differ; the report of `reconcile` names the differences. */
   | 'BOOKS_DIFFER'
-  /** A chain could not be compared: its scanner is behind what the chain calls final, or money moved all the time; to be tried again. */
+  /**
+   * A chain could not be compared: its scanner is behind the final block, or money moved during every attempt. Try
+   * again.
+   */
   | 'CHAIN_NOT_AT_REST'
-  /** Between measuring coin for fees and booking it somebody booked some; to be measured again. */
+  /** Coin for fees was booked between its measurement and its booking. Measure again. */
   | 'GAS_BOOKED_MEANWHILE'
-  /** No scanner answered in time; the request stays and is answered when one runs. */
+  /** No scanner answered in time. The request stays queued. */
   | 'NO_ANSWER_YET';
 
-/** An error that the operator sees; not retryable unless `options` say so. */
+/** An error for the operator; retryable only if `options` say so. */
 export function cliError(
   code: CliErrorCode,
   message: string,

@@ -9,24 +9,25 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Family } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 
-/** The families that the gateway derives addresses for; a new family adds itself here. */
+/** Families that the gateway derives addresses for. Add a new family here. */
 export const CHAIN_FAMILIES = {
   EVM: evmFamily,
   TRON: tronFamily,
   SUI: suiFamily,
 } as const satisfies Readonly<Record<Family, object>>;
 
-/** Address formats of the families. */
 export const FAMILY_CODECS: readonly AddressCodec[] = Object.values(CHAIN_FAMILIES).map(
   ({ addressCodec }) => addressCodec,
 );
 
-/** A token's contract of the networks file as the database has it: in the canonical form of its family. */
+/** A token contract of the network file in its family's canonical form, as in the database. */
 export function canonicalContract(family: Family, contract: string): TokenContract {
   return contractIn(CHAIN_FAMILIES[family].addressCodec, contract) ?? (contract as TokenContract);
 }
 
-/** The token that is configured with this contract, in its canonical form; of null and undefined what has no contract: none. */
+/**
+ * The configured token with this canonical contract. Null finds the native coin if configured, undefined no token.
+ */
 export function findTokenOf(
   { family, tokens }: Pick<NetworkConfig, 'family' | 'tokens'>,
   contract: string | null | undefined,
@@ -36,14 +37,14 @@ export function findTokenOf(
   );
 }
 
-/** What an own transaction is known to move. */
+/** The expected effect of an own transaction. */
 export interface SentPayment {
   readonly txHash: string;
   readonly wallet: Address;
   readonly pays: { readonly contract: string | null; readonly to: string; readonly amount: bigint };
 }
 
-/** What became of transactions, by two sources, at a verified block; none of those of which they do not say it alike. */
+/** Outcomes of transactions by two sources at a verified block. Omits those on which they do not agree. */
 export async function readFates(
   network: NetworkConfig,
   { height }: { readonly height: number },

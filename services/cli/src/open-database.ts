@@ -2,7 +2,6 @@ import { openDatabase, type DatabaseOptions, type Db } from '@opentill/db/databa
 import { requiredVariable } from './config.ts';
 import { usage, type CliContext } from './context.ts';
 
-/** Opens a database, runs `work` and closes it again. */
 export async function withDatabase<T>(options: DatabaseOptions, work: (db: Db) => Promise<T>): Promise<T> {
   const database = openDatabase(options);
   try {
@@ -12,22 +11,19 @@ export async function withDatabase<T>(options: DatabaseOptions, work: (db: Db) =
   }
 }
 
-/** The database with the operators' role. */
+/** Opens the database with the operators' role. */
 export function withOpsDatabase<T>(context: CliContext, work: (db: Db) => Promise<T>): Promise<T> {
   const url = requiredVariable(context, 'OPS_DATABASE_URL');
   return withDatabase({ url, applicationName: 'opentill-cli', poolMax: 2 }, work);
 }
 
-/** The database as its owner: what a restore writes is nobody else's to write. */
+/** Opens the database as its owner: no other role may write what a restore writes. */
 export function withOwnersDatabase<T>(context: CliContext, work: (db: Db) => Promise<T>): Promise<T> {
   const url = requiredVariable(context, 'DATABASE_ADMIN_URL');
   return withDatabase({ url, applicationName: 'opentill-restore', poolMax: 2 }, work);
 }
 
-/**
- * The key that seals merchants' secrets: 32 bytes in base64.
- * @throws GatewayError CLI_USAGE
- */
+/** Decodes the key that seals merchants' secrets: 32 bytes in base64. @throws GatewayError CLI_USAGE */
 export function parseKey(base64: string): Buffer {
   const key = Buffer.from(base64, 'base64');
   if (key.length !== 32) throw usage('SECRETS_KEY must be 32 bytes in base64: openssl rand -base64 32');

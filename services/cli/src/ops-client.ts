@@ -14,20 +14,20 @@ import { tableLine } from './print-table.ts';
 import { OPERATOR_CONFIG_SCHEMA, requiredVariable } from './config.ts';
 import { cliError, usage, type CliContext } from './context.ts';
 
-/** An input in which what may be left out may also be undefined. */
+/** An input whose optional fields may also be undefined. */
 export type Given<I> = { readonly [K in keyof I]: object extends Pick<I, K> ? I[K] | undefined : I[K] };
 
-/** The ops service, as the operator whose token is in OPS_TOKEN_FILE. */
+/** Client of the ops service, with the operator's token of OPS_TOKEN_FILE. */
 export interface OpsClient {
-  /** Reads one thing, or does an act. @throws GatewayError with the code and the sentence of the refusal */
+  /** Calls one operation. @throws GatewayError with code and message of the service's error */
   call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: Given<OpsInput<O>>): Promise<OpsAnswer<O>>;
-  /** The first elements of a list, at most `max`, from as many pages as it takes. */
+  /** Reads the first elements of a list, at most `max`, over several pages. */
   list<O extends OperationOf<'LIST'>>(
     operation: O,
     input: Given<Omit<OpsInput<O>, 'limit' | 'cursor'>>,
     max: number,
   ): Promise<readonly OpsAnswer<O>[]>;
-  /** The bytes of a file as they come; an error when it ends too early. */
+  /** Streams the bytes of a file. Throws if it ends too early. */
   download<O extends OperationOf<'EXPORT'>>(
     operation: O,
     input: OpsInput<O>,
@@ -40,8 +40,8 @@ const PAGE_MAX = 200;
 const RETRYABLE_FROM = 500;
 
 /**
- * Opens the ops service that the environment names. A token goes over the wire, so only over TLS or to this machine; or
- * where ALLOW_HTTP_OPS says that nobody else listens, as on a network of containers' own.
+ * Opens the ops service at OPS_URL. Allows only TLS or this machine, because it sends a token. ALLOW_HTTP_OPS permits
+ * plain HTTP, for example on a private container network.
  * @throws GatewayError CONFIG_INVALID, CLI_USAGE, FILE_UNREADABLE, FILE_TOO_OPEN
  */
 export async function openOps(context: CliContext): Promise<OpsClient> {
@@ -49,9 +49,9 @@ export async function openOps(context: CliContext): Promise<OpsClient> {
   requireSafe(context, url);
   const tokenFile = requiredVariable(context, 'OPS_TOKEN_FILE');
   const token = (await readClosedFile(tokenFile)).trim();
-  // Another secret in its place goes nowhere: neither over the wire nor into the error of a header it makes no sense in.
+  // A different secret in this file must not leave the process: neither in a request nor in an error about a header.
   if (operatorIdOfToken(token) === undefined)
-    throw usage(`OPS_TOKEN_FILE: ${tokenFile} does not hold an operator's token.`);
+    throw usage(`OPS_TOKEN_FILE: ${tokenFile} does not contain an operator's token.`);
 
   async function ask(operation: OpsOperation, input: object, timeoutMs: number): Promise<Response> {
     const { path, init } = requestOf(operation, input);
@@ -102,7 +102,7 @@ export async function openOps(context: CliContext): Promise<OpsClient> {
   };
 }
 
-/** One call of the ops service. @throws GatewayError as openOps and OpsClient.call */
+/** Calls the ops service once. @throws GatewayError as openOps and OpsClient.call */
 export async function callOps<O extends OperationOf<'READ' | 'ACT'>>(
   context: CliContext,
   operation: O,
@@ -111,7 +111,7 @@ export async function callOps<O extends OperationOf<'READ' | 'ACT'>>(
   return (await openOps(context)).call(operation, input);
 }
 
-/** Prints the first elements of a list, at most `max`, a line each. */
+/** Prints the first elements of a list, at most `max`, one line each. */
 export async function printList<O extends OperationOf<'LIST'>>(
   context: CliContext,
   operation: O,
@@ -123,7 +123,7 @@ export async function printList<O extends OperationOf<'LIST'>>(
   for (const element of await ops.list(operation, input, max)) context.print(tableLine(cellsOf(element)));
 }
 
-/** Input split as the catalog says: into the path, the query or the body. */
+/** Splits the input into path, query and body, as the catalog defines. */
 function requestOf(
   operation: OpsOperation,
   input: object,
@@ -152,7 +152,7 @@ async function refusalOf(response: Response, url: string): Promise<GatewayError>
   if (error !== undefined) return new GatewayError(error.code, error.message, { retryable });
   return cliError(
     'OPS_UNREACHABLE',
-    `What is at ${url} answers ${response.status} and is not the ops service.`,
+    `The server at ${url} answered ${response.status} and is not the ops service. Check OPS_URL.`,
     { retryable },
   );
 }
@@ -173,7 +173,7 @@ function requireSafe({ env }: CliContext, url: string): void {
   const { protocol, hostname } = new URL(url);
   if (protocol === 'https:' || THIS_MACHINE.test(hostname)) return;
   const { ALLOW_HTTP_OPS } = OPERATOR_CONFIG_SCHEMA.properties;
-  const said = readConfig<{ ALLOW_HTTP_OPS: boolean }>({ properties: { ALLOW_HTTP_OPS } }, env);
-  if (said.ALLOW_HTTP_OPS) return;
-  throw usage('OPS_URL must be https, unless it is on this machine.');
+  const config = readConfig<{ ALLOW_HTTP_OPS: boolean }>({ properties: { ALLOW_HTTP_OPS } }, env);
+  if (config.ALLOW_HTTP_OPS) return;
+  throw usage('OPS_URL must be https, unless it is on this machine or ALLOW_HTTP_OPS is set.');
 }

@@ -25,10 +25,10 @@ import {
 } from './commands/ops/stops.ts';
 import { addSweeps } from './sweep-commands.ts';
 
-const LIMIT = option('--limit <number>', 'the most that are shown', '50');
+const LIMIT = option('--limit <number>', 'maximum number of lines', '50');
 const ON_CHAIN = needed('--chain <chain>');
 
-/** The commands of operators on the ops service: `opentill orders …`, `payout …`, `halt …`, `operator …` and so on. */
+/** Commands that call the ops service: `opentill orders …`, `payout …`, `halt …`, `operator …` and others. */
 export function addOps(program: Command, add: AddCommand): void {
   addOrders(program, add);
   addPayouts(program, add);
@@ -51,25 +51,25 @@ function addOrders(program: Command, add: AddCommand): void {
     LIMIT,
   ];
   add(orders, 'list', 'newest first', which, listOrders);
-  const accept = 'credit a collection that expired late or underpaid, as it was paid';
+  const accept = 'credit a collection that expired late or underpaid, with the received amount';
   add(orders, 'accept <orderPk>', accept, [REASON], acceptOrder);
   add(orders, 'refuse <orderPk>', 'make a collection FAILED', [REASON], refuseOrder);
 
   const files = program.command('export').description('CSV files for the accountant');
   const time = [
-    needed('--from <time>', 'from then on: 2026-03-01, 2026-03-01T12:00:00Z, or 30d (ago)'),
-    needed('--until <time>', 'before then'),
-    needed('--out <file>', 'never one that is there'),
+    needed('--from <time>', 'start: 2026-03-01, 2026-03-01T12:00:00Z, or 30d (ago)'),
+    needed('--until <time>', 'end (exclusive)'),
+    needed('--out <file>', 'a file that does not exist yet'),
   ];
   add(files, 'orders', '', time, exportOrders);
   add(files, 'ledger', '', time, exportLedger);
 }
 
 function addPayouts(program: Command, add: AddCommand): void {
-  const payout = program.command('payout').description('payouts: what they wait for, approvals, vetoes');
+  const payout = program.command('payout').description('payouts: obstacles, approvals, vetoes');
   const which = [
-    option('--waiting', 'those that wait for approval'),
-    option('--stuck', 'those that something keeps from being signed, or from a block'),
+    option('--waiting', 'only those that wait for approval'),
+    option('--stuck', 'only those with an obstacle, or signed but not in a block'),
     option('--state <state>'),
     CHAIN,
     option('--merchant <id>'),
@@ -82,13 +82,13 @@ function addPayouts(program: Command, add: AddCommand): void {
     option('--passphrase-file <file>', 'file with its passphrase (otherwise asked for)'),
     option('--yes', 'do not ask'),
   ];
-  const approve = 'show a payout in plain words, ask, and sign it with an approver’s own key';
+  const approve = 'show a payout in plain words, ask, and sign it with an approver’s key';
   add(payout, 'approve <orderPk>', approve, key, approvePayout);
   add(payout, 'veto <orderPk>', 'refuse a payout that is not signed yet', [REASON], vetoPayout);
   const decide =
-    'say whether a payout in doubt was paid: by a transaction that the gateway does not know, or by none (ADMIN)';
+    'decide whether a payout in doubt was paid by a transaction that the gateway does not know (ADMIN)';
   const paid = [
-    option('--pay-again', 'nothing paid it: look at the chain first'),
+    option('--pay-again', 'no transaction paid it: check the chain first'),
     option('--paid-by <txid>', 'this transaction paid it'),
     REASON,
   ];
@@ -98,32 +98,32 @@ function addPayouts(program: Command, add: AddCommand): void {
 function addStops(program: Command, add: AddCommand): void {
   const halt = program
     .command('halt')
-    .description('kill switches: nothing new is signed on a chain or from a wallet');
-  const wallet = option('--wallet <address>', 'this hot wallet alone');
+    .description('kill switches: no new transaction is signed on a chain or from a wallet');
+  const wallet = option('--wallet <address>', 'only this hot wallet');
   add(halt, 'set', '', [ON_CHAIN, wallet, REASON], setHalt);
   add(halt, 'release <haltId>', '', [REASON], releaseHalt);
   add(halt, 'list', '', [CHAIN, ALL], listHalts);
 
-  const hold = program.command('hold').description('payouts of one asset, held');
+  const hold = program.command('hold').description('holds on the payouts of one asset');
   add(hold, 'set', '', [ON_CHAIN, needed('--symbol <symbol>'), REASON], setHold);
   add(hold, 'release <holdId>', '', [REASON], releaseHold);
   add(hold, 'list', '', [CHAIN, ALL], listHolds);
 
-  const incident = program.command('incident').description('what needs an operator’s eyes');
+  const incident = program.command('incident').description('events that need an operator’s attention');
   add(incident, 'list', '', [CHAIN, ALL], listIncidents);
   add(incident, 'close <incidentId>', '', [REASON], closeIncident);
 
   const chain = program.command('chain').description('networks and their scanners');
-  add(chain, 'list', 'how far each is read, and by whom', [], listChains);
+  add(chain, 'list', 'how far each is read, and by which scanner', [], listChains);
   add(chain, 'pause <chain>', 'stop reading a chain', [REASON], pauseChain);
   add(chain, 'resume <chain>', '', [REASON], resumeChain);
 }
 
 function addOperators(program: Command, add: AddCommand): void {
-  const operator = program.command('operator').description('who may use the ops service');
+  const operator = program.command('operator').description('users of the ops service');
   const tokenFile = option(
     '--token-file <file>',
-    'write the token there, for its owner alone, instead of showing it',
+    'write the token into a new file that only its owner can read, instead of showing it',
   );
   const created = [
     needed('--id <id>'),
@@ -131,24 +131,31 @@ function addOperators(program: Command, add: AddCommand): void {
     needed('--role <role>', 'viewer, support, finance or admin'),
     tokenFile,
   ];
-  const create = 'a new operator; the first one goes into the database itself and needs no OPS_TOKEN_FILE';
+  const create = 'create an operator; the first one is written to the database and needs no OPS_TOKEN_FILE';
   add(operator, 'create', create, created, createOperator);
   const settings = [
     option('--name <name>'),
     option('--role <role>'),
     option('--enabled'),
-    option('--disabled', 'the token is refused at once'),
+    option('--disabled', 'the token is rejected at once'),
   ];
   add(operator, 'set <id>', '', settings, setOperator);
-  add(operator, 'rotate [id]', 'a new token: yours, or another’s', [tokenFile], rotateOperator);
-  const recover = 'when no administrator has a token: makes this operator one, by OPS_DATABASE_URL; audited';
+  add(
+    operator,
+    'rotate [id]',
+    'create a new token, for you or another operator',
+    [tokenFile],
+    rotateOperator,
+  );
+  const recover =
+    'make this operator an administrator if none has a token, through OPS_DATABASE_URL; audited';
   add(operator, 'recover <id>', recover, [tokenFile], recoverAdministrator);
   add(operator, 'list', '', [], listOperators);
   const which = [
     option('--operator <id>'),
     option('--action <operation>'),
     option('--subject <subject>'),
-    option('--refused', 'what was refused alone'),
+    option('--refused', 'only refused acts'),
     option('--since <time>'),
     LIMIT,
   ];

@@ -4,7 +4,8 @@ const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 /**
- * Seconds of a duration as an operator types it: 90s, 15m, 24h, 7d.
+ * Parses a duration such as 90s, 15m, 24h or 7d.
+ * @returns seconds
  * @throws GatewayError CLI_USAGE
  */
 export function parseDurationSeconds(option: string, text: string, maxSeconds: number): number {
@@ -16,10 +17,7 @@ export function parseDurationSeconds(option: string, text: string, maxSeconds: n
   );
 }
 
-/**
- * A moment as an operator types it: a date, a time with its zone, or a duration before now.
- * @throws GatewayError CLI_USAGE
- */
+/** Parses a date, a time with its zone, or a duration before now. @throws GatewayError CLI_USAGE */
 function parseMoment(option: string, text: string, now: Date): Date {
   if (/^\d+[smhd]$/.test(text)) {
     return new Date(now.getTime() - parseDurationSeconds(option, text, 3_650 * 86_400) * 1_000);
@@ -29,7 +27,7 @@ function parseMoment(option: string, text: string, now: Date): Date {
   throw usage(`${option} must be a time such as 2026-03-01, 2026-03-01T12:00:00Z or 24h (ago), not ${text}.`);
 }
 
-/** The moment of an option as the ops service takes it. @throws GatewayError CLI_USAGE */
+/** An option's time in the format of the ops service. @throws GatewayError CLI_USAGE */
 export function momentOf<T extends string | undefined>(now: Date, option: string, text: T): T {
   return text === undefined ? text : (parseMoment(option, text, now).toISOString() as T);
 }

@@ -15,12 +15,12 @@ import { addOps } from './ops-commands.ts';
 import { addPolicy } from './policy-commands.ts';
 import { addWebhook } from './webhook-commands.ts';
 
-/** The `opentill` command line. Commands only translate words into calls; errors come out as GatewayError. */
+/** Creates the `opentill` command line. Commands only translate words into calls. Errors are GatewayErrors. */
 export function createProgram(context: CliContext): Command {
   const program = new Command('opentill')
     .description('Operates an Opentill gateway.')
     .exitOverride()
-    .enablePositionalOptions() // what follows a subcommand is its own, also where its parent has an option of that name
+    .enablePositionalOptions() // options after a subcommand belong to it, even if its parent has an option of the same name
     .showSuggestionAfterError(false);
   program.configureOutput({
     writeOut: (text) => text.trimEnd().split('\n').forEach(context.print),
@@ -28,13 +28,13 @@ export function createProgram(context: CliContext): Command {
   });
   const add = createAddCommand(context);
   const setup =
-    'migrations, roles, the merchant of the settings (what differs is changed), hot wallets, broker topology with its canary';
+    'run before each deployment: migrations, roles, merchant of the settings (updated), hot wallets, queues with a canary';
   add(program, 'setup', setup, [], setUp);
   const doctor =
-    'look whether the configured networks are as the network file says: endpoints, limits, tokens; and the deployment';
+    'check the networks file against its endpoints: limits, tokens, heads; and the deployment against this version';
   const examined = [
     new Argument('[networks-file]', 'default: NETWORKS_FILE'),
-    option('--chain <chain>', 'this network alone, enabled or not'),
+    option('--chain <chain>', 'only this network, enabled or not'),
     option('--json', 'for programs'),
   ];
   add(program, 'doctor', doctor, examined, examine);
@@ -50,10 +50,10 @@ export function createProgram(context: CliContext): Command {
 }
 
 function addWallet(program: Command, add: AddCommand): void {
-  const wallet = program.command('wallet').description('what was sent to the hot wallets');
+  const wallet = program.command('wallet').description('transfers to the hot wallets');
   const listed = [
     option('--chain <chain>'),
-    option('--all', 'also those that were reversed, or replaced by their transfer'),
+    option('--all', 'include those that were reversed, or replaced by their transfer'),
   ];
   add(wallet, 'list-top-ups', 'top-ups that were booked by hand', listed, listTopUps);
   const reversed = [needed('--ref <ref>', 'as list-top-ups shows it'), needed('--reason <reason>')];
@@ -65,7 +65,7 @@ function addWallet(program: Command, add: AddCommand): void {
     needed('--amount <amount>', 'in display units'),
     needed('--txid <txid>'),
   ];
-  const book = 'book what was sent to a hot wallet, if the chain shows it';
+  const book = 'book a transfer to a hot wallet, if the chain confirms it';
   add(wallet, 'book-top-up', book, booked, recordTopUp);
 }
 
@@ -91,33 +91,37 @@ function addMerchant(program: Command, add: AddCommand): void {
     option('--enabled'),
     option('--disabled'),
   ];
-  add(merchant, 'set <id>', 'change settings of a merchant; what is not given stays', settings, setMerchant);
+  add(merchant, 'set <id>', 'change only the given settings of a merchant', settings, setMerchant);
   add(merchant, 'list', '', [], printMerchants);
   const rotated = [
     new Argument('<what>', 'token or webhook-secret'),
-    option('--overlap <duration>', 'webhook-secret: sign with both for so long (24h), then with the new one'),
-    option('--finish', 'webhook-secret: end the overlap, the new one is the secret'),
-    option('--cancel', 'webhook-secret: end the overlap, the old one stays'),
+    option(
+      '--overlap <duration>',
+      'webhook-secret: sign with both for this time (24h), then with the new one',
+    ),
+    option('--finish', 'webhook-secret: end the overlap, keep the new one'),
+    option('--cancel', 'webhook-secret: end the overlap, keep the old one'),
   ];
   const rotate =
-    'a new token or webhook secret; those of the merchant "default" are in the settings of setup';
+    'create a new token or webhook secret; those of the merchant "default" are in the settings of setup';
   add(merchant, 'rotate <id>', rotate, rotated, rotateMerchant);
 }
 
 function addRepairs(program: Command, add: AddCommand): void {
   const hold =
-    'hold the ledger against the chains at a final block, and name every difference; exit code 1 if any';
-  const addresses = 'say of each deposit address what it received, and what became of it';
+    'compare the ledger with the chains at a final block, and print every difference; exit code 1 if any';
+  const addresses =
+    'show for each deposit address what it received, and what of that was swept, is unswept or unmatched';
   const compared = [
-    option('--chain <chain>', 'this network alone'),
-    option('--paid-only', 'leave out addresses that nothing ever came to'),
+    option('--chain <chain>', 'only this network'),
+    option('--paid-only', 'leave out addresses that never received a transfer'),
     option('--book-gas', 'book the coin for fees that was sent to the hot wallets'),
     option('--addresses', addresses).conflicts('bookGas'),
     option('--json', 'for programs'),
   ];
   add(program, 'reconcile', hold, compared, reconcile);
   const blocks = [needed('--chain <chain>'), needed('--from <height>'), needed('--to <height>')];
-  add(program, 'rescan', 'have a chain read again; idempotent', blocks, rescan);
+  add(program, 'rescan', 'read blocks of a chain again; idempotent', blocks, rescan);
   const about = new Argument('<orderId | txid | address>');
-  add(program, 'explain', 'everything known of an order, a transaction or an address', [about], explain);
+  add(program, 'explain', 'show everything known of an order, a transaction or an address', [about], explain);
 }

@@ -3,7 +3,7 @@ import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { requiredVariable } from './config.ts';
 import { usage, type CliContext } from './context.ts';
 
-/** The networks of a file, by default of NETWORKS_FILE. @throws GatewayError CONFIG_INVALID, NETWORKS_… */
+/** Reads a network file, by default NETWORKS_FILE. @throws GatewayError CONFIG_INVALID, NETWORKS_… */
 export async function readNetworks(
   context: Pick<CliContext, 'env'>,
   file = requiredVariable(context, 'NETWORKS_FILE'),
@@ -11,7 +11,10 @@ export async function readNetworks(
   return readNetworkFile(file, context.env);
 }
 
-/** Those that are named, enabled or not, else the enabled ones. @throws GatewayError CLI_USAGE, CONFIG_INVALID, NETWORKS_… */
+/**
+ * The named networks, enabled or not; without names the enabled ones.
+ * @throws GatewayError CLI_USAGE, CONFIG_INVALID, NETWORKS_…
+ */
 export async function chooseNetworks(
   context: Pick<CliContext, 'env'>,
   chains: readonly string[] | undefined,

@@ -1,14 +1,14 @@
 import { usage } from './context.ts';
 
 /**
- * An origin as browsers and the api spell it, without path, slash at its end or default port: nothing else would ever
- * equal a returnUrl's.
+ * Requires an origin as browsers and the api write it: without path, trailing slash or default port. Any other form
+ * would never equal the origin of a returnUrl.
  * @throws GatewayError CLI_USAGE
  */
 export function requireOrigin(name: string, text: string): void {
   if (isHttpUrl(text) && new URL(text).origin === text) return;
-  const meant = isHttpUrl(text) ? `: ${new URL(text).origin}?` : ', for example https://shop.example.';
-  throw usage(`${name} must be an origin, not ${text}${meant}`);
+  const suggestion = isHttpUrl(text) ? `: ${new URL(text).origin}?` : ', for example https://shop.example.';
+  throw usage(`${name} must be an origin, not ${text}${suggestion}`);
 }
 
 /** @throws GatewayError CLI_USAGE */

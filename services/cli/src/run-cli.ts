@@ -8,14 +8,14 @@ const OPERATOR_ERROR = 1;
 const RETRYABLE_ERROR = 75;
 
 /**
- * Runs one command. An error is one line.
- * @returns the exit code: 0, 1 when the operator has something to mend, 75 when the same command may succeed later
- * @throws what no module foresaw
+ * Runs one command. Prints an error as one line.
+ * @returns the exit code: 0; 1 if the operator has to correct something; 75 if the same command may succeed later
+ * @throws errors that are not GatewayErrors or system errors
  */
 export async function runCli(args: readonly string[], given: CliContext): Promise<number> {
   const context: CliContext = {
     ...given,
-    // Whatever a shop, a node or what is at OPS_URL has put into a line: it stays one, and moves nothing.
+    // Text of shops, nodes and servers stays on one line and cannot control the terminal.
     print: (line) => given.print(plainLine(line)),
     printError: (line) => given.printError(oneLine(line)),
   };
@@ -23,24 +23,24 @@ export async function runCli(args: readonly string[], given: CliContext): Promis
     await createProgram(context).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode; // has said itself what is wrong
+    if (error instanceof CommanderError) return error.exitCode; // commander has printed the reason
     if (!(error instanceof GatewayError) && !isSystemError(error)) throw error;
     context.printError(`opentill: ${describe(error)}`);
     return error instanceof GatewayError && error.retryable ? RETRYABLE_ERROR : OPERATOR_ERROR;
   }
 }
 
-/** A file that is missing, a directory that may not be entered: Node's own words name it. */
+/** For example a missing file or a directory without permission. Node's message names the path. */
 function isSystemError(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'syscall' in error;
 }
 
-/** The message with those of its causes that say more. */
+/** The message, followed by causes that add information. */
 function describe(error: unknown): string {
   const parts: string[] = [];
   for (let cause = error as Partial<AggregateError> | undefined; cause; cause = cause.cause as typeof cause) {
-    const several = cause.errors as readonly Partial<Error>[] | undefined;
-    for (const { message = '' } of several ?? [cause]) {
+    const messages = cause.errors as readonly Partial<Error>[] | undefined;
+    for (const { message = '' } of messages ?? [cause]) {
       const line = message.replaceAll(/\s*\n\s*/g, ' ').trim();
       if (line !== '' && !parts.some((part) => part.includes(line))) parts.push(line);
     }

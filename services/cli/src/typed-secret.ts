@@ -1,4 +1,4 @@
-/** What has been typed so far, and what it came to. */
+/** Progress of the typed secret. */
 export type Typed =
   | { readonly kind: 'MORE' }
   /** The line, without its end. */
@@ -11,18 +11,17 @@ const ERASE = /[\u007f\b]/;
 const ERASE_LINE = '\u0015';
 const ESCAPE = '\u001b';
 const CONTROL = /\p{Cc}/u;
-/** ECMA-48: what a sequence that begins with ESC [ or ESC O goes on with until its final byte. */
+/** ECMA-48: final byte of a sequence that begins with ESC [ or ESC O. */
 const SEQUENCE_FINAL = /[@-~]/;
 
 /**
- * Reads keys that come from a terminal in raw mode. Arrows and other keys that send escape sequences, also in pieces, and
- * control characters move nothing here and are no part of the secret: `onIgnored` is told, so that whoever typed hears it.
+ * Parses keys from a terminal in raw mode. Ignores control characters, and keys that send escape sequences, such as
+ * arrows, even in pieces. Calls `onIgnored` for each, so that the caller can ring the bell.
  */
 export function createTypedSecret(onIgnored: () => void): (chunk: string) => Typed {
   const typed: string[] = [];
   let escape: 'NONE' | 'BEGUN' | 'SEQUENCE' = 'NONE';
 
-  /** Whether the character belongs to an escape sequence. */
   function isOfSequence(char: string): boolean {
     if (char === ESCAPE) {
       escape = 'BEGUN';

@@ -381,7 +381,7 @@ describe('backup and restore', () => {
       writeFileSync(join(dir, 'SHA256SUMS'), sums.join('\n'));
     };
     const manifestOf = (dir: string) => readFileSync(join(dir, 'manifest.json'), 'utf8');
-    await damage('flipped', (dir) => appendFileSync(orders(dir), 'x'), /orders.*not what the backup wrote/);
+    await damage('flipped', (dir) => appendFileSync(orders(dir), 'x'), /orders.*differs from its checksum/);
     await damage('missing', (dir) => rmSync(orders(dir)), /cannot be read/);
     await damage(
       'edited',
@@ -428,7 +428,7 @@ describe('backup and restore', () => {
     expect(existsSync(path('words-backup'))).toBe(false);
     expect(await opentill(['backup', '--out', backup()], env)).toMatchObject({
       code: 1,
-      errors: expect.stringContaining('exists already'),
+      errors: expect.stringContaining('already exists'),
     });
     const none = await opentill(['backup', '--out', path('none')], {
       DATABASE_ADMIN_URL: testDatabase.adminUrl,

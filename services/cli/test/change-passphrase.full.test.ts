@@ -48,7 +48,7 @@ it('takes the policy along, which has the same digest under the new passphrase',
   const change = await opentill(
     `keys change-passphrase --keystore ${keystore} --policy ${sealed} --passphrase-file ${old} --new-passphrase-file ${next}`,
   );
-  expect(change[0]).toBe(`${keystore} and ${sealed}: sealed by the new passphrase.`);
+  expect(change[0]).toBe(`${keystore} and ${sealed}: sealed with the new passphrase.`);
   expect(readdirSync(folder).filter((name) => name.endsWith('.next'))).toEqual([]);
   const shown = await opentill(`policy show ${sealed} --keystore ${keystore} --passphrase-file ${next}`);
   expect(shown).toContain(seal.find((line) => line.startsWith('Policy ')));

@@ -207,7 +207,7 @@ describe('setup', () => {
       expect.stringMatching(/^database: applied 0001-baseline/),
       'database: passwords set for 0 of 8 roles',
       'merchant: default (V3) written from the settings',
-      'broker: queues declared, canary came back',
+      'broker: queues declared, canary returned',
     ]);
     expect(await settingsMerchant()).toEqual({
       id: 'default',
@@ -404,9 +404,9 @@ describe('merchant', () => {
     ],
     [['merchant', 'create'], /--id/],
     [['merchant', 'rotate', 'default', 'token'], /change MERCHANT_TOKEN and run setup/],
-    [['merchant', 'set', 'books'], /Say what to set/],
+    [['merchant', 'set', 'books'], /Give at least one change/],
     [['merchant', 'set', 'nobody', '--enabled'], /no merchant nobody/],
-    [['merchant', 'set', 'books', '--enabled', '--disabled'], /Either --enabled or --disabled/],
+    [['merchant', 'set', 'books', '--enabled', '--disabled'], /Give either --enabled or --disabled/],
     [
       ['merchant', 'set', 'books', '--order-ttl-seconds', '59'],
       /order-ttl-seconds must be a whole number from 60/,
@@ -441,7 +441,7 @@ describe('merchant', () => {
     for (const secret of ['twelve junk words', 'junk\njunk', 'Xylophon-Quark-7731']) {
       writeFileSync(file, secret);
       const run = await opentill(['merchant', 'list'], { env: readable });
-      expectRefusal(run, 1, /does not hold an operator's token/);
+      expectRefusal(run, 1, /does not contain an operator's token/);
       expect(JSON.stringify(run)).not.toMatch(/junk|Quark/);
     }
   });
@@ -474,7 +474,7 @@ describe('keys init', () => {
     expect(words.split(' ')).toHaveLength(24);
     expect(statSync(wordsTo).mode & 0o777).toBe(0o600);
     expect(run.out[0]).toBe(
-      `The 24 words are in ${wordsTo}. They are the money: write them on paper, then remove it.`,
+      `The 24 words are in ${wordsTo}. They control the money: write them on paper, then remove the file.`,
     );
     const rows = words.split(' ').map((word) => new RegExp(`^ +\\d+ +${word}$`));
     expect(run.out.filter((line) => rows.some((row) => row.test(line)))).toEqual([]);
@@ -482,7 +482,7 @@ describe('keys init', () => {
     expect(Buffer.from(secret)).toEqual(Buffer.from(seedOf(words)));
     rmSync(keystore);
     rmSync(publicKeys);
-    expectRefusal(await opentill(told), 1, /words\.txt exists already and is not overwritten/);
+    expectRefusal(await opentill(told), 1, /words\.txt already exists and is not overwritten/);
     expect(existsSync(keystore)).toBe(false);
   });
 
@@ -514,7 +514,7 @@ describe('keys init', () => {
   ])('overwrites no %s, and leaves nothing half made', async (_what, present, absent) => {
     writeFileSync(present(), 'what was there');
     const run = await opentill([...args, '--passphrase-file', passphraseFile]);
-    expectRefusal(run, 1, /exists already and is not overwritten/);
+    expectRefusal(run, 1, /already exists and is not overwritten/);
     expect(run.out).toEqual([]);
     expect(readFileSync(present(), 'utf8')).toBe('what was there');
     expect(existsSync(absent())).toBe(false);
@@ -662,7 +662,7 @@ describe('webhook replay', () => {
 
   it.each([
     [[], /either --event or --order/],
-    [['--event', randomUUID(), '--order', 'x'], /--event stands alone: give either --event or --order/],
+    [['--event', randomUUID(), '--order', 'x'], /--event allows no other filter: give either --event or --order/],
     [['--event', randomUUID()], /No such callback/],
     [['--event', 'first-1'], /first-1 is not the nonce of a callback/],
     [['--order', 'nobody-knows'], /No such callback/],
@@ -794,7 +794,7 @@ describe('explain', () => {
     const { out } = await opentill(['explain', payout.order_id]);
     const told = out.find((line) => line.includes(signed.tx_hash));
     expect(told).toContain('to land until 2030-01-01T00:00:00.000Z');
-    expect(told).toContain('in no block yet');
+    expect(told).toContain('not in a block yet');
   });
 
   it('says what to do about something nobody knows', async () => {

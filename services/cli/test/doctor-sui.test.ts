@@ -34,7 +34,7 @@ test('one endpoint on the main network is told with what it is not enough for: w
   const { sources, findings } = await doctor({ chain: 'SUI' });
   expect(sources).toMatchObject({ outcome: 'warn', detail: 'One endpoint is configured.' });
   expect(sources?.mend).toMatch(
-    /two endpoints of different providers in SUI_RPC_URLS.*paid anew only with two of them\.$/,
+    /two endpoints of different providers in SUI_RPC_URLS.*paid again only with two of them\.$/,
   );
   expect(findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([sources]);
   const test = await doctor({ chain: 'SUI_TEST' });

@@ -182,7 +182,7 @@ describe('opentill doctor, of a network', () => {
     expect(of('reached', hostOf(other.rpcUrl))).toMatchObject({
       outcome: 'fail',
       detail: 'The node serves chain id 80002, not 97.',
-      mend: 'Put an endpoint of this network into rpcUrls, or the right chainId.',
+      mend: 'Put an endpoint of this network into rpcUrls, or correct chainId.',
     });
     expect(of('eth_getLogs', hostOf(anvil.rpcUrl))?.outcome).toBe('ok');
     expect(of('sources')).toMatchObject({ outcome: 'warn' });
@@ -194,7 +194,7 @@ describe('opentill doctor, of a network', () => {
     expect(there.of('token', 'USDT')).toMatchObject({
       outcome: 'fail',
       detail: expect.stringMatching(/^There is no contract at 0x5FbDB/),
-      mend: expect.stringMatching(/^Mend contract and decimals/),
+      mend: expect.stringMatching(/^Correct contract and decimals/),
     });
     expect(there.code).toBe(1);
     const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
@@ -245,7 +245,7 @@ describe('opentill doctor, of a network', () => {
       });
       expect(of('reached', '127.0.0.1:1')).toMatchObject({
         outcome: 'fail',
-        mend: 'Look whether the URL is right and the node runs.',
+        mend: 'Check the URL, and that the node runs.',
       });
       expect(out.join('\n')).not.toContain('secret');
       expect(code).toBe(1);
@@ -264,7 +264,7 @@ describe('opentill doctor, of a network', () => {
       const { code, of } = await examine({ rpcUrls: [anvil.rpcUrl, url.replace('127.0.0.1', 'localhost')] });
       expect(of('same chain')).toMatchObject({
         outcome: 'fail',
-        detail: expect.stringMatching(/^Block \d+ is not the same everywhere \(.*localhost:\d+: 0xabab/),
+        detail: expect.stringMatching(/^Block \d+ differs between endpoints \(.*localhost:\d+: 0xabab/),
       });
       const label = hostOf(url.replace('127.0.0.1', 'localhost'));
       expect(of('token', `USDT at ${label}`)).toMatchObject({ outcome: 'fail' });
@@ -278,7 +278,7 @@ describe('opentill doctor, of a network', () => {
       const { of } = await examine({ rpcUrls: [anvil.rpcUrl, url.replace('127.0.0.1', 'localhost')] });
       expect(of('sources')).toMatchObject({ outcome: 'warn', detail: '1 of 2 endpoints can be used.' });
       const alone = await examine({ rpcUrls: [url] });
-      expect(alone.of('sources')).toMatchObject({ outcome: 'fail', detail: 'No endpoint can be used.' });
+      expect(alone.of('sources')).toMatchObject({ outcome: 'fail', detail: 'No endpoint is usable.' });
     });
   });
 
@@ -286,7 +286,7 @@ describe('opentill doctor, of a network', () => {
     const holding = await examine({ finality: { staleSeconds: 5 } });
     expect(holding.of('finalized')).toMatchObject({
       outcome: 'fail',
-      mend: expect.stringMatching(/nothing newer is credited until it does\.$/),
+      mend: expect.stringMatching(/newer payments are not credited until it does\.$/),
     });
     const falling = await examine({ finality: { staleSeconds: 5, fallbackDepth: 40 } });
     expect(falling.of('finalized')).toMatchObject({
@@ -353,7 +353,7 @@ describe('opentill doctor, of a network', () => {
     });
     try {
       const missing = await run({ ...payouts('500000000000', '10000000000'), rpcUrls: [liar.url] });
-      expect(missing).toMatchObject({ outcome: 'warn', mend: 'Take an endpoint that offers it.' });
+      expect(missing).toMatchObject({ outcome: 'warn', mend: 'Use an endpoint that offers it.' });
     } finally {
       await liar.close();
     }
@@ -370,9 +370,9 @@ describe('opentill doctor, of a network', () => {
     expect(of('finalized')?.outcome).toBe('ok');
     expect(of('bloom')).toMatchObject({
       outcome: 'ok',
-      detail: expect.stringMatching(/it is not used here\.$/),
+      detail: expect.stringMatching(/this network does not use it\.$/),
     });
-    expect(of('new heads')).toMatchObject({ outcome: 'warn', detail: 'It could not be connected to.' });
+    expect(of('new heads')).toMatchObject({ outcome: 'warn', detail: 'The connection failed.' });
     expect(of('sources')).toMatchObject({ outcome: 'warn', detail: 'One endpoint is configured.' });
   });
 
@@ -434,7 +434,7 @@ describe('opentill doctor, of the deployment', () => {
       expect(before.of('migrations')).toMatchObject({
         outcome: 'fail',
         detail: expect.stringMatching(/version before 0\.1\.0/),
-        mend: 'Begin with a new, empty database.',
+        mend: 'Start with a new, empty database.',
       });
 
       const dead = {

@@ -95,7 +95,7 @@ beforeAll(async () => {
   expect(run).toMatchObject({ code: 0, errors: [] });
   expect(run.out).toEqual([
     `Wallet ${WALLET.fingerprint}.`,
-    `Keystore ${keystore} (for payout-signer alone), public keys ${publicKeys}.`,
+    `Keystore ${keystore} (only for payout-signer), public keys ${publicKeys}.`,
     `Hot wallet EVM: ${HOT_WALLET}`,
     `Hot wallet TRON: ${TRON_HOT_WALLET}`,
     `Hot wallet SUI: ${SUI_HOT_WALLET}`,
@@ -209,7 +209,7 @@ describe('keys renew-public', () => {
   it('leaves the file of another wallet alone', async () => {
     const text = readFileSync(publicKeys, 'utf8').replace(WALLET.fingerprint, '00000000');
     const file = secretFile('other-public.json', text);
-    expectRefusal(await opentill(args(file)), 1, /is of the wallet 00000000, .*stays as it is/);
+    expectRefusal(await opentill(args(file)), 1, /belongs to the wallet 00000000, .*Nothing was written/);
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 });
@@ -254,7 +254,7 @@ describe('policy', () => {
     `  ${devAccount(8).address} from 2026-11-22T00:00:00.000Z on`,
     'Approvers: 1 needed of 1, waited for 24 hours',
     '  alice  d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
-    'Whatever is not named here is refused.',
+    'Everything not named here is refused.',
   ];
 
   it('check says what a policy comes to, or all that is wrong with it', async () => {
@@ -286,7 +286,7 @@ describe('policy', () => {
     const passphrases = `--passphrase-file ${passphraseFile} --new-passphrase-file ${newPassphraseFile}`;
     const forgotten = words(`keys change-passphrase --keystore ${keystore} ${passphrases}`);
     const before = readFileSync(keystore, 'utf8');
-    expectRefusal(await opentill(forgotten), 1, /--policy <file>, or say --no-policy/);
+    expectRefusal(await opentill(forgotten), 1, /--policy <file>\), or --no-policy/);
     expect(readFileSync(keystore, 'utf8')).toBe(before);
 
     const shown = await opentill(['policy', 'show', sealed(), ...withKeys()], { env });
@@ -441,7 +441,7 @@ describe('keys recover', () => {
     const again = await opentill([...args, '--mark', 'EVM=2', '--chain', ...chains], { env });
     expectRefusal(again, 75, /not complete: ETH was not read to the end, BSC_TEST was not read to the end\./);
     expect(again.out).toContain(`EVM 1 ${evmAddressCodec.format(DERIVER.address('EVM', 1))}: -`);
-    expect(again.out).toContain(`Wallet ${WALLET.fingerprint} is here already.`);
+    expect(again.out).toContain(`Wallet ${WALLET.fingerprint} already exists.`);
     expect(again.out).toContain(`${keys} 1 ${at(1)}: -`);
     expect(again.out).toContain('ETH_SEPOLIA USDT: 250.00 on 1 deposit address, 9.00 in the hot wallet');
   });

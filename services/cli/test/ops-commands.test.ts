@@ -65,7 +65,7 @@ describe('operator', () => {
   it('the first one goes into the database, once, with the token in a file of its owner', async () => {
     const env = { OPS_DATABASE_URL: testDatabase.url('ops') };
     const asViewer = await opentill('operator create --id root --role viewer', { env });
-    expect(asViewer.errors).toEqual([expect.stringMatching(/first operator is an administrator/)]);
+    expect(asViewer.errors).toEqual([expect.stringMatching(/first operator must be an administrator/)]);
     const first = await opentill(`operator create --id root --role admin --token-file ${path('token')}`, {
       env,
     });
@@ -74,7 +74,7 @@ describe('operator', () => {
     const second = await opentill(`operator create --id other --role admin --token-file ${path('none')}`, {
       env,
     });
-    expect(second).toMatchObject({ code: 1, errors: [expect.stringMatching(/There are operators already/)] });
+    expect(second).toMatchObject({ code: 1, errors: [expect.stringMatching(/Operators exist already/)] });
     expect(() => statSync(path('none'))).toThrow(/ENOENT/);
     const over = await opentill(`operator create --id more --role viewer --token-file ${path('token')}`, {
       env,
@@ -187,7 +187,7 @@ describe('payout', () => {
     expect(run).toMatchObject({
       code: 1,
       out: [],
-      errors: [expect.stringMatching(/is not what .*other\.json says/)],
+      errors: [expect.stringMatching(/differs from .*other\.json/)],
     });
   });
 
@@ -239,7 +239,7 @@ describe('what stops payouts and what is decided', () => {
     expect(await listed('--chain ETH_SEPOLIA')).toEqual([expect.stringMatching(/\tUSDT\t.*\tOPEN$/)]);
     const reverse = () => opentill(`wallet reverse-top-up --ref ${ref} --reason mistyped`);
     expect((await reverse()).out).toEqual(['Reversed 5000000 base units of USDT on ETH_SEPOLIA.']);
-    expect((await reverse()).out).toEqual(['Reversed before; nothing changed.']);
+    expect((await reverse()).out).toEqual(['Already reversed; nothing changed.']);
     expect(await listed('--chain ETH_SEPOLIA')).toEqual([]);
     expect(await listed('--all')).toEqual([expect.stringMatching(/\tREVERSED$/)]);
   });

@@ -105,7 +105,7 @@ it('names an address that somebody emptied', async () => {
   expect(one.differences).toMatchObject([
     { kind: 'DEPOSIT_MISSING', subject: order.address, amount: `${-USDT}` },
   ]);
-  expect(one.differences[0]?.mend).toContain('kept a fee');
+  expect(one.differences[0]?.mend).toContain('charged a fee');
   await world.pay(order.address, USDT); // brought back
   await world.verified();
   expect((await world.reconcile()).code).toBe(0);
@@ -220,7 +220,7 @@ it('books a top-up once that the chain shows, and none that was never sent', asy
   const ref = `BSC_TEST:${sent.txHash}:USDT`;
   expect(await book('6')).toEqual({ code: 0, said: `Booked 6 USDT on BSC_TEST: ${ref}` });
   const shouted = sent.txHash.toUpperCase().replace('0X', '0x');
-  expect(await book('6.00', shouted)).toEqual({ code: 0, said: 'Booked before; nothing changed.' });
+  expect(await book('6.00', shouted)).toEqual({ code: 0, said: 'Already booked; nothing changed.' });
   expectRefused(await book('5'), /another amount/);
   expectRefused(await book('0.01', world.aHash()), /hold 0\.00 USDT beyond/);
   expect(await world.reconcile()).toMatchObject({ code: 0, differences: [] });

@@ -106,7 +106,7 @@ it('holds what sweeps, beside the hot wallets', async () => {
 it('waits for the scanner', async () => {
   const { code, out } = await opentill('restore reconcile');
   expect(code).not.toBe(0);
-  expect(out).toContain('the scanner, which has verified nothing');
+  expect(out).toContain('the scanner, which has verified no block');
   expect(await movements()).toEqual([]);
 });
 
@@ -116,9 +116,9 @@ it('waits until all that came before the restore is read and booked, and release
   await sql`update chain_cursor set verified_time = (select restored_at - interval '1 second' from restoration)
     where chain = ${CHAIN}`.execute(world.db);
   const early = await opentill(`restore release --cold ${COLD} --reason looked`);
-  expect(early).toMatchObject({ code: 75, errors: expect.stringContaining('Nothing is released') });
+  expect(early).toMatchObject({ code: 75, errors: expect.stringContaining('No wallet was released') });
   expect(early.out).toMatch(
-    /the scanner, which has verified blocks up to \S+, to come to the time of the restore/,
+    /the scanner, which has verified blocks up to \S+, to reach the time of the restore/,
   );
   expect(await movements()).toEqual([]);
 

@@ -99,7 +99,7 @@ describe('a SUI wallet that was brought back', () => {
 
   it('waits, however all is decided, until nothing that the lost machine signed can land any more', async () => {
     expect((await opentill('restore reconcile')).out).toContain(
-      'until then what the lost machine signed may land',
+      'until then transactions of the lost machine may land',
     );
     for (const { txHash } of Object.values(lost))
       expect(await opentill(`restore decide-payment ${txHash} --order-lost --reason looked`)).toMatchObject({
@@ -116,7 +116,7 @@ describe('a SUI wallet that was brought back', () => {
     // Also when the time of the restore is long over: it is epochs that end what was signed then.
     await books.age(1);
     const { code, out, errors } = await opentill('restore release --reason looked');
-    expect({ code, errors }).toEqual({ code: 75, errors: expect.stringContaining('Nothing is released') });
+    expect({ code, errors }).toEqual({ code: 75, errors: expect.stringContaining('No wallet was released') });
     expect(out).toContain('a checkpoint of epoch 2');
     // What was signed before the loss and nobody had sent: it lands within its epoch.
     const late = await books.sign({ to: nobody(), amountBaseUnits: baseUnits(4n * USDC) });

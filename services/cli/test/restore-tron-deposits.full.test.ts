@@ -160,7 +160,7 @@ it('is settled as everything that was signed here, and released when nothing of 
   const left = new Map(rows.map(({ address, free }) => [address, free]));
   expect([left.get(addressOf('swept')), left.get(addressOf('toHot'))]).toEqual([0n, 40n * USDT]);
   expect((await opentill('restore release --reason looked')).out).toContain(
-    'until then what the lost machine signed',
+    'until then transactions of the lost machine',
   );
   await books.age(2);
   await books.mine();

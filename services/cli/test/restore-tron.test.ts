@@ -97,7 +97,7 @@ describe('a TRON wallet that was brought back', () => {
 
   it('waits, however all is decided, until nothing that the lost machine signed can land any more', async () => {
     expect((await opentill('restore reconcile')).out).toContain(
-      'until then what the lost machine signed may land',
+      'until then transactions of the lost machine may land',
     );
     for (const { txHash } of Object.values(lost))
       expect(await opentill(`restore decide-payment ${txHash} --order-lost --reason looked`)).toMatchObject({
@@ -111,7 +111,7 @@ describe('a TRON wallet that was brought back', () => {
       await opentill(`restore decide-payout ${orders.died.order_id} --pay --reason looked`),
     ).toMatchObject({ code: 0 });
     const { code, out, errors } = await opentill('restore release --reason looked');
-    expect({ code, errors }).toEqual({ code: 75, errors: expect.stringContaining('Nothing is released') });
+    expect({ code, errors }).toEqual({ code: 75, errors: expect.stringContaining('No wallet was released') });
     expect(out).toContain(': 1 open');
     // What was signed before the loss and nobody had sent: it lands within its time.
     const late = await books.sign({ to: nobody(), amountBaseUnits: 4_000_000n as never });

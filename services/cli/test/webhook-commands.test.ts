@@ -134,7 +134,7 @@ describe('webhook replay', () => {
     expect((await opentill('webhook', 'status', shop)).out[0]).toMatch(/disabled since .*: status 410/);
     expect(await opentill('webhook', 'enable', shop)).toMatchObject({
       code: 0,
-      out: [`Callbacks of ${shop} go out again.`, expect.stringContaining('1 are dead')],
+      out: [`Callbacks of ${shop} are sent again.`, expect.stringContaining('1 are dead')],
     });
     expect((await opentill('webhook', 'status', shop)).out[0]).toMatch(/\twell\t/);
     expect((await opentill('webhook', 'replay', '--merchant', shop)).out).toEqual([
@@ -148,7 +148,7 @@ describe('webhook replay', () => {
     [['--until', '2026-13-01'], /--until must be a time/],
     [['--merchant', 'default', '--state', 'pending'], /--state must be dead, delivered or any/],
     [['--merchant', 'default', '--rate', '0'], /--rate must be a number/],
-    [['--event', randomUUID(), '--since', '1h'], /--event stands alone/],
+    [['--event', randomUUID(), '--since', '1h'], /--event allows no other filter/],
     [['--merchant', 'nobody'], /No such callback/],
   ])('%j is refused', async (options, words) => {
     const run = await opentill('webhook', 'replay', ...options);
@@ -221,7 +221,7 @@ describe('merchant rotate webhook-secret', () => {
       code: 1,
       errors: [expect.stringMatching(/being changed already/)],
     });
-    expect((await rotate('--cancel')).out[0]).toMatch(/The old webhook secret .* alone signs/);
+    expect((await rotate('--cancel')).out[0]).toMatch(/Only the old webhook secret .* signs/);
     expect(await rotate('--finish')).toMatchObject({
       code: 1,
       errors: [expect.stringMatching(/not being changed/)],
@@ -234,7 +234,7 @@ describe('merchant rotate webhook-secret', () => {
     [['webhook-secret', '--overlap', 'soon'], /--overlap must be a duration/],
     [['webhook-secret', '--overlap', '0h'], /--overlap must be a duration/],
     [['webhook-secret', '--overlap', '91d'], /at most 90 days/],
-    [['webhook-secret', '--finish', '--cancel'], /Only one of/],
+    [['webhook-secret', '--finish', '--cancel'], /Give only one of/],
     [['token', '--overlap', '24h'], /a token changes at once/],
   ])('%j is refused', async (options, words) => {
     const run = await opentill('merchant', 'rotate', await aShop(), ...options);

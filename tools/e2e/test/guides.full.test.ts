@@ -490,7 +490,7 @@ it('is backed up, lost, and restored on another machine', async () => {
   const doubtful = await payOut(eth, '6000');
   const waiting = async () => (await attempt('opentill payout list --waiting')).out;
   await waitUntil('it waits', async () => (await waiting()).includes(doubtful.orderId), 20_000);
-  expect(await run(book.take(OPERATIONS, 'backup')[0])).toContain('everything as of');
+  expect(await run(book.take(OPERATIONS, 'backup')[0])).toContain('backup as of');
   const forgotten = await payOut(eth, '12.34');
   await untilStatus(forgotten, 'SUCCESS');
   const lost = await order(eth);

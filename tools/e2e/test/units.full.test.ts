@@ -227,7 +227,7 @@ it('a machine is set up by the lines of the guide, and its gateway is there and 
   await run(block('units-broker'));
   const told = await run(block('units-setup'));
   expect(told).toMatch(/passwords set for (\d+) of \1 roles/);
-  expect(told).toContain('queues declared, canary came back');
+  expect(told).toContain('queues declared, canary returned');
 
   const [install = '', reload = '', enable = '', ...look] = block('units-start').split('\n');
   await run([install, reload, enable].join('\n'));
@@ -242,7 +242,7 @@ it('a machine is set up by the lines of the guide, and its gateway is there and 
     'opentill merchant create --id shop-1 --callback-url https://shop.example.com/callbacks',
   );
   expect(made).toMatch(/^token +\S{16,}$/m);
-  expect(await run('opentill backup --out monday')).toContain('With the sealed keystore');
+  expect(await run('opentill backup --out monday')).toContain('Contains the sealed keystore');
 
   for (const unit of units) unit.kill('SIGTERM');
   const ended = units.map(

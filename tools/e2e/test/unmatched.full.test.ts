@@ -298,7 +298,7 @@ it('on TRON, too: taken for its order, given back to whom an operator says, and 
   expect(await refused('unmatched', 'accept', ids.again, '--reason', 'thanks')).toContain('is paid already');
   const mistyped = `${payer.slice(0, -1)}${payer.endsWith('1') ? '2' : '1'}`;
   const misled = ['--to', mistyped, '--reason', 'asked for'];
-  expect(await refused('unmatched', 'refund', ids.again, ...misled)).toContain('is no address');
+  expect(await refused('unmatched', 'refund', ids.again, ...misled)).toContain('is not a valid address');
   await refund(tron, ids.again, payer, '--amount', '12.5');
   expect((await listed(again))[0]!.line).toContain('47.50 left');
   const more = ['--to', payer, '--amount', '47.500001', '--reason', 'more'];

@@ -9,7 +9,7 @@ import { adoptMovement, type Moved, type Work } from './store/adopt-movement.ts'
 import { findDepositAddresses, type OwnPlaces } from './store/deposits.ts';
 import { readPayments } from './store/restored-rows.ts';
 
-const FATES_AT_ONCE = 100;
+const FATES_PER_CALL = 100;
 
 export interface AdoptedMovements {
   readonly adopted: number;
@@ -17,10 +17,9 @@ export interface AdoptedMovements {
 }
 
 /**
- * Takes over what the gateway moved between its own places since the backup: what deposit addresses paid to cold storage and to hot
- * wallets, the fees that were brought for it, and what hot wallets gave away above their floats. Each becomes the movement that
- * it was, with the rows that planner and signer had written, and goes the way of every payout from there: the scanner says what
- * became of it, the tracker books it once and tells of it once.
+ * Adopts the transfers between the gateway's own addresses since the backup: sweeps, fee top-ups of deposit
+ * addresses, and transfers from hot wallets to cold storage. Writes the rows that planner and signer had written.
+ * From there each takes the way of every payout: the scanner records its outcome, and the tracker settles it once.
  */
 export async function adoptMovements(
   db: Db,
@@ -35,8 +34,8 @@ export async function adoptMovements(
   const addresses = forgotten.flatMap(({ wallet, pays }) => [wallet, pays.to]);
   const deposits = await findDepositAddresses(db, network.family, addresses);
   const fates = new Map<string, TransactionFate>();
-  for (let from = 0; from < forgotten.length; from += FATES_AT_ONCE)
-    for (const fate of await readFates(network, anchor, forgotten.slice(from, from + FATES_AT_ONCE)))
+  for (let from = 0; from < forgotten.length; from += FATES_PER_CALL)
+    for (const fate of await readFates(network, anchor, forgotten.slice(from, from + FATES_PER_CALL)))
       fates.set(fate.txHash, fate);
   const waitsFor: string[] = [];
   let adopted = 0;
@@ -45,7 +44,7 @@ export async function adoptMovements(
     if (work === undefined) continue;
     const fate = fates.get(payment.txHash);
     if (fate === undefined) {
-      waitsFor.push(`two sources that say alike what became of ${payment.txHash}`);
+      waitsFor.push(`two sources that agree on the outcome of ${payment.txHash}`);
       continue;
     }
     try {
@@ -59,7 +58,7 @@ export async function adoptMovements(
   return { adopted, waitsFor };
 }
 
-/** Undefined: nothing that the gateway does of its own accord. */
+/** Undefined: no transaction that the gateway makes by itself. */
 function workOf(
   { wallet, pays }: Moved,
   { hot, cold }: OwnPlaces,

@@ -8,14 +8,13 @@ import { MANIFEST_FILE, parseManifest, SUMS_FILE, type Manifest } from '@opentil
 
 const LINE = /^(?<sum>[0-9a-f]{64}) {2}(?<file>\S.*)$/;
 
-/** SHA-256 of a file, in hex. */
 async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
 }
 
-/** The contents of SHA256SUMS, as `sha256sum -c` reads it. */
+/** Contents of SHA256SUMS, in the format of `sha256sum -c`. */
 export async function sumsOf(directory: string, files: readonly string[]): Promise<string> {
   const lines: string[] = [];
   for (const file of files) lines.push(`${await sha256Of(join(directory, file))}  ${file}\n`);
@@ -23,7 +22,7 @@ export async function sumsOf(directory: string, files: readonly string[]): Promi
 }
 
 /**
- * Reads a backup's manifest, once every file has been read and is what was written.
+ * Verifies the checksum of every file, then reads the backup's manifest.
  * @throws GatewayError BACKUP_DAMAGED, BACKUP_OF_ANOTHER_VERSION
  */
 export async function verifyBackup(directory: string): Promise<Manifest> {
@@ -32,7 +31,7 @@ export async function verifyBackup(directory: string): Promise<Manifest> {
     const found = await sha256Of(join(directory, file)).catch((cause: unknown) => {
       throw backupError('BACKUP_DAMAGED', `${file} cannot be read`, { cause });
     });
-    if (found !== expected) throw backupError('BACKUP_DAMAGED', `${file} is not what the backup wrote`);
+    if (found !== expected) throw backupError('BACKUP_DAMAGED', `${file} differs from its checksum`);
   }
   const manifest = parseManifest(await readFile(join(directory, MANIFEST_FILE), 'utf8'));
   const named = [
@@ -44,14 +43,14 @@ export async function verifyBackup(directory: string): Promise<Manifest> {
   if (missing !== undefined || sums.size !== named.length)
     throw backupError(
       'BACKUP_DAMAGED',
-      `${SUMS_FILE} is not of this backup${missing ? `: ${missing} is missing` : ''}`,
+      `${SUMS_FILE} does not belong to this backup${missing ? `: ${missing} is missing` : ''}`,
     );
   return manifest;
 }
 
 async function readSums(directory: string): Promise<ReadonlyMap<string, string>> {
   const text = await readFile(join(directory, SUMS_FILE), 'utf8').catch((cause: unknown) => {
-    throw backupError('BACKUP_DAMAGED', `${directory} is no backup: it has no ${SUMS_FILE}`, { cause });
+    throw backupError('BACKUP_DAMAGED', `${directory} is not a backup: it has no ${SUMS_FILE}`, { cause });
   });
   return new Map(
     text
@@ -60,7 +59,7 @@ async function readSums(directory: string): Promise<ReadonlyMap<string, string>>
       .map((line) => {
         const { sum = '', file = '' } = LINE.exec(line)?.groups ?? {};
         if (sum === '' || isAbsolute(file) || normalize(file).startsWith('..'))
-          throw backupError('BACKUP_DAMAGED', `${SUMS_FILE} has a line that is none`);
+          throw backupError('BACKUP_DAMAGED', `${SUMS_FILE} has a malformed line`);
         return [file, sum] as const;
       }),
   );

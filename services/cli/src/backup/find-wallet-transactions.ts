@@ -10,36 +10,38 @@ import type { BlockHash } from '@opentill/chain/block';
 import type { Anchor } from '../reconcile/books.ts';
 import { openEndpoints, type Endpoint } from '../doctor/endpoint.ts';
 
-/** A transaction of a wallet, in a block. */
 export interface MinedTransaction extends RecoveredTransaction {
   readonly blockHeight: number;
   readonly blockTime: Date;
 }
 
-/** Reads what a wallet did. By one source at a time: what it gives is proven by signatures, and its count by two. */
+/**
+ * Reads a wallet's transactions, from one source at a time. Signatures prove each transaction; the agreed count
+ * proves that none is missing.
+ */
 export interface WalletHistory {
   /**
-   * Every transaction of the wallet in the blocks behind `from` up to `to`, ascending. `counts`: of its transactions up to
-   * either block, where they are known. Throws a GatewayError with a ReaderErrorCode when no source could be read.
+   * Every transaction of the wallet in the blocks above `from` up to `to`, ascending. `counts`: its transaction count
+   * at either block, if known. Throws a GatewayError with a ReaderErrorCode when no source can be read.
    */
   find(
     wallet: Address,
     range: { readonly from: number; readonly to: number },
     counts: { readonly from: number | undefined; readonly to: number | undefined },
   ): Promise<readonly MinedTransaction[]>;
-  /** Transactions up to a block; undefined where no source keeps the state of so old a one. */
+  /** Transaction count at a block; undefined if no source keeps the state of that block. */
   countAt(wallet: Address, height: number): Promise<number | undefined>;
-  /** The most transactions that any source has of the wallet, those that wait in its pool included; and who did not answer. */
+  /** Highest count at any source, including its pool, and the sources that did not answer. */
   newestCount(wallet: Address): Promise<{ readonly highest: number; readonly silent: readonly string[] }>;
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
-/** Below so many blocks it is cheaper to read them than to ask for counts in between. */
+/** Up to this many blocks it is cheaper to read them than to ask for counts in between. */
 const FEW_BLOCKS = 4;
 /** Blocks in one call, with their transactions: some megabytes. */
 const BLOCKS_PER_CALL = 4;
 
-/** Throws TypeError for a network without chain id. Opens nothing until the first call. */
+/** Connects at the first call. Throws TypeError for a network without chain id. */
 export function createWalletHistory(network: NetworkConfig): WalletHistory {
   const { chainId } = network;
   if (chainId === undefined) throw new TypeError(`the network ${network.chain} has no chain id`);
@@ -67,7 +69,7 @@ export function createWalletHistory(network: NetworkConfig): WalletHistory {
       ([count]) => numberOf(count),
       (error: unknown) => {
         if (!(error instanceof GatewayError)) throw error;
-        return undefined; // thrown away, as most nodes do with the state of old blocks: then blocks are read
+        return undefined; // most nodes prune the state of old blocks: then blocks are read
       },
     );
 
@@ -102,7 +104,10 @@ export function createWalletHistory(network: NetworkConfig): WalletHistory {
         .filter((_, place) => answers[place]?.status === 'rejected')
         .map(({ label }) => label);
       if (counts.length === 0)
-        throw readerError('RPC_UNAVAILABLE', `no endpoint of ${network.chain} answers`);
+        throw readerError(
+          'RPC_UNAVAILABLE',
+          `no endpoint of ${network.chain} answers; check the endpoints in the network file`,
+        );
       return { highest: Math.max(...counts), silent };
     },
   };
@@ -123,7 +128,7 @@ async function askAny(
     try {
       const answers = await client.batch(requests);
       if (answers.some((answer) => answer === null))
-        throw readerError('BLOCK_NOT_FOUND', 'the node lacks a block');
+        throw readerError('BLOCK_NOT_FOUND', 'the node does not have a block');
       return answers;
     } catch (error) {
       last = error;
@@ -144,7 +149,9 @@ function transactionsOf(
     transactions?: readonly { from?: string }[];
   };
   if (numberOf(block.number) !== height || !Array.isArray(block.transactions))
-    throw readerError('INCONSISTENT_ANSWER', 'the node gives another block than was asked for', { height });
+    throw readerError('INCONSISTENT_ANSWER', 'the node answered with another block than requested', {
+      height,
+    });
   const blockTime = new Date(numberOf(block.timestamp) * 1_000);
   return block.transactions
     .filter((transaction: { from?: string }) => transaction.from?.toLowerCase() === wallet)
@@ -162,7 +169,7 @@ function numberOf(answer: unknown): number {
   throw readerError('INCONSISTENT_ANSWER', "the node's answer is malformed: not a number");
 }
 
-/** How many transactions two sources count alike of each wallet, up to a block; undefined where they do not. */
+/** Transaction count of each wallet up to a block, by two sources; undefined where they do not agree. */
 export async function readAgreedCounts(
   network: NetworkConfig,
   wallets: readonly Address[],

@@ -32,31 +32,31 @@ const signed = (nonce: number, orderPk: string, what = pays()): KnownNonce => ({
 const found = (...matches: [string, string | null][]) =>
   matches.map(([txHash, orderPk]) => ({ txHash, orderPk }));
 
-describe('whose a forgotten transaction is', () => {
-  test('of a nonce that was signed: that payout’s when it pays just that, else nobody’s', () => {
+describe('matchForgotten', () => {
+  test('matches a signed nonce only to a payment equal to the one signed with it', () => {
     expect(matchForgotten([payment(3)], [signed(3, 'p')], [])).toEqual(found(['tx3', 'p']));
     for (const other of [pays('0xb'), pays('0xa', 6n), pays('0xa', 5n, null), null, undefined])
       expect(matchForgotten([{ ...payment(3), pays: other }], [signed(3, 'p')], [payout('q')])).toEqual([]);
   });
 
-  test('of a nonce that was signed for a cancel: that one when it moves nothing', () => {
+  test('matches the nonce of a cancel only to a transaction that moves no money', () => {
     const cancel: KnownNonce = { nonce: 3, signed: 'CANCEL' };
     expect(matchForgotten([payment(3, null)], [cancel], [])).toEqual(found(['tx3', null]));
     expect(matchForgotten([payment(3)], [cancel], [payout('q')])).toEqual([]);
   });
 
-  test('of a nonce that nobody had: what moves nothing is a cancel; what pays is the oldest such payout’s', () => {
+  test('matches an unused nonce to a cancel or to the oldest equal payout', () => {
     const doubtful = [payout('late', pays(), 5), payout('early', pays(), 1), payout('other', pays('0xb'))];
     expect(
       matchForgotten([payment(7), payment(5, null), payment(6)], [{ nonce: 6, signed: undefined }], doubtful),
     ).toEqual(found(['tx5', null], ['tx6', 'early'], ['tx7', 'late']));
   });
 
-  test('one payout is settled by one transaction; the next like it is for the operator', () => {
+  test('settles a payout by one transaction and leaves the next equal one open', () => {
     expect(matchForgotten([payment(5), payment(6)], [], [payout('p')])).toEqual(found(['tx5', 'p']));
   });
 
-  test('a payout that was over, or not yet asked for, when it was mined did not have it; one that waited for approval may', () => {
+  test('matches only payouts that were open at the block time', () => {
     expect(matchForgotten([payment(5, pays(), 31)], [], [payout('p')])).toEqual([]);
     expect(matchForgotten([payment(5, pays(), 10)], [], [payout('p', pays(), 20)])).toEqual([]);
     expect(matchForgotten([payment(5, pays(), 50)], [], [payout('p', pays(), 0, null)])).toEqual(
@@ -64,7 +64,7 @@ describe('whose a forgotten transaction is', () => {
     );
   });
 
-  test('what this gateway does not sign is never recognised', () => {
+  test('never matches a transaction that the gateway does not sign', () => {
     expect(matchForgotten([{ ...payment(5), pays: undefined }], [], [payout('p')])).toEqual([]);
   });
 });

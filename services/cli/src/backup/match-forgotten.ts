@@ -1,9 +1,9 @@
-/** A transaction of a held wallet that the restored database does not know, as far as matching goes. */
+/** A transaction of a held wallet that the restored database does not know: the fields that matching needs. */
 export interface ForgottenPayment {
   readonly txHash: string;
-  /** Null where transactions have none. */
+  /** Null on chains without nonces. */
   readonly nonce: number | null;
-  /** Null: it moved nothing, from the wallet to itself. Undefined: nothing that this gateway signs. */
+  /** Null: it moved no money, from the wallet to itself. Undefined: no transaction that this gateway signs. */
   readonly pays: Payment | null | undefined;
   readonly blockTime: Date;
 }
@@ -15,43 +15,43 @@ export interface Payment {
   readonly amount: bigint;
 }
 
-/** Who has a nonce that is not final, as the restored database has it. */
+/** A nonce that is not final, as in the restored database. */
 export interface KnownNonce {
   readonly nonce: number;
-  /** What was signed with it; undefined: nothing yet. */
+  /** The payment that was signed with it; undefined: none yet. */
   readonly signed: { readonly orderPk: string; readonly pays: Payment } | 'CANCEL' | undefined;
 }
 
-/** A payout that was unsigned when the backup was taken. */
 export interface DoubtfulPayout {
   readonly orderPk: string;
   readonly pays: Payment;
   readonly requestedAt: Date;
-  /** Until when it could be signed; null: it waited for operators, and its clock stood. */
+  /** End of the time in which it could be signed; null: it waited for operators, and its clock stood still. */
   readonly expiresAt: Date | null;
 }
 
 export interface Match {
   readonly txHash: string;
-  /** Null: it only used its nonce up. */
+  /** Null: it only used up its nonce. */
   readonly orderPk: string | null;
 }
 
 /**
- * Which forgotten transactions are certainly whose. In words:
+ * Finds the transactions whose order is certain.
  *
- * | nonce, as restored          | the transaction                                | is                                         |
- * |-----------------------------|------------------------------------------------|--------------------------------------------|
- * | signed for a payout         | pays just that                                 | that payout's: its fees were raised later  |
- * | signed for a cancel         | moves nothing                                  | that cancel's                              |
- * | signed                      | anything else                                  | for the operator: somebody else has the key|
- * | free, or never given out    | moves nothing                                  | a cancel                                   |
- * | free, or never given out    | pays what unsigned payouts ask for, in a block | the oldest such payout's                   |
- * |                             | between their request and their expiry         |                                            |
- * | free, or never given out    | anything else                                  | for the operator: its order is forgotten   |
+ * | nonce, as restored   | the transaction                              | belongs to                                 |
+ * |-----------------------|----------------------------------------------|--------------------------------------------|
+ * | signed for a payout   | makes the same payment                       | that payout: its fees were raised later    |
+ * | signed for a cancel   | moves no money                               | that cancel                                |
+ * | signed                | anything else                                | undecided: another party has the key       |
+ * | free, or never used   | moves no money                               | a cancel                                   |
+ * | free, or never used   | equals unsigned payouts, in a block between  | the oldest such payout                     |
+ * |                       | their request and their expiry               |                                            |
+ * | free, or never used   | anything else                                | undecided: its order is not in the backup  |
  *
- * Payouts of the same amount to the same receiver are as good as one another: each transaction settles one of them. Where there
- * are no nonces each transaction is as one of a nonce that was never given out, in the order in which they are given.
+ * The operator decides the undecided ones. Payouts of the same amount to the same receiver are interchangeable: each
+ * transaction settles one of them. On chains without nonces each transaction counts as one with a nonce that was
+ * never used, in the order given.
  */
 export function matchForgotten(
   forgotten: readonly ForgottenPayment[],
@@ -78,7 +78,7 @@ export function matchForgotten(
     });
 }
 
-/** Clocks of chains and databases differ by less. */
+/** Maximum difference between the clocks of chains and databases. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 function wasOpen({ requestedAt, expiresAt }: DoubtfulPayout, blockTime: Date): boolean {

@@ -5,22 +5,21 @@ import type { Anchor } from '../reconcile/books.ts';
 import { oursAmong, readProgress, saveRead } from './store/read-progress.ts';
 import type { Hold } from './store/restored-rows.ts';
 
-/** How far the blocks since the backup were read for the holds of a chain. */
 export interface ReadSince {
-  /** What ends at this time of the chain or before can be in no block that was not read; null: nothing was read. */
+  /** A transaction that expires at this chain time or before is in no unread block; null: no block was read. */
   readonly overMs: number | null;
-  /** Transactions that the database knows and that its scanner has not found verified yet: it was read up to before them. */
+  /** Transactions in the database that the scanner has not verified yet. Reading stopped before their blocks. */
   readonly notVerified: readonly string[];
 }
 
-/** Read and written down at once. */
-const BLOCKS_AT_ONCE = 200;
+/** Blocks that are read and stored in one step. */
+const BLOCKS_PER_STEP = 200;
 
 /**
- * Reads every block since the backup, up to the one that the scanner has verified, for what held wallets and deposit addresses
- * sent, and writes down what the database does not know, and how far it got: a run that ends goes on there, and so does the
- * next hold of the chain, since each block is read for all of them. It begins below the backup's own block where
- * something was on its way then: of that too every block of its life is read.
+ * Reads every block since the backup, up to the scanner's verified block, for transactions of held wallets and
+ * deposit addresses. Stores those that the database does not know, together with the progress. The next run continues
+ * there, and so does the next hold of the chain, because each block is read for all of them. Begins below the
+ * backup's block if a transaction was in flight at the backup, so that every block of its lifetime is read.
  * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function readSinceBackup(
@@ -32,10 +31,10 @@ export async function readSinceBackup(
 ): Promise<ReadSince> {
   let progress = await readProgress(db, hold);
   while (progress.height < anchor.height) {
-    const to = Math.min(anchor.height, progress.height + BLOCKS_AT_ONCE);
+    const to = Math.min(anchor.height, progress.height + BLOCKS_PER_STEP);
     const { sent, last, overMs } = await history.read(oursAmong(db, hold), { after: progress, to });
     if (last.height === anchor.height && last.hash !== anchor.hash)
-      throw readerError('INCONSISTENT_ANSWER', 'the scanner has verified another block', {
+      throw readerError('INCONSISTENT_ANSWER', 'the block differs from the one that the scanner verified', {
         height: last.height,
       });
     const notVerified = await saveRead(db, hold, sent, { ...last, overMs });

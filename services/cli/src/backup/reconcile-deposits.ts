@@ -11,28 +11,27 @@ import { countUnbooked, readOwnPlaces, readUnswept } from './store/deposits.ts';
 import { refuseUnsigned } from './store/refuse-unsigned.ts';
 import { readPayments, type Hold, type StoredPayment } from './store/restored-rows.ts';
 
-/** How things stand with the deposit addresses of a chain. */
 export interface DepositState {
   readonly chain: Chain;
-  /** What has to come about by itself, or be mended: sentences. */
+  /** Conditions that have to come true, or that the operator has to correct, as sentences. */
   readonly waitsFor: readonly string[];
-  /** Sweeps and their fees that were recognised now. */
+  /** Sweeps and their fees that were recognised in this run. */
   readonly adopted: number;
-  /** What an address paid to somebody whom no sweep of the backup went to. */
+  /** Payments of an address to a receiver that no sweep in the backup has. */
   readonly strange: readonly StoredPayment[];
 }
 
-const ADDRESSES_AT_ONCE = 250;
-const NEWEST_AT_ONCE = 8;
+const ADDRESSES_PER_PAGE = 250;
+const PARALLEL_COUNTS = 8;
 
 /**
- * Finds what deposit addresses paid since the backup, and books it as the sweeps that it was. An address pays nobody but cold storage
- * and the gateway's hot wallets, so nobody has to be asked whose a transaction was; what went elsewhere is told. Where addresses
- * count their transactions it looks at those on which by the books something lies: of one that paid without the books knowing of
- * it they say so. Comes after the hot wallets of the chain, whose forgotten transactions brought the fees; without nonces
- * every block since was read for those of deposit addresses as well (readSinceBackup).
+ * Finds the payments of deposit addresses since the backup, and books them as sweeps. An address pays only cold
+ * storage and hot wallets, so no operator has to assign them; other payments are reported.
+ * EVM: checks addresses that have money by the ledger, by their transaction counts. TRON and SUI have no nonces:
+ * readSinceBackup has read every block for them. Runs after the hot wallets of the chain, whose unknown transactions
+ * brought the fees.
  *
- * @param cold cold storage, besides what sweeps of the backup went to
+ * @param cold cold storage, in addition to the destinations of sweeps in the backup
  * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function reconcileDeposits(
@@ -42,18 +41,19 @@ export async function reconcileDeposits(
   cold: readonly string[],
 ): Promise<DepositState> {
   const anchor = await readAnchor(db, chain);
-  const behind = await whatIsBehind(db, chain, anchor, restoredAt);
-  if (anchor === undefined || behind.length > 0) return { chain, adopted: 0, strange: [], waitsFor: behind };
+  const unbooked = await findUnbooked(db, chain, anchor, restoredAt);
+  if (anchor === undefined || unbooked.length > 0)
+    return { chain, adopted: 0, strange: [], waitsFor: unbooked };
   const places = await readOwnPlaces(db, network, cold);
   const since = { restoreId, chain, fromHeight, restoredAt };
-  const waitsFor = network.family === 'EVM' ? await takeNotes(db, network, since, anchor) : [];
+  const waitsFor = network.family === 'EVM' ? await recordAddresses(db, network, since, anchor) : [];
   const outcome = await adoptMovements(db, network, { chain, anchor }, places);
   const strange = (await readPayments(db, { chain })).filter(({ wallet }) => !places.hot.has(wallet));
   return { chain, waitsFor: [...waitsFor, ...outcome.waitsFor], adopted: outcome.adopted, strange };
 }
 
-/** By the counts of the addresses, at the verified block. @returns what is still missing */
-async function takeNotes(
+/** Reads by the transaction counts of the addresses at the verified block. @returns what is still missing */
+async function recordAddresses(
   db: Db,
   network: NetworkConfig,
   since: Omit<Hold, 'wallet'>,
@@ -62,7 +62,7 @@ async function takeNotes(
   const waitsFor: string[] = [];
   let after = '';
   for (;;) {
-    const page = await readUnswept(db, network, since.restoreId, after, ADDRESSES_AT_ONCE);
+    const page = await readUnswept(db, network, since.restoreId, after, ADDRESSES_PER_PAGE);
     const last = page.at(-1);
     if (last === undefined) return waitsFor;
     after = last;
@@ -77,10 +77,11 @@ async function takeNotes(
 }
 
 /**
- * What the books do not have yet. An address that was swept since the backup shows by what lies there: so all that came before the
- * restore has to be read and booked first. Released earlier, its books would hold for ever what is gone.
+ * Blocks that the ledger has not booked yet. A swept address is found by its balance in the ledger, so everything
+ * before the restore has to be read and booked first. Released earlier, the ledger would permanently hold money that
+ * is gone.
  */
-async function whatIsBehind(
+async function findUnbooked(
   db: Db,
   chain: Chain,
   anchor: Anchor | undefined,
@@ -88,13 +89,16 @@ async function whatIsBehind(
 ): Promise<readonly string[]> {
   if (anchor === undefined || anchor.time < restoredAt)
     return [
-      `the scanner, which has verified ${anchor === undefined ? 'nothing yet' : `blocks up to ${anchor.time.toISOString()}`}, to come to the time of the restore (${restoredAt.toISOString()})`,
+      `the scanner, which has verified ${anchor === undefined ? 'no block yet' : `blocks up to ${anchor.time.toISOString()}`}, to reach the time of the restore (${restoredAt.toISOString()})`,
     ];
   const count = await countUnbooked(db, chain);
-  return count === 0 ? [] : [`the tracker to book ${count} transfers that are verified`];
+  return count === 0 ? [] : [`the tracker to book ${count} verified transfers`];
 }
 
-/** How many transactions two sources count alike of each; without those that may have sent something else, which are waited for. */
+/**
+ * Transaction count of each address, by two sources. Leaves out addresses with newer transactions and adds a
+ * condition for them.
+ */
 async function readCounts(
   network: NetworkConfig,
   page: readonly Address[],
@@ -106,7 +110,7 @@ async function readCounts(
   return page.flatMap((address, place) => {
     const agreed = counts[place];
     const highest = newest[place] ?? 0;
-    if (agreed === undefined) waitsFor.push(`two sources that count the transactions of ${address} alike`);
+    if (agreed === undefined) waitsFor.push(`two sources that agree on the transaction count of ${address}`);
     else if (highest > agreed)
       waitsFor.push(
         `${highest - agreed} transactions of ${address} that are in a pool, or in a block that is not final (verified: ${anchor.height})`,
@@ -118,8 +122,8 @@ async function readCounts(
 async function readNewest(network: NetworkConfig, page: readonly Address[]): Promise<readonly number[]> {
   const history = createWalletHistory(network);
   const newest: number[] = [];
-  for (let from = 0; from < page.length; from += NEWEST_AT_ONCE) {
-    const some = page.slice(from, from + NEWEST_AT_ONCE);
+  for (let from = 0; from < page.length; from += PARALLEL_COUNTS) {
+    const some = page.slice(from, from + PARALLEL_COUNTS);
     newest.push(...(await Promise.all(some.map(async (one) => (await history.newestCount(one)).highest))));
   }
   return newest;

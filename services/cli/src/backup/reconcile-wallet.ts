@@ -13,8 +13,8 @@ import { takeNote } from './take-note.ts';
 import type { OpenExpiringWallet, WalletProof, WalletWork } from './wallet-state.ts';
 
 interface Proof extends WalletProof {
-  /** Every transaction is known, but for what it waits for. */
-  readonly isWhole: boolean;
+  /** Every transaction is known, except those it waits for. */
+  readonly isComplete: boolean;
 }
 
 type Prove = (work: WalletWork, anchor: Anchor | undefined) => Promise<Proof>;
@@ -26,7 +26,7 @@ const PROVE: Readonly<Record<Family, Prove>> = {
 };
 
 /**
- * Reads from the chain what the wallet did since the backup, and stores what it proves. Idempotent.
+ * Reads the wallet's transactions since the backup from the chain and stores what they prove. Idempotent.
  * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function reconcileWallet(
@@ -36,14 +36,14 @@ export async function reconcileWallet(
   onProgress: (height: number) => void,
 ): Promise<WalletProof> {
   const anchor = await readAnchor(db, hold.chain);
-  const { isWhole, ...proof } = await PROVE[network.family]({ db, network, hold, onProgress }, anchor);
-  if (isWhole && proof.waitsFor.length === 0) await refuseUnsigned(db, hold.chain, hold.wallet);
+  const { isComplete, ...proof } = await PROVE[network.family]({ db, network, hold, onProgress }, anchor);
+  if (isComplete && proof.waitsFor.length === 0) await refuseUnsigned(db, hold.chain, hold.wallet);
   return proof;
 }
 
 /**
- * Goes by a block that the scanner has verified since the backup, and by a count of transactions on which two sources agree.
- * Each nonce below it must belong to a transaction that the wallet's key signed.
+ * Uses a block that the scanner has verified since the backup, and a transaction count on which two sources agree.
+ * Each nonce below the count must belong to a transaction that the wallet's key signed.
  */
 async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor | undefined): Promise<Proof> {
   const history = createWalletHistory(network);
@@ -52,10 +52,10 @@ async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor |
   const [count] = isAhead ? await readAgreedCounts(network, [hold.wallet], anchor) : [];
   if (anchor === undefined || count === undefined) {
     const what = isAhead
-      ? 'two sources that count its transactions alike'
-      : `the scanner, which has verified nothing behind block ${hold.fromHeight} yet`;
+      ? 'two sources that agree on its transaction count'
+      : `the scanner, which has verified no block above ${hold.fromHeight} yet`;
     const waitsFor = highest > 0 ? [what] : [];
-    return { waitsFor, waitsUntil: undefined, adopted: 0, silent, isWhole: false };
+    return { waitsFor, waitsUntil: undefined, adopted: 0, silent, isComplete: false };
   }
   const waitsFor = [
     ...(highest > count
@@ -66,13 +66,13 @@ async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor |
     ...(await takeNote(db, history, hold, { height: anchor.height, count })),
   ];
   const adopted = await adoptProven(db, hold);
-  return { waitsFor, waitsUntil: undefined, adopted, silent, isWhole: true };
+  return { waitsFor, waitsUntil: undefined, adopted, silent, isComplete: true };
 }
 
 /**
- * Without nonces no count says that nothing is missing: every block says so, read from two sources, up to one after which nothing that
- * the lost machine signed can land any more, whether it was ever sent or not. What was on its way at the backup is verified by
- * then, or landed nowhere.
+ * Without nonces no count proves that the list is complete. Reads every block instead, from two sources, up to one
+ * after which no transaction of the lost machine can land. By then every transaction in flight at the backup is
+ * verified or has landed nowhere.
  */
 async function proveByBlocks(
   work: WalletWork,
@@ -81,9 +81,9 @@ async function proveByBlocks(
   open: OpenExpiringWallet,
 ): Promise<Proof> {
   const { db, hold } = work;
-  const proof = { waitsUntil: undefined, adopted: 0, silent: [], isWhole: false };
+  const proof = { waitsUntil: undefined, adopted: 0, silent: [], isComplete: false };
   if (anchor === undefined || anchor.height <= hold.fromHeight) {
-    const what = `the scanner, which has verified nothing behind ${blockWord} ${hold.fromHeight} yet`;
+    const what = `the scanner, which has verified no ${blockWord} above ${hold.fromHeight} yet`;
     return { ...proof, waitsFor: [what] };
   }
   const wallet = open({ ...work, anchor });
@@ -93,8 +93,13 @@ async function proveByBlocks(
   const adopted = await adoptProven(db, hold);
   const end = await wallet.readEnd();
   if (end === undefined)
-    return { ...proof, waitsFor: [...waitsFor, ...(await wallet.findUnsettled())], adopted, isWhole: true };
-  const what = `${end.what} (now: ${anchor.time.toISOString()}): until then what the lost machine signed may land`;
+    return {
+      ...proof,
+      waitsFor: [...waitsFor, ...(await wallet.findUnsettled())],
+      adopted,
+      isComplete: true,
+    };
+  const what = `${end.what} (now: ${anchor.time.toISOString()}): until then transactions of the lost machine may land`;
   const waitsUntil = waitsFor.length === 0 ? end.at : undefined;
   return { ...proof, waitsFor: [...waitsFor, what], waitsUntil, adopted };
 }

@@ -5,12 +5,12 @@ import { readClosedFile } from '@opentill/wallet/read-closed-file';
 import { requiredVariable } from '../config.ts';
 import { usage, type CliContext } from '../context.ts';
 
-/** Who may say whose a payment was; wallets are released by administrators, as from every halt of this kind. */
-export const MAY_DECIDE = ['FINANCE', 'ADMIN'] as const;
-export const MAY_RELEASE = ['ADMIN'] as const;
+/** Roles that may assign a payment. Only administrators release a wallet, as for every halt of this kind. */
+export const DECIDING_ROLES = ['FINANCE', 'ADMIN'] as const;
+export const RELEASING_ROLES = ['ADMIN'] as const;
 
 /**
- * The operator whose token is in OPS_TOKEN_FILE, asked of the database itself: the services may not run.
+ * The operator whose token is in OPS_TOKEN_FILE, from the database: the ops service may be down.
  * @throws GatewayError CLI_USAGE, CONFIG_INVALID, or a WalletErrorCode of the file
  */
 export async function requireOperator(
@@ -24,6 +24,6 @@ export async function requireOperator(
   if (operator !== undefined && operator.disabledAt === null && roles.includes(operator.role))
     return operator.operatorId;
   throw usage(
-    `OPS_TOKEN_FILE must hold the token of an operator with the role ${roles.join(' or ')} who is not disabled.`,
+    `OPS_TOKEN_FILE must contain the token of an enabled operator with the role ${roles.join(' or ')}.`,
   );
 }

@@ -18,13 +18,13 @@ import {
   type WorkEnd,
 } from './wallet-state.ts';
 
-/** What a signer signs may land in the epoch that its scanner is in, and in the next one. */
+/** A transaction may land in the epoch in which it is signed and in the next one. */
 const EPOCHS_TO_LAND = 2;
 
 /**
- * What a SUI wallet sent since the backup. The scanner says what that was: it has read every checkpoint since the backup again,
- * from two sources, and noted each transaction of a hot wallet that this database does not know. What such a transaction says stands
- * in its bytes, for which its digest vouches.
+ * Transactions of a SUI wallet since the backup. The scanner recorded them: it has read every checkpoint since the
+ * backup again, from two sources, and stored each transaction of a hot wallet that this database does not know. Their
+ * contents are in the bytes, which the digest verifies.
  */
 export const openSuiWallet: OpenExpiringWallet = (work) => {
   const { db, network, hold } = work;
@@ -40,7 +40,7 @@ export const openSuiWallet: OpenExpiringWallet = (work) => {
   };
 };
 
-/** @returns that it waits for those whose bytes no source gives */
+/** @returns the transactions whose bytes no source has, as conditions */
 async function noteSent(
   { db, hold, anchor }: AnchoredWork,
   history: SuiWalletHistoryReader,
@@ -54,7 +54,9 @@ async function noteSent(
   }
   const missing = txHashes.filter((txHash) => !bytes.has(txHash));
   if (missing.length === 0) await markReadOnSui(db, hold, anchor);
-  return missing.map((txHash) => `a source that has transaction ${txHash}: an archive, if nodes forgot it`);
+  return missing.map(
+    (txHash) => `a source that has transaction ${txHash}: add an archive node if the others pruned it`,
+  );
 }
 
 function intentOf(raw: Uint8Array) {
@@ -66,7 +68,7 @@ function intentOf(raw: Uint8Array) {
   }
 }
 
-/** A wallet that gathered its own coins has paid nobody: what it cost is booked, and nobody has to decide about it. */
+/** Gathering a wallet's own coins pays no third party. Books the fee; no operator has to decide. */
 async function bookGatherings({ db, network, hold, anchor }: AnchoredWork): Promise<void> {
   const { wallet } = hold;
   const payments = (await readPayments(db, { hold })).filter(({ pays }) => pays === undefined);
@@ -85,7 +87,10 @@ async function bookGatherings({ db, network, hold, anchor }: AnchoredWork): Prom
   }
 }
 
-/** What has to be verified before nothing of the lost machine can land any more, and when about; undefined: it is. */
+/**
+ * The block to verify after which no transaction of the lost machine can land, and its estimated time; undefined:
+ * verified.
+ */
 async function readEnd(
   { db, hold, anchor }: AnchoredWork,
   history: SuiWalletHistoryReader,

@@ -5,7 +5,7 @@ import { CLOCKS_DIFFER_MS, type OpenExpiringWallet } from './wallet-state.ts';
 
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/** What a TRON wallet sent since the backup: every block is read whole from two sources. */
+/** Transactions of a TRON wallet since the backup. Every block is read whole from two sources. */
 export const openTronWallet: OpenExpiringWallet = ({ db, network, hold, anchor, onProgress }) => {
   const endMs = hold.restoredAt.getTime() + LANDS_WITHIN_MS + CLOCKS_DIFFER_MS;
   let readOverMs: number | null = null;
@@ -29,8 +29,7 @@ export const openTronWallet: OpenExpiringWallet = ({ db, network, hold, anchor, 
     },
     findUnsettled: async () =>
       (await findUnsettledOnTron(db, hold)).map(
-        (txHash) =>
-          `transaction ${txHash}, which was on its way at the backup, to be verified by the scanner`,
+        (txHash) => `transaction ${txHash}, which was in flight at the backup, to be verified by the scanner`,
       ),
   };
 };

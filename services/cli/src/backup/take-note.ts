@@ -3,8 +3,8 @@ import type { WalletHistory } from './find-wallet-transactions.ts';
 import { readAccountedNonces, saveForgotten, type Hold } from './store/restored-rows.ts';
 
 /**
- * Finds and stores what is not known, below the count. A nonce that was signed before counts as unknown until one of its
- * transactions is verified: its fees may have been raised since, by a transaction that nobody remembers.
+ * Finds and stores unknown transactions below the count. A signed nonce counts as unknown until one of its
+ * transactions is verified: a transaction missing in the backup may have raised its fees.
  * @returns what is still missing
  */
 export async function takeNote(
@@ -14,7 +14,7 @@ export async function takeNote(
   to: { readonly height: number; readonly count: number },
 ): Promise<readonly string[]> {
   const before = await readAccountedNonces(db, hold);
-  // Without any nonce of before, those are ours that were used since the backup.
+  // If no nonce is known, only those used since the backup count.
   const counted = await history.countAt(hold.wallet, hold.fromHeight);
   const first = before.first ?? counted;
   if (first !== undefined && missingNonces(before.accounted, first, to.count).length === 0) return [];
@@ -25,7 +25,7 @@ export async function takeNote(
   const missing = missingNonces(accounted, first ?? found[0]?.nonce ?? to.count, to.count);
   if (missing.length === 0) return [];
   return [
-    `transactions with the nonces ${missing.slice(0, 20).join(', ')}, to be verified by the scanner or given by a source`,
+    `transactions with the nonces ${missing.slice(0, 20).join(', ')}, to be verified by the scanner or returned by a source`,
   ];
 }
 

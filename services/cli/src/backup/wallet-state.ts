@@ -3,7 +3,7 @@ import type { Db } from '@opentill/db/database';
 import type { Anchor } from '../reconcile/books.ts';
 import type { Hold, NamedPayout, StoredPayment } from './store/restored-rows.ts';
 
-/** By so much the database's clock at the restore may have been behind the chain's. */
+/** Maximum lag of the database's clock behind the chain's at the restore. */
 export const CLOCKS_DIFFER_MS = 300_000;
 
 export interface WalletWork {
@@ -18,57 +18,56 @@ export interface AnchoredWork extends WalletWork {
   readonly anchor: Anchor;
 }
 
-/** What has to be verified before nothing of the lost machine can land any more, and when about. */
+/** The block to verify after which no transaction of the lost machine can land, and its estimated time. */
 export interface WorkEnd {
   readonly what: string;
   readonly at: Date;
 }
 
-/** The part of a family without nonces in reconciling a wallet; sentences are what the wallet waits for. */
+/** Reconciliation of a wallet on a family without nonces. The returned sentences are what the wallet waits for. */
 export type OpenExpiringWallet = (work: AnchoredWork) => {
-  /** Writes down what the wallet sent and the database does not know. */
+  /** Stores transactions of the wallet that the database does not know. */
   readonly noteSent: () => Promise<readonly string[]>;
-  /** Books what paid nobody. */
+  /** Books transactions that paid no third party. */
   readonly bookOwn?: () => Promise<void>;
-  /** Undefined: it is verified. */
+  /** Undefined once it is verified. */
   readonly readEnd: () => Promise<WorkEnd | undefined>;
   readonly findUnsettled: () => Promise<readonly string[]>;
 };
 
-/** What the transactions of a wallet since the backup prove. */
+/** Facts that the wallet's transactions since the backup prove. */
 export interface WalletProof {
-  /** What has to come about by itself, or be mended: sentences. */
+  /** Conditions that have to come true, or that the operator has to correct, as sentences. */
   readonly waitsFor: readonly string[];
-  /** All that it waits for is that the chain comes to this time; undefined: it waits for nothing, or for something else. */
+  /** Set if the only condition is that the chain reaches this time. */
   readonly waitsUntil: Date | undefined;
   readonly adopted: number;
-  /** Endpoints that did not say what waits in their pool. */
+  /** Endpoints that did not report their pool. */
   readonly silent: readonly string[];
 }
 
-/** How things stand with one held wallet. Nothing is open when all lists are empty. */
+/** State of one held wallet. It is reconciled when all lists are empty. */
 export interface WalletState extends WalletProof {
   readonly hold: Hold;
   readonly network: NetworkConfig;
-  /** Whose order is not known. */
+  /** Payments whose order is not known. */
   readonly payments: readonly StoredPayment[];
-  /** Which nobody knows whether to pay. */
+  /** Payouts that an operator has to decide. */
   readonly payouts: readonly NamedPayout[];
 }
 
-/** Whether it stays held by itself, without anything for somebody to do: no other wallet has to wait for it. */
+/** True if the wallet only waits for time, so that no other wallet has to wait for it. */
 export function staysHeld({ waitsUntil, payments, payouts }: WalletState): boolean {
   return waitsUntil !== undefined && payments.length + payouts.length === 0;
 }
 
-/** Who decided, and why. */
 export interface Decided {
   readonly by: string;
   readonly reason: string;
 }
 
-/** In whose name the restore takes a payment over that is certainly a payout's. */
+/** Recorded as the decider when the restore adopts a payment that certainly belongs to a payout. */
 export const PROVEN: Decided = {
   by: 'opentill restore',
-  reason: 'signed by the wallet, for the nonce or within the life of just this payout',
+  reason: 'signed by the wallet, with the nonce or within the lifetime of this payout',
 };

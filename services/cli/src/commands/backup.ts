@@ -35,8 +35,8 @@ const FILE_NAMES: Readonly<Record<KeptFileRole, string>> = {
 };
 
 /**
- * Writes a backup into a new directory: whole, or not at all. The keystore and the policy stay sealed as they are; the
- * passphrase is in none of it, nor is SECRETS_KEY. Runs beside the gateway.
+ * Writes a backup into a new directory, completely or not at all, while the gateway runs. Keystore and policy stay
+ * sealed. The backup contains neither the passphrase nor SECRETS_KEY.
  * @throws GatewayError BACKUP_NOT_POSSIBLE, CLI_USAGE, CONFIG_INVALID, a WalletErrorCode or a DatabaseErrorCode
  */
 export async function backUp(context: CliContext, options: BackupOptions): Promise<void> {
@@ -71,7 +71,7 @@ export async function backUp(context: CliContext, options: BackupOptions): Promi
 
 type Sources = Readonly<Partial<Record<KeptFileRole, string>>>;
 
-/** Where the files lie, by option or by the variables that services are given. */
+/** Paths of the files, from options or from the services' environment variables. */
 function filesToKeep({ env }: CliContext, options: BackupOptions): Sources {
   const sources: Record<KeptFileRole, string | undefined> = {
     keystore: options.keystore ?? env['KEYSTORE_FILE'],
@@ -82,14 +82,14 @@ function filesToKeep({ env }: CliContext, options: BackupOptions): Sources {
   const isSet = (role: KeptFileRole) => (sources[role] ?? '') !== '';
   if (options.databaseOnly === true) {
     if (options.keystore !== undefined || options.policy !== undefined)
-      throw usage('--database-only keeps neither keystore nor policy.');
+      throw usage('--database-only excludes keystore and policy; remove --keystore and --policy.');
     return kept(sources, ['publicKeys', 'networks']);
   }
   const missing = (['keystore', 'publicKeys', 'networks'] as const).filter((role) => !isSet(role));
   if (missing.length > 0) {
     const names = { keystore: '--keystore', publicKeys: '--public-keys', networks: '--networks-file' };
     throw usage(
-      `Give ${missing.map((role) => names[role]).join(', ')}, or --database-only where keys are kept apart.`,
+      `Give ${missing.map((role) => names[role]).join(', ')}, or --database-only if keys are stored elsewhere.`,
     );
   }
   return kept(sources, ['keystore', 'policy', 'publicKeys', 'networks']);
@@ -104,7 +104,7 @@ function kept(sources: Record<KeptFileRole, string | undefined>, roles: readonly
   );
 }
 
-/** Looks that each file is what it is taken for, above all that the keystore is a sealed one, and all of one seed. */
+/** Checks that each file has the expected format, that the keystore is sealed, and that all belong to one seed. */
 async function fingerprintOf(sources: Sources): Promise<string | null> {
   const { keystore, policy, publicKeys } = sources;
   const ofKeys =
@@ -112,7 +112,7 @@ async function fingerprintOf(sources: Sources): Promise<string | null> {
   const ofKeystore = keystore === undefined ? null : await identifyKeystore(keystore, 'seed');
   if (policy !== undefined) await identifyKeystore(policy, 'policy');
   if (ofKeys !== null && ofKeystore !== null && ofKeys !== ofKeystore)
-    throw usage(`${keystore} is of the seed ${ofKeystore}, ${publicKeys} of ${ofKeys}.`);
+    throw usage(`${keystore} belongs to the seed ${ofKeystore}, ${publicKeys} to ${ofKeys}.`);
   return ofKeystore ?? ofKeys;
 }
 
@@ -141,7 +141,6 @@ async function seal(directory: string, manifest: Manifest): Promise<void> {
   for (const path of [MANIFEST_FILE, SUMS_FILE, 'tables', '.']) await syncFile(join(directory, path));
 }
 
-/** The version in the package of this command. */
 async function gatewayVersion(): Promise<string> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
@@ -150,13 +149,15 @@ async function gatewayVersion(): Promise<string> {
 function report({ print }: CliContext, out: string, manifest: Manifest): void {
   const { takenAt, tables, families, files, seedFingerprint } = manifest;
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  print(`${out}: everything as of ${takenAt}, ${rows} rows of ${tables.length} tables.`);
+  print(`${out}: backup as of ${takenAt}, ${rows} rows of ${tables.length} tables.`);
   for (const [family, { nextIndex }] of Object.entries(families))
     if (nextIndex > 0)
-      print(`Next deposit index ${family}: ${nextIndex}. Keep it apart as well (keys recover --mark).`);
+      print(
+        `Next deposit index ${family}: ${nextIndex}. Store it outside the backup too (keys recover --mark).`,
+      );
   if (files.some(({ role }) => role === 'keystore'))
     print(
-      `With the sealed keystore of the seed ${seedFingerprint}. Its passphrase and SECRETS_KEY are not in it: keep them apart.`,
+      `Contains the sealed keystore of the seed ${seedFingerprint}, but neither its passphrase nor SECRETS_KEY: store them elsewhere.`,
     );
-  else print('Without the keystore. That, its passphrase and SECRETS_KEY are to be kept apart.');
+  else print('Does not contain the keystore. Store it, its passphrase and SECRETS_KEY elsewhere.');
 }

@@ -28,10 +28,11 @@ interface TopUpOptions {
 }
 
 /**
- * Books into the ledger what the operator sent to a hot wallet, so that payouts may draw on it; native coin that is no
- * asset of orders as coin for fees. Two nodes are asked first: at the verified block the hot wallets must hold the amount beyond
- * what the ledger has. The same transaction is booked once, however often this runs, and whether or not the scanner saw it.
- * @throws GatewayError CLI_USAGE, TOP_UP_INVALID, TOP_UP_DIFFERS, TOP_UP_NOT_COVERED, GAS_BOOKED_MEANWHILE, and what sources refuse
+ * Books a transfer from the operator to a hot wallet into the ledger, so that payouts may spend it. Native coin that
+ * is not an asset of orders is booked as coin for fees. Two nodes must show that the hot wallets hold the amount
+ * beyond the ledger at the verified block. Idempotent by transaction, also if the scanner sees it.
+ * @throws GatewayError CLI_USAGE, TOP_UP_INVALID, TOP_UP_DIFFERS, TOP_UP_NOT_COVERED, GAS_BOOKED_MEANWHILE, and
+ * errors of the sources
  */
 export async function recordTopUp(context: CliContext, options: TopUpOptions): Promise<void> {
   const file = requiredVariable(context, 'NETWORKS_FILE');
@@ -45,7 +46,7 @@ export async function recordTopUp(context: CliContext, options: TopUpOptions): P
   context.print(
     isNew
       ? `Booked ${options.amount} ${topUp.symbol} on ${topUp.chain}: ${topUp.ref}`
-      : 'Booked before; nothing changed.',
+      : 'Already booked; nothing changed.',
   );
 }
 
@@ -64,7 +65,7 @@ async function bookIfHeld(
     if (outcome === 'MOVED')
       throw cliError(
         'GAS_BOOKED_MEANWHILE',
-        `${topUp.symbol} on ${topUp.chain} was booked meanwhile; nothing was booked now. Run it again.`,
+        `${topUp.symbol} on ${topUp.chain} was booked by another command at the same time; nothing was booked now. Run it again.`,
         { retryable: true },
       );
     const booked = outcome === 'BOOKED';
@@ -74,14 +75,14 @@ async function bookIfHeld(
   });
 }
 
-/** The block at which the hot wallets hold the amount beyond what the ledger has. Throws TOP_UP_NOT_COVERED. */
+/** Height at which the hot wallets hold the amount beyond the ledger. Throws TOP_UP_NOT_COVERED. */
 async function requireHeld(db: Db, network: NetworkConfig, topUp: TopUp): Promise<number> {
   const nothing = () => undefined;
   const work = { db, network, paidOnly: true, hotOnly: true, onProgress: nothing, onRead: nothing };
   const found = await comparisonOf(work)();
   if (found === undefined)
     throw notCovered(
-      `${network.chain}: no scanner has verified a block of it yet. Start the services, then book what was sent.`,
+      `${network.chain}: no scanner has verified a block yet. Start the services, then book the top-up.`,
     );
   const { books, lines } = found;
   const line = lines.find(({ symbol, what }) => symbol === topUp.symbol && what === 'hot wallets');
@@ -89,7 +90,7 @@ async function requireHeld(db: Db, network: NetworkConfig, topUp: TopUp): Promis
   if (beyond >= topUp.amountBaseUnits) return books.anchor.height;
   const shown = (value: bigint): string => shownAmount(books, topUp.symbol, value);
   throw notCovered(
-    `At block ${books.anchor.height} the hot wallets hold ${shown(beyond)} beyond what the ledger has, and not ${shown(topUp.amountBaseUnits)}. Check the transaction, or wait until its block is verified.`,
+    `At block ${books.anchor.height} the hot wallets hold ${shown(beyond)} more than the ledger, not ${shown(topUp.amountBaseUnits)}. Check the transaction, or wait until its block is verified.`,
   );
 }
 
@@ -97,7 +98,6 @@ function notCovered(message: string): GatewayError<TopUpErrorCode> {
   return new GatewayError('TOP_UP_NOT_COVERED', message, { retryable: false });
 }
 
-/** Reverses a top-up that was booked by hand and is wrong. */
 export async function undoTopUp(
   context: CliContext,
   input: Reason & { readonly ref: string },
@@ -106,13 +106,12 @@ export async function undoTopUp(
   context.print(
     reversed
       ? `Reversed ${amountBaseUnits} base units of ${symbol} on ${chain}.`
-      : 'Reversed before; nothing changed.',
+      : 'Already reversed; nothing changed.',
   );
 }
 
 const SHOWN_MAX = 1_000;
 
-/** Shows the top-ups that were booked by hand. */
 export async function listTopUps(context: CliContext, options: ShowOptions): Promise<void> {
   await printList(context, 'listTopUps', shownOf(options), SHOWN_MAX, (t) => [
     t.ref,

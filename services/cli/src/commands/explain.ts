@@ -9,8 +9,7 @@ const CHAIN_WORD = /^[A-Za-z0-9:_.-]{1,200}$/;
 const ORDERS_MAX = 100;
 
 /**
- * Tells everything that is known of an order id, a transaction hash or an address, in the order in which a payment walks:
- * order, transfers or payout, callbacks.
+ * Prints everything known of an order id, a transaction hash or an address: order, transfers or payout, callbacks.
  * @throws GatewayError NOT_FOUND
  */
 export async function explain(context: CliContext, wanted: string): Promise<void> {
@@ -18,14 +17,14 @@ export async function explain(context: CliContext, wanted: string): Promise<void
   const orderPks = await findOrders(ops, wanted);
   if (orderPks.length === 0) {
     throw notFound(
-      `Nothing is known of ${wanted}: no order id, no deposit address, no transaction that paid one. ` +
-        'If it paid a deposit address, ask the chain again: opentill rescan --chain <chain> --from <height> --to <height>',
+      `${wanted} is not an order id, a deposit address or a transaction that paid one. ` +
+        'If it paid a deposit address, read the chain again: opentill rescan --chain <chain> --from <height> --to <height>',
     );
   }
   for (const orderPk of orderPks) explainOrder(context, await ops.call('getOrder', { orderPk }));
 }
 
-/** The orders that a word speaks of, oldest first. */
+/** Matching orders, oldest first. */
 async function findOrders(ops: OpsClient, wanted: string): Promise<readonly string[]> {
   const asked = [
     ...(ORDER_ID.test(wanted) ? [{ orderId: wanted }] : []),
@@ -49,7 +48,7 @@ function explainOrder(context: CliContext, detail: Detail): void {
   );
   print(`  detected ${order.detectedAmount}, actual ${order.actualAmount ?? '-'}`);
   print(`  created ${order.createdAt}, expires ${order.expiresAt}`);
-  if (cursor === null) print('  the chain has never been read: no scanner has committed a cursor');
+  if (cursor === null) print('  the chain was never read: no scanner has committed a cursor');
   else {
     print(
       `  chain read to ${cursor.seenHeight} (verified ${cursor.verifiedHeight}, ${cursor.verifiedTime}), head ${cursor.headHeight}`,
@@ -67,7 +66,7 @@ function explainOrder(context: CliContext, detail: Detail): void {
 }
 
 function explainTransfers({ print }: CliContext, { order, transfers }: Detail): void {
-  if (transfers.length === 0) print('  no transfer to its address has been seen');
+  if (transfers.length === 0) print('  no transfer to its address was seen');
   for (const t of transfers) {
     const fate = [
       t.state,
@@ -88,17 +87,16 @@ function explainPayout({ print }: CliContext, { payout, ownTransactions }: Detai
     payout.obstacle === null ? '' : `, obstacle ${payout.obstacle} since ${payout.obstacleAt ?? '?'}`;
   print(`  payout ${payout.state} from ${payout.wallet}${why}`);
   if (payout.waitingForApproval) {
-    print(`    waits for approval since ${payout.waitingSince ?? '?'}, ${payout.approvals.length} handed in`);
+    print(`    waits for approval since ${payout.waitingSince ?? '?'}, ${payout.approvals.length} received`);
   }
   if (payout.veto !== null) print(`    vetoed by ${payout.veto.operator}: ${payout.veto.reason}`);
   for (const t of ownTransactions) {
     const fate =
       t.fate === null
-        ? 'in no block yet'
+        ? 'not in a block yet'
         : `${t.fate.state} in block ${t.fate.blockHeight ?? '?'}, ${t.fate.succeeded ? 'succeeded' : 'failed'}`;
-    const bounds =
-      t.attempt === null ? `with nonce ${t.nonce ?? '?'}` : `to land until ${t.attempt.expiresAt}`;
-    const end = t.attempt?.state === 'DEAD' ? 'landed nowhere in its time' : fate;
+    const bounds = t.attempt === null ? `with nonce ${t.nonce ?? '?'}` : `valid until ${t.attempt.expiresAt}`;
+    const end = t.attempt?.state === 'DEAD' ? 'expired without landing' : fate;
     print(`  signed ${t.txHash} ${bounds} at ${t.signedAt}, sent ${t.firstSentAt ?? 'not yet'}: ${end}`);
   }
 }

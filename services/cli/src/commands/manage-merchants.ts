@@ -9,7 +9,7 @@ const MERCHANTS_MAX = 10_000;
 const OVERLAP_MAX_SECONDS = 90 * 86_400;
 const MERCHANT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Creates a merchant and shows its token and webhook secret, once. */
+/** Creates a merchant and prints its token and webhook secret, once. */
 export async function createMerchant(
   context: CliContext,
   options: {
@@ -25,7 +25,7 @@ export async function createMerchant(
     throw usage('--merchant-version must be V2 or V3.');
   }
   if (!MERCHANT_ID.test(options.id)) {
-    throw usage(`${options.id} is no merchant id: 1 to 64 letters, digits, - and _.`);
+    throw usage(`${options.id} is not a merchant id: 1 to 64 letters, digits, - and _.`);
   }
   const origins = options.returnOrigin ?? [];
   if (options.callbackUrl !== undefined) requireHttpUrl('--callback-url', options.callbackUrl);
@@ -45,7 +45,6 @@ export async function createMerchant(
   context.print('Both are shown once. The token signs requests, the webhook secret verifies callbacks.');
 }
 
-/** Lists the merchants without their secrets. */
 export async function printMerchants(context: CliContext): Promise<void> {
   const ops = await openOps(context);
   for (const m of await ops.list('listMerchants', {}, MERCHANTS_MAX)) {
@@ -55,7 +54,7 @@ export async function printMerchants(context: CliContext): Promise<void> {
   }
 }
 
-/** What is out of the ordinary with a merchant's callbacks; nothing otherwise. */
+/** Unusual state of a merchant's callbacks; empty otherwise. */
 function describeCallbacks(m: OpsAnswer<'getMerchant'>): string {
   const since = m.endpointSince ?? '?';
   const parts = [
@@ -66,7 +65,6 @@ function describeCallbacks(m: OpsAnswer<'getMerchant'>): string {
   return parts.length === 0 ? '' : `\t${parts.join('; ')}`;
 }
 
-/** The options of `merchant rotate`, as typed. */
 export interface RotateOptions {
   readonly overlap?: string;
   readonly finish?: boolean;
@@ -74,8 +72,8 @@ export interface RotateOptions {
 }
 
 /**
- * Replaces a merchant's token or webhook secret and shows the new one, once. The old one stops working at once, but for a
- * webhook secret with an overlap, in which callbacks carry the signatures of both.
+ * Replaces a merchant's token or webhook secret and prints the new one, once. The old one stops working at once,
+ * except a webhook secret with an overlap: then callbacks carry both signatures.
  * @throws GatewayError CLI_USAGE, NOT_FOUND, STATE_CONFLICT
  */
 export async function rotateMerchant(
@@ -85,23 +83,23 @@ export async function rotateMerchant(
   { overlap, finish, cancel }: RotateOptions,
 ): Promise<void> {
   if (what !== 'token' && what !== 'webhook-secret') {
-    throw usage('Say what to rotate: token or webhook-secret.');
+    throw usage('The argument must be token or webhook-secret.');
   }
   if (id === SETTINGS_MERCHANT_ID) {
     const variable = what === 'token' ? 'MERCHANT_TOKEN' : 'WEBHOOK_SECRET';
-    throw usage(`The settings say the ${what} of ${id}: change ${variable} and run setup.`);
+    throw usage(`The settings define the ${what} of ${id}: change ${variable} and run setup.`);
   }
-  const hows = [overlap, finish, cancel].filter((option) => option !== undefined).length;
-  if (hows > 1) throw usage('Only one of --overlap, --finish and --cancel.');
+  const modes = [overlap, finish, cancel].filter((option) => option !== undefined).length;
+  if (modes > 1) throw usage('Give only one of --overlap, --finish and --cancel.');
   if (what === 'token') {
-    if (hows > 0)
+    if (modes > 0)
       throw usage('--overlap, --finish and --cancel are for webhook-secret: a token changes at once.');
     const { token } = await (await openOps(context)).call('rotateToken', { merchantId: id });
     context.print(`new token of ${id}: ${token}`);
   } else if (finish === true || cancel === true) {
     const action = finish ? 'FINISH' : 'CANCEL';
     await (await openOps(context)).call('rotateWebhookSecret', { merchantId: id, action });
-    context.print(`The ${finish ? 'new' : 'old'} webhook secret of ${id} alone signs from now on.`);
+    context.print(`Only the ${finish ? 'new' : 'old'} webhook secret of ${id} signs from now on.`);
   } else {
     await rotateSecret(context, id, overlap);
   }

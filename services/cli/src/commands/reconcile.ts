@@ -21,17 +21,17 @@ export interface ReconcileOptions {
   readonly json?: boolean;
   readonly paidOnly?: boolean;
   readonly bookGas?: boolean;
-  /** A line of each asset on each deposit address, as it is read. */
+  /** Prints one line for each asset on each deposit address while reading. */
   readonly addresses?: boolean;
 }
 
-/** Sums over all transfers of a large shop take longer than what services ask. */
+/** Sums over all transfers of a large shop take longer than the services' queries. */
 const STATEMENT_TIMEOUT_MS = 120_000;
 
 /**
- * Holds the ledger against the chains, each at the newest block that its scanner has verified, and names every
- * difference. Changes nothing, but with `bookGas` books the coin for fees that nobody booked.
- * @throws GatewayError BOOKS_DIFFER when there is a difference, CLI_USAGE, and what sources and database refuse
+ * Compares the ledger with the chains, each at the newest block that its scanner has verified, and prints every
+ * difference. Changes no data, except with `bookGas`, which books unbooked coin for fees.
+ * @throws GatewayError BOOKS_DIFFER when there is a difference, CLI_USAGE, and errors of sources and database
  */
 export async function reconcile(context: CliContext, options: ReconcileOptions): Promise<void> {
   const file = requiredVariable(context, 'NETWORKS_FILE');
@@ -48,7 +48,7 @@ export async function reconcile(context: CliContext, options: ReconcileOptions):
     for (const network of networks) {
       const one = await reconcileNetwork(context, db, network, options);
       if (one === undefined)
-        say(context, options, `${network.chain}: no scanner has verified a block of it yet.`);
+        printNote(context, options, `${network.chain}: no scanner has verified a block yet.`);
       else done.push(one);
     }
   });
@@ -73,7 +73,7 @@ async function reconcileNetwork(
     context,
     (addresses) => `${network.chain}: ${addresses} deposit addresses read`,
   );
-  const onRead = options.addresses === true ? printerOf(context, network, options) : () => undefined;
+  const onRead = options.addresses === true ? createPrinter(context, network, options) : () => undefined;
   const compare = comparisonOf({ db, network, paidOnly: options.paidOnly === true, onProgress, onRead });
   const owner = await ownerBalance(db, network.chain, network.nativeSymbol);
   let one = await compare();
@@ -81,7 +81,7 @@ async function reconcileNetwork(
   if (one !== undefined && gas !== undefined) {
     const ref = await bookGas(db, gas, owner);
     const amount = shownAmount(one.books, gas.symbol, gas.amountBaseUnits);
-    say(
+    printNote(
       context,
       options,
       `Booked ${amount} on ${gas.chain} as coin for fees, as of block ${gas.height}: ${ref}`,
@@ -93,8 +93,11 @@ async function reconcileNetwork(
   return one;
 }
 
-/** Nothing is kept: there may be any number. With --json a line each, before the rest. */
-function printerOf(
+/**
+ * Prints each reading at once and stores none, because there may be millions. With --json one line each, before the
+ * rest.
+ */
+function createPrinter(
   context: CliContext,
   network: NetworkConfig,
   { json }: ReconcileOptions,
@@ -107,8 +110,8 @@ function printerOf(
   };
 }
 
-/** With --json the answer is for programs, and everything else goes beside it. */
-function say(context: CliContext, { json }: ReconcileOptions, line: string): void {
+/** With --json standard output holds only JSON, so the line goes to standard error. */
+function printNote(context: CliContext, { json }: ReconcileOptions, line: string): void {
   if (json === true) context.printError(line);
   else context.print(line);
 }

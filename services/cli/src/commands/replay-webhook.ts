@@ -17,20 +17,16 @@ const STATES: Readonly<Record<string, NonNullable<OpsInput<'countReplay'>['state
   delivered: 'DELIVERED',
   any: 'ANY',
 };
-const LEFT: readonly (readonly [string, string])[] = [
-  [
-    'NEWER_SENT',
-    'left alone: a newer callback of their order was sent after them (--event sends one all the same)',
-  ],
+const OUTCOME_TEXTS: readonly (readonly [string, string])[] = [
+  ['NEWER_SENT', 'skipped: a newer callback of their order was sent after them (--event sends one anyway)'],
   [
     'NO_ENDPOINT',
-    'left alone: their merchant has no callback URL, or a disabled endpoint (opentill webhook enable)',
+    'skipped: their merchant has no callback URL, or a disabled endpoint (opentill webhook enable)',
   ],
-  ['WAITING', 'wait already'],
-  ['OTHER_STATE', 'have changed meanwhile'],
+  ['WAITING', 'are already waiting'],
+  ['OTHER_STATE', 'changed in the meantime'],
 ];
 
-/** The options of `webhook replay`, as typed. */
 export interface ReplayOptions extends Typed<
   'event' | 'order' | 'merchant' | 'since' | 'until' | 'state' | 'rate'
 > {
@@ -38,8 +34,8 @@ export interface ReplayOptions extends Typed<
 }
 
 /**
- * Makes callbacks due again: one by its event id, whatever became of it; or those of an order, a merchant or a time, in
- * the order in which they happened and so many a second. They carry the same nonce as before.
+ * Makes callbacks due again: one by its event id, in any state; or those of an order, a merchant or a period, in
+ * order of occurrence and at a limited rate per second. They keep their nonces.
  * @throws GatewayError CLI_USAGE, NOT_FOUND
  */
 export async function replayWebhook(context: CliContext, options: ReplayOptions): Promise<void> {
@@ -49,10 +45,11 @@ export async function replayWebhook(context: CliContext, options: ReplayOptions)
   const ops = await openOps(context);
   const counts = await ops.call('countReplay', choice);
   const total = counts.reduce((sum, { count }) => sum + count, 0);
-  if (total === 0) throw notFound('No such callback has been queued for delivery yet, or all wait already.');
+  if (total === 0)
+    throw notFound('No such callback was queued for delivery yet, or all are already waiting.');
   if (options.dryRun === true) {
     const parts = counts.map(({ state, count }) => `${count} ${state.toLowerCase()}`);
-    context.print(`${total} callbacks are meant: ${parts.join(', ')}. Nothing was done.`);
+    context.print(`${total} callbacks match: ${parts.join(', ')}. Nothing was done.`);
     return;
   }
   printOutcomes(context, total, await replayChoice(ops, choice, perSecond));
@@ -61,13 +58,15 @@ export async function replayWebhook(context: CliContext, options: ReplayOptions)
 async function replayOne(context: CliContext, eventId: string, options: ReplayOptions): Promise<void> {
   const { order, since, until, state, dryRun } = options;
   if ([order, since, until, state, dryRun].some((option) => option !== undefined)) {
-    throw usage('--event stands alone: give either --event or --order, --merchant, --since, --until.');
+    throw usage(
+      '--event allows no other filter: give either --event or --order, --merchant, --since, --until.',
+    );
   }
   if (!EVENT_ID.test(eventId)) throw usage(`${eventId} is not the nonce of a callback.`);
   const ops = await openOps(context);
   await ops.call('replayDelivery', { eventId: eventId.toLowerCase() }).catch((error: unknown) => {
     if (!(error instanceof GatewayError) || error.code !== 'NOT_FOUND') throw error;
-    throw notFound('No such callback has been queued for delivery yet.');
+    throw notFound('No such callback was queued for delivery yet.');
   });
   context.print('1 of 1 callbacks are due again.');
 }
@@ -95,7 +94,7 @@ function readRate(text = String(DEFAULT_RATE)): number {
   throw usage('--rate must be a number of callbacks a second, from 1 to 99999.');
 }
 
-/** In pages from the oldest on, so that a choice of any size is done at its rate, and locks few rows at a time. */
+/** Replays in pages, oldest first, to keep the rate and to lock few rows at a time. */
 async function replayChoice(
   ops: OpsClient,
   choice: Choice,
@@ -115,7 +114,7 @@ async function replayChoice(
 
 function printOutcomes(context: CliContext, total: number, outcomes: ReadonlyMap<string, number>): void {
   context.print(`${outcomes.get('REPLAYED') ?? 0} of ${total} callbacks are due again.`);
-  for (const [outcome, words] of LEFT) {
+  for (const [outcome, words] of OUTCOME_TEXTS) {
     const count = outcomes.get(outcome);
     if (count !== undefined) context.print(`${count} ${words}.`);
   }

@@ -7,7 +7,7 @@ const ANSWER_TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 200;
 
 /**
- * Has the chain's scanner read the blocks `from` to `to` again. What was missing is found, what was there stays as it is.
+ * Has the chain's scanner read the blocks `from` to `to` again. Adds missing transfers, changes no existing ones.
  * @throws GatewayError CLI_USAGE, NO_ANSWER_YET
  */
 export async function rescan(
@@ -26,15 +26,19 @@ export async function rescan(
     const { doneAt, found } = await ops.call('getRescan', { requestId });
     if (doneAt !== null) {
       context.print(
-        `Blocks ${from} to ${to} of ${chain} read again: ${found ?? 0} transfers were missing and are recorded now.`,
+        `Blocks ${from} to ${to} of ${chain} read again: ${found ?? 0} missing transfers were recorded.`,
       );
       return;
     }
     await abortableDelay(POLL_INTERVAL_MS);
   }
-  throw cliError('NO_ANSWER_YET', `Request ${requestId} waits: no scanner of ${chain} has answered.`, {
-    retryable: true,
-  });
+  throw cliError(
+    'NO_ANSWER_YET',
+    `Request ${requestId} waits: no scanner of ${chain} has answered yet. It stays queued.`,
+    {
+      retryable: true,
+    },
+  );
 }
 
 function height(text: string, option: string): number {

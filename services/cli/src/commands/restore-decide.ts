@@ -9,26 +9,26 @@ import { readFates } from '../families.ts';
 import { bookLost } from '../backup/store/book-lost.ts';
 import { isDepositAddress } from '../backup/store/deposits.ts';
 import { isSame } from '../backup/match-forgotten.ts';
-import { MAY_DECIDE, requireOperator } from '../backup/require-operator.ts';
+import { DECIDING_ROLES, requireOperator } from '../backup/require-operator.ts';
 import { findPayouts, readPayments, type StoredPayment } from '../backup/store/restored-rows.ts';
 import { notFound, usage, type CliContext } from '../context.ts';
 import { readAnchor } from '../reconcile/store/read-books.ts';
 import { withOwnersDatabase } from '../open-database.ts';
 
-/** Elsewhere the case of a letter is part of the name. */
+/** Base58 hashes are case-sensitive. */
 const HEX = /^(0x)?[0-9a-f]{64}$/i;
 
 export interface PaymentDecision {
   readonly order?: string;
   readonly orderLost?: boolean;
-  /** Commander's: false with --no-guard. */
+  /** Set by commander: false with --no-guard. */
   readonly guard: boolean;
   readonly reason: string;
 }
 
 /**
- * Says whose a forgotten payment was: an order's that asks for just that, or one's that no database knows any more. What was
- * said to be lost may be said to be an order's later, when its merchant has made the order anew.
+ * Assigns an unknown payment to an order with the same receiver, token and amount, or records that its order is lost.
+ * A lost one may be assigned later, after its merchant has created the order again.
  * @throws GatewayError NOT_FOUND, CLI_USAGE, RESTORE_NOT_RECONCILED
  */
 export async function decidePayment(
@@ -39,15 +39,16 @@ export async function decidePayment(
   if ((options.order === undefined) === (options.orderLost !== true))
     throw usage('Give either --order <order> or --order-lost.');
   await withOwnersDatabase(context, async (db) => {
-    const by = await requireOperator(context, db, MAY_DECIDE);
+    const by = await requireOperator(context, db, DECIDING_ROLES);
     const [payment] = await readPayments(db, {
       txHash: HEX.test(txHash) ? txHash.toLowerCase() : txHash,
       all: true,
     });
-    if (payment === undefined) throw notFound(`No forgotten payment has the hash ${txHash}.`);
+    if (payment === undefined)
+      throw notFound(`No payment to decide has the hash ${txHash}; opentill restore reconcile lists them.`);
     if (await isDepositAddress(db, payment))
       throw usage(
-        `${txHash} is of a deposit address, which pays nobody's orders: name cold storage with restore reconcile --cold.`,
+        `${txHash} was sent by a deposit address, which pays no orders: name cold storage with restore reconcile --cold.`,
       );
     const decided = { by, reason: options.reason };
     if (options.order === undefined) {
@@ -55,24 +56,24 @@ export async function decidePayment(
       if (payment.decision === 'ORDER_LOST') {
         await setGuard(db, payment, guards, decided);
         context.print(
-          guards ? 'A payout like it will wait for you.' : 'Payouts like it are paid from now on.',
+          guards ? 'An equal payout will wait for an operator.' : 'Equal payouts are paid from now on.',
         );
         return;
       }
       const { fate, network } = await readFate(context, db, payment);
       await bookLost(db, payment, fate, network, { ...decided, guards });
       context.print(
-        `${txHash} is booked as paid for an order that is lost${guards ? '; a payout like it will wait for you' : ''}.`,
+        `${txHash} is booked as paid for a lost order${guards ? '; an equal payout will wait for an operator' : ''}.`,
       );
       return;
     }
-    const payout = await theOnlyPayout(db, options.order);
+    const payout = await findOnePayout(db, options.order);
     const { pays } = payment;
     if (pays === undefined || pays === null || !isSame(pays, payout.pays))
-      throw usage(`${txHash} does not pay what ${options.order} asks for.`);
+      throw usage(`${txHash} differs from ${options.order} in receiver, token or amount.`);
     await db.transaction().execute(async (tx) => adoptPayment(tx, payment, payout.orderPk, decided));
     context.print(
-      `${txHash} is the payment of ${payout.orderId}; it goes the way of every payout from here.`,
+      `${txHash} is the payment of ${payout.orderId}; the scanner and the tracker settle it like every payout.`,
     );
   });
 }
@@ -84,8 +85,8 @@ export interface PayoutDecision {
 }
 
 /**
- * Says what becomes of a payout that was unsigned when the backup was taken and that no transaction has paid: it is paid
- * now, its time beginning anew, or refused.
+ * Decides a payout that was unsigned at the backup and that no transaction has paid: pays it with a new lifetime, or
+ * refuses it.
  * @throws GatewayError NOT_FOUND, CLI_USAGE, RESTORE_NOT_RECONCILED
  */
 export async function decidePayout(
@@ -96,8 +97,8 @@ export async function decidePayout(
   if ((options.pay === true) === (options.refuse === true)) throw usage('Give either --pay or --refuse.');
   const decision = options.pay === true ? 'PAY' : 'REFUSE';
   await withOwnersDatabase(context, async (db) => {
-    const by = await requireOperator(context, db, MAY_DECIDE);
-    const payout = await theOnlyPayout(db, order);
+    const by = await requireOperator(context, db, DECIDING_ROLES);
+    const payout = await findOnePayout(db, order);
     await decideDoubtful(db, payout, decision, { by, reason: options.reason });
     context.print(
       `${payout.orderId} is ${decision === 'PAY' ? 'paid' : 'refused'} when its wallet is released.`,
@@ -105,14 +106,14 @@ export async function decidePayout(
   });
 }
 
-async function theOnlyPayout(db: Db, order: string) {
+async function findOnePayout(db: Db, order: string) {
   const [payout, another] = await findPayouts(db, order);
   if (payout === undefined) throw notFound(`No payout has the order id or key ${order}.`);
-  if (another !== undefined) throw usage(`Several merchants have an order ${order}: give its key.`);
+  if (another !== undefined) throw usage(`Several merchants have an order ${order}: give the order's key.`);
   return payout;
 }
 
-/** What the transaction did, by two sources at a verified block. */
+/** Outcome of the transaction, by two sources at a verified block. */
 async function readFate(
   context: CliContext,
   db: Db,
@@ -122,11 +123,11 @@ async function readFate(
   const network = networks.find((one) => one.chain === chain);
   const anchor = await readAnchor(db, chain);
   if (network === undefined || anchor === undefined)
-    throw backupError('RESTORE_NOT_RECONCILED', `${chain} is not configured, or nothing of it is verified`);
+    throw backupError('RESTORE_NOT_RECONCILED', `${chain} is not configured, or no block of it is verified`);
   const moved = pays ?? { contract: null, to: wallet, amount: 0n };
   const [fate] = await readFates(network, anchor, [{ txHash, wallet, pays: moved }]);
   if (fate === undefined)
-    throw backupError('RESTORE_NOT_RECONCILED', `two sources do not say alike what became of ${txHash}`, {
+    throw backupError('RESTORE_NOT_RECONCILED', `two sources do not agree on the outcome of ${txHash}`, {
       retryable: true,
     });
   return { fate, network };

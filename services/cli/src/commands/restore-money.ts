@@ -18,13 +18,12 @@ export interface RestoreMoneyOptions {
   readonly report?: string;
 }
 
-const ADDRESSES_AT_ONCE = 250;
+const ADDRESSES_PER_PAGE = 250;
 
 /**
- * Lists the money on addresses that a restore passed over: orders made after the backup are forgotten, what their payers
- * sent is not. Such money is nobody's in the books; the operator finds out whose it is. Looks at every index that may have
- * been given out, until so many in a row behind the last one with an order hold nothing. Each start of an api process leaves
- * up to 32,768 behind that it never gave out.
+ * Lists the money on addresses whose orders are not in the backup. The ledger assigns such money to no merchant; the
+ * operator finds its owner. Searches every index that may have been assigned, until `gap` in a row above the last one
+ * with an order are empty. Each start of an api process skips up to 32,768 indexes.
  * @throws GatewayError CLI_USAGE, CONFIG_INVALID, a ReaderErrorCode, a DatabaseErrorCode
  */
 export async function findForgottenMoney(context: CliContext, options: RestoreMoneyOptions): Promise<void> {
@@ -50,7 +49,7 @@ export async function findForgottenMoney(context: CliContext, options: RestoreMo
   for (const line of report.totals()) context.print(line);
 }
 
-/** Looks at one family's. @returns what was looked at, in a sentence */
+/** Searches one family. @returns a summary sentence */
 async function search(deps: {
   readonly db: Db;
   readonly skipped: SkippedIndexes;
@@ -63,16 +62,16 @@ async function search(deps: {
   const { db, skipped, kind, readers, address, gap, report } = deps;
   const { family, from, to, next } = skipped;
   let end = Math.min(to, next + gap);
-  let looked = 0;
-  for (let at = from; at < end; at += ADDRESSES_AT_ONCE) {
-    const known = await readKnownIndexes(db, family, at, at + ADDRESSES_AT_ONCE);
-    const page = Array.from({ length: Math.min(ADDRESSES_AT_ONCE, end - at) }, (_, place) => at + place);
+  let searched = 0;
+  for (let at = from; at < end; at += ADDRESSES_PER_PAGE) {
+    const known = await readKnownIndexes(db, family, at, at + ADDRESSES_PER_PAGE);
+    const page = Array.from({ length: Math.min(ADDRESSES_PER_PAGE, end - at) }, (_, place) => at + place);
     const holders = page
       .filter((index) => !known.has(index))
       .map((index) => ({ index, address: address(index) }));
     if (holders.length === 0) continue;
     const money = await Promise.all(readers.map((reader) => reader.read(holders.map((one) => one.address))));
-    looked += holders.length;
+    searched += holders.length;
     for (const [place, holder] of holders.entries()) {
       const found = money.flatMap((ofChain) => ofChain[place] ?? []);
       if (found.length === 0) continue;
@@ -80,5 +79,5 @@ async function search(deps: {
       end = Math.min(to, Math.max(end, holder.index + 1 + gap));
     }
   }
-  return `${family}: ${looked} addresses without an order looked at, from ${from} to ${end}; passed over up to ${to}.`;
+  return `${family}: ${searched} addresses without an order searched, from ${from} to ${end}; skipped up to ${to}.`;
 }

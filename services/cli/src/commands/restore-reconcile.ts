@@ -6,7 +6,7 @@ import { withOwnersDatabase } from '../open-database.ts';
 import { progressPrinter } from '../print-progress.ts';
 import { readNetworks } from '../read-networks.ts';
 import { reconcileWallet } from '../backup/reconcile-wallet.ts';
-import { MAY_RELEASE, requireOperator } from '../backup/require-operator.ts';
+import { RELEASING_ROLES, requireOperator } from '../backup/require-operator.ts';
 import { isDepositAddress } from '../backup/store/deposits.ts';
 import { releaseHold } from '../backup/store/release-hold.ts';
 import { reconcileDeposits, type DepositState } from '../backup/reconcile-deposits.ts';
@@ -24,7 +24,7 @@ import { oneLine } from '../print-table.ts';
 
 export interface ReconcileRestoreOptions {
   readonly chain?: string;
-  /** Cold storage that no sweep of the backup went to. */
+  /** Cold storage addresses that no sweep in the backup names. */
   readonly cold?: readonly string[];
 }
 
@@ -33,10 +33,10 @@ export interface ReleaseOptions extends ReconcileRestoreOptions {
 }
 
 /**
- * Holds every wallet that a restore stopped against its chain: takes over what is proven, and names what somebody has to
- * decide or wait for. Changes nothing on any chain. Wallets of a family that it can't read stay held, and those that wait for a time
- * alone; neither holds up others.
- * @throws GatewayError RESTORE_NOT_RECONCILED while something is open
+ * Compares every held wallet with its chain: adopts proven payments, and prints open decisions and conditions. Sends
+ * no transaction. Wallets of a family that cannot be read stay held, and so do those that only wait for time; neither
+ * blocks others.
+ * @throws GatewayError RESTORE_NOT_RECONCILED while a question is open
  */
 export async function reconcileRestore(context: CliContext, options: ReconcileRestoreOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
@@ -57,24 +57,24 @@ export async function reconcileRestore(context: CliContext, options: ReconcileRe
       states.length === 0
         ? 'No wallet is held.'
         : stays === 0
-          ? 'Nothing is open. opentill restore release lets them sign again.'
-          : `Nothing else is open. opentill restore release lets all but ${stays} of ${states.length} sign again.`,
+          ? 'No question is open. opentill restore release lets them sign again.'
+          : `No other question is open. opentill restore release lets all but ${stays} of ${states.length} sign again.`,
     );
   });
 }
 
 /**
- * Lets the wallets sign again whose chains have been reconciled, in the name of an operator. Reconciles once more before. Those
- * that can't be reconciled, or whose time has not come, stay held.
- * @throws GatewayError RESTORE_NOT_RECONCILED when something is open: then nothing is released
+ * Lets reconciled wallets sign again, on behalf of an operator. Reconciles once more first. Wallets that cannot be
+ * reconciled, or that still wait for time, stay held.
+ * @throws GatewayError RESTORE_NOT_RECONCILED when a question is open: then no wallet is released
  */
 export async function releaseRestore(context: CliContext, options: ReleaseOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
-    const operator = await requireOperator(context, db, MAY_RELEASE);
+    const operator = await requireOperator(context, db, RELEASING_ROLES);
     const { states, waitsForDeposits } = await readStates(context, db, options);
     const ready = states.filter((state) => !staysHeld(state));
     if (waitsForDeposits || ready.some(isOpen) || (states.length > 0 && ready.length === 0))
-      throw backupError('RESTORE_NOT_RECONCILED', 'Nothing is released: see above what is open.', {
+      throw backupError('RESTORE_NOT_RECONCILED', 'No wallet was released: see the open questions above.', {
         retryable: true,
       });
     for (const { hold } of ready) await releaseHold(db, hold, operator, options.reason);
@@ -85,11 +85,11 @@ export async function releaseRestore(context: CliContext, options: ReleaseOption
 
 interface RestoreStates {
   readonly states: readonly WalletState[];
-  /** Something is open of deposit addresses, which belong to no one wallet. */
+  /** Deposit addresses have an open question. It belongs to no single wallet. */
   readonly waitsForDeposits: boolean;
 }
 
-/** Wallets first: what the hot ones sent brought fees to deposit addresses, which takes it out of what is to be decided. */
+/** Reads hot wallets before deposit addresses: hot wallets sent the fees of sweeps, which then need no decision. */
 async function readStates(
   context: CliContext,
   db: Db,
@@ -102,17 +102,17 @@ async function readStates(
     const network = networks.find((one) => one.chain === hold.chain && (one.enabled || chain !== undefined));
     if (network === undefined) {
       context.print(
-        `${hold.chain} ${hold.wallet}: held; not enabled in the network file, so nothing is asked or released.`,
+        `${hold.chain} ${hold.wallet}: held; not enabled in the network file, so it is neither read nor released.`,
       );
       continue;
     }
-    // Blocks of a day take some minutes.
+    // The blocks of a day take some minutes.
     const onProgress = progressPrinter(context, (height) => `${hold.chain}: read up to block ${height}`);
     found.push({ hold, network, ...(await reconcileWallet(db, network, hold, onProgress)) });
   }
   const deposits: { readonly state: DepositState; readonly network: NetworkConfig }[] = [];
   for (const { hold, network } of found) {
-    if (deposits.some((one) => one.network === network)) continue; // once for a chain
+    if (deposits.some((one) => one.network === network)) continue; // once per chain
     const places = cold.map((address) => canonicalContract(network.family, address));
     deposits.push({ state: await reconcileDeposits(db, network, hold, places), network });
   }
@@ -121,14 +121,14 @@ async function readStates(
     const { hold } = one;
     const payments = await readPayments(db, { hold });
     const payouts = await readDoubtful(db, hold);
-    // What a deposit address paid is told of with the others.
+    // Payments of deposit addresses are printed with the others of their chain.
     const state = { ...one, payments: (await isDepositAddress(db, hold)) ? [] : payments, payouts };
     for (const line of describeState(state)) context.print(line);
     states.push(state);
   }
   for (const line of deposits.flatMap(({ state, network }) => describeDeposits(state, network)))
     context.print(line);
-  // A chain whose wallets wait for its time alone holds up no other, and what its addresses wait for neither.
+  // A chain whose wallets only wait for time does not block others, and neither do its deposit addresses.
   const isHeld = new Set(states.filter(staysHeld).map(({ hold }) => hold.chain));
   const open = deposits.filter(({ state }) => state.waitsFor.length > 0 && !isHeld.has(state.chain));
   return { states, waitsForDeposits: open.length > 0 };
@@ -145,11 +145,11 @@ function describeDeposits(
     ...(waitsFor.length === 0
       ? []
       : [
-          '  note: payments of the hot wallet that brought fees there are recognised then; decide about none before',
+          '  note: payments of the hot wallet for their fees are recognised afterwards; decide none of them before',
         ]),
     ...strange.map(
       ({ txHash, wallet, pays }) =>
-        `  note: ${txHash} of ${wallet}: ${pays === undefined || pays === null ? 'no payment' : `${amountOf(pays, network)} to ${pays.to}, where no sweep of the backup went; if that is cold storage, say --cold ${pays.to}`}`,
+        `  note: ${txHash} of ${wallet}: ${pays === undefined || pays === null ? 'no payment' : `${describeAmount(pays, network)} to ${pays.to}, which no sweep in the backup names; if it is cold storage, add --cold ${pays.to}`}`,
     ),
   ];
 }
@@ -163,7 +163,7 @@ function describeState(state: WalletState): readonly string[] {
   const open = waitsFor.length + payments.length + payouts.length;
   return [
     `${hold.chain} ${hold.wallet}: ${open === 0 ? 'reconciled' : `${open} open`}${adopted === 0 ? '' : `, ${adopted} payments recognised`}`,
-    ...silent.map((label) => `  note: ${label} does not say what waits in its pool`),
+    ...silent.map((label) => `  note: ${label} does not report its pool`),
     ...waitsFor.map((what) => `  waits for ${what}`),
     ...payments.map((payment) => `  decide payment ${describePayment(payment, network)}`),
     ...payouts.map((payout) => `  decide payout ${describePayout(payout)}`),
@@ -178,13 +178,16 @@ function describePayment(
     pays === undefined
       ? 'not a payment'
       : pays === null
-        ? 'moves nothing'
-        : `${amountOf(pays, network)} to ${pays.to}`;
+        ? 'moves no money'
+        : `${describeAmount(pays, network)} to ${pays.to}`;
   const place = nonce === null ? `block ${blockHeight}` : `nonce ${nonce}`;
   return `${txHash} (${place}, ${blockTime.toISOString()}): ${what}; --order <order>, or --order-lost`;
 }
 
-function amountOf({ contract, amount }: NonNullable<StoredPayment['pays']>, network: NetworkConfig): string {
+function describeAmount(
+  { contract, amount }: NonNullable<StoredPayment['pays']>,
+  network: NetworkConfig,
+): string {
   const token = findTokenOf(network, contract);
   if (token !== undefined)
     return `${formatAmount(amount, token.decimals, token.displayDecimals)} ${token.symbol}`;

@@ -33,10 +33,10 @@ const FILE_MODES: Readonly<Record<KeptFileRole, number>> = {
 };
 
 /**
- * Brings a backup back on an empty machine: files where options say, everything else into the empty database at
- * DATABASE_ADMIN_URL. Nothing is signed on it before `restore reconcile` and `restore release`.
- * @throws GatewayError with a BackupErrorCode, CLI_USAGE, CONFIG_INVALID, a DatabaseErrorCode, or what readNetworkFile and
- * kindOfNetworks throw
+ * Restores a backup on an empty machine: files to the paths of the options, data into the empty database at
+ * DATABASE_ADMIN_URL. Wallets sign only after `restore reconcile` and `restore release`.
+ * @throws GatewayError with a BackupErrorCode, CLI_USAGE, CONFIG_INVALID, a DatabaseErrorCode, or what
+ * readNetworkFile and kindOfNetworks throw
  */
 export async function restore(context: CliContext, options: RestoreOptions): Promise<void> {
   const adminUrl = requiredVariable(context, 'DATABASE_ADMIN_URL');
@@ -65,7 +65,7 @@ export async function restore(context: CliContext, options: RestoreOptions): Pro
     context.print(`Restored as of ${takenAt} from the backup ${manifest.backupId}.`);
     for (const { family, next } of jumps)
       context.print(
-        `${family}: deposit indexes go on at ${next}; below it some without an order may have been given out (restore money).`,
+        `${family}: deposit indexes continue at ${next}; payers may have received skipped addresses below it (restore money).`,
       );
     context.print(
       `${held.wallets} wallets are held, ${held.doubtfulPayouts} unsigned payouts wait. Next: opentill setup, start the services, then opentill restore reconcile.`,
@@ -100,15 +100,15 @@ async function planCopies(
     if (to === undefined) continue;
     const kept = files.find((file) => file.role === role);
     const isHere = await isThere(to);
-    if (kept === undefined && role === 'publicKeys' && isHere) continue; // kept apart, and brought back already
+    if (kept === undefined && role === 'publicKeys' && isHere) continue; // stored elsewhere, and already in place
     if (kept === undefined) throw usage(`The backup has no ${role}.`);
-    if (isHere) throw backupError('RESTORE_NOT_EMPTY', `${to} exists already and is not overwritten`);
+    if (isHere) throw backupError('RESTORE_NOT_EMPTY', `${to} already exists and is not overwritten`);
     copies.push({ role, from: join(directory, kept.file), to });
   }
   return copies;
 }
 
-/** Not there before: COPYFILE_EXCL refuses what another process put there meanwhile. */
+/** COPYFILE_EXCL fails if another process has created the file in the meantime. */
 async function writeCopy({ role, from, to }: Copy): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   await copyFile(from, to, constants.COPYFILE_EXCL);
@@ -117,7 +117,7 @@ async function writeCopy({ role, from, to }: Copy): Promise<void> {
   await syncFile(dirname(resolve(to)));
 }
 
-/** The hot wallets of the public key file, of the backup or, where keys are kept apart, of the machine. */
+/** Hot wallets of the public key file: of the backup, or of the machine if keys are stored elsewhere. */
 async function walletsOf(
   context: CliContext,
   directory: string,
@@ -132,14 +132,14 @@ async function walletsOf(
   if (manifest.seedFingerprint !== null && fingerprint !== manifest.seedFingerprint)
     throw backupError(
       'BACKUP_DAMAGED',
-      `${file} is of the seed ${fingerprint}, the backup of ${manifest.seedFingerprint}`,
+      `${file} belongs to the seed ${fingerprint}, the backup to ${manifest.seedFingerprint}`,
     );
   const kind = await kindOf(context, directory, manifest);
-  const families = keys[kind] ?? keys.main; // a file of version 1: then test networks had the wallets of main networks
+  const families = keys[kind] ?? keys.main; // in version 1 test networks used the wallets of main networks
   return FAMILIES.flatMap((family) => families[family].hotWallets.map((address) => ({ family, address })));
 }
 
-/** The kind of the backup's networks, else of those of this machine; `main` where there is no file. */
+/** Kind of the backup's networks, else of this machine's; `main` without a network file. */
 async function kindOf(context: CliContext, directory: string, { files }: Manifest): Promise<NetworkKind> {
   const kept = files.find(({ role }) => role === 'networks');
   const file = kept === undefined ? context.env['NETWORKS_FILE'] : join(directory, kept.file);
@@ -148,7 +148,7 @@ async function kindOf(context: CliContext, directory: string, { files }: Manifes
     return kindOfNetworks(await readNetworkFile(file, context.env));
   } catch (error) {
     if (isMissing(error, file)) return 'main';
-    // With a guess the wallets of other keys might be held.
+    // A guess might hold wallets of other keys.
     throw error;
   }
 }

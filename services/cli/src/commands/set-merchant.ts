@@ -4,7 +4,6 @@ import { usage, type CliContext } from '../context.ts';
 import { callOps, type Given } from '../ops-client.ts';
 import { requireHttpUrl, requireOrigin } from '../require-url.ts';
 
-/** The options of `merchant set`, as typed. */
 export interface SetMerchantOptions extends Typed<
   'callbackUrl' | 'signVersion' | 'orderTtlSeconds' | 'toleranceBps' | 'lateGraceSeconds'
 > {
@@ -14,10 +13,7 @@ export interface SetMerchantOptions extends Typed<
   readonly disabled?: boolean;
 }
 
-/**
- * Changes the given settings of a merchant and nothing else.
- * @throws GatewayError CLI_USAGE, NOT_FOUND
- */
+/** Changes only the given settings of a merchant. @throws GatewayError CLI_USAGE, NOT_FOUND */
 export async function setMerchant(
   context: CliContext,
   merchantId: string,
@@ -25,9 +21,9 @@ export async function setMerchant(
 ): Promise<void> {
   const fields = readFields(options);
   const names = Object.keys(fields);
-  if (names.length === 0) throw usage('Say what to set: opentill merchant set --help.');
+  if (names.length === 0) throw usage('Give at least one change: opentill merchant set --help.');
   await callOps(context, 'setMerchant', { merchantId, ...fields });
-  context.print(`${merchantId}: ${names.join(', ')} set; the services know within seconds.`);
+  context.print(`${merchantId}: ${names.join(', ')} set; the services apply it within seconds.`);
 }
 
 type SetFields = Omit<OpsInput<'setMerchant'>, 'merchantId'>;
@@ -37,7 +33,8 @@ function readFields(options: SetMerchantOptions): SetFields {
   if (callbackUrl !== undefined && callbackUrl !== 'none') requireHttpUrl('--callback-url', callbackUrl);
   const origins = returnOrigin?.filter((origin) => origin !== 'none');
   for (const origin of origins ?? []) requireOrigin('--return-origin', origin);
-  if (options.enabled === true && options.disabled === true) throw usage('Either --enabled or --disabled.');
+  if (options.enabled === true && options.disabled === true)
+    throw usage('Give either --enabled or --disabled.');
   const { enabled, disabled } = options;
   const fields = {
     callbackUrl: callbackUrl === 'none' ? null : callbackUrl,

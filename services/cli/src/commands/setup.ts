@@ -23,9 +23,9 @@ import { requireOrigin } from '../require-url.ts';
 import { writeHotWallets } from './write-hot-wallets.ts';
 
 /**
- * The step before every deployment: migrations, roles with their passwords, the merchant of the settings, the hot
- * wallets of the public key file, the broker's users, its topology with its canary. Does nothing that is done already, so it may run at every start.
- * @throws GatewayError CONFIG_INVALID, CLI_USAGE and what the database and the broker refuse
+ * Runs before every deployment: migrations, database roles and passwords, the merchant of the settings, the hot
+ * wallets of the public key file, broker users, queues and a canary. Idempotent, so it may run at every start.
+ * @throws GatewayError CONFIG_INVALID, CLI_USAGE and errors of database and broker
  */
 export async function setUp(context: CliContext): Promise<void> {
   const settings = readConfig<SetupEnvironment>(SETUP_CONFIG_SCHEMA, context.env);
@@ -48,16 +48,16 @@ export async function setUp(context: CliContext): Promise<void> {
   }
   if (amqpUrl !== undefined) {
     await declareTopology(amqpUrl);
-    context.print('broker: queues declared, canary came back');
+    context.print('broker: queues declared, canary returned');
   }
 }
 
-/** Without NETWORKS_FILE the hot wallets are those of main networks. */
+/** Without NETWORKS_FILE, uses the hot wallets of main networks. */
 async function kindOf(context: CliContext, { NETWORKS_FILE: file }: SetupEnvironment): Promise<NetworkKind> {
   return file === undefined ? 'main' : kindOfNetworks(await readNetworks(context, file));
 }
 
-/** Those that are set. */
+/** Returns only the passwords that are set. */
 function passwordsOf<N extends string>(
   settings: SetupEnvironment,
   names: readonly N[],
@@ -79,7 +79,7 @@ async function setPasswords(context: CliContext, settings: SetupEnvironment): Pr
   );
 }
 
-/** Throws CLI_USAGE for passwords that nothing says where to set. */
+/** Throws CLI_USAGE for passwords without AMQP_MANAGEMENT_URL. */
 function readBrokerPasswords(settings: SetupEnvironment): Partial<Record<ServiceName, string>> {
   const passwords = passwordsOf(settings, BROKER_SERVICES, brokerPasswordVariable);
   if (Object.keys(passwords).length > 0 && settings.AMQP_MANAGEMENT_URL === undefined) {
@@ -88,13 +88,13 @@ function readBrokerPasswords(settings: SetupEnvironment): Partial<Record<Service
   return passwords;
 }
 
-/** `/` unless the URL of the broker names another (a path of one slash names it as well). */
+/** `/` unless the URL of the broker names another (the path `/` names it too). */
 function virtualHostOf(amqpUrl: string | undefined): string {
   const path = amqpUrl === undefined ? '' : new URL(amqpUrl).pathname.slice(1);
   return path === '' ? '/' : decodeURIComponent(path);
 }
 
-/** The merchant that the settings describe, checked before anything is touched; undefined without MERCHANT_TOKEN. */
+/** Merchant of the settings, validated before any change; undefined without MERCHANT_TOKEN. */
 function settingsMerchant(settings: SetupEnvironment): SettingsMerchant | undefined {
   const { MERCHANT_TOKEN: token, WEBHOOK_SECRET: webhookSecret, SECRETS_KEY: key } = settings;
   if (token === undefined) return undefined;

@@ -7,7 +7,7 @@ type Attempt = OpsAnswer<'getOrder'>['notifications'][number]['attemptList'][num
 
 const MERCHANTS_MAX = 10_000;
 
-/** Shows each merchant's backlog and what is known of its endpoint. @throws GatewayError NOT_FOUND */
+/** Prints each merchant's backlog and the state of its endpoint. @throws GatewayError NOT_FOUND */
 export async function printCallbackStatus(
   context: CliContext,
   merchantId: string | undefined,
@@ -18,10 +18,10 @@ export async function printCallbackStatus(
     merchantId === undefined ? {} : { merchantId },
     MERCHANTS_MAX,
   );
-  if (all.length === 0 && merchantId !== undefined) throw notFound(`no merchant ${merchantId}`);
+  if (all.length === 0 && merchantId !== undefined) throw notFound(`No merchant ${merchantId}.`);
   for (const status of all) {
     const oldest =
-      status.oldestSeconds === null ? '' : `, the oldest for ${Math.round(status.oldestSeconds)} s`;
+      status.oldestSeconds === null ? '' : `, the oldest since ${Math.round(status.oldestSeconds)} s`;
     context.print(`${status.merchantId}\t${describeEndpoint(status)}\t${status.callbackUrl ?? '-'}`);
     context.print(`  ${status.waiting} wait${oldest}; ${status.dead} dead`);
     if (status.lastFailedAt !== null) {
@@ -40,19 +40,19 @@ function describeEndpoint(status: Endpoint): string {
   if (status.state === 'OPEN') {
     return `resting since ${status.openedAt ?? '?'}, next attempt ${status.probeAt ?? '?'}`;
   }
-  return status.failuresInRow === 0 ? 'well' : `${status.failuresInRow} failures in a row`;
+  return status.failuresInRow === 0 ? 'ok' : `${status.failuresInRow} failures in a row`;
 }
 
-/** Sends to a merchant's endpoint again, whatever is known against it. @throws GatewayError NOT_FOUND */
+/** Enables a merchant's endpoint, whatever its state. @throws GatewayError NOT_FOUND */
 export async function enableWebhook(context: CliContext, merchantId: string): Promise<void> {
   const ops = await openOps(context);
   const { dead } = await ops.call('enableCallbackEndpoint', { merchantId });
-  context.print(`Callbacks of ${merchantId} go out again.`);
+  context.print(`Callbacks of ${merchantId} are sent again.`);
   if (dead > 0)
     context.print(`${dead} are dead: opentill webhook replay --merchant ${merchantId} sends them.`);
 }
 
-/** Shows every attempt at the callbacks of an order. @throws GatewayError NOT_FOUND */
+/** Prints every attempt at the callbacks of an order. @throws GatewayError NOT_FOUND */
 export async function printAttempts(
   context: CliContext,
   options: { readonly order: string; readonly merchant: string },
@@ -73,8 +73,8 @@ export async function printAttempts(
 
 function describeAttempt(row: Attempt): string {
   const result = [row.statusCode, row.errorCode, row.error].filter((part) => part !== null).join(' ');
-  // An excerpt is what a stranger's server wrote: one line of it.
+  // The excerpt comes from a third party's server: one line of it at most.
   const excerpt = row.excerpt?.replaceAll(/\s+/g, ' ').trim().slice(0, 200) ?? '';
-  const said = excerpt === '' ? '' : `: ${excerpt}`;
-  return `attempt ${row.attempt} at ${row.startedAt}, ${row.durationMs} ms: ${result}${said}`;
+  const shownExcerpt = excerpt === '' ? '' : `: ${excerpt}`;
+  return `attempt ${row.attempt} at ${row.startedAt}, ${row.durationMs} ms: ${result}${shownExcerpt}`;
 }

@@ -7,14 +7,15 @@ import { withDatabase } from '../open-database.ts';
 import { FAMILY_CODECS } from '../families.ts';
 
 export type HotWalletsErrorCode =
-  /** The database was used with networks of the other kind. */
+  /** The database was used with networks of the other kind (main or test). */
   'WALLETS_OF_OTHER_KIND';
 
 /**
- * Tells the database which addresses payouts leave from: what comes in there is the operator's. Those of before stay,
- * as their payouts and balances do. @returns for people: which are new
- * @throws GatewayError WALLETS_OF_OTHER_KIND, FILE_UNREADABLE, PUBLIC_KEYS_INVALID, PUBLIC_KEYS_OUTDATED and what the
- *   database refuses
+ * Adds the hot wallets to the database: transfers to them count as the operator's top-ups. Earlier wallets stay, with
+ * their payouts and balances.
+ * @returns a summary of new wallets
+ * @throws GatewayError WALLETS_OF_OTHER_KIND, FILE_UNREADABLE, PUBLIC_KEYS_INVALID, PUBLIC_KEYS_OUTDATED and errors
+ * of the database
  */
 export async function writeHotWallets(
   database: DatabaseOptions,
@@ -34,7 +35,7 @@ export async function writeHotWallets(
   });
 }
 
-/** A database belongs to one kind of network: in it, an address of the other kind's wallet would count as ours. */
+/** Throws if the database has wallets of the other kind: one database serves main or test networks, never both. */
 async function refuseOtherKind(db: Db, file: PublicKeys, kind: NetworkKind): Promise<void> {
   const other = kind === 'main' ? 'test' : 'main';
   const theirs = FAMILIES.flatMap((family) => file[other]?.[family].hotWallets ?? []);
@@ -44,7 +45,7 @@ async function refuseOtherKind(db: Db, file: PublicKeys, kind: NetworkKind): Pro
   const correction =
     kind === 'main'
       ? 'Run main networks on a new database.'
-      : 'Versions before used the wallet of main networks on test networks as well. Run test networks on a new database.';
+      : 'Earlier versions used the wallet of main networks on test networks, too. Run test networks on a new database.';
   throw new GatewayError<HotWalletsErrorCode>(
     'WALLETS_OF_OTHER_KIND',
     `The database has the hot wallet of ${other} networks (${addresses.join(', ')}), and NETWORKS_FILE enables ${kind} networks. ${correction}`,

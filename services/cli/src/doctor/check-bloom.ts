@@ -7,16 +7,16 @@ import type { ExaminedEndpoint } from './examine-endpoint.ts';
 import { fail, findingOf, ok, type Finding } from './finding.ts';
 
 /**
- * Whether a header's bloom filter is the one of the block's own logs, as `bloom` in the network file says. Where it is
- * not (Avalanche), a reader that believed it would refuse good answers.
+ * Checks that a header's bloom filter covers the block's own logs, as `bloom` in the network file claims. On
+ * Avalanche it does not; a reader that used it would reject correct answers.
  */
 export async function checkBloom(endpoint: ExaminedEndpoint, network: NetworkConfig): Promise<Finding> {
   const found = { subject: endpoint.label, check: 'bloom' };
-  // Not the newest one: behind the URL may stand a node that does not have it yet.
+  // Not the newest block: several nodes may serve one URL, and some may not have it yet.
   const candidates = endpoint.headers.slice(1);
   const block = candidates.find((header) => !/^0x0+$/.test(header.logsBloom));
   if (block === undefined) {
-    const detail = `No log in the last ${candidates.length} blocks: nothing to compare.`;
+    const detail = `No log in the last ${candidates.length} blocks: no comparison possible.`;
     return ok(found, detail);
   }
   try {
@@ -26,10 +26,10 @@ export async function checkBloom(endpoint: ExaminedEndpoint, network: NetworkCon
       logs.every((log) =>
         [log.address, ...log.topics].every((value) => bloomMayHold(block.logsBloom, bloomBits(value))),
       );
-    const seen = `The header's bloom of block ${block.height} is ${isOwn ? '' : 'not '}the one of its ${logs.length} logs`;
-    if (!network.bloom) return ok(found, `${seen}; it is not used here.`);
+    const seen = `The header's bloom of block ${block.height} does ${isOwn ? '' : 'not '}match its ${logs.length} logs`;
+    if (!network.bloom) return ok(found, `${seen}; this network does not use it.`);
     if (isOwn) return ok(found, `${seen}.`);
-    const mend = 'Compare with another endpoint; if it is so there, set bloom to false.';
+    const mend = 'Compare with another endpoint; if it shows the same, set bloom to false.';
     return fail(found, `${seen}.`, mend);
   } catch (error) {
     return findingOf(error, found.subject, found.check);

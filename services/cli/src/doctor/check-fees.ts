@@ -7,12 +7,12 @@ import type { ReachedEndpoint } from './endpoint.ts';
 import { findingOf, ok, warn, type Finding } from './finding.ts';
 
 const BLOCKS = 10;
-const MIDDLE = 50;
+const MEDIAN_PERCENTILE = 50;
 const GWEI_DECIMALS = 9;
 
 /**
- * Whether payouts can be priced here, and what the network asks now is within what its file allows. Never a failure:
- * what is paid in is seen all the same.
+ * Checks that payouts can be priced, and that the network's prices are within the file's limits. Never fails:
+ * payments are seen regardless of prices.
  */
 export async function checkFees(
   endpoint: ReachedEndpoint,
@@ -25,7 +25,7 @@ export async function checkFees(
 async function checkPrices({ label, client }: ReachedEndpoint, terms: PayoutTerms): Promise<Finding> {
   const found = { subject: label, check: 'fees' };
   try {
-    const [raw] = await client.batch([feeHistoryRequest(BLOCKS, [MIDDLE])]);
+    const [raw] = await client.batch([feeHistoryRequest(BLOCKS, [MEDIAN_PERCENTILE])]);
     const { baseFeePerGas, tipPerGas } = decodeMarket(raw);
     const detail = `A payout costs ${gwei(baseFeePerGas)} gwei per gas and a tip of ${gwei(tipPerGas)}.`;
     const cap = `maxFeePerGas is ${gwei(terms.maxFeePerGas)} gwei`;

@@ -4,12 +4,15 @@ import type { Finding } from './finding.ts';
 const SILENCE_MS_MIN = 10_000;
 const SILENCE_BLOCKS = 4;
 
-/** Whether the WebSocket tells of a head in the time of a few blocks. It only wakes the scanner: polling is the truth. */
+/**
+ * Checks that the WebSocket reports a head within a few blocks. The socket only wakes the scanner; polling finds
+ * every block.
+ */
 export async function checkHeadsSocket(network: NetworkConfig): Promise<Finding> {
   const { wsUrl, pollIntervalMs, blockTimeMs } = network;
   const check = 'new heads';
   if (wsUrl === undefined) {
-    const detail = `No wsUrl: a payment shows when the chain is polled next, every ${pollIntervalMs} ms.`;
+    const detail = `No wsUrl: payments appear at the next poll, every ${pollIntervalMs} ms.`;
     return { outcome: 'ok', subject: 'WebSocket', check, detail };
   }
   const subject = new URL(wsUrl).host;
@@ -20,11 +23,11 @@ export async function checkHeadsSocket(network: NetworkConfig): Promise<Finding>
     const waitedMs = Math.round(performance.now() - startedAt);
     return { outcome: 'ok', subject, check, detail: `A head came after ${waitedMs} ms.` };
   }
-  const mend = 'Mend or leave out wsUrl; until then payments show when the chain is polled.';
+  const mend = 'Correct or remove wsUrl; until then payments appear at the next poll.';
   return { outcome: 'warn', subject, check, detail: trouble, mend };
 }
 
-/** Undefined when a head came, else why none did. */
+/** Undefined when a head arrived, else the reason. */
 async function waitForHead(url: string, patienceMs: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const timer = setTimeout(() => resolve(`No head came within ${patienceMs} ms.`), patienceMs);
@@ -37,7 +40,7 @@ async function waitForHead(url: string, patienceMs: number): Promise<string | un
     if (text.includes('"eth_subscription"')) resolve(undefined);
     else if (text.includes('"error"')) resolve('The subscription to heads was refused.');
   });
-  socket.addEventListener('error', () => resolve('It could not be connected to.'));
+  socket.addEventListener('error', () => resolve('The connection failed.'));
   socket.addEventListener('close', () => resolve('It closed the connection.'));
   try {
     return await promise;

@@ -2,10 +2,10 @@ import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 /**
- * Whether enough endpoints can be used, of different hosts.
- * @param usable without the archives
- * @param alone what one alone is not enough for besides, a sentence
- * @param archives stand last, and are no other endpoint to compare with
+ * Checks that enough endpoints of different hosts work.
+ * @param usable number of working endpoints, without archives
+ * @param alone a sentence: further consequence of having one endpoint only
+ * @param archives number of archives, which are last in the list and not used for comparison
  */
 export function checkSources(network: NetworkConfig, usable: number, alone?: string, archives = 0): Finding {
   const found = { subject: network.chain, check: 'sources' };
@@ -13,13 +13,13 @@ export function checkSources(network: NetworkConfig, usable: number, alone?: str
   const hosts = endpoints.slice(0, endpoints.length - archives).map(({ url }) => new URL(url).hostname);
   if (usable === 0) {
     const mend = `Set ${network.chain}_RPC_URLS or rpcUrls to endpoints that answer.`;
-    return fail(found, 'No endpoint can be used.', mend);
+    return fail(found, 'No endpoint is usable.', mend);
   }
-  const two = `Name two endpoints of different providers in ${network.chain}_RPC_URLS: one cannot be compared.`;
+  const two = `Name two endpoints of different providers in ${network.chain}_RPC_URLS: a single one cannot be compared.`;
   const mend = alone === undefined ? two : `${two} ${alone}`;
   if (hosts.length < 2) return warn(found, 'One endpoint is configured.', mend);
   if (new Set(hosts).size < 2) return warn(found, `All endpoints are at ${hosts[0] ?? ''}.`, mend);
-  const detail = `${usable} of ${hosts.length} endpoints can be used.`;
+  const detail = `${usable} of ${hosts.length} endpoints are usable.`;
   if (usable >= 2) return ok(found, detail);
-  return warn(found, detail, 'Mend the others: one endpoint cannot be compared.');
+  return warn(found, detail, 'Correct the others: a single endpoint cannot be compared.');
 }

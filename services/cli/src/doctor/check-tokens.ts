@@ -11,8 +11,8 @@ import { fail, findingOf, ok, sentence, type Finding } from './finding.ts';
 const SYMBOL_SELECTOR = '0x95d89b41';
 
 /**
- * Looks for the code and the decimals of each configured token, at every endpoint: any of them may be believed. Its own
- * symbol is for people: anybody may copy one.
+ * Checks code and decimals of each configured token at every endpoint, because the gateway may rely on any of them.
+ * The token's own symbol is only shown: any contract may copy one.
  */
 export async function examineTokens(
   endpoints: readonly Pick<Endpoint, 'client' | 'label'>[],
@@ -38,11 +38,11 @@ async function examineToken(client: EvmClient, token: TokenConfig): Promise<Find
   const { contract, decimals, symbol } = token;
   const found = { subject: symbol, check: 'token' };
   if (contract === null) {
-    const detail = 'The native coin: seen where a transaction itself sends it, not where a contract does.';
+    const detail = 'The native coin: detected if a transaction sends it directly, not if a contract does.';
     return ok(found, detail);
   }
   const mend =
-    'Mend contract and decimals in the network file, or the endpoint that alone says so: it is left out.';
+    'Correct contract and decimals in the network file, or remove the endpoint if only this one differs: it is not used.';
   try {
     await checkTokens(client, [{ contract, decimals }], {});
     const own = await readSymbol(client, contract);

@@ -3,12 +3,12 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readHeader, type ReachedEndpoint } from './endpoint.ts';
 import { fail, ok, type Finding } from './finding.ts';
 
-/** Deeper than the forks of every day, and not so deep that a node has thrown the block away. */
+/** Deeper than common reorganisations, and recent enough that no node has pruned the block. */
 const BLOCKS_BELOW_LOWEST_HEAD = 8;
 
 /**
- * Whether all endpoints name one hash at a height that all of them have. One that has not got the block counts as an
- * endpoint that answers otherwise: every node has the headers of its last blocks. Nothing with one endpoint.
+ * Checks that all endpoints return the same hash at a height that all of them have. An endpoint without the block
+ * counts as different: every node has the headers of its last blocks. Returns no finding with one endpoint.
  */
 export async function compareEndpoints(
   endpoints: readonly ReachedEndpoint[],
@@ -28,13 +28,12 @@ export async function compareEndpoints(
     const detail = `All ${endpoints.length} endpoints name the same block ${height}.`;
     return [ok(found, detail)];
   }
-  const said = [...labelsOf].map(([answer, labels]) => `${labels.join(', ')}: ${answer}`);
-  const mend =
-    'Compare with an explorer and take another endpoint for the wrong one: nothing is credited meanwhile.';
-  return [fail(found, `Block ${height} is not the same everywhere (${said.join('; ')}).`, mend)];
+  const answers = [...labelsOf].map(([answer, labels]) => `${labels.join(', ')}: ${answer}`);
+  const mend = 'Compare with an explorer and replace the wrong endpoint: until then no payment is credited.';
+  return [fail(found, `Block ${height} differs between endpoints (${answers.join('; ')}).`, mend)];
 }
 
-/** The hash, or why there is none. */
+/** The hash, or the reason why there is none. */
 async function hashAt(client: ReachedEndpoint['client'], height: number): Promise<string> {
   try {
     return (await readHeader(client, height)).hash;

@@ -7,14 +7,14 @@ const encoded = (value: string): string => `0x${word(32)}${word(Buffer.byteLengt
 
 test.each<[string, unknown, string | undefined]>([
   ['a string', encoded('USDT'), 'USDT'],
-  ['a string with a currency sign', encoded('USD₮0'), 'USD₮0'],
-  ['32 bytes, as old tokens have it', `0x${text('MKR')}`, 'MKR'],
-  ['what would colour or move a terminal', encoded('\u001b[31mUSDT\u202e\n'), '[31mUSDT'],
-  ['a length beyond the answer', `0x${word(32)}${word(1_000_000)}${text('USDT')}`, undefined],
-  ['an offset elsewhere', `0x${word(64)}${word(4)}${text('USDT')}`, undefined],
+  ['decodes a string with a currency sign', encoded('USD₮0'), 'USD₮0'],
+  ['decodes 32 bytes, as old tokens return them', `0x${text('MKR')}`, 'MKR'],
+  ['removes characters that control a terminal', encoded('\u001b[31mUSDT\u202e\n'), '[31mUSDT'],
+  ['rejects a length beyond the answer', `0x${word(32)}${word(1_000_000)}${text('USDT')}`, undefined],
+  ['rejects another offset', `0x${word(64)}${word(4)}${text('USDT')}`, undefined],
   ['nothing', '0x', undefined],
-  ['an empty string', `0x${word(32)}${word(0)}`, undefined],
+  ['rejects an empty string', `0x${word(32)}${word(0)}`, undefined],
   ['no data', null, undefined],
-])('a token called by %s', (_, answer, expected) => {
+])('%s', (_, answer, expected) => {
   expect(decodeTokenSymbol(answer)).toBe(expected);
 });

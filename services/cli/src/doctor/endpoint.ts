@@ -5,9 +5,8 @@ import type { RpcEndpoint } from '@opentill/contracts/network-config';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** An endpoint under examination. */
 export interface Endpoint {
-  /** Host and port, never the path: keys of providers stand there. */
+  /** Host and port, never the path: paths contain provider keys. */
   readonly label: string;
   readonly config: RpcEndpoint;
   readonly client: EvmClient;
@@ -15,12 +14,12 @@ export interface Endpoint {
   readonly exchanges: readonly RpcExchange[];
 }
 
-/** One that named its chain and its head. */
+/** An endpoint that returned its chain id and its head. */
 export interface ReachedEndpoint extends Endpoint {
   readonly head: EvmHeader;
 }
 
-/** A client of its own for each endpoint; two at one host are told apart by a number. */
+/** Opens a client per endpoint. Endpoints at one host get a number in their label. */
 export function openEndpoints(configs: readonly RpcEndpoint[], chainId: number): readonly Endpoint[] {
   const hosts = configs.map(({ url }) => new URL(url).host);
   return configs.map((config, place) => {
@@ -43,7 +42,7 @@ export function openEndpoints(configs: readonly RpcEndpoint[], chainId: number):
   });
 }
 
-/** A header of the endpoint. Throws a GatewayError with a ReaderErrorCode. */
+/** Reads a header. Throws a GatewayError with a ReaderErrorCode. */
 export async function readHeader(
   client: EvmClient,
   block: number | 'latest' | 'finalized',

@@ -7,13 +7,13 @@ import type { Clock } from '@opentill/runtime/clock';
 import { checkSources } from './check-sources.ts';
 import { fail, findingOf, ok, sentence, type Finding } from './finding.ts';
 
-/** An endpoint by itself, as the scanner would read it alone. */
+/** A single endpoint, read in the same way as the scanner would. */
 interface Endpoint {
   readonly label: string;
   readonly reader: ChainReader;
-  /** What the check of the network found missing, which another endpoint may have. */
+  /** Sentences about features that the network check found missing. */
   readonly missing: readonly string[];
-  /** It keeps what others have discarded, stands after them, and lacks nothing but what archives do. */
+  /** True for the last endpoint if it only lacks what archives lack. */
   readonly isArchive: () => boolean;
 }
 
@@ -22,33 +22,33 @@ interface Examined {
   readonly reader: ChainReader;
   readonly findings: readonly Finding[];
   readonly isArchive?: boolean;
-  /** Its newest final block; undefined where it has none, or is not of this network. */
+  /** Newest final block; undefined if it has none, or belongs to another network. */
   readonly solid: BlockHeader | undefined;
 }
 
-/** What is particular to a family that is examined by its reader alone. */
+/** Family-specific parts of an examination through the family's reader. */
 export interface FamilyExamination {
-  /** A reader of one endpoint alone, `place`-th of the file; it tells what it finds missing. */
+  /** A reader of the file's endpoint at index `place`. It reports missing features. */
   readonly openReader: (
     network: NetworkConfig,
     place: number,
     onMissing: (kind: string) => void,
   ) => ChainReader;
-  /** What may be missing, as a sentence without its full stop. */
+  /** Missing features by kind, each as a sentence without its full stop. */
   readonly missing: Readonly<Record<string, string>>;
-  /** Which of that an archive may lack, as the last one. */
+  /** Missing feature that is accepted in the last endpoint, as an archive. */
   readonly archiveLacks?: string;
-  /** What to do about it. */
+  /** Advice for missing features. */
   readonly mendMissing: string;
-  /** What the chain calls a block that is final. */
+  /** The chain's word for a final block. */
   readonly finalWord: string;
-  /** How a block is read whole. */
+  /** Description of a complete read of a block. */
   readonly wholeRead: string;
-  /** What one endpoint alone is not enough for where money is real, a sentence. */
+  /** Consequence of a single endpoint on main networks, as a sentence. */
   readonly alone?: string;
 }
 
-/** Holds a network of the file against its endpoints: each by itself, and against each other. */
+/** Compares a network of the file with its endpoints, and the endpoints with each other. */
 export async function examineByReader(
   family: FamilyExamination,
   network: NetworkConfig,
@@ -83,7 +83,7 @@ function endpointsOf(family: FamilyExamination, network: NetworkConfig): readonl
   });
 }
 
-/** One thing after the other: it may be a public endpoint. What is of another network is asked no more. */
+/** Sends one request after the other, because the endpoint may be public. Stops if it belongs to another network. */
 async function examineEndpoint(
   family: FamilyExamination,
   { label, reader, missing, isArchive: mayBeArchive }: Endpoint,
@@ -121,15 +121,15 @@ async function examineEndpoint(
 function networkFinding(error: unknown, label: string): Finding {
   const finding = findingOf(error, label, 'network');
   if (!(error instanceof GatewayError)) return finding;
-  const detail = sentence(error.message); // genesis ids are here as in the file
+  const detail = sentence(error.message); // genesis ids have the format of the file
   if (error.code === 'WRONG_CHAIN')
     return {
       ...finding,
       detail,
-      mend: 'Put an endpoint of this network into rpcUrls, or the right genesisId.',
+      mend: 'Put an endpoint of this network into rpcUrls, or correct genesisId.',
     };
   if (error.code === 'TOKEN_MISMATCH')
-    return { ...finding, detail, mend: 'Take the contract and its decimals from the issuer’s own list.' };
+    return { ...finding, detail, mend: 'Copy the contract and its decimals from the issuer’s list.' };
   return finding;
 }
 
@@ -148,7 +148,7 @@ async function attempt<T extends object>(
 async function readSolid(reader: ChainReader): Promise<BlockHeader> {
   const height = await reader.finalizedHeight();
   const [block] = await reader.headers(height, height);
-  if (block === undefined) throw new TypeError('a block that was asked for is there, or the reader throws');
+  if (block === undefined) throw new TypeError('the reader returned no header for the final block');
   return block;
 }
 
@@ -157,7 +157,7 @@ function headFinding(label: string, head: BlockHeader, network: NetworkConfig, c
   const found = { subject: label, check: 'head', detail: `Block ${head.height}, ${ageSeconds} s old.` };
   const staleSeconds = headStaleSecondsOf(network);
   if (ageSeconds <= staleSeconds) return { ...found, outcome: 'ok' };
-  const mend = `Blocks of ${network.chain} should not be older than ${staleSeconds} s: the node is stuck or still syncing.`;
+  const mend = `The head of ${network.chain} should not be older than ${staleSeconds} s: the node is stuck or still syncing.`;
   return { ...found, outcome: 'fail', mend };
 }
 
@@ -171,11 +171,11 @@ function solidFinding(
   const detail = `Block ${solid.height} is ${finalWord}, ${head.height - solid.height} blocks and ${seconds} s behind the head.`;
   const found = { subject: label, check: 'finalized', detail };
   if (finality === undefined || seconds <= finality.staleSeconds) return { ...found, outcome: 'ok' };
-  const mend = `The chain or this node makes no block ${finalWord} just now; nothing newer is credited until it does.`;
+  const mend = `The chain or this node makes no block ${finalWord} at present; newer payments are not credited until it does.`;
   return { ...found, outcome: 'fail', mend };
 }
 
-/** Reads the final block as the scanner does. */
+/** Reads the final block in the same way as the scanner. */
 async function checkBlock(
   { wholeRead }: FamilyExamination,
   label: string,
@@ -191,7 +191,7 @@ async function checkBlock(
   }
 }
 
-/** Whether all have the same block where all have a solid one. */
+/** Checks that all endpoints have the same block at the lowest of their final heights. */
 async function compareEndpoints(
   endpoints: readonly Examined[],
   network: NetworkConfig,
@@ -205,7 +205,8 @@ async function compareEndpoints(
     const hashes = new Set(blocks.map(([block]) => block?.hash));
     const labels = solid.map(({ label }) => label).join(', ');
     if (hashes.size === 1) return [ok(found, `${labels} have the same block ${height}.`)];
-    const mend = 'One of them is on another chain, or lies: compare with an explorer and take it out.';
+    const mend =
+      'One of them is on another chain or gives wrong answers: compare with an explorer and remove it.';
     return [fail(found, `${labels} have different blocks ${height}.`, mend)];
   } catch (error) {
     return [findingOf(error, found.subject, found.check)];

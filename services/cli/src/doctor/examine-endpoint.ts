@@ -7,20 +7,23 @@ import { readHeader, type ReachedEndpoint } from './endpoint.ts';
 import { fail, findingOf, ok, warn, type Finding } from './finding.ts';
 import { measureLogRange } from './measure-log-range.ts';
 
-/** What the rest of the examination needs of an endpoint. */
+/** An endpoint with the results that later checks need. */
 export interface ExaminedEndpoint extends ReachedEndpoint {
   readonly findings: readonly Finding[];
-  /** The headers below its head, newest first; fewer than asked for on a short chain, none if they were refused. */
+  /** Headers below its head, newest first. Fewer than requested on a short chain; none if refused. */
   readonly headers: readonly EvmHeader[];
   readonly offersReceipts: boolean;
 }
 
-/** As many as the reader asks for at once. */
+/** Number of headers that the reader requests at a time. */
 const HEADERS = 20;
-/** Several nodes may stand behind one URL, and the newest blocks be unknown to the next. */
+/** Several nodes may serve one URL, and some may not have the newest blocks. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/** Asks an endpoint for all that a scanner and a signer need of it, one thing after the other: it may be a public one. */
+/**
+ * Checks everything that a scanner and a signer need, one request after the other, because the endpoint may be
+ * public.
+ */
 export async function examineEndpoint(
   endpoint: ReachedEndpoint,
   network: NetworkConfig,
@@ -34,7 +37,7 @@ export async function examineEndpoint(
   return { ...endpoint, headers, offersReceipts, findings: [finality, batch, receipts, logs, ...fees] };
 }
 
-/** The newest block that has any, else one that has none. */
+/** Newest block with transactions, else one without. */
 function blockWithReceipts(endpoint: ReachedEndpoint, headers: readonly EvmHeader[]): EvmHeader {
   const candidates = headers.slice(BLOCKS_BELOW_HEAD);
   return candidates.find(({ transactions }) => transactions.length > 0) ?? candidates[0] ?? endpoint.head;
@@ -53,15 +56,15 @@ async function checkFinality(endpoint: ReachedEndpoint, network: NetworkConfig):
     const { fallbackDepth } = network.finality ?? {};
     if (fallbackDepth === undefined) {
       const mend =
-        'The chain or this node does not finalise just now; nothing newer is credited until it does.';
+        'The chain or this node does not finalise at present; newer payments are not credited until it does.';
       return fail(found, detail, mend);
     }
-    const mend = `The chain or this node does not finalise just now; what is ${fallbackDepth} blocks deep is credited all the same.`;
+    const mend = `The chain or this node does not finalise at present; payments are credited at a depth of ${fallbackDepth} blocks.`;
     return warn(found, detail, mend);
   } catch (error) {
     const finding = findingOf(error, found.subject, found.check);
     if (isNeeded) return finding;
-    return ok(found, 'Not offered, and not needed: a number of confirmations decides.');
+    return ok(found, 'Not offered, and not needed: a number of confirmations is configured.');
   }
 }
 
@@ -80,11 +83,11 @@ async function checkBatch(
     const most = Math.max(...sizes);
     const finding: Finding =
       most === count
-        ? ok(found, `${count} requests went in one call.`)
+        ? ok(found, `${count} requests in one call were answered.`)
         : warn(
             found,
             `${count} requests in one call were refused, ${most} were answered.`,
-            'Reading costs more calls here; prefer an endpoint that takes batches of 20.',
+            'Reading needs more calls; prefer an endpoint that accepts batches of 20.',
           );
     return { headers: answers.map(decodeHeader), finding };
   } catch (error) {
@@ -97,21 +100,21 @@ async function checkReceipts(endpoint: ReachedEndpoint, block: EvmHeader): Promi
   try {
     const [answer] = await endpoint.client.batch([blockReceiptsRequest(block.hash)]);
     if (!Array.isArray(answer))
-      throw readerError('BLOCK_NOT_FOUND', `the receipts of block ${block.height} are not there`);
+      throw readerError('BLOCK_NOT_FOUND', `the receipts of block ${block.height} are missing`);
     const receipts = answer.map((receipt) => decodeReceipt(receipt, true));
-    // What a chain itself does (Polygon) has a receipt, but no place among the transactions that is the same everywhere.
+    // Polygon's own state syncs have a receipt, but no position among the transactions that all nodes agree on.
     const ofTheChain = new Set(receipts.flatMap(({ isStateSync, txHash }) => (isStateSync ? [txHash] : [])));
     const given = receipts.length - ofTheChain.size;
     const wanted = transactionHashes(block).filter((txHash) => !ofTheChain.has(txHash)).length;
-    const detail = `eth_getBlockReceipts gives ${given} receipts for ${wanted} transactions of block ${block.height}.`;
+    const detail = `eth_getBlockReceipts returns ${given} receipts for ${wanted} transactions of block ${block.height}.`;
     if (given === wanted) return ok(found, detail);
-    return fail(found, detail, 'Take another endpoint: what it says is not whole.');
+    return fail(found, detail, 'Use another endpoint: its answers are incomplete.');
   } catch (error) {
     if (!isReaderError(error, 'RPC_METHOD_MISSING')) return findingOf(error, found.subject, found.check);
     return warn(
       found,
       'eth_getBlockReceipts is not offered.',
-      'Have at least one endpoint that offers it: receipts settle what two endpoints say differently.',
+      'Configure at least one endpoint that offers it: receipts decide where two endpoints differ.',
     );
   }
 }

@@ -30,7 +30,7 @@ async function examineEvmNetwork(network: NetworkConfig, clock: Clock): Promise<
   const { chainId } = network;
   if (chainId === undefined) throw new TypeError(`${network.chain} has no chain id`);
   const endpoints = openEndpoints(rpcEndpointsOf(network), chainId);
-  const looks = await Promise.all(
+  const results = await Promise.all(
     endpoints.map(async (endpoint): Promise<ReachedEndpoint | Finding> => {
       try {
         return { ...endpoint, head: await readHeader(endpoint.client, 'latest') };
@@ -39,7 +39,7 @@ async function examineEvmNetwork(network: NetworkConfig, clock: Clock): Promise<
       }
     }),
   );
-  const reached = looks.flatMap((look) => ('head' in look ? [look] : []));
+  const reached = results.flatMap((result) => ('head' in result ? [result] : []));
   const examined = await Promise.all(reached.map((endpoint) => examineEndpoint(endpoint, network)));
   const best = examined.toSorted((a, b) => Number(b.offersReceipts) - Number(a.offersReceipts))[0];
   const watch = watchHeads(reached, network, clock);
@@ -53,7 +53,7 @@ async function examineEvmNetwork(network: NetworkConfig, clock: Clock): Promise<
     findings.every(({ outcome }) => outcome !== 'fail');
   return [
     checkSources(network, [...findingsOf.values()].filter(isUsable).length),
-    ...looks.flatMap((look) => ('head' in look ? (findingsOf.get(look.label) ?? []) : [look])),
+    ...results.flatMap((result) => ('head' in result ? (findingsOf.get(result.label) ?? []) : [result])),
     ...(await compareEndpoints(reached, network)),
     ...(best === undefined ? [] : [await checkBloom(best, network)]),
     ...(await examineTokens(reached, network)),
@@ -61,15 +61,18 @@ async function examineEvmNetwork(network: NetworkConfig, clock: Clock): Promise<
   ];
 }
 
-/** Heads as the scanner's own reader holds them against each other; each is shown once all others were. */
+/**
+ * Compares the heads with the scanner's own head watch. Each head is noted twice, so that it is compared with all
+ * others.
+ */
 function watchHeads(endpoints: readonly ReachedEndpoint[], network: NetworkConfig, clock: Clock): HeadWatch {
   const watch = createHeadWatch({
     blockTimeMs: network.blockTimeMs,
     staleSeconds: headStaleSecondsOf(network),
-    nowMs: () => 0, // they were all asked at once
+    nowMs: () => 0, // all were read at the same time
     epochSeconds: () => clock.now().getTime() / 1_000,
   });
-  for (let look = 0; look < 2; look += 1)
+  for (let result = 0; result < 2; result += 1)
     for (const [place, { head }] of endpoints.entries()) watch.note(place, head);
   return watch;
 }
@@ -92,8 +95,9 @@ function checkHead(
     const mend = `Blocks of ${network.chain} should not be older than ${staleSeconds} s: the node is stuck or still syncing.`;
     return fail(found, detail, mend);
   }
-  if (ageSeconds < -CLOCK_SECONDS) return warn(found, detail, 'The clock of this machine is wrong: set it.');
+  if (ageSeconds < -CLOCK_SECONDS)
+    return warn(found, detail, 'The clock of this machine is slow: correct it.');
   if (watch.trouble(place) === null) return ok(found, detail);
-  const mend = 'It is not asked while it is so far behind: take another endpoint if it stays so.';
+  const mend = 'It is not used while it is this far behind: use another endpoint if it stays behind.';
   return warn(found, detail, mend);
 }

@@ -2,7 +2,10 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { describeRisk, findSourceRisks } from '@opentill/contracts/source-risks';
 import type { Finding } from './finding.ts';
 
-/** Sources of a main network with which payout-signer does not start, unless SOURCE_RISKS_ACCEPTED names the risk. */
+/**
+ * Warnings for sources of a main network with which payout-signer does not start. SOURCE_RISKS_ACCEPTED can accept
+ * them.
+ */
 export function examineSources(network: NetworkConfig): readonly Finding[] {
   return findSourceRisks([{ ...network, enabled: true }]).map((risk) => ({
     subject: network.chain,

@@ -19,11 +19,11 @@ export const TRON: FamilyExamination = {
     });
   },
   missing: {
-    RECEIPTS_MISSING: 'It gives no receipts of whole blocks',
+    RECEIPTS_MISSING: 'It returns no receipts of whole blocks',
     SOLID_MISSING: 'It does not answer walletsolidity',
   },
   mendMissing:
-    'Take another endpoint, or name where walletsolidity is answered in solidityUrls or <CHAIN>_SOLIDITY_URLS.',
+    'Use another endpoint, or set solidityUrls or <CHAIN>_SOLIDITY_URLS to endpoints that answer walletsolidity.',
   finalWord: 'solid',
   wholeRead: 'was read whole, with all its receipts',
 };
@@ -35,12 +35,13 @@ export const SUI: FamilyExamination = {
       { requestTimeoutMs: REQUEST_TIMEOUT_MS, onFinding: ({ kind }) => onMissing(kind) },
     ),
   missing: {
-    BALANCE_CHANGES_MISSING: 'It gives checkpoints without balance changes, by which payments are seen',
-    COINS_MISSING: 'It knows no coins and no balances: an archive',
+    BALANCE_CHANGES_MISSING:
+      'It returns checkpoints without balance changes, which are needed to see payments',
+    COINS_MISSING: 'It has no coins and no balances: an archive',
   },
   archiveLacks: 'COINS_MISSING',
-  mendMissing: 'Take a full node or a provider that has the indexes, and an archive only as the last one.',
+  mendMissing: 'Use a full node or a provider that has the indexes, and an archive only as the last one.',
   finalWord: 'final',
   wholeRead: 'was read whole, with all balance changes',
-  alone: 'A payout whose transaction never landed is paid anew only with two of them.',
+  alone: 'A payout whose transaction never landed is paid again only with two of them.',
 };

@@ -6,10 +6,10 @@ import type { ReachedEndpoint } from './endpoint.ts';
 import { findingOf, ok, sentence, type Finding } from './finding.ts';
 
 const SIZES = [1, 10, 100, 1_000, 10_000];
-/** Several nodes may stand behind one URL, and the newest blocks be unknown to the next. */
+/** Several nodes may serve one URL, and some may not have the newest blocks. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/** Asks for the logs of more and more blocks, up to as many as the scanner would, until the provider refuses. */
+/** Requests logs of increasing ranges, up to the scanner's range, until the provider refuses. */
 export async function measureLogRange(endpoint: ReachedEndpoint, network: NetworkConfig): Promise<Finding> {
   const found = { subject: endpoint.label, check: 'eth_getLogs' };
   const wanted = Math.min(network.maxBlockRange, endpoint.config.maxBlockRange ?? Infinity);
@@ -26,8 +26,8 @@ export async function measureLogRange(endpoint: ReachedEndpoint, network: Networ
       return refusal(error, { ...found, answered, size });
     }
   }
-  if (answered === wanted) return ok(found, `The logs of ${wanted} blocks come at once.`);
-  const detail = `The logs of ${answered} blocks come at once; the chain is too short to ask for ${wanted}.`;
+  if (answered === wanted) return ok(found, `The logs of ${wanted} blocks come in one call.`);
+  const detail = `The logs of ${answered} blocks come in one call; the chain is too short for ${wanted}.`;
   return ok(found, detail);
 }
 
@@ -49,8 +49,8 @@ function refusal(
       outcome: 'fail',
       subject,
       check,
-      detail: sentence(`not even the logs of one block come; ${words}`),
-      mend: 'Take an endpoint that offers eth_getLogs (the public dataseeds of BNB Smart Chain do not).',
+      detail: sentence(`the logs of a single block are refused; ${words}`),
+      mend: 'Use an endpoint that offers eth_getLogs (the public dataseeds of BNB Smart Chain do not).',
     };
   }
   const suggested = error.context['suggestedBlocks'];
@@ -60,7 +60,7 @@ function refusal(
     outcome: 'warn',
     subject,
     check,
-    detail: sentence(`the logs of ${answered} blocks come at once, of ${size} not; ${words}`),
-    mend: `Write "maxBlockRange": ${limit} beside this URL, so that it is not asked for more.`,
+    detail: sentence(`the logs of ${answered} blocks come in one call, those of ${size} do not; ${words}`),
+    mend: `Set "maxBlockRange": ${limit} for this URL, so that larger ranges are not requested.`,
   };
 }

@@ -1,12 +1,12 @@
 import type { Finding, Outcome } from './finding.ts';
 
-/** What belongs together: a network, or the deployment. */
+/** A group of findings: a network, or the deployment. */
 export interface Section {
   readonly title: string;
   readonly findings: readonly Finding[];
 }
 
-/** Lines for a terminal: a table for each section, what is to be mended below its row. */
+/** Lines for a terminal: a table per section, with each correction below its row. */
 export function reportLines(sections: readonly Section[]): readonly string[] {
   return sections.flatMap(({ title, findings }) => {
     const subject = widest(findings.map((finding) => finding.subject));
@@ -20,7 +20,6 @@ export function reportLines(sections: readonly Section[]): readonly string[] {
   });
 }
 
-/** How many findings of the sections came out so. */
 export function count(sections: readonly Section[], outcome: Outcome): number {
   return sections.flatMap(({ findings }) => findings).filter((finding) => finding.outcome === outcome).length;
 }

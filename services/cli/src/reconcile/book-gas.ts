@@ -6,7 +6,7 @@ import { cliError } from '../context.ts';
 import { leftOver } from './compare-hot-wallets.ts';
 import type { Reconciliation } from './reconciliation.ts';
 
-/** Native coin in the hot wallets that nobody booked, at one block. */
+/** Unbooked native coin in the hot wallets at one block. */
 export interface UnbookedGas {
   readonly chain: Chain;
   readonly symbol: string;
@@ -15,8 +15,9 @@ export interface UnbookedGas {
 }
 
 /**
- * What `--book-gas` may book: where the coin is no asset of orders, and the excess is beyond doubt. Nothing while a transfer of the
- * coin is on its way into the ledger: the booking stands for every transfer up to its block that is not booked. Pure.
+ * The amount that `--book-gas` may book: only if the coin is not an asset of orders and the excess is certain.
+ * Undefined while a transfer of the coin is on its way into the ledger, because the booking covers every unbooked
+ * transfer up to its block. Pure.
  */
 export function unbookedGasOf({ books, lines, differences }: Reconciliation): UnbookedGas | undefined {
   const difference = differences.find(({ kind }) => kind === 'GAS_NOT_BOOKED');
@@ -30,9 +31,9 @@ export function unbookedGasOf({ books, lines, differences }: Reconciliation): Un
 }
 
 /**
- * Books the excess as the operator's top-up. `owner`: ownerBalance() before the excess was measured. When a top-up was booked or
- * reversed since, nothing is booked, so that two who measured the same book it once.
- * @returns the reference, by which it can be reversed
+ * Books the excess as the operator's top-up. `owner`: ownerBalance() before the measurement. Does not book if a
+ * top-up was booked or reversed since, so that two concurrent runs book it once.
+ * @returns the reference, which can reverse it
  * @throws GatewayError GAS_BOOKED_MEANWHILE
  */
 export async function bookGas(db: Db, gas: UnbookedGas, owner: bigint): Promise<string> {

@@ -1,39 +1,38 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { Chain } from '@opentill/domain/chains';
-import type { Lying } from './store/unswept-balance.ts';
+import type { DepositAsset } from './store/unswept-balance.ts';
 
-/** What can be had of a chain: a token, or its native coin (contract null). Keyed by its symbol, as the ledger is. */
+/** A token of a chain, or its native coin (contract null). Keyed by its symbol, like the ledger. */
 export interface Asset {
   readonly symbol: string;
   readonly contract: TokenContract | null;
   readonly decimals: number;
   readonly displayDecimals: number;
-  /** Whether the networks file takes it in. The native coin stands here also where it only pays fees. */
+  /** False for a native coin that is listed only because it pays fees. */
   readonly isConfigured: boolean;
 }
 
-/** The block at which books and chain are compared. */
+/** The block at which ledger and chain are compared. */
 export interface Anchor {
   readonly height: number;
   readonly hash: string;
   readonly time: Date;
 }
 
-/** The accounts that a hot wallet's balance is made of. */
+/** The accounts that make up a hot wallet's balance. */
 export const HOT_ACCOUNTS = ['HOT_AVAILABLE', 'HOT_RESERVED', 'IN_FLIGHT', 'HOT_GAS'] as const;
 
-/** An account of the ledger, and what the rows it was booked from add up to. Base units; a debit is positive. */
+/** A ledger account, and the sum of the rows that it was booked from. Base units; a debit is positive. */
 export interface Account {
   readonly kind: string;
   readonly symbol: string;
   readonly merchantId: string | null;
   readonly ledger: bigint;
-  /** Null where no rows say it: what the operator brought, and what is free in the hot wallet. */
+  /** Null if no rows define it: the owner's account, and what is available in the hot wallet. */
   readonly rows: bigint | null;
 }
 
-/** Which books the chain is ahead of, or behind. */
 export type OpenItemKind =
   /** A verified transfer to a deposit address that is not booked, or is booked as another amount. */
   | 'DEPOSIT_NOT_BOOKED'
@@ -46,32 +45,31 @@ export type OpenItemKind =
   /** The network fee of an own transaction in a block up to this one. */
   | 'FEE_NOT_BOOKED';
 
-/** Something on its way between the chain and the ledger: the services book it within seconds. */
+/** A movement that the services have not booked yet. They book it within seconds. */
 export interface OpenItem {
   readonly kind: OpenItemKind;
   readonly symbol: string;
   readonly txHash: string;
   /** Deposit address, hot wallet, or the merchant's order id of a payout. */
   readonly subject: string;
-  /** What the chain has more than the ledger because of it; negative: less. */
+  /** Excess of the chain over the ledger because of it; negative: the ledger has more. */
   readonly amount: bigint;
-  /** How long it has been waiting. */
   readonly ageSeconds: number;
 }
 
-/** What the books of a chain say, read at one moment. */
+/** The ledger of a chain and related rows, read in one snapshot. */
 export interface Books {
   readonly chain: Chain;
   readonly anchor: Anchor;
   readonly assets: readonly Asset[];
   readonly accounts: readonly Account[];
   readonly openItems: readonly OpenItem[];
-  /** On deposit addresses by what the scanner saw, by symbol, whether booked or not. */
+  /** Unswept balance of all deposit addresses by the scanner's records, by symbol, booked or not. */
   readonly received: ReadonlyMap<string, bigint>;
-  /** Of SUSPENSE, by symbol: what no order could take. */
+  /** Part of SUSPENSE that no order could take, by symbol. */
   readonly unmatched: ReadonlyMap<string, bigint>;
   readonly hotWallets: readonly HotWallet[];
-  /** Deposit addresses with orders or money of the chain that payout-signer does not derive from its seed. */
+  /** Deposit addresses with orders or money on the chain that payout-signer does not derive from its seed. */
   readonly foreignAddresses: readonly ForeignAddress[];
 }
 
@@ -80,26 +78,28 @@ export interface ForeignAddress {
   readonly orderPk: string;
 }
 
-/** A hot wallet as the books know it. */
 export interface HotWallet {
   readonly address: Address;
-  /** Transactions of it that are known to stand in blocks up to the anchor, ours and foreign ones; null: it made none for us. */
+  /** Its known transactions in blocks up to the anchor, own and foreign ones; null: the gateway made none from it. */
   readonly knownTransactions: number | null;
-  /** Open halts that say it sent what this database does not know, of the wallet or of its whole chain; oldest first. */
+  /**
+   * Open halts of the wallet or its chain because it sent transactions that this database does not know; oldest
+   * first.
+   */
   readonly doubts: readonly Doubt[];
 }
 
-/** A halt that operators have to look into. */
+/** A halt that operators have to examine. */
 export interface Doubt {
   readonly kind: 'FOREIGN_NONCE' | 'RESTORED';
   readonly reason: string;
   readonly since: Date;
 }
 
-/** A number of the chain; undefined where two sources say different things. */
+/** A number on the chain; undefined if two sources differ. */
 export type OnChain = bigint | undefined;
 
-/** What the chain says of the hot wallets at the anchor. */
+/** Facts of the chain about the hot wallets at the anchor. */
 export interface HotOnChain {
   /** By symbol: the sum over all hot wallets. */
   readonly balances: ReadonlyMap<string, OnChain>;
@@ -107,31 +107,29 @@ export interface HotOnChain {
   readonly transactions: ReadonlyMap<string, OnChain>;
 }
 
-/** What a deposit address holds of an asset, and why. */
+/** An asset of a deposit address: balance on the chain, and recorded movements. */
 export interface AddressReading {
   readonly address: Address;
   readonly symbol: string;
-  readonly lying: Lying;
+  readonly recorded: DepositAsset;
   readonly onChain: OnChain;
   /**
-   * Native coin that is no asset of orders and that somebody else sent, before now or ever: no scanner reads such, and it pays for
-   * sweeps. As much may have been taken away again unseen.
+   * Native coin from third parties that is not an asset of orders. No scanner reads such transfers, and the coin pays
+   * for sweeps. The true amount may be higher: part of it may have been spent unseen.
    */
   readonly unasked: bigint;
-  /** The block of this reading: later addresses of many may be read at a newer one. */
+  /** Height of this reading. Later pages may be read at a newer block. */
   readonly height: number;
-  /** When the address was given out. */
+  /** Time when the address was assigned. */
   readonly since: Date;
 }
 
-/** What was found on deposit addresses. */
 export interface FoundOnAddresses {
   readonly addresses: number;
   readonly heights: readonly number[];
   readonly named: readonly AddressReading[];
   readonly leftOff: number;
-  /** By symbol: what all addresses together have more than they should, but what was unasked; undefined where two sources differ. */
+  /** Excess of all addresses by symbol, without `unasked`; undefined if two sources differ. */
   readonly more: ReadonlyMap<string, OnChain>;
-  /** By symbol: see AddressReading. */
   readonly unasked: ReadonlyMap<string, { readonly addresses: number; readonly amount: bigint }>;
 }

@@ -2,10 +2,10 @@ import type { Account, Books } from './books.ts';
 import type { Difference, Explanation } from './difference.ts';
 import { shownAmount } from './shown-amount.ts';
 
-/** What the services have booked within this time is as it should be. */
+/** A movement that waits for its booking no longer than this is not a difference. */
 const BOOKED_WITHIN_SECONDS = 60;
 
-/** The ledger against itself and against the rows that it was booked from. Pure. */
+/** Compares the ledger with itself and with the rows that it was booked from. Pure. */
 export function compareAccounts(books: Books): readonly Difference[] {
   const differences: Difference[] = [];
   const known = new Set(books.assets.map(({ symbol }) => symbol));
@@ -19,8 +19,8 @@ export function compareAccounts(books: Books): readonly Difference[] {
         symbol,
         subject: 'all accounts',
         amount: sum,
-        detail: `All accounts together make ${shownAmount(books, symbol, sum)} and not zero.`,
-        mend: 'The database was changed around its triggers: compare with a backup.',
+        detail: `The sum of all accounts is ${shownAmount(books, symbol, sum)}, not zero.`,
+        mend: 'The database was changed bypassing its triggers: compare with a backup.',
       });
     }
     if (!known.has(symbol) && accounts.some(({ ledger }) => ledger !== 0n)) {
@@ -29,7 +29,7 @@ export function compareAccounts(books: Books): readonly Difference[] {
         symbol,
         subject: symbol,
         amount: null,
-        detail: 'The ledger has accounts of it, the networks file does not know it.',
+        detail: 'The ledger has accounts of it, but the networks file does not name it.',
         mend: `Put ${symbol} with its contract into the networks file again: orders for it may stay switched off.`,
       });
     }
@@ -48,21 +48,21 @@ function wrongAccount(books: Books, account: Account): readonly Difference[] {
       symbol,
       subject,
       amount: rows - ledger,
-      detail: `The ledger has ${shown(ledger)}, the rows behind it make ${shown(rows)}.`,
-      mend: 'Rows or postings were changed by hand, or a service has a fault: stop payouts of the asset (ops: hold) and compare the exports of orders and ledger.',
+      detail: `The ledger has ${shown(ledger)}, its rows add up to ${shown(rows)}.`,
+      mend: 'Rows or postings were changed by hand, or a service has a defect: stop payouts of the asset (ops: hold) and compare the exports of orders and ledger.',
     },
   ];
 }
 
-const WAITS: Readonly<Record<string, string>> = {
+const ITEM_TEXTS: Readonly<Record<string, string>> = {
   DEPOSIT_NOT_BOOKED: 'a verified deposit that is not booked',
   TOP_UP_NOT_BOOKED: 'a verified top-up that is not booked',
-  TOP_UP_AHEAD: 'a top-up that is booked, and in no block so deep',
-  PAYOUT_NOT_BOOKED: 'a payout in the chain that the ledger has otherwise',
+  TOP_UP_AHEAD: 'a booked top-up that is in no verified block',
+  PAYOUT_NOT_BOOKED: 'a payout whose state in the ledger differs from the chain',
   FEE_NOT_BOOKED: 'a network fee that is not booked',
 };
 
-/** What is on its way: an explanation while it is young, a difference when it waits too long. Pure. */
+/** Sorts open items: young ones are explanations, late ones are differences. Pure. */
 export function judgeOpenItems(books: Books): {
   readonly explanations: readonly Explanation[];
   readonly differences: readonly Difference[];
@@ -70,20 +70,20 @@ export function judgeOpenItems(books: Books): {
   const explanations: Explanation[] = [];
   const differences: Difference[] = [];
   for (const { kind, symbol, subject, txHash, amount, ageSeconds } of books.openItems) {
-    const what = `${WAITS[kind] ?? kind}: ${shownAmount(books, symbol, amount)} by ${txHash}`;
+    const what = `${ITEM_TEXTS[kind] ?? kind}: ${shownAmount(books, symbol, amount)} in ${txHash}`;
     if (ageSeconds <= BOOKED_WITHIN_SECONDS) {
-      explanations.push({ kind, symbol, subject, amount, detail: `On its way: ${what}.` });
+      explanations.push({ kind, symbol, subject, amount, detail: `In progress: ${what}.` });
     } else {
       differences.push({
         kind: 'BOOKING_LATE',
         symbol,
         subject,
         amount,
-        detail: `For ${ageSeconds} s: ${what}.`,
+        detail: `Waiting for ${ageSeconds} s: ${what}.`,
         mend:
           kind === 'TOP_UP_AHEAD'
-            ? 'It was booked by hand and has not come, or not deep enough: look at the transaction.'
-            : 'Look whether confirmation-tracker runs, and what its log says of the transaction.',
+            ? 'It was booked by hand but did not arrive, or is not verified yet: check the transaction.'
+            : 'Check that confirmation-tracker runs, and search its log for the transaction.',
       });
     }
   }

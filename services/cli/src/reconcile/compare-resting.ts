@@ -5,19 +5,17 @@ import type { Db } from '@opentill/db/database';
 import { cliError } from '../context.ts';
 import type { AddressReading, Asset, Books, FoundOnAddresses } from './books.ts';
 import { assetsOfDeposits } from './compare-deposits.ts';
-import { addressesAfter, lyingOn, type DepositAddress } from './store/read-addresses.ts';
+import { addressesAfter, readDepositAssets, type DepositAddress } from './store/read-addresses.ts';
 import { readAnchor } from './store/read-books.ts';
 import type { ReconcileWork } from './reconcile-chain.ts';
 import { createAddressTally, readingsOf } from './reconciliation.ts';
-import { NOTHING, unswept } from './store/unswept-balance.ts';
+import { NO_MOVEMENTS, unswept } from './store/unswept-balance.ts';
 
-/*
- * Of chains whose nodes have the newest state and no other: what they answer is of some moment between two blocks, and counts
- * where nothing came or went between the two.
- */
+// Comparison on chains whose nodes have only the newest state. An answer belongs to some moment between two blocks.
+// It counts if no balance changed between them.
 
 export interface RestingDeps extends ReconcileWork {
-  /** What is held, in the order of the questions, as it stood at some moment of these blocks. */
+  /** Balances in the order of `holdings`, at some moment between these blocks. */
   readonly balancesOf: (holdings: readonly Holding[]) => Promise<{
     readonly fromHeight: number;
     readonly toHeight: number;
@@ -26,17 +24,17 @@ export interface RestingDeps extends ReconcileWork {
 }
 
 /**
- * A call to the node for each balance: there is no call for several. Many are under way at once, and after each page the scanner
- * has to be where they were read, which takes some seconds however few they were.
+ * One call per balance: nodes have no batch call for balances. Pages are large because after each page the scanner
+ * has to reach its blocks, which takes some seconds for any number of addresses.
  */
 const ADDRESSES_PER_PAGE = 250;
-/** The scanner is some seconds behind, and its steps are not ours: most of the time a few tries are enough. */
+/** The scanner is some seconds behind. Usually a few attempts are enough. */
 export const COMPARED_WITHIN_MS = 120_000;
-/** Between two looks at what others have to do meanwhile. */
+/** Interval between database polls. */
 export const POLL_MS = 50;
 const TRIES_PER_PAGE = 5;
 
-/** Waits until the scanner has verified up to the block, or further. Throws CHAIN_NOT_AT_REST. */
+/** Waits until the scanner has verified the block. Throws CHAIN_NOT_AT_REST. */
 export async function untilVerified(
   db: Db,
   chain: string,
@@ -54,7 +52,9 @@ export async function untilVerified(
   }
 }
 
-/** The deposit addresses, a page at a time; one to which something came while its page was read is read once more. */
+/**
+ * Compares the deposit addresses page by page. Reads an address again if its balance changed while its page was read.
+ */
 export async function compareResting(deps: RestingDeps, books: Books): Promise<FoundOnAddresses> {
   const { db, network, paidOnly } = deps;
   const assets = assetsOfDeposits(books);
@@ -81,7 +81,8 @@ async function comparePage(
   const found: AddressReading[] = [];
   let left = page;
   for (let tries = TRIES_PER_PAGE; left.length > 0; tries -= 1) {
-    if (tries === 0) throw notAtRest(`${network.chain}: money comes to ${left[0]?.address} all the time.`);
+    if (tries === 0)
+      throw notAtRest(`${network.chain}: the balance of ${left[0]?.address} changes during every attempt.`);
     const holdings = left.flatMap(({ address }) =>
       assets.map(({ contract }) => ({ holder: address, contract })),
     );
@@ -89,23 +90,23 @@ async function comparePage(
     await untilVerified(db, network.chain, toHeight, performance.now() + COMPARED_WITHIN_MS);
     const addresses = left.map(({ address }) => address);
     const [before, after] = [
-      await lyingOn(db, network, addresses, fromHeight),
-      await lyingOn(db, network, addresses, toHeight),
+      await readDepositAssets(db, network, addresses, fromHeight),
+      await readDepositAssets(db, network, addresses, toHeight),
     ];
-    const lies = (at: typeof before, address: Address, symbol: string): bigint =>
-      unswept(at.get(address)?.get(symbol) ?? NOTHING);
-    const rests = ({ address }: DepositAddress): boolean =>
-      assets.every(({ symbol }) => lies(before, address, symbol) === lies(after, address, symbol));
-    const current = left.map((one) => ({ ...one, lying: after.get(one.address) ?? new Map() }));
-    const resting = new Set(current.filter(rests).map(({ address }) => address));
+    const unsweptAt = (at: typeof before, address: Address, symbol: string): bigint =>
+      unswept(at.get(address)?.get(symbol) ?? NO_MOVEMENTS);
+    const isUnchanged = ({ address }: DepositAddress): boolean =>
+      assets.every(({ symbol }) => unsweptAt(before, address, symbol) === unsweptAt(after, address, symbol));
+    const current = left.map((one) => ({ ...one, recorded: after.get(one.address) ?? new Map() }));
+    const unchanged = new Set(current.filter(isUnchanged).map(({ address }) => address));
     const readings = readingsOf(current, assets, balances, toHeight);
-    found.push(...readings.filter(({ address }) => resting.has(address)));
-    left = left.filter(({ address }) => !resting.has(address));
+    found.push(...readings.filter(({ address }) => unchanged.has(address)));
+    left = left.filter(({ address }) => !unchanged.has(address));
   }
   return found;
 }
 
-/** Nothing is wrong: what was read can't be compared with the books of any one moment. */
+/** The data is correct, but belongs to no single moment of the ledger. Retryable. */
 export function notAtRest(message: string): Error {
   return cliError('CHAIN_NOT_AT_REST', message, { retryable: true });
 }

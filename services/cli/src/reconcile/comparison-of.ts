@@ -22,8 +22,8 @@ const COMPARISONS: Readonly<Record<Family, (work: ReconcileWork) => Comparison>>
 };
 
 /**
- * The comparison of a chain with its books, by its family; it changes nothing.
- * @returns undefined when no scanner has ever verified a block of the chain
+ * Creates the comparison of a chain with its ledger, by family. The comparison changes no data.
+ * @returns undefined when no scanner has verified a block of the chain yet
  * @throws GatewayError CHAIN_NOT_AT_REST, or with a ReaderErrorCode or a DatabaseErrorCode
  */
 export function comparisonOf(work: ReconcileWork): Comparison {
@@ -31,9 +31,9 @@ export function comparisonOf(work: ReconcileWork): Comparison {
 }
 
 /**
- * Nodes have the state of the newest solid block and of no other.
- * So the hot wallets are read within one solid block, again and again until the books stand at that very block; and a deposit
- * address counts when nothing came to it between the block before its reading and the one after.
+ * TRON nodes have only the state of the newest solid block. Hot wallets are read within one solid block, repeatedly
+ * until the scanner has verified exactly that block. A deposit address counts if its balance did not change between
+ * the blocks before and after its reading.
  */
 function compareTron(work: ReconcileWork): Comparison {
   const { db, network } = work;
@@ -50,14 +50,14 @@ function compareTron(work: ReconcileWork): Comparison {
         const books = await readBooks(db, network);
         return books?.anchor.hash === to.hash ? books : undefined;
       },
-      neverMet: 'the scanner was never at the block that the nodes had the state of.',
+      neverMet: 'the scanner was never at the block whose state the nodes had. Run it again.',
     });
 }
 
 /**
- * Nodes have the newest state and no other, and a checkpoint lasts for a
- * quarter of a second. So the hot wallets are read again and again until nothing of theirs stands in the checkpoints between which
- * they were read, and the books are those of the later one; and so are deposit addresses.
+ * SUI nodes have only the newest state, and a checkpoint lasts a quarter of a second. Hot wallets are read repeatedly
+ * until the checkpoints around a reading contain none of their movements. The ledger is read at the later checkpoint.
+ * Deposit addresses are read in the same way.
  */
 function compareSui(work: ReconcileWork): Comparison {
   const { db, network } = work;
@@ -70,6 +70,6 @@ function compareSui(work: ReconcileWork): Comparison {
         const books = await readBooks(db, network, toHeight);
         return books === undefined || (await hasMoved(db, network, fromHeight, toHeight)) ? undefined : books;
       },
-      neverMet: 'the hot wallet never rested for as long as it takes to read it.',
+      neverMet: 'the balance of the hot wallet changed during every reading. Run it again.',
     });
 }

@@ -1,30 +1,29 @@
-/** What makes books and chain differ, by name. */
 export type DifferenceKind =
   /** The postings of an asset do not sum to zero. */
   | 'LEDGER_NOT_ZERO'
-  /** An account is not what the rows behind it add up to. */
+  /** An account differs from the sum of its rows. */
   | 'ACCOUNT_WRONG'
-  /** An asset stands in the ledger, but not in the networks file: the chain cannot be asked. */
+  /** The ledger has an asset that the networks file does not name, so the chain cannot be read. */
   | 'ASSET_UNKNOWN'
-  /** Something waits for its booking far longer than it should. */
+  /** A movement waits far too long for its booking. */
   | 'BOOKING_LATE'
-  /** A deposit address holds more than it received as far as the books know. */
+  /** A deposit address holds more than the recorded movements. */
   | 'DEPOSIT_UNSEEN'
   /** A deposit address holds less. */
   | 'DEPOSIT_MISSING'
-  /** The hot wallets hold more than the ledger says. */
+  /** The hot wallets hold more than the ledger. */
   | 'HOT_WALLET_MORE'
   /** The hot wallets hold less. */
   | 'HOT_WALLET_LESS'
-  /** Native coin for fees that nobody booked. */
+  /** Unbooked native coin for fees. */
   | 'GAS_NOT_BOOKED'
   /** The chain has transactions of a hot wallet that the signer did not make, or lacks some that it made. */
   | 'TRANSACTIONS_FOREIGN'
-  /** A hot wallet is halted because it sent what this database does not know: what it holds is not settled yet. */
+  /** A hot wallet is halted because it sent transactions that this database does not know. */
   | 'WALLET_IN_DOUBT'
-  /** payout-signer does not derive a deposit address: what it holds is not ours, whatever the ledger says. */
+  /** payout-signer does not derive a deposit address: a third party controls its money, whatever the ledger says. */
   | 'ADDRESS_NOT_OURS'
-  /** Two sources say different things of the same block. */
+  /** Two sources differ on the same block. */
   | 'SOURCES_DISAGREE';
 
 /** One difference. Amounts in base units of the asset. */
@@ -33,15 +32,15 @@ export interface Difference {
   readonly symbol: string;
   /** Account, address, order or wallet. */
   readonly subject: string;
-  /** What the chain (or the rows) has more than the ledger; null where that is not known. */
+  /** Excess of the chain (or the rows) over the ledger; null if unknown. */
   readonly amount: bigint | null;
-  /** One sentence on what was found. */
+  /** One sentence with the observation. */
   readonly detail: string;
-  /** One sentence on what it may be and what to do. */
+  /** One sentence with possible causes and the correction. */
   readonly mend: string;
 }
 
-/** What differs for a known reason that passes by itself. */
+/** A deviation with a known reason, which disappears by itself. */
 export interface Explanation {
   readonly kind: string;
   readonly symbol: string;
@@ -50,19 +49,17 @@ export interface Explanation {
   readonly detail: string;
 }
 
-/** One line of the comparison. */
 export interface Line {
   readonly symbol: string;
   readonly what: 'deposit addresses' | 'hot wallets';
   readonly ledger: bigint;
-  /** What is on its way into the ledger; see Explanation. */
+  /** Amount that is not booked yet; see Explanation. */
   readonly onItsWay: bigint;
-  /** Native coin on deposit addresses that others sent and that no order could be paid with. */
+  /** Native coin from third parties on deposit addresses that is not an asset of orders. */
   readonly unasked: bigint;
   readonly onChain: bigint | null;
 }
 
-/** What became of comparing one chain. */
 export interface Comparison {
   readonly lines: readonly Line[];
   readonly explanations: readonly Explanation[];

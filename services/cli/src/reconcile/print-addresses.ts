@@ -4,39 +4,41 @@ import { unexplained } from './reconciliation.ts';
 import { shownAmount } from './shown-amount.ts';
 import { unswept } from './store/unswept-balance.ts';
 
-/** A line for a terminal: what lies on an address, and why. */
+/** A line for a terminal: an address's movements and its unexplained balance. */
 export function addressLine(books: Pick<Books, 'assets' | 'chain'>, reading: AddressReading): string {
-  const { address, symbol, lying, unasked } = reading;
+  const { address, symbol, recorded, unasked } = reading;
   const shown = (value: bigint): string => shownAmount(books, symbol, value);
   const rest = unexplained(reading);
   const parts: readonly (readonly [string, bigint, boolean])[] = [
-    ['received', lying.received, lying.received !== 0n],
-    ['brought for fees', lying.brought, lying.brought !== 0n],
-    ['fees', lying.fees, lying.fees !== 0n],
-    ['swept', lying.swept, lying.received !== 0n],
-    ['unswept', unswept(lying), true],
-    ['unmatched', lying.unmatched, lying.unmatched !== 0n],
+    ['received', recorded.received, recorded.received !== 0n],
+    ['top-ups for fees', recorded.brought, recorded.brought !== 0n],
+    ['fees', recorded.fees, recorded.fees !== 0n],
+    ['swept', recorded.swept, recorded.received !== 0n],
+    ['unswept', unswept(recorded), true],
+    ['unmatched', recorded.unmatched, recorded.unmatched !== 0n],
     ['sent by others', unasked, unasked !== 0n],
   ];
-  const said = parts.flatMap(([words, value, isSaid]) => (isSaid ? [`${words} ${shown(value)}`] : []));
+  const shownParts = parts.flatMap(([words, value, isShown]) =>
+    isShown ? [`${words} ${shown(value)}`] : [],
+  );
   const end = rest === undefined ? 'sources disagree' : `unexplained ${rest === 0n ? '0' : shown(rest)}`;
-  return `${books.chain} ${address}  ${said.join(', ')}, ${end}`;
+  return `${books.chain} ${address}  ${shownParts.join(', ')}, ${end}`;
 }
 
-/** The same for programs: amounts as decimal strings of base units. */
+/** JSON of the same: amounts as decimal strings of base units. */
 export function addressJson(chain: Chain, reading: AddressReading): object {
-  const { address, symbol, lying, onChain, unasked, height } = reading;
+  const { address, symbol, recorded, onChain, unasked, height } = reading;
   return {
     chain,
     address,
     symbol,
     height,
-    received: lying.received.toString(),
-    brought: lying.brought.toString(),
-    fees: lying.fees.toString(),
-    swept: lying.swept.toString(),
-    unswept: unswept(lying).toString(),
-    unmatched: lying.unmatched.toString(),
+    received: recorded.received.toString(),
+    brought: recorded.brought.toString(),
+    fees: recorded.fees.toString(),
+    swept: recorded.swept.toString(),
+    unswept: unswept(recorded).toString(),
+    unmatched: recorded.unmatched.toString(),
     unasked: unasked.toString(),
     onChain: onChain?.toString() ?? null,
     unexplained: unexplained(reading)?.toString() ?? null,

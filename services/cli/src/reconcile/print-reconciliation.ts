@@ -4,13 +4,12 @@ import type { Difference, Line } from './difference.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { shownAmount } from './shown-amount.ts';
 
-/** Lines for a terminal: what was compared at which block, then each difference with what it may be. */
+/** Lines for a terminal: the compared block and sums, then each difference with its possible cause. */
 export function reconciliationLines(one: Reconciliation): readonly string[] {
   const { books, heights, addresses, differences, explanations, addressesLeftOff } = one;
   const { chain, anchor } = books;
   const last = heights.at(-1);
-  const later =
-    heights.length > 1 ? `, its state was discarded meanwhile: the last addresses at ${last}` : '';
+  const later = heights.length > 1 ? `, whose state was pruned meanwhile: the last addresses at ${last}` : '';
   const rows = one.lines.map((line) => [line.what, ...cellsOf(books, line)]);
   const widths = [0, 1, 2].map((column) => Math.max(0, ...rows.map((row) => (row[column] ?? '').length)));
   return [
@@ -30,7 +29,7 @@ export function reconciliationLines(one: Reconciliation): readonly string[] {
 function cellsOf(books: Books, line: Line): readonly string[] {
   const { symbol, ledger, onItsWay, unasked, onChain } = line;
   const shown = (value: bigint): string => shownAmount(books, symbol, value);
-  const way = onItsWay === 0n ? '' : `, on its way ${shown(onItsWay)}`;
+  const way = onItsWay === 0n ? '' : `, in progress ${shown(onItsWay)}`;
   const others = unasked === 0n ? '' : `, sent by others ${shown(unasked)}`;
   if (onChain === null) return [`ledger ${shown(ledger)}${way}${others}`, 'chain: sources disagree', ''];
   const left = leftOver(line);
@@ -51,7 +50,7 @@ const SHOWN_ACCOUNTS: readonly (readonly [string, string])[] = [
   ['COLD', 'cold'],
 ];
 
-/** One line per asset with what the ledger says besides; credits are shown as what they are, amounts owed. */
+/** One line per asset with other accounts of the ledger. Credit accounts are shown as positive amounts owed. */
 function accountLines(books: Books): readonly string[] {
   return books.assets.flatMap(({ symbol }) => {
     const parts = SHOWN_ACCOUNTS.flatMap(([kind, words]) => {
@@ -64,7 +63,7 @@ function accountLines(books: Books): readonly string[] {
     });
     const unmatched = books.unmatched.get(symbol) ?? 0n;
     const all =
-      unmatched === 0n ? parts : [...parts, `of it unmatched ${shownAmount(books, symbol, unmatched)}`];
+      unmatched === 0n ? parts : [...parts, `of that unmatched ${shownAmount(books, symbol, unmatched)}`];
     return all.length === 0 ? [] : [`  ${symbol}: ${all.join(', ')}`];
   });
 }
@@ -75,7 +74,7 @@ function differenceLines(books: Books, difference: Difference): readonly string[
   return [`  DIFF  ${kind} ${subject}${size}`, `        ${detail}`, `        → ${mend}`];
 }
 
-/** What stands in an answer for programs: amounts as decimal strings of base units. */
+/** JSON for programs: amounts as decimal strings of base units. */
 export function reconciliationJson(one: Reconciliation): object {
   const { books, heights, addresses, addressesLeftOff, lines, explanations, differences } = one;
   const { chain, anchor, accounts, unmatched, hotWallets } = books;

@@ -16,16 +16,18 @@ import {
   type Reconciliation,
 } from './reconciliation.ts';
 
-/** A chain that is to be compared with its books. */
 export interface ReconcileWork {
   readonly db: Db;
   readonly network: NetworkConfig;
-  /** Leave out addresses that nothing ever came to: cheaper, and blind for a first payment that no source showed. */
+  /**
+   * Leave out addresses that never received a transfer: cheaper, but does not find a first payment that no source
+   * showed.
+   */
   readonly paidOnly: boolean;
-  /** Leave out all deposit addresses: what is said of them is nothing. */
+  /** Leave out all deposit addresses. Their lines then mean nothing. */
   readonly hotOnly?: boolean;
   readonly onProgress: (addresses: number) => void;
-  /** What was read of some addresses more; once of each. */
+  /** Receives each page of readings once. */
   readonly onRead: (readings: readonly AddressReading[]) => void;
 }
 
@@ -36,14 +38,15 @@ interface ReconcileDeps extends ReconcileWork {
 const ADDRESSES_PER_PAGE = 500;
 
 /**
- * Compares an EVM chain's books with the chain, changing nothing. Memory is bounded by a page of addresses and by what
- * differs. @returns undefined when no scanner has ever verified a block of the chain
+ * Compares an EVM chain with its ledger. Changes no data. Memory is bounded by one page of addresses and the
+ * differences.
+ * @returns undefined when no scanner has verified a block of the chain yet
  * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function reconcileChain(deps: ReconcileDeps): Promise<Reconciliation | undefined> {
   const books = await readBooks(deps.db, deps.network);
   if (books === undefined) return undefined;
-  const hot = await readHotOnChain(deps.state, books); // first, while the anchor is fresh
+  const hot = await readHotOnChain(deps.state, books); // first, while nodes still have the anchor's state
   const deposits = deps.hotOnly === true ? NO_ADDRESSES : await compareAddresses(deps, books);
   return reconciliationOf(books, deps.network, hot, deposits);
 }
@@ -65,8 +68,8 @@ async function readHotOnChain(state: EvmStateReader, books: Books): Promise<HotO
 }
 
 /**
- * Page by page, each at one block. Nodes throw away the state of a block while the pages are read; then the next pages
- * are read at the newest verified one. What an address holds is compared with what came in up to that same block.
+ * Reads page by page, each at one block. If nodes prune that block's state meanwhile, the next pages are read at the
+ * newest verified block. Each page is compared with the movements up to its own block.
  */
 async function compareAddresses(deps: ReconcileDeps, books: Books): Promise<FoundOnAddresses> {
   const { db, state, network, paidOnly } = deps;

@@ -13,25 +13,25 @@ import { assetsOf, readAnchor } from './store/read-books.ts';
 import type { ReconcileWork } from './reconcile-chain.ts';
 import { hotBalances, NO_ADDRESSES, reconciliationOf, type Reconciliation } from './reconciliation.ts';
 
-/** What nodes told of their newest state: of some moment between two blocks. */
+/** Balances from the newest state of nodes, at some moment between two blocks. */
 export type RestingBalances = Awaited<ReturnType<RestingDeps['balancesOf']>>;
 
-/** How the hot wallets and the books of a family meet. */
+/** Family-specific way to read hot wallets and ledger at the same moment. */
 export interface Meeting<R extends RestingBalances> {
   readonly read: (holdings: readonly Holding[]) => Promise<R>;
   /**
-   * The books that what was read of the hot wallets is to be held against, once the scanner has got there (`untilVerified`); undefined
-   * where they did not meet, and everything is read again.
+   * Ledger at the moment of the reading, after the scanner has reached it (`untilVerified`); undefined if no common
+   * moment exists and everything has to be read again.
    */
   readonly booksAt: (reading: R, deadlineMs: number) => Promise<Books | undefined>;
-  /** A sentence for when they never meet. */
+  /** Error sentence if no common moment is found. */
   readonly neverMet: string;
 }
 
 /**
- * Compares the books of a chain whose nodes have the newest state and no other, changing nothing. The hot wallets are read again and
- * again until the books and they are of one moment; and so are deposit addresses.
- * @returns undefined when no scanner has ever verified a block of the chain
+ * Compares a chain whose nodes have only the newest state with its ledger. Changes no data. Reads hot wallets
+ * repeatedly until they and the ledger belong to one moment, then deposit addresses.
+ * @returns undefined when no scanner has verified a block of the chain yet
  * @throws GatewayError CHAIN_NOT_AT_REST, or with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function reconcileResting<R extends RestingBalances>(

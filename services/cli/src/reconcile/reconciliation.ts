@@ -11,21 +11,20 @@ import {
 import { compareHotWallets } from './compare-hot-wallets.ts';
 import type { Comparison, Difference } from './difference.ts';
 import type { DepositAddress } from './store/read-addresses.ts';
-import { NOTHING, unswept } from './store/unswept-balance.ts';
+import { NO_MOVEMENTS, unswept } from './store/unswept-balance.ts';
 
-/** A chain's books held against the chain. */
 export interface Reconciliation extends Comparison {
   readonly books: Books;
   readonly addresses: number;
-  /** The blocks at which deposit addresses were read: the anchor, and newer ones where its state was there no more. */
+  /** Blocks at which deposit addresses were read: the anchor, and newer ones after its state was pruned. */
   readonly heights: readonly number[];
-  /** Differences of addresses beyond those that are named. */
+  /** Number of differing addresses that are not listed. */
   readonly addressesLeftOff: number;
 }
 
 const ADDRESSES_NAMED = 200;
 
-/** Of a comparison of hot wallets alone. */
+/** Result for a comparison of hot wallets only. */
 export const NO_ADDRESSES: FoundOnAddresses = {
   addresses: 0,
   heights: [],
@@ -35,7 +34,7 @@ export const NO_ADDRESSES: FoundOnAddresses = {
   unasked: new Map(),
 };
 
-/** Puts together what the comparisons of a chain came to. Pure. */
+/** Combines the comparisons of a chain. Pure. */
 export function reconciliationOf(
   books: Books,
   network: NetworkConfig,
@@ -61,7 +60,7 @@ export function reconciliationOf(
   };
 }
 
-/** Counts what differs on deposit addresses, page by page; its memory is bounded by what is named. */
+/** Sums the differences of deposit addresses page by page. Memory is bounded by ADDRESSES_NAMED. */
 export interface AddressTally {
   add(addresses: number, readings: readonly AddressReading[]): void;
   found(): FoundOnAddresses;
@@ -97,31 +96,34 @@ export function createAddressTally(
   };
 }
 
-/** What an address has more than can be explained; undefined where two sources differ. Pure. */
-export function unexplained({ lying, onChain, unasked }: AddressReading): OnChain {
-  return onChain === undefined ? undefined : onChain - unswept(lying) - unasked;
+/** Unexplained excess of an address; undefined if two sources differ. Pure. */
+export function unexplained({ recorded, onChain, unasked }: AddressReading): OnChain {
+  return onChain === undefined ? undefined : onChain - unswept(recorded) - unasked;
 }
 
-/** What a page's addresses hold (asset by asset, address by address) beside what the books say; none of what is empty and was. Pure. */
+/**
+ * Combines a page's balances (by address, then asset) with the recorded movements. Leaves out assets with neither.
+ * Pure.
+ */
 export function readingsOf(
   page: readonly DepositAddress[],
   assets: readonly Pick<Asset, 'symbol' | 'isConfigured'>[],
   numbers: readonly StateNumber[],
   height: number,
 ): readonly AddressReading[] {
-  return page.flatMap(({ address, since, lying: known }, row) =>
+  return page.flatMap(({ address, since, recorded: known }, row) =>
     assets.flatMap(({ symbol, isConfigured }, column): readonly AddressReading[] => {
       const onChain = valueOf(numbers[row * assets.length + column]);
-      const lying = known.get(symbol) ?? NOTHING;
-      if (onChain === 0n && lying === NOTHING) return [];
-      const beyond = onChain === undefined ? 0n : onChain - unswept(lying);
+      const recorded = known.get(symbol) ?? NO_MOVEMENTS;
+      if (onChain === 0n && recorded === NO_MOVEMENTS) return [];
+      const beyond = onChain === undefined ? 0n : onChain - unswept(recorded);
       const unasked = !isConfigured && beyond > 0n ? beyond : 0n;
-      return [{ address, symbol, lying, onChain, unasked, height, since }];
+      return [{ address, symbol, recorded, onChain, unasked, height, since }];
     }),
   );
 }
 
-/** The sums of all hot wallets, by symbol, from their balances (wallet by wallet, asset by asset). Pure. */
+/** Sums of all hot wallets by symbol, from balances ordered by asset, then wallet. Pure. */
 export function hotBalances(
   assets: readonly Pick<Asset, 'symbol'>[],
   wallets: number,
@@ -135,7 +137,7 @@ export function hotBalances(
   );
 }
 
-/** Undefined where two sources differ. */
+/** Undefined if two sources differ. */
 export function valueOf(number: StateNumber | undefined): OnChain {
   return number?.kind === 'AGREED' ? number.value : undefined;
 }

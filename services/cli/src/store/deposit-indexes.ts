@@ -2,7 +2,7 @@ import type { Db } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 
-/** The next index of each family's deposit addresses, by those that are stored. */
+/** Next index of each family's deposit addresses, from the stored ones. */
 export async function readNextIndexes(db: Db): Promise<ReadonlyMap<Family, number>> {
   const { rows } = await sql<{ family: Family; next: number }>`
     select family, (max(derivation_index) + 1)::float8 as next from deposit_address group by family`.execute(
@@ -11,12 +11,12 @@ export async function readNextIndexes(db: Db): Promise<ReadonlyMap<Family, numbe
   return new Map(rows.map(({ family, next }) => [family, next]));
 }
 
-/** Indexes that a restore passed over. */
+/** Indexes that a restore skipped. */
 export interface SkippedIndexes {
   readonly family: Family;
   readonly from: number;
   readonly to: number;
-  /** Where indexes begin that were certainly not given out before the backup. */
+  /** First index that was certainly not assigned before the backup. */
   readonly next: number;
 }
 
@@ -29,7 +29,7 @@ export async function readSkippedIndexes(db: Db): Promise<readonly SkippedIndexe
   return rows;
 }
 
-/** Indexes from `from` to `to`, without it, whose addresses are stored. */
+/** Indexes from `from` to `to` (exclusive) whose addresses are stored. */
 export async function readKnownIndexes(
   db: Db,
   family: Family,

@@ -14,7 +14,6 @@ export async function readHotWalletAddresses(db: Db, family: Family): Promise<re
   return rows.map(({ address }) => address as Address);
 }
 
-/** Those of the addresses that are hot wallets. */
 export async function findHotWallets(db: Db, addresses: readonly string[]): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('hot_wallet')
@@ -24,7 +23,7 @@ export async function findHotWallets(db: Db, addresses: readonly string[]): Prom
   return rows.map(({ address }) => address);
 }
 
-/** Adds hot wallets of a seed, and an audit entry of those that are new. @returns these */
+/** Adds hot wallets of a seed, and an audit entry for new ones. @returns the new ones */
 export async function addHotWallets(
   db: Db,
   wallets: readonly { readonly family: Family; readonly address: string }[],

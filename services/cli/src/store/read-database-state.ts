@@ -2,18 +2,17 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { SERVICE_SCHEMAS, serviceRole } from '@opentill/db/service-schema';
 
-/** How far a database has come. */
 export interface DatabaseState {
   readonly currentRole: string;
-  /** Like 150004. */
+  /** For example 150004. */
   readonly versionNumber: number;
-  /** Undefined: no migration has ever run. */
+  /** Undefined: no migration was ever applied. */
   readonly migrations: readonly { readonly name: string; readonly checksum: string }[] | undefined;
-  /** Of the services' roles, those that are there. */
+  /** Existing roles of services. */
   readonly roles: readonly string[];
 }
 
-/** Reads it as the operators' role or the owner. Throws GatewayError<DatabaseErrorCode>. */
+/** Reads as the operators' role or as the owner. Throws GatewayError<DatabaseErrorCode>. */
 export async function readDatabaseState(db: Db): Promise<DatabaseState> {
   const wanted = SERVICE_SCHEMAS.map((schema) => serviceRole(schema));
   const { rows } = await sql<{ role: string; version: number; roles: string[]; migrated: boolean }>`

@@ -3,7 +3,7 @@ import { upsertMerchant } from '@opentill/db/merchants';
 import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
 
-/** As the settings describe it; what they leave out keeps its value. */
+/** Merchant of the settings. An undefined field keeps its stored value. */
 export interface SettingsMerchant {
   readonly merchantId: string;
   readonly key: Buffer;
@@ -15,7 +15,7 @@ export interface SettingsMerchant {
   readonly returnOrigins: readonly string[] | undefined;
 }
 
-/** Creates the merchant, or changes what differs from the settings. @returns what was done, in words */
+/** Creates the merchant, or updates it to the settings. @returns a summary in words */
 export async function writeSettingsMerchant(db: Db, settings: SettingsMerchant): Promise<string> {
   const { merchantId, key, token, webhookSecret, callbackUrl, returnOrigins } = settings;
   const stored = await db
@@ -25,17 +25,17 @@ export async function writeSettingsMerchant(db: Db, settings: SettingsMerchant):
     .executeTakeFirst();
   const name = settings.name ?? stored?.name ?? 'Default merchant';
   const version = settings.version ?? stored?.version ?? 'V3';
-  const differs = stored && {
-    token: opened(key, stored.token_sealed, tokenAad(merchantId)) !== token,
+  const differences = stored && {
+    token: openOrUndefined(key, stored.token_sealed, tokenAad(merchantId)) !== token,
     'webhook secret':
-      opened(key, stored.webhook_secret_sealed, webhookSecretAad(merchantId)) !== webhookSecret,
+      openOrUndefined(key, stored.webhook_secret_sealed, webhookSecretAad(merchantId)) !== webhookSecret,
     name: name !== stored.name,
     version: version !== stored.version,
     'callback URL': callbackUrl !== undefined && callbackUrl !== stored.callback_url,
     'return origins': returnOrigins !== undefined && returnOrigins.join() !== stored.return_origins.join(),
   };
-  const changed = Object.entries(differs ?? {}).flatMap(([what, isOther]) => (isOther ? [what] : []));
-  if (stored !== undefined && changed.length === 0) return `${merchantId} is as the settings say`;
+  const changed = Object.entries(differences ?? {}).flatMap(([what, isOther]) => (isOther ? [what] : []));
+  if (stored !== undefined && changed.length === 0) return `${merchantId} matches the settings`;
   await db.transaction().execute(async (tx) => {
     await upsertMerchant(tx, key, {
       merchantId,
@@ -50,11 +50,11 @@ export async function writeSettingsMerchant(db: Db, settings: SettingsMerchant):
     await writeAuditOfDatabaseUser(tx, { action: 'setup', subject: merchantId, details });
   });
   if (stored === undefined) return `${merchantId} (${version}) written from the settings`;
-  return `${merchantId} changed to the settings: ${changed.join(', ')}`;
+  return `${merchantId} updated from the settings: ${changed.join(', ')}`;
 }
 
-/** Undefined when it was sealed by another key. */
-function opened(key: Buffer, sealed: Buffer, aad: string): string | undefined {
+/** Undefined if it was sealed with another key. */
+function openOrUndefined(key: Buffer, sealed: Buffer, aad: string): string | undefined {
   try {
     return openSecret(key, sealed, aad);
   } catch {

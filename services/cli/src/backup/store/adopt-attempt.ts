@@ -6,18 +6,21 @@ import { familyOf, type Chain } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 import { hasLandedNowhere, readRaw, type StoredPayment } from './restored-rows.ts';
 
-/** All that is signed after it gets a later time: one from far ahead would be used up with it. */
+/**
+ * Every later signature gets a later timestamp. Adopting one from far in the future would use up the timestamps
+ * before it.
+ */
 const FAR_MS = 86_400_000;
 
-/** Why a payment can't stand among the wallet's own transactions; undefined: it can. */
+/** Reason why a payment cannot be one of the wallet's own transactions; undefined: it can. */
 export async function whyNotAdopted(
   db: Db | Tx,
   { chain, wallet, txHash, pays, blockTime }: StoredPayment,
 ): Promise<string | undefined> {
-  if (pays === undefined || pays === null) return 'it is no payment';
+  if (pays === undefined || pays === null) return 'it is not a payment';
   const { uniqueMs, expiresMs } = await boundsOf(chain, await readRaw(db, { chain, txHash }), blockTime);
   if (!Number.isSafeInteger(uniqueMs) || uniqueMs <= 0 || uniqueMs > expiresMs + FAR_MS)
-    return `its timestamp is ${uniqueMs}, which no transaction from here has`;
+    return `its timestamp ${uniqueMs} is one that this gateway never uses`;
   const { rows } = await sql`
     select from payout_attempt a where a.chain = ${chain} and a.wallet = ${wallet} and a.unique_ms = ${uniqueMs}`.execute(
     db,
@@ -26,9 +29,10 @@ export async function whyNotAdopted(
 }
 
 /**
- * Makes it the payout's one attempt, whose bytes nobody sends again: it stands in a verified block. An attempt of before that
- * landed nowhere, by every block of its life, is dead with that.
- * @throws GatewayError RESTORE_NOT_RECONCILED when one of its own may land yet or has, or it can't stand among them
+ * Makes it the payout's only attempt. Its bytes are not sent again: it is in a verified block. Earlier attempts of
+ * which no block of their lifetime was found are DEAD.
+ * @throws GatewayError RESTORE_NOT_RECONCILED when another attempt of the payout may land or has landed, or when
+ * `whyNotAdopted` gives a reason
  */
 export async function makeAttempt(
   tx: Tx,
@@ -38,7 +42,7 @@ export async function makeAttempt(
 ): Promise<void> {
   const { restoreId, chain, wallet, txHash, blockTime } = payment;
   const why = await whyNotAdopted(tx, payment);
-  if (why !== undefined) throw notReconciled(`${txHash} can't be taken over: ${why}`);
+  if (why !== undefined) throw notReconciled(`${txHash} cannot be adopted: ${why}`);
   await sql`
     update payout_attempt a set state = 'DEAD', dead_height = h.read_height, dead_hash = h.read_hash, updated_at = now()
     from restore_hold h where h.restore_id = ${restoreId} and h.chain = a.chain and h.wallet = a.wallet
@@ -46,7 +50,7 @@ export async function makeAttempt(
   const alive = await sql`
     select from payout_attempt a where a.order_pk = ${orderPk} and a.state <> 'DEAD'`.execute(tx);
   if (alive.rows.length > 0)
-    throw notReconciled(`a transaction of the payout ${orderPk} itself is on its way, or landed`);
+    throw notReconciled(`another transaction of the payout ${orderPk} is in flight, or has landed`);
   await markSigned();
   const bounds = await boundsOf(chain, await readRaw(tx, { chain, txHash }), blockTime);
   const { uniqueMs, expiresMs, feeLimit, epochs } = bounds;
@@ -57,7 +61,7 @@ export async function makeAttempt(
     select f.chain, f.tx_hash, ${familyOf(chain)}, f.wallet, null, 'PAYOUT', ${orderPk}::uuid, f.contract_address, f.to_address,
       f.amount, '', ${terms}::jsonb, ${blockTime}, ${blockTime}, ${blockTime}, 'KNOWN'
     from forgotten_payment f where f.chain = ${chain} and f.tx_hash = ${txHash}`.execute(tx);
-  // Whom it refers to is named by a few bytes alone; below its own block nobody looks for it.
+  // A transaction names its reference block by a few bytes only. Its own block serves: no code searches below it.
   await sql`
     insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash,
       first_epoch, last_epoch)
@@ -70,11 +74,11 @@ interface Bounds {
   readonly uniqueMs: number;
   readonly expiresMs: number;
   readonly feeLimit: bigint;
-  /** Of what epochs end. */
+  /** Only on chains with epochs. */
   readonly epochs?: { readonly first: number; readonly last: number };
 }
 
-/** What the signer wrote down of it, as far as its bytes say. Of SUI its time is that of its checkpoint. */
+/** The bounds that the signer stored, as far as the bytes contain them. On SUI the time is that of the checkpoint. */
 async function boundsOf(chain: Chain, raw: Uint8Array, blockTime: Date): Promise<Bounds> {
   if (familyOf(chain) === 'SUI') {
     const { nonce, epochs, gas } = readPaymentBytes(raw);

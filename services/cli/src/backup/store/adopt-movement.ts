@@ -11,19 +11,17 @@ import type { OwnPlaces } from './deposits.ts';
 import type { Payment } from '../match-forgotten.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
-/** In whose name, and why. */
 const MOVED = { by: 'opentill restore', reason: 'moved by the gateway between its own places' };
-/** Not used: what is taken over was sent already. */
+/** Lifetime of a payout. Unused: these transactions were sent already. */
 const SECONDS = 3_600;
 
-/** A forgotten transaction that pays something. */
 export type Moved = StoredPayment & { readonly pays: Payment };
 
 export type Work = 'SWEEP' | 'GAS_TOP_UP' | 'TO_COLD';
 
 /**
- * Makes a forgotten transaction the movement that it was, in one transaction.
- * @throws GatewayError RESTORE_NOT_RECONCILED with what it waits for
+ * Adopts an unknown transaction as a movement, in one database transaction.
+ * @throws GatewayError RESTORE_NOT_RECONCILED with the condition that it waits for
  */
 export async function adoptMovement(
   db: Db,
@@ -52,22 +50,22 @@ export async function adoptMovement(
       seconds: SECONDS,
       plannedBy: MOVED.by,
     };
-    const begun = work === 'SWEEP' ? await findBegun(tx, payment, asset.symbol) : undefined;
+    const continued = work === 'SWEEP' ? await findOpenSweep(tx, payment, asset.symbol) : undefined;
     const opened =
-      begun !== undefined || work === 'TO_COLD'
+      continued !== undefined || work === 'TO_COLD'
         ? undefined
         : await openSweep(tx, { ...payment, work }, asset.symbol, places);
-    const sweepId = begun ?? opened?.sweepId ?? null;
+    const sweepId = continued ?? opened?.sweepId ?? null;
     const { rows } = await sql<{ began: boolean }>`
       select plan_movement(${JSON.stringify({ ...movement, sweepId })}::jsonb) as began`.execute(tx);
     if (rows[0]?.began !== true)
       throw waits(
-        `the books to have what ${txHash} moved from ${wallet}: its deposits are read by the scanner and booked by the tracker`,
+        `the ledger to contain what ${txHash} moved from ${wallet}: the scanner has to read its deposits and the tracker to book them`,
       );
     await adoptPayment(tx, payment, orderPk, MOVED);
     if (opened !== undefined) await endSweep(tx, opened, work, fate);
     await bookAsSweep(tx, payment);
-    await takeForNoDeposit(tx, payment);
+    await orphanAsDeposit(tx, payment);
   });
 }
 
@@ -76,10 +74,10 @@ function waits(what: string): Error {
 }
 
 /**
- * The sweep of the backup that it was for: it stays open, and the planner ends it, with what is still to be done for it, as taking
- * back what was lent.
+ * The open sweep in the backup that it belongs to. That sweep stays open: the planner ends it after its remaining
+ * steps, such as reclaiming lent energy.
  */
-async function findBegun(
+async function findOpenSweep(
   tx: Tx,
   { chain, wallet, pays }: Moved,
   symbol: string,
@@ -95,13 +93,13 @@ async function findBegun(
 
 interface OpenedSweep {
   readonly sweepId: string;
-  /** What the backup had open there and something was lent for: it goes on when this one has ended. */
-  readonly goesOn: string | null;
+  /** Open sweep of the backup that lent energy. It continues when this one has ended. */
+  readonly resumes: string | null;
 }
 
 /**
- * One address has one open sweep; it is ended in the same transaction. What the backup had open there goes no further, but for
- * taking back what was lent.
+ * Opens a sweep that ends in the same transaction, because an address has at most one open sweep. Abandons the
+ * address's open sweep of the backup, except for reclaiming lent energy.
  */
 async function openSweep(
   tx: Tx,
@@ -122,13 +120,13 @@ async function openSweep(
       cost_estimate)
     values (${sweepId}, ${chain}, ${familyOf(chain)}, ${address}, ${symbol}, ${pays.contract}, ${pays.amount}, ${to}, ${kind},
       ${work === 'SWEEP' ? 'FREE' : 'TOP_UP'}, 0)`.execute(tx);
-  return { sweepId, goesOn: rows.find(({ lends }) => lends)?.sweep_id ?? null };
+  return { sweepId, resumes: rows.find(({ lends }) => lends)?.sweep_id ?? null };
 }
 
-/** What was brought lies there, and the next plan of the address counts it. */
+/** Money of a fee top-up stays at the address. The next plan of the address counts it. */
 async function endSweep(
   tx: Tx,
-  { sweepId, goesOn }: OpenedSweep,
+  { sweepId, resumes }: OpenedSweep,
   work: Work,
   fate: TransactionFate,
 ): Promise<void> {
@@ -141,13 +139,13 @@ async function endSweep(
   await sql`
     update sweep set state = ${state}, reason = ${reason}, ended_at = clock_timestamp(), version = version + 1,
       updated_at = clock_timestamp() where sweep_id = ${sweepId}`.execute(tx);
-  if (goesOn === null) return;
+  if (resumes === null) return;
   await sql`
     update sweep set state = 'OPEN', ended_at = null, version = version + 1, updated_at = clock_timestamp()
-    where sweep_id = ${goesOn}`.execute(tx);
+    where sweep_id = ${resumes}`.execute(tx);
 }
 
-/** What came into a hot wallet was taken for somebody's top-up as long as nobody knew of the sweep. */
+/** Until now the transfer into the hot wallet was booked as an owner's top-up. */
 async function bookAsSweep(tx: Tx, { chain, txHash }: Moved): Promise<void> {
   await sql`
     select settle_hot_wallet_deposits((
@@ -157,10 +155,10 @@ async function bookAsSweep(tx: Tx, { chain, txHash }: Moved): Promise<void> {
 }
 
 /**
- * A fee that was brought was read as a customer's deposit, where the native coin is taken for payments, as long as nobody knew of it:
- * what the gateway itself sends is none. The tracker takes it out of the books.
+ * Until now a fee top-up was recorded as a customer's deposit, on chains that accept the native coin. Transfers by
+ * the gateway are not deposits: the tracker reverses the booking.
  */
-async function takeForNoDeposit(tx: Tx, { chain, txHash }: Moved): Promise<void> {
+async function orphanAsDeposit(tx: Tx, { chain, txHash }: Moved): Promise<void> {
   await sql`
     update transfer t set state = 'ORPHANED', version = version + 1, updated_at = clock_timestamp()
     where t.chain = ${chain} and t.tx_hash = ${txHash} and t.state <> 'ORPHANED' and exists (

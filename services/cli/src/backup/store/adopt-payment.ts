@@ -10,10 +10,10 @@ import type { Decided } from '../wallet-state.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
 /**
- * Makes a forgotten transaction the gateway's own again, for the order that it paid: the rows that the signer had written
- * before it was sent. From then on the scanner asks what became of it, by two sources, and the tracker settles it, as if
- * nothing had been lost. The caller holds the wallet.
- * @throws GatewayError RESTORE_NOT_RECONCILED when the order is one that nothing may be paid for any more
+ * Adopts an unknown transaction for the order that it paid: writes the rows that the signer had written before
+ * sending. From then on the scanner finds its outcome, by two sources, and the tracker settles it, as for any payout.
+ * The caller holds the wallet.
+ * @throws GatewayError RESTORE_NOT_RECONCILED when no transaction may pay the order any longer
  */
 export async function adoptPayment(
   tx: Tx,
@@ -27,7 +27,8 @@ export async function adoptPayment(
   if (nonce !== null) await takeNonce(tx, { ...payment, nonce }, raw, orderPk);
   else if (orderPk !== null)
     await makeAttempt(tx, payment, orderPk, () => markSigned(tx, orderPk, payment.blockTime));
-  else throw backupError('RESTORE_NOT_RECONCILED', `${txHash} is of no order, and has no nonce to use up`);
+  else
+    throw backupError('RESTORE_NOT_RECONCILED', `${txHash} belongs to no order and has no nonce to use up`);
   await writeAudit(tx, {
     operator: decided.by,
     action: 'adoptForgottenPayment',
@@ -38,7 +39,7 @@ export async function adoptPayment(
   });
 }
 
-/** Gives the nonce to the order, and its transaction. */
+/** Assigns the nonce and its transaction to the order. */
 async function takeNonce(
   tx: Tx,
   { chain, wallet, txHash, nonce, blockTime }: StoredPayment & { readonly nonce: number },
@@ -55,7 +56,10 @@ async function takeNonce(
         or n.state = 'SIGNED' and n.order_pk is not distinct from excluded.order_pk and n.purpose = excluded.purpose
     returning n.nonce`.execute(tx);
   if (nonces.rows.length === 0)
-    throw backupError('RESTORE_NOT_RECONCILED', `nonce ${nonce} of ${wallet} on ${chain} is another order's`);
+    throw backupError(
+      'RESTORE_NOT_RECONCILED',
+      `nonce ${nonce} of ${wallet} on ${chain} belongs to another order`,
+    );
   if (orderPk !== null) await markSigned(tx, orderPk, blockTime);
   const { gasLimit, maxFeePerGas, maxPriorityFeePerGas } = readSignedTransaction(raw);
   const terms = { gasLimit, maxFeePerGas, maxPriorityFeePerGas };
@@ -82,11 +86,11 @@ async function markAdopted(
     returning raw`.execute(tx);
   const [row] = rows;
   if (row === undefined)
-    throw backupError('RESTORE_NOT_RECONCILED', `${payment.txHash} is an order's already`);
+    throw backupError('RESTORE_NOT_RECONCILED', `${payment.txHash} already belongs to an order`);
   return row.raw;
 }
 
-/** The way that the signer takes, by its steps. What was sent long ago does not expire. */
+/** Takes the payout through the signer's states. A transaction that was sent long ago does not expire. */
 async function markSigned(tx: Tx, orderPk: string, at: Date): Promise<void> {
   await sql`
     update payout set state = 'AUTHORISED', authorised_at = ${at}, waiting_since = null, obstacle = null, obstacle_at = null,
@@ -99,7 +103,7 @@ async function markSigned(tx: Tx, orderPk: string, at: Date): Promise<void> {
   if (rows.length === 0)
     throw backupError(
       'RESTORE_NOT_RECONCILED',
-      `the payout ${orderPk} was refused or has expired: its order can't be paid any more`,
+      `the payout ${orderPk} was refused or has expired: its order can no longer be paid`,
     );
   await sql`
     update doubtful_payout set decision = 'ADOPTED', decided_by = 'opentill restore', decided_at = clock_timestamp()

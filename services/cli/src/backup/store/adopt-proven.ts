@@ -6,7 +6,10 @@ import { matchForgotten } from '../match-forgotten.ts';
 import { readDoubtful, readOpenNonces, readPayments, type Hold } from './restored-rows.ts';
 import { PROVEN } from '../wallet-state.ts';
 
-/** What was on its way at the backup and is verified needs nobody's decision: nothing else was signed for its payout since. */
+/**
+ * A payout that was in flight at the backup and is verified needs no decision: no second transaction was signed for
+ * it.
+ */
 export async function noteLanded(db: Db, { chain, wallet }: Hold): Promise<void> {
   await sql`
     update doubtful_payout d set decision = 'ADOPTED', decided_by = ${PROVEN.by}, decided_at = clock_timestamp()
@@ -15,7 +18,10 @@ export async function noteLanded(db: Db, { chain, wallet }: Hold): Promise<void>
       and a.state <> 'DEAD' and f.state = 'VERIFIED'`.execute(db);
 }
 
-/** Whose orders ask for just that, in their time. What one of them had signed at the backup is known to have landed nowhere. */
+/**
+ * Adopts the transactions that match one payout in its time. Its attempts from before the backup are known to have
+ * landed nowhere.
+ */
 export async function adoptProven(db: Db, hold: Hold): Promise<number> {
   return db.transaction().execute(async (tx) => {
     const payments = await readPayments(tx, { hold });
@@ -25,7 +31,7 @@ export async function adoptProven(db: Db, hold: Hold): Promise<number> {
       const payment = payments.find((one) => one.txHash === txHash);
       if (payment === undefined) continue;
       if (payment.nonce === null && (orderPk === null || (await whyNotAdopted(tx, payment)) !== undefined))
-        continue; // the operator is asked
+        continue; // left to the operator
       await adoptPayment(tx, payment, orderPk, PROVEN);
       adopted += 1;
     }

@@ -9,9 +9,9 @@ import type { Decided } from '../wallet-state.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
 /**
- * Takes note of a payment whose order is in no database any more: its nonce, if it has one, is used, and what left the wallet is booked as
- * taken by the owner, so that books and chain agree. It goes on guarding, if it is told to: a payout of the same amount to
- * the same receiver is not signed before somebody has said that it is another one.
+ * Records a payment whose order is in no database. Uses up its nonce, if it has one, and books the amount as a
+ * withdrawal by the owner, so that ledger and chain agree. With `guards`, a later payout of the same amount to the
+ * same receiver waits for an operator.
  * @param fate by two sources, at a final block
  */
 export async function bookLost(
@@ -27,7 +27,7 @@ export async function bookLost(
       update forgotten_payment set decision = 'ORDER_LOST', decided_by = ${decided.by}, decided_reason = ${decided.reason},
         decided_at = clock_timestamp(), guards = ${decided.guards}
       where chain = ${chain} and tx_hash = ${txHash} and decision is null returning tx_hash`.execute(tx);
-    if (rows.length === 0) throw backupError('RESTORE_NOT_RECONCILED', `${txHash} is decided already`);
+    if (rows.length === 0) throw backupError('RESTORE_NOT_RECONCILED', `${txHash} is already decided`);
     if (nonce !== null)
       await sql`
       insert into wallet_nonce as n (chain, wallet, nonce, state) values (${chain}, ${wallet}, ${nonce}, 'TAKEN')
@@ -40,7 +40,7 @@ export async function bookLost(
         ['OWNER', fate.deliveredBaseUnits],
         ['HOT_AVAILABLE', -fate.deliveredBaseUnits],
       ]);
-    // Not NETWORK_FEE: that account is the fees of the transactions that are known as own ones, and no others.
+    // Not NETWORK_FEE: that account holds only the fees of known own transactions.
     if (fate.feeBaseUnits !== 0n)
       await post(tx, `forgotten-fee:${chain}:${txHash}`, 'TOP_UP_REVERSED', chain, network.nativeSymbol, [
         ['OWNER', fate.feeBaseUnits],
@@ -57,7 +57,7 @@ export async function bookLost(
   });
 }
 
-/** Takes the booking back, because the payment is an order's after all. */
+/** Reverses the booking, because the payment belongs to an order after all. */
 export async function unbookLost(tx: Tx, { chain, txHash }: StoredPayment): Promise<void> {
   const { rows } = await sql<{ ref: string; symbol: string; amount: bigint }>`
     select t.ref, a.symbol, p.amount from ledger_transaction t join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)

@@ -6,7 +6,7 @@ import type { Decided } from '../wallet-state.ts';
 import type { NamedPayout, StoredPayment } from './restored-rows.ts';
 
 /**
- * Decides a payout in doubt: to be paid, its time beginning anew, or refused.
+ * Decides a payout in doubt: pays it, with a new lifetime, or refuses it.
  * @throws GatewayError RESTORE_NOT_RECONCILED when it is not in doubt
  */
 export async function decideDoubtful(
@@ -21,7 +21,7 @@ export async function decideDoubtful(
         decided_at = clock_timestamp()
       where order_pk = ${orderPk} and decision is null returning order_pk`.execute(tx);
     if (rows.length === 0)
-      throw backupError('RESTORE_NOT_RECONCILED', `${orderId} is decided already, or was never in doubt`);
+      throw backupError('RESTORE_NOT_RECONCILED', `${orderId} is already decided, or was never in doubt`);
     if (decision === 'PAY')
       await sql`
         update payout p set waiting_since = case p.state when 'REQUESTED' then clock_timestamp() end, expires_at = clock_timestamp() + (o.expires_at - o.created_at),
@@ -38,7 +38,7 @@ export async function decideDoubtful(
   });
 }
 
-/** Sets whether later payouts like a payment whose order is lost wait for an operator. */
+/** Sets whether later payouts equal to a payment of a lost order wait for an operator. */
 export async function setGuard(
   db: Db,
   { chain, txHash }: StoredPayment,

@@ -5,10 +5,10 @@ import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 import { readHotWalletAddresses } from '../../store/hot-wallets.ts';
 
-/** Where the gateway's own movements on a chain may go. */
+/** Addresses that the gateway's own movements on a chain may go to. */
 export interface OwnPlaces {
   readonly hot: ReadonlySet<string>;
-  /** What sweeps went to as far as the backup knows, and what the operator names. */
+  /** Destinations of sweeps in the backup, and addresses that the operator names. */
   readonly cold: ReadonlySet<string>;
 }
 
@@ -29,7 +29,7 @@ export async function readOwnPlaces(
   };
 }
 
-/** The next deposit addresses, in their order, on which by the books something lies, or that the restore holds. */
+/** Next deposit addresses, ascending, with money by the ledger or held by the restore. */
 export async function readUnswept(
   db: Db,
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
@@ -45,7 +45,6 @@ export async function readUnswept(
   return rows.map(({ address }) => address);
 }
 
-/** Those of the addresses that are deposit addresses. */
 export async function findDepositAddresses(
   db: Db,
   family: Family,
@@ -65,10 +64,10 @@ export async function isDepositAddress(
   return (await findDepositAddresses(db, familyOf(chain), [wallet])).size > 0;
 }
 
-/** Looked at by one statement: there may be millions, and none takes ten seconds. */
+/** Transfers in one statement. The table may have millions of rows; a page takes well under ten seconds. */
 const TRANSFERS_PER_PAGE = 50_000;
 
-/** Verified transfers of the chain, of deposit addresses and hot wallets alike, that the books do not have as they are. */
+/** Verified transfers of the chain, of deposit addresses and hot wallets, whose current version is not booked. */
 export async function countUnbooked(db: Db, chain: Chain, perPage = TRANSFERS_PER_PAGE): Promise<number> {
   let [count, after] = [0, 0];
   for (;;) {

@@ -2,7 +2,7 @@ import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
 import type { Hold } from './restored-rows.ts';
 
-/** By the end everything of before is verified, or landed nowhere and is listed as a payout to decide about. */
+/** At the end every earlier transaction is verified, or landed nowhere and is listed as a payout to decide. */
 export async function findUnsettledOnTron(
   db: Db,
   { restoreId, chain, wallet }: Hold,
@@ -15,7 +15,10 @@ export async function findUnsettledOnTron(
   return rows.map((row) => row.tx_hash);
 }
 
-/** What was on its way at the backup and stands in a checkpoint is to be verified before the wallet goes on. */
+/**
+ * Transactions in flight at the backup that are in a checkpoint. They have to be verified before the wallet is
+ * released.
+ */
 export async function findUnsettledOnSui(db: Db, { chain, wallet }: Hold): Promise<readonly string[]> {
   const { rows } = await sql<{ tx_hash: string }>`
     select a.tx_hash from payout_attempt a

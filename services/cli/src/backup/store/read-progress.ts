@@ -11,7 +11,7 @@ interface Progress {
   readonly overMs: number | null;
 }
 
-/** Hot wallets that are held, and deposit addresses. */
+/** Selects held hot wallets and deposit addresses. */
 export function oursAmong(db: Db, { restoreId, chain }: Hold): OursAmong {
   return async (owners) => {
     const { rows } = await sql<{ address: Address }>`
@@ -25,7 +25,7 @@ export function oursAmong(db: Db, { restoreId, chain }: Hold): OursAmong {
   };
 }
 
-/** Where the one of its holds is that was read least far. */
+/** Progress of the hold of this chain that was read least far. */
 export async function readProgress(db: Db, { restoreId, chain }: Hold): Promise<Progress> {
   const { rows } = await sql<{
     height: number;
@@ -42,8 +42,9 @@ export async function readProgress(db: Db, { restoreId, chain }: Hold): Promise<
 }
 
 /**
- * Writes down what was sent in these blocks, and that they were read: nothing of it while own transactions in them are not verified.
- * @returns those transactions
+ * Stores the transactions in these blocks and the progress. Stores neither while own transactions in the blocks are
+ * not verified.
+ * @returns those own transactions
  */
 export function saveRead(
   db: Db,
@@ -58,7 +59,7 @@ export function saveRead(
   });
 }
 
-/** Own transactions that stand in these blocks, while what the scanner has recorded of them is something else. */
+/** Own transactions in these blocks that the scanner has not recorded as verified. */
 async function findNotVerified(
   tx: Tx,
   { chain }: Hold,

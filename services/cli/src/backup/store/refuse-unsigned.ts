@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import { PROVEN } from '../wallet-state.ts';
 
 /**
- * The gateway's own movements from a wallet that nothing was signed for when the backup was taken, and that no transaction since was:
- * they are refused, and what they were for is planned anew. For a wallet of which every transaction is known.
+ * Refuses the gateway's own movements from a wallet that were unsigned at the backup and were not sent since. The
+ * planner plans them anew. Call it only when every transaction of the wallet is known.
  */
 export async function refuseUnsigned(db: Db, chain: Chain, wallet: string): Promise<void> {
   const { rows } = await sql<{ order_pk: string }>`
@@ -18,7 +18,7 @@ export async function refuseUnsigned(db: Db, chain: Chain, wallet: string): Prom
   const orderPks = rows.map((row) => row.order_pk);
   if (orderPks.length === 0) return;
   await sql`
-    update doubtful_payout set decision = 'REFUSE', decided_by = ${PROVEN.by}, decided_reason = 'nothing was signed for it: planned anew',
+    update doubtful_payout set decision = 'REFUSE', decided_by = ${PROVEN.by}, decided_reason = 'unsigned at the backup: planned anew',
       decided_at = clock_timestamp() where order_pk = any(${orderPks}::uuid[])`.execute(db);
   await sql`select settle_payout_money(${orderPks}::uuid[])`.execute(db);
 }

@@ -3,14 +3,14 @@ import { familyOf } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 import type { Hold } from './restored-rows.ts';
 
-/** All at once: the hold, the halt that says so, and the lease, which the next signer then takes. */
+/** Releases the hold, its halt, and the lease, which the next signer then takes, in one transaction. */
 export async function releaseHold(
   db: Db,
   { restoreId, chain, wallet, restoredAt }: Hold,
   operator: string,
   reason: string,
 ): Promise<void> {
-  // Without nonces what was signed before the restore has the times of before it, and is known to land nowhere any more.
+  // Without nonces, transactions signed before the restore have earlier timestamps and are known to be expired.
   const mark = familyOf(chain) === 'EVM' ? null : restoredAt.getTime();
   await db.transaction().execute(async (tx) => {
     await sql`
@@ -27,7 +27,7 @@ export async function releaseHold(
     await sql`
       update signer.lease set expires_at = clock_timestamp()
       where name = ${`wallet/${chain}/${wallet}`} and holder = ${`restore ${restoreId}`}`.execute(tx);
-    // With the last wallet of a chain its sweeps.
+    // The last wallet of a chain also releases its sweeps.
     await sql`
       update signer.lease set expires_at = clock_timestamp()
       where name = ${`sweeps/${chain}`} and holder = ${`restore ${restoreId}`} and not exists (

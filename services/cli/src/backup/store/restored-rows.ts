@@ -6,18 +6,17 @@ import { canonicalContract } from '../../families.ts';
 import type { MinedTransaction } from '../find-wallet-transactions.ts';
 import type { DoubtfulPayout, ForgottenPayment, KnownNonce, Payment } from '../match-forgotten.ts';
 
-/** A wallet that a restore holds. */
 export interface Hold {
   readonly restoreId: string;
   readonly chain: Chain;
   readonly wallet: Address;
-  /** What was verified when the backup was taken. */
+  /** Verified height when the backup was taken. */
   readonly fromHeight: number;
-  /** When the database was brought back: what the lost machine signed, it signed before. */
+  /** Time of the restore. The lost machine made all its signatures before it. */
   readonly restoredAt: Date;
 }
 
-/** A forgotten transaction as it is stored. */
+/** A stored transaction that the restored database did not know. */
 export interface StoredPayment extends ForgottenPayment {
   readonly chain: Chain;
   readonly wallet: Address;
@@ -27,7 +26,7 @@ export interface StoredPayment extends ForgottenPayment {
   readonly orderPk: string | null;
 }
 
-/** A payout with what people call it. */
+/** A payout with the fields that messages show. */
 export interface NamedPayout extends DoubtfulPayout {
   readonly orderId: string;
   readonly merchantId: string;
@@ -36,7 +35,7 @@ export interface NamedPayout extends DoubtfulPayout {
   readonly displayDecimals: number;
 }
 
-/** The wallets that are held, in the order of their chains. */
+/** Held wallets, ordered by chain. */
 export async function readHolds(db: Db | Tx, lock = false): Promise<readonly Hold[]> {
   const { rows } = await sql<Hold>`
     select h.restore_id as "restoreId", h.chain, h.wallet, h.from_height as "fromHeight", r.restored_at as "restoredAt"
@@ -47,7 +46,7 @@ export async function readHolds(db: Db | Tx, lock = false): Promise<readonly Hol
   return rows;
 }
 
-/** Nonces that are not used for good as far as the database knows. */
+/** Nonces that the database does not know to be permanently used. */
 export async function readOpenNonces(db: Db | Tx, { chain, wallet }: Hold): Promise<readonly KnownNonce[]> {
   const { rows } = await sql<NonceRow>`
     select n.nonce, n.state, n.purpose, n.order_pk as "orderPk", o.contract_address as contract, o.address as "to", o.amount
@@ -76,7 +75,7 @@ function knownNonce(row: NonceRow, chain: Chain): KnownNonce {
   return { nonce, signed: { orderPk, pays: { contract: canonical(chain, row.contract), to, amount } } };
 }
 
-/** Nonces of which the database knows for good who used them, and the first that was ever given out (null: none was). */
+/** Nonces whose use is final by the database, and the first that was ever assigned (null: none). */
 export async function readAccountedNonces(
   db: Db | Tx,
   { chain, wallet }: Hold,
@@ -91,11 +90,12 @@ export async function readAccountedNonces(
   return { accounted: new Set(rows.map((row) => row.nonce)), first: lowest[0]?.first ?? null };
 }
 
-/** Writes down what the chain has and the database did not know. */
+/** Stores transactions of the chain that the database does not know. */
 export async function saveForgotten(db: Db, hold: Hold, found: readonly MinedTransaction[]): Promise<void> {
   for (const { txHash, nonce, raw, aim, blockHeight, blockTime } of found) {
     const pays = aim.kind === 'PAYMENT' ? aim : undefined;
-    // What moved nothing is written as zero coin to the wallet itself, as the signer writes its cancels.
+    // A transaction that moves no money is stored as zero coin to the wallet itself, as the signer stores its
+    // cancels.
     const to = pays?.to ?? (aim.kind === 'NOTHING' ? hold.wallet : null);
     const amount = pays?.amountBaseUnits ?? (aim.kind === 'NOTHING' ? 0n : null);
     await sql`
@@ -108,7 +108,6 @@ export async function saveForgotten(db: Db, hold: Hold, found: readonly MinedTra
   }
 }
 
-/** The bytes of a forgotten transaction. */
 export async function readRaw(
   db: Db | Tx,
   { chain, txHash }: { readonly chain: Chain; readonly txHash: string },
@@ -118,7 +117,7 @@ export async function readRaw(
   return rows[0]?.raw ?? new Uint8Array(0);
 }
 
-/** Transactions that are to be decided about, of one wallet or, without it, of all; `all`: the decided ones as well. */
+/** Undecided transactions of one wallet, or of all; `all` includes the decided ones. */
 export async function readPayments(
   db: Db | Tx,
   of: { readonly hold?: Hold; readonly chain?: Chain; readonly txHash?: string; readonly all?: boolean },
@@ -153,14 +152,14 @@ function paysOf(
   amount: bigint | null,
 ): ForgottenPayment['pays'] {
   if (to === null || amount === null) return undefined;
-  // What has no nonce to use up is never one that moves nothing.
+  // Without a nonce to use up, a transaction cannot be a cancel.
   if (amount === 0n && to === wallet) return nonce === null ? undefined : null;
   return { contract: canonical(chain, contract), to, amount };
 }
 
 /**
- * Payouts of a wallet that were unsigned when the backup was taken, or whose only transaction then is known since to have landed
- * nowhere, and about which nobody has decided.
+ * Undecided payouts of a wallet that were unsigned at the backup, or whose only transaction is known to have landed
+ * nowhere.
  */
 export function readDoubtful(
   db: Db | Tx,
@@ -177,7 +176,7 @@ export function readDoubtful(
   );
 }
 
-/** Of an attempt `a`, by the blocks that were read for the hold `h`: none held it in its time, or in its epochs. */
+/** Condition on an attempt `a`: no block read for the hold `h` contained it in its lifetime or its epochs. */
 export const hasLandedNowhere: RawBuilder<boolean> = sql<boolean>`(a.state = 'OPEN'
   and case when a.last_epoch is null then a.expires_ms <= h.read_over_ms
     else h.read_height is not null and attempt_is_over(a.chain, a.expires_ms, a.last_epoch) end
@@ -185,7 +184,6 @@ export const hasLandedNowhere: RawBuilder<boolean> = sql<boolean>`(a.state = 'OP
     where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED'))
   and not exists (select from own_transaction_landed l where l.chain = a.chain and l.tx_hash = a.tx_hash))`;
 
-/** A payout by its key or its merchant's order id. */
 export async function findPayouts(db: Db | Tx, wanted: string): Promise<readonly NamedPayout[]> {
   return readPayouts(db, sql`where o.order_id = ${wanted} or o.order_pk::text = ${wanted}`, sql`false`);
 }

@@ -6,7 +6,10 @@ import { sql } from 'kysely';
 import type { Anchor } from '../../reconcile/books.ts';
 import type { Hold } from './restored-rows.ts';
 
-/** A transaction that the scanner noted, of a hot wallet or a deposit address: of one that both had a part in it notes both. */
+/**
+ * A transaction of a hot wallet or deposit address that the scanner recorded. One in which both take part is recorded
+ * for both.
+ */
 export interface SentOnSui {
   readonly txHash: TxHash;
   readonly wallet: Address;
@@ -16,8 +19,8 @@ export interface SentOnSui {
 }
 
 /**
- * What the scanner has found since the backup and is not written down yet; first what it noted of deposit addresses, which says what a
- * hot wallet got that only paid for it.
+ * Recorded transactions since the backup that are not stored yet. Those of deposit addresses come first: they show
+ * what a hot wallet received for which it only paid the gas.
  */
 export async function findSentOnSui(
   db: Db,
@@ -35,7 +38,7 @@ export async function findSentOnSui(
   return rows;
 }
 
-/** A sweep that the wallet only paid the gas of is its deposit address's. */
+/** A sweep whose gas the wallet only paid belongs to its deposit address. */
 export async function saveSentOnSui(
   db: Db,
   { restoreId, chain }: Hold,
@@ -43,7 +46,7 @@ export async function saveSentOnSui(
   raw: Uint8Array,
   pays: ReadPayment['intent'] | undefined,
 ): Promise<void> {
-  // Whole coins: the bytes don't say what they held, and two sources said what came of it.
+  // Whole coins: the bytes do not contain their amounts. Two sources agreed on the result.
   await sql`
     insert into forgotten_payment (chain, tx_hash, restore_id, wallet, nonce, raw, contract_address, to_address, amount,
       block_height, block_hash, block_time)
@@ -59,7 +62,7 @@ export async function saveSentOnSui(
     on conflict do nothing`.execute(db);
 }
 
-/** Everything that the wallet sent up to there is written down. */
+/** Records that every transaction of the wallet up to this block is stored. */
 export async function markReadOnSui(
   db: Db,
   { restoreId, chain, wallet }: Hold,

@@ -14,8 +14,8 @@ const one = (chain: Chain): Money => ({
   isDisputed: false,
 });
 
-/** A network on which these deposit addresses hold something; fails at its nth question, if told. */
-function aNetwork(
+/** A network on which these deposit addresses hold money; fails at its nth read, if given. */
+function createNetwork(
   chain: Chain,
   holders: readonly string[],
   failsAt = Infinity,
@@ -50,11 +50,11 @@ async function search(readers: readonly MoneyReader[], mark: number, gap: number
   return { ...outcome, found, rich };
 }
 
-describe('the search for money', () => {
-  it('looks at the hot wallets and at each deposit address once, to the gap behind the mark', async () => {
-    const network = aNetwork('ETH', ['hot', 'd0', 'd699', 'd709', 'd710']);
+describe('findMoney', () => {
+  it('checks hot wallets and each deposit address once, up to the gap above the mark', async () => {
+    const network = createNetwork('ETH', ['hot', 'd0', 'd699', 'd709', 'd710']);
     const { rich, found, end } = await search([network], 700, 10);
-    // d709 is the last of the gap; d710 is found because of it.
+    // d709 is the last of the gap; the search reaches d710 because d709 has money.
     expect(rich).toEqual(['hot', 'd0', 'd699', 'd709', 'd710']);
     expect(end).toBe(721);
     expect(found.map(({ index }) => index)).toEqual([
@@ -64,21 +64,21 @@ describe('the search for money', () => {
     expect(network.asked).toEqual(['hot', ...Array.from({ length: 721 }, (_, index) => `d${index}`)]);
   });
 
-  it('does not go on for money below the mark', async () => {
-    expect(await search([aNetwork('ETH', ['d3'])], 10, 5)).toMatchObject({ end: 15 });
-    expect(await search([aNetwork('ETH', [])], 0, 0)).toMatchObject({ end: 0, rich: [] });
+  it('does not extend the search for money below the mark', async () => {
+    expect(await search([createNetwork('ETH', ['d3'])], 10, 5)).toMatchObject({ end: 15 });
+    expect(await search([createNetwork('ETH', [])], 0, 0)).toMatchObject({ end: 0, rich: [] });
   });
 
-  it('follows money on any chain of the family', async () => {
-    const networks = [aNetwork('ETH', ['d5']), aNetwork('BSC', ['d11', 'hot'])];
+  it('extends the search for money on any chain of the family', async () => {
+    const networks = [createNetwork('ETH', ['d5']), createNetwork('BSC', ['d11', 'hot'])];
     const { end, found } = await search(networks, 6, 6);
     expect(end).toBe(18);
     expect(found[0]?.money.map(({ chain }) => chain)).toEqual(['BSC']);
   });
 
-  it('says of which chain it does not know, and finds what is on the others', async () => {
-    const broken = aNetwork('ETH', ['d400'], 3);
-    const { failures, rich } = await search([broken, aNetwork('BSC', ['d400'])], 500, 0);
+  it('reports the chain that it cannot read and searches the others', async () => {
+    const broken = createNetwork('ETH', ['d400'], 3);
+    const { failures, rich } = await search([broken, createNetwork('BSC', ['d400'])], 500, 0);
     expect(rich).toEqual(['d400']);
     expect([...failures]).toEqual([['ETH', expect.objectContaining({ code: 'RPC_UNAVAILABLE' })]]);
     expect(broken.asked).toHaveLength(251);

@@ -4,12 +4,12 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { DepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import type { Money, MoneyReader } from './money-reader.ts';
 
-/** An address of the wallet with all that it holds. */
+/** An address of the wallet with its balances. */
 export interface FoundAddress {
   readonly family: Family;
-  /** Of which keys of the seed it is. */
+  /** Main or test networks: the seed has separate keys for each. */
   readonly kind: NetworkKind;
-  /** Of a deposit address; undefined for a hot wallet. */
+  /** Index of a deposit address; undefined for a hot wallet. */
   readonly index: number | undefined;
   readonly address: Address;
   readonly money: readonly Money[];
@@ -21,29 +21,28 @@ export interface Search {
   readonly deriver: Pick<DepositDeriver, 'address'>;
   readonly hotWallets: readonly Address[];
   readonly readers: readonly MoneyReader[];
-  /** Next index of the deposit addresses, as far as it is known. */
+  /** Next index of the deposit addresses, as far as known. */
   readonly mark: number;
-  /** How many addresses behind the mark, and behind the last one with money, are looked at as well. */
+  /** Number of addresses searched above the mark, and above the last one with money. */
   readonly gap: number;
   readonly onFound: (found: FoundAddress) => void | Promise<void>;
 }
 
-/** How a search ended. */
 export interface SearchOutcome {
-  /** Deposit addresses 0 to this one, without it, were looked at. */
+  /** Deposit addresses 0 to `end` (exclusive) were searched. */
   readonly end: number;
-  /** Chains that could not be read to the end: what is on them is not known. */
+  /** Chains that could not be read completely. Their balances are unknown. */
   readonly failures: ReadonlyMap<Chain, GatewayError>;
 }
 
-const ADDRESSES_AT_ONCE = 250;
+const ADDRESSES_PER_STEP = 250;
 /** BIP-32. */
 const INDEX_END = 2 ** 31;
 
 /**
- * Looks at the hot wallets and at every deposit address up to the mark and the gap behind it. Money behind the mark
- * says that the mark was too low: then the gap begins anew behind it. A chain that cannot be read does not keep the
- * others from being searched.
+ * Searches the hot wallets and every deposit address up to the mark plus the gap. Money above the mark shows that the
+ * mark was too low: the gap then starts again above it. A chain that cannot be read does not stop the search of the
+ * others.
  */
 export async function findMoney(search: Search): Promise<SearchOutcome> {
   const { family, kind, deriver, gap, onFound } = search;
@@ -65,7 +64,7 @@ export async function findMoney(search: Search): Promise<SearchOutcome> {
   let end = Math.min(search.mark + gap, INDEX_END);
   for (let at = 0; at < end;) {
     const from = at;
-    const count = Math.min(ADDRESSES_AT_ONCE, end - from);
+    const count = Math.min(ADDRESSES_PER_STEP, end - from);
     const addresses = Array.from({ length: count }, (_, place) => deriver.address(family, from + place));
     const last = await look(addresses, (place) => from + place);
     if (last !== undefined) end = Math.min(Math.max(end, last + 1 + gap), INDEX_END);

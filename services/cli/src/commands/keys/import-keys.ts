@@ -10,8 +10,8 @@ export interface ImportOptions extends WalletFiles {
 }
 
 /**
- * Makes the two files of a wallet from its words, typed or in a file. Never overwrites a file.
- * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; MNEMONIC_INVALID names places, never words
+ * Writes both files of a wallet from its words, typed or in a file. Never overwrites a file.
+ * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; MNEMONIC_INVALID names positions, never words
  */
 export async function importKeys(context: CliContext, options: ImportOptions): Promise<void> {
   await requireAbsent(options.keystore, options.publicKeys);
@@ -26,9 +26,9 @@ export async function importKeys(context: CliContext, options: ImportOptions): P
   }
 }
 
-/** The seed of the words, for the caller to zero. Words that are wrong are told before anything else is asked. */
+/** The seed of the words, for the caller to zero. Rejects wrong words before it asks for a passphrase. */
 async function askWords(context: CliContext, file: string | undefined): Promise<Uint8Array> {
   const text =
-    file === undefined ? await context.askSecret('The words, in one line') : await readWordsFile(file);
+    file === undefined ? await context.askSecret('The words, on one line') : await readWordsFile(file);
   return seedOf(parseMnemonic(text));
 }

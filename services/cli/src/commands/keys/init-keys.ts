@@ -7,13 +7,17 @@ import { printWallet, requireAbsent, writeWallet, type WalletFiles } from './wri
 
 export interface InitKeysOptions extends WalletFiles {
   readonly passphraseFile?: string;
-  /** A new file for the words, where nobody sits at a terminal: then they are not shown, and so in no log. */
+  /**
+   * A new file for the words, for set-ups without a terminal. The words are then not printed, so no log contains
+   * them.
+   */
   readonly wordsTo?: string;
 }
 
 /**
- * Makes a new wallet: 24 words, shown once or written into a new file for their owner alone, an encrypted keystore for
- * payout-signer, and the public key file for everybody else. Never overwrites a file: a keystore whose words were never shown is worse than none.
+ * Creates a new wallet: 24 words, shown once or written into a new file that only its owner can read; an encrypted
+ * keystore for payout-signer; the public key file for the other services. Never overwrites a file: a keystore whose
+ * words were not shown cannot be recovered.
  * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
  */
 export async function initKeys(context: CliContext, options: InitKeysOptions): Promise<void> {
@@ -26,13 +30,13 @@ export async function initKeys(context: CliContext, options: InitKeysOptions): P
     if (wordsTo !== undefined)
       await writeFileAtomically(wordsTo, `${words}\n`, { mode: 0o600, replace: false });
     const publicKeys = await writeWallet(seed, options, passphrase).catch(async (error: unknown) => {
-      if (wordsTo !== undefined) await rm(wordsTo, { force: true }); // of no wallet
+      if (wordsTo !== undefined) await rm(wordsTo, { force: true }); // no wallet belongs to them
       throw error;
     });
     if (wordsTo === undefined) showWords(context, words);
     else
       context.print(
-        `The 24 words are in ${wordsTo}. They are the money: write them on paper, then remove it.`,
+        `The 24 words are in ${wordsTo}. They control the money: write them on paper, then remove the file.`,
       );
     printWallet(context, options, publicKeys);
   } finally {
@@ -41,7 +45,7 @@ export async function initKeys(context: CliContext, options: InitKeysOptions): P
 }
 
 function showWords({ print }: CliContext, words: string): void {
-  print('Write these 24 words on paper. They are shown once, and they are the money:');
+  print('Write these 24 words on paper. They are shown once, and they control the money:');
   print('');
   words.split(' ').forEach((word, i) => print(`  ${String(i + 1).padStart(2)}  ${word}`));
   print('');

@@ -13,19 +13,19 @@ import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { canonicalContract } from '../../families.ts';
 
-/** A balance that is not zero. */
+/** A non-zero balance. */
 export interface Money {
   readonly chain: Chain;
   readonly symbol: string;
   readonly decimals: number;
   readonly displayDecimals: number;
-  /** The largest that a source names. */
+  /** Highest balance that a source reports. */
   readonly amountBaseUnits: bigint;
-  /** Two sources name different balances of one block. */
+  /** Two sources report different balances at one block. */
   readonly isDisputed: boolean;
 }
 
-/** Reads what addresses hold on one network. */
+/** Reads the balances of addresses on one network. */
 export interface MoneyReader {
   readonly chain: Chain;
   /** In the order of the addresses. Throws a GatewayError with a ReaderErrorCode after a few attempts. */
@@ -42,43 +42,43 @@ interface Asset {
 const REQUEST_TIMEOUT_MS = 10_000;
 const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 500;
-/** So far below the head that the second source has the block as well; far above what nodes throw away. */
+/** Low enough that the second source has the block, too; far above the blocks whose state nodes prune. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/** A reader of a network: its tokens and its native coin, agreed by two sources. Opens nothing before `read`. */
+/** Reads tokens and native coin, by two sources. Connects at the first `read`. */
 export function createMoneyReader(network: NetworkConfig): MoneyReader {
   const { chain } = network;
   const assets = assetsOf(network);
   const readBalances = BALANCES[network.family](network);
-  return { chain, read: (addresses) => repeat(() => readOnce({ chain, assets, readBalances }, addresses)) };
+  return { chain, read: (addresses) => retry(() => readOnce({ chain, assets, readBalances }, addresses)) };
 }
 
 type ReadBalances = (holdings: readonly Holding[]) => Promise<readonly StateNumber[]>;
 
-function ofEvm(network: NetworkConfig): ReadBalances {
+function createEvmBalances(network: NetworkConfig): ReadBalances {
   const reader = createEvmReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
   const state = createEvmStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
   return async (holdings) => state.balances(holdings, await blockBelowHead(reader));
 }
 
-/** What moves between one source's reading and the other's comes out as disputed: read again, it is not. */
-function ofTron(network: NetworkConfig): ReadBalances {
+/** A balance that changes between the reads of two sources appears as disputed. The next read corrects it. */
+function createTronBalances(network: NetworkConfig): ReadBalances {
   const state = createTronStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
   return async (holdings) => (await state.solidBalances(holdings)).balances;
 }
 
-function ofSui(network: NetworkConfig): ReadBalances {
+function createSuiBalances(network: NetworkConfig): ReadBalances {
   const state = createSuiStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
   return async (holdings) => state.balances(holdings);
 }
 
 const BALANCES: Readonly<Record<Family, (network: NetworkConfig) => ReadBalances>> = {
-  EVM: ofEvm,
-  TRON: ofTron,
-  SUI: ofSui,
+  EVM: createEvmBalances,
+  TRON: createTronBalances,
+  SUI: createSuiBalances,
 };
 
-/** The native coin is looked for even where it is no token of the file: it pays fees, and people send it. */
+/** Includes the native coin even if the file does not list it: it pays fees, and customers send it. */
 function assetsOf({ family, tokens, nativeSymbol, nativeDecimals }: NetworkConfig): readonly Asset[] {
   const native = { symbol: nativeSymbol, contract: null, decimals: nativeDecimals, displayDecimals: 2 };
   const others = tokens.flatMap((token) =>
@@ -97,7 +97,7 @@ async function readOnce(
   return addresses.map((_, place) =>
     assets.flatMap(({ symbol, decimals, displayDecimals }, within) => {
       const number = numbers[place * assets.length + within];
-      if (number === undefined) throw new TypeError('every question has its answer');
+      if (number === undefined) throw new TypeError('the source returned fewer balances than requested');
       const isDisputed = number.kind === 'DISPUTED';
       const said = isDisputed ? number.said.map(({ value }) => value) : [number.value];
       const amountBaseUnits = said.reduce((largest, value) => (value > largest ? value : largest), 0n);
@@ -108,7 +108,7 @@ async function readOnce(
   );
 }
 
-/** A new one for each piece: nodes keep the state of some hundred blocks, and a search may take hours. */
+/** Reads a new block for each batch: nodes keep the state of some hundred blocks, and a search may take hours. */
 async function blockBelowHead(reader: ChainReader): Promise<BlockHeader> {
   const head = await reader.head();
   const height = Math.max(0, head.height - BLOCKS_BELOW_HEAD);
@@ -116,13 +116,13 @@ async function blockBelowHead(reader: ChainReader): Promise<BlockHeader> {
   return block;
 }
 
-async function repeat<T>(read: () => Promise<T>): Promise<T> {
+async function retry<T>(read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await read();
     } catch (error) {
-      const isHopeless = !(error instanceof GatewayError) || !error.retryable || attempt === ATTEMPTS;
-      if (isHopeless) throw error;
+      const isFinal = !(error instanceof GatewayError) || !error.retryable || attempt === ATTEMPTS;
+      if (isFinal) throw error;
       await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1));
     }
   }

@@ -4,12 +4,12 @@ import { cliError } from '../../context.ts';
 import type { FoundAddress } from './find-money.ts';
 import type { Money } from './money-reader.ts';
 
-/** Where a search tells what it finds. */
+/** Destination of the results of a search. */
 export interface MoneyReport {
   add(found: FoundAddress): Promise<void>;
-  /** Sums for each chain and symbol, the hot wallets' apart. */
+  /** Sums by chain and symbol; those of hot wallets are separate. */
   totals(): readonly string[];
-  /** How many balances two sources named differently. */
+  /** Number of balances on which two sources differ. */
   readonly disputes: number;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ interface Total {
 const CSV_HEADER = 'family,index,address,chain,symbol,amount,disputed,keys\n';
 
 /**
- * Prints every address, or only those with money when all go into a CSV file. Throws CLI_USAGE when the file is there.
+ * Prints every address, or only those with money if a CSV file receives all. Throws CLI_USAGE when the file exists.
  */
 export async function openMoneyReport(
   print: (line: string) => void,
@@ -60,7 +60,7 @@ export async function openMoneyReport(
 
 async function openNew(file: string): Promise<FileHandle> {
   return open(file, 'wx', 0o600).catch((cause: unknown) => {
-    throw cliError('CLI_USAGE', `${file} cannot be made.`, { cause });
+    throw cliError('CLI_USAGE', `${file} cannot be created.`, { cause });
   });
 }
 

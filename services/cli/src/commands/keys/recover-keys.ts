@@ -23,10 +23,10 @@ export interface RecoverOptions extends ImportOptions {
 }
 
 /**
- * From the words and the kept marks to a working wallet and a list of all its money, on an empty machine. Run again, with
- * both files there, it searches again. Asks the chains only, changes nothing on them.
+ * Restores a wallet from its words and marks on an empty machine, and lists all its money. If both files exist, only
+ * searches again. Reads the chains and sends no transaction.
  * @throws GatewayError RECOVERY_INCOMPLETE when a chain could not be read or sources differ; CLI_USAGE, NO_TERMINAL,
- *   CONFIG_INVALID, NETWORKS_…, or a WalletErrorCode
+ * CONFIG_INVALID, NETWORKS_…, or a WalletErrorCode
  */
 export async function recoverKeys(context: CliContext, options: RecoverOptions): Promise<void> {
   const gap = parseGap(options.gap);
@@ -56,7 +56,7 @@ export async function recoverKeys(context: CliContext, options: RecoverOptions):
           onFound: (found) => report.add(found),
         });
         const keys = kind === 'main' ? family : `${family}, keys of test networks`;
-        context.print(`${keys}: ${outcome.end} deposit addresses looked at, next index ${mark}.`);
+        context.print(`${keys}: ${outcome.end} deposit addresses searched, next index ${mark}.`);
         outcomes.push(outcome);
       }
     }
@@ -66,7 +66,7 @@ export async function recoverKeys(context: CliContext, options: RecoverOptions):
   }
 }
 
-/** Writes the wallet's files; where both are there already, looks whether they belong together. */
+/** Writes the wallet's files. If both exist, checks that they belong together. */
 async function restoreWallet(context: CliContext, options: RecoverOptions): Promise<PublicKeys> {
   const { keystore, publicKeys: file, passphraseFile } = options;
   if (!((await isThere(keystore)) && (await isThere(file)))) await importKeys(context, options);
@@ -74,14 +74,16 @@ async function restoreWallet(context: CliContext, options: RecoverOptions): Prom
     const derived = await publicKeysOfKeystore(context, keystore, passphraseFile);
     const written = await readPublicKeys(file, FAMILY_CODECS);
     if (JSON.stringify(derived) !== JSON.stringify(written))
-      throw usage(`${file} does not hold the public keys of ${keystore}; remove it, or name another.`);
-    context.print(`Wallet ${derived.fingerprint} is here already.`);
+      throw usage(
+        `${file} does not contain the public keys of ${keystore}; remove it, or name another file.`,
+      );
+    context.print(`Wallet ${derived.fingerprint} already exists.`);
   }
   return readPublicKeys(file, FAMILY_CODECS);
 }
 
 /**
- * The networks on which the keys of one kind are searched. Keys of test networks are also searched on the chosen main
+ * Networks on which the keys of one kind are searched. Keys of test networks are also searched on the chosen main
  * networks: a customer may have paid real money to such an address.
  */
 function networksToSearch(
@@ -98,13 +100,13 @@ function conclude(context: CliContext, report: MoneyReport, outcomes: readonly S
   for (const line of report.totals()) context.print(line);
   const failures = [...new Map(outcomes.flatMap((outcome) => [...outcome.failures]))];
   for (const [chain, { message }] of failures)
-    context.print(`${chain} could not be read to the end: ${message}`);
+    context.print(`${chain} could not be read completely: ${message}`);
   const gaps = [
-    ...failures.map(([chain]) => `${chain} was not read to the end`),
+    ...failures.map(([chain]) => `${chain} was not read completely`),
     ...(report.disputes === 0 ? [] : [`sources differ on ${report.disputes} balances`]),
   ];
   if (gaps.length === 0) return;
-  const message = `The search is not complete: ${gaps.join(', ')}. The wallet is restored; run it again to search again.`;
+  const message = `The search is incomplete: ${gaps.join(', ')}. The wallet is restored; run it again to search again.`;
   throw cliError('RECOVERY_INCOMPLETE', message, { retryable: true });
 }
 
@@ -113,7 +115,7 @@ async function marksOf(context: CliContext, options: RecoverOptions): Promise<De
   if (options.marksFromDatabase === true) return new Map([...(await readMarks(context)), ...typed]);
   if (typed.size === 0)
     throw usage(
-      'Give --mark EVM=<next index>, or --marks-from-database; --mark EVM=0 when nothing is known.',
+      'Give --mark EVM=<next index>, or --marks-from-database; --mark EVM=0 if the index is not known.',
     );
   return typed;
 }

@@ -9,8 +9,8 @@ export interface RenewPublicKeysOptions extends WalletFiles {
 }
 
 /**
- * Writes the public key file anew from the keystore: one of a version before has no hot wallet of families that it did not
- * know, so that nothing can be paid out on them. Replaces no file of another wallet.
+ * Writes the public key file again from the keystore. A file of an older version has no hot wallet of families that
+ * it did not know, so no payout is possible on them. Never replaces a file of another wallet.
  * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
  */
 export async function renewPublicKeys(context: CliContext, options: RenewPublicKeysOptions): Promise<void> {
@@ -20,10 +20,10 @@ export async function renewPublicKeys(context: CliContext, options: RenewPublicK
     const { fingerprint } = await readPublicKeys(file, FAMILY_CODECS);
     if (fingerprint !== derived.fingerprint)
       throw usage(
-        `${file} is of the wallet ${fingerprint}, and ${keystore} of ${derived.fingerprint}: it stays as it is.`,
+        `${file} belongs to the wallet ${fingerprint}, and ${keystore} to ${derived.fingerprint}. Nothing was written.`,
       );
   }
   await writePublicKeys(file, derived);
   printWallet(context, options, derived);
-  context.print('Give it to the api and the signer, and run opentill setup with it.');
+  context.print('Copy it to the api and the signer, and run opentill setup with it.');
 }

@@ -4,16 +4,16 @@ import { askNewPassphrase, askPassphrase } from './ask-passphrase.ts';
 
 export interface ReplacePassphraseOptions {
   readonly keystore: string;
-  /** False: the operator says that there is none. */
+  /** False: the operator confirms that there is none. */
   readonly policy?: string | false;
   readonly passphraseFile?: string;
   readonly newPassphraseFile?: string;
 }
 
 /**
- * Seals the keystore, and the policy with it, by another passphrase. One passphrase opens both, so a policy that is not
- * thought of would keep payout-signer from starting: whoever has none says so.
- * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; then nothing was changed
+ * Seals the keystore, and the policy with it, with another passphrase. One passphrase opens both, so a forgotten
+ * policy would keep payout-signer from starting. An operator without a policy has to confirm that.
+ * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; then no file was changed
  */
 export async function replacePassphrase(
   context: CliContext,
@@ -22,7 +22,7 @@ export async function replacePassphrase(
   const { keystore, policy } = options;
   if (policy === undefined) {
     throw usage(
-      'Name the policy that the same passphrase opens, --policy <file>, or say --no-policy where there is none.',
+      'Give the policy that the same passphrase opens (--policy <file>), or --no-policy if there is none.',
     );
   }
   const oldPassphrase = await askPassphrase(context, options.passphraseFile);
@@ -30,9 +30,7 @@ export async function replacePassphrase(
   const files = policy === false ? {} : { policyFile: policy };
   await changePassphrase({ keystoreFile: keystore, ...files, oldPassphrase, newPassphrase });
   context.print(
-    `${policy === false ? keystore : `${keystore} and ${policy}`}: sealed by the new passphrase.`,
+    `${policy === false ? keystore : `${keystore} and ${policy}`}: sealed with the new passphrase.`,
   );
-  context.print(
-    'Put the new passphrase into the file of payout-signer. Copies made before open by the old one.',
-  );
+  context.print('Put the new passphrase into the file of payout-signer. Older copies open with the old one.');
 }

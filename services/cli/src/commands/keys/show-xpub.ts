@@ -13,13 +13,13 @@ export interface ShowXpubOptions {
 }
 
 /**
- * Shows the extended public keys and the hot wallets' addresses, derived from the keystore's seed or as the public key
- * file has them; of both, whether they are the same.
+ * Prints the extended public keys and hot wallet addresses, from the keystore's seed or the public key file. With
+ * both files, checks that they are equal.
  * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
  */
 export async function showXpub(context: CliContext, options: ShowXpubOptions): Promise<void> {
   const { keystore, publicKeys: file } = options;
-  if (keystore === undefined && file === undefined) throw usage('Give --keystore, or --public-keys.');
+  if (keystore === undefined && file === undefined) throw usage('Give --keystore or --public-keys.');
   const written = file === undefined ? undefined : await readPublicKeys(file, FAMILY_CODECS);
   const derived =
     keystore === undefined
@@ -27,7 +27,7 @@ export async function showXpub(context: CliContext, options: ShowXpubOptions): P
       : await publicKeysOfKeystore(context, keystore, options.passphraseFile);
   if (written !== undefined && derived !== undefined && JSON.stringify(written) !== JSON.stringify(derived))
     throw usage(
-      `${file} does not hold the public keys of ${keystore}: it is of another wallet, or of another version (opentill keys renew-public).`,
+      `${file} does not contain the public keys of ${keystore}: it belongs to another wallet, or to another version (opentill keys renew-public).`,
     );
   const shown = derived ?? written;
   if (shown !== undefined) printKeys(context, shown);
@@ -35,7 +35,7 @@ export async function showXpub(context: CliContext, options: ShowXpubOptions): P
 
 function printKeys(context: CliContext, keys: PublicKeys): void {
   const { fingerprint } = keys;
-  context.print(`Wallet ${fingerprint}. Extended public keys are not for strangers: see SECURITY.md.`);
+  context.print(`Wallet ${fingerprint}. Keep extended public keys private: see SECURITY.md.`);
   for (const kind of NETWORK_KINDS) {
     const families = keys[kind];
     if (families === undefined) continue; // a file of version 1

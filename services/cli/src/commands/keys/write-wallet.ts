@@ -5,15 +5,14 @@ import { publicKeysOf, writePublicKeys, type PublicKeys } from '@opentill/wallet
 import { usage, type CliContext } from '../../context.ts';
 import { FAMILY_CODECS } from '../../families.ts';
 
-/** The two files of a wallet. */
 export interface WalletFiles {
   readonly keystore: string;
   readonly publicKeys: string;
 }
 
 /**
- * Writes both files of the seed's wallet, or none: the encrypted keystore for payout-signer, the public keys for
- * everybody else. Does not zero `seed`. Throws a WalletErrorCode.
+ * Writes both files of the seed's wallet, or neither: the encrypted keystore for payout-signer, and the public keys
+ * for the other services. Does not zero `seed`. Throws a WalletErrorCode.
  */
 export async function writeWallet(
   seed: Uint8Array,
@@ -26,19 +25,18 @@ export async function writeWallet(
     const contents = { purpose: 'seed', keyId: publicKeys.fingerprint, secret: seed } as const;
     await createKeystore(files.keystore, contents, passphrase);
   } catch (error) {
-    await rm(files.publicKeys, { force: true }); // addresses that nobody could ever spend from
+    await rm(files.publicKeys, { force: true }); // without a keystore no transaction could spend from these addresses
     throw error;
   }
   return publicKeys;
 }
 
-/** Throws CLI_USAGE when one of the files is there: asked before anything is typed, shown or written. */
+/** Throws CLI_USAGE when one of the files exists. Call it before any secret is typed, shown or written. */
 export async function requireAbsent(...files: readonly string[]): Promise<void> {
   for (const file of files)
-    if (await isThere(file)) throw usage(`${file} exists already and is not overwritten.`);
+    if (await isThere(file)) throw usage(`${file} already exists and is not overwritten.`);
 }
 
-/** Whether there is a file of this name. */
 export function isThere(file: string): Promise<boolean> {
   return access(file).then(
     () => true,
@@ -46,13 +44,13 @@ export function isThere(file: string): Promise<boolean> {
   );
 }
 
-/** Says where a wallet went and what it is known by. */
+/** Prints the paths of a wallet and its addresses. */
 export function printWallet(
   context: Pick<CliContext, 'print'>,
   files: WalletFiles,
   publicKeys: PublicKeys,
 ): void {
-  context.print(`Keystore ${files.keystore} (for payout-signer alone), public keys ${files.publicKeys}.`);
+  context.print(`Keystore ${files.keystore} (only for payout-signer), public keys ${files.publicKeys}.`);
   for (const kind of NETWORK_KINDS) {
     const of = kind === 'main' ? '' : ', test networks';
     for (const [family, keys] of Object.entries(publicKeys[kind] ?? {}))

@@ -11,7 +11,6 @@ import { readLimit, wordOf } from './read-options.ts';
 
 const OPERATORS_MAX = 1_000;
 
-/** The options of `operator create`, as typed. */
 export interface CreateOperatorOptions {
   readonly id: string;
   readonly name?: string;
@@ -20,31 +19,32 @@ export interface CreateOperatorOptions {
 }
 
 /**
- * Makes an operator and shows his token, once, or writes it into a file for its owner alone. While the gateway has no
- * operator yet, nobody could ask the ops service for one: then the first, an administrator, is written into the database.
- * @throws GatewayError CLI_USAGE and what the ops service refuses
+ * Creates an operator and prints their token, once, or writes it into a file that only its owner can read. The first
+ * operator, an administrator, is written into the database, because the ops service accepts no request without an
+ * operator.
+ * @throws GatewayError CLI_USAGE and errors of the ops service
  */
 export async function createOperator(context: CliContext, options: CreateOperatorOptions): Promise<void> {
   const { id: operatorId, name = options.id } = options;
   const role = roleOf(options.role);
   if (!new RegExp(OPERATOR_ID_PATTERN).test(operatorId)) {
-    throw usage(`${operatorId} is no operator id: 1 to 32 lower-case letters, digits, - and _.`);
+    throw usage(`${operatorId} is not an operator id: 1 to 32 lower-case letters, digits, - and _.`);
   }
-  await handOver(context, options.tokenFile, async () => {
+  await deliverToken(context, options.tokenFile, async () => {
     if (isGiven(context, 'OPS_TOKEN_FILE')) {
       return (await callOps(context, 'createOperator', { operatorId, name, role })).token;
     }
-    if (role !== 'ADMIN') throw usage('The first operator is an administrator: --role ADMIN.');
+    if (role !== 'ADMIN') throw usage('The first operator must be an administrator: --role ADMIN.');
     const token = await withOpsDatabase(context, (db) => addFirstOperator(db, { operatorId, name }));
     if (token === undefined)
-      throw usage('There are operators already: set OPS_URL and OPS_TOKEN_FILE and ask as one of them.');
+      throw usage('Operators exist already: set OPS_URL and OPS_TOKEN_FILE and run this as one of them.');
     return token;
   });
 }
 
 /**
- * A new token for an operator who becomes an enabled administrator, past the ops service: for when nobody who could ask
- * it for one has a token any more. Takes the database's role of ops, and stands in the audit log under its name.
+ * Makes an operator an enabled administrator with a new token, bypassing the ops service: for when no operator who
+ * could do it has a token. Uses the database role of ops and is in the audit log under its name.
  * @throws GatewayError CLI_USAGE, NOT_FOUND
  */
 export async function recoverAdministrator(
@@ -52,21 +52,21 @@ export async function recoverAdministrator(
   operatorId: string,
   options: { readonly tokenFile?: string },
 ): Promise<void> {
-  await handOver(context, options.tokenFile, async () => {
+  await deliverToken(context, options.tokenFile, async () => {
     const token = await withOpsDatabase(context, (db) => recoverOperator(db, operatorId));
     if (token !== undefined) return token;
     throw notFound(`There is no operator ${operatorId}.`);
   });
 }
 
-/** A new token: for oneself, or for another one. */
+/** A new token for the calling operator, or for another one. */
 export async function rotateOperator(
   context: CliContext,
   operatorId: string | undefined,
   options: { readonly tokenFile?: string },
 ): Promise<void> {
   const ops = await openOps(context);
-  await handOver(context, options.tokenFile, async () => {
+  await deliverToken(context, options.tokenFile, async () => {
     const answer =
       operatorId === undefined
         ? await ops.call('rotateMyToken', {})
@@ -75,7 +75,6 @@ export async function rotateOperator(
   });
 }
 
-/** Lists the operators. */
 export async function listOperators(context: CliContext): Promise<void> {
   await printList(context, 'listOperators', {}, OPERATORS_MAX, (o) => [
     o.operatorId,
@@ -85,7 +84,6 @@ export async function listOperators(context: CliContext): Promise<void> {
   ]);
 }
 
-/** The options of `operator set`, as typed. */
 export interface SetOperatorOptions {
   readonly name?: string;
   readonly role?: string;
@@ -93,25 +91,25 @@ export interface SetOperatorOptions {
   readonly disabled?: boolean;
 }
 
-/** Changes name or role of an operator, or disables or enables him. */
+/** Changes an operator's name or role, or disables or enables them. */
 export async function setOperator(
   context: CliContext,
   operatorId: string,
   options: SetOperatorOptions,
 ): Promise<void> {
   const { name, role, enabled, disabled } = options;
-  if (enabled === true && disabled === true) throw usage('Either --enabled or --disabled.');
+  if (enabled === true && disabled === true) throw usage('Give either --enabled or --disabled.');
   const isDisabled = disabled === true ? true : enabled === true ? false : undefined;
   const change = { name, role: role === undefined ? undefined : roleOf(role), disabled: isDisabled };
   if (Object.values(change).every((value) => value === undefined))
-    throw usage('Say what to set: opentill operator set --help.');
+    throw usage('Give at least one change: opentill operator set --help.');
   const o = await callOps(context, 'setOperator', { operatorId, ...change });
   context.print(
-    `${o.operatorId} is ${o.role}, ${o.disabledAt === null ? 'enabled' : 'disabled'}; it holds at once.`,
+    `${o.operatorId} is ${o.role}, ${o.disabledAt === null ? 'enabled' : 'disabled'}; in force at once.`,
   );
 }
 
-/** Shows the audit log, newest first. */
+/** Prints the audit log, newest first. */
 export async function printAudit(
   context: CliContext,
   options: Typed<'operator' | 'action' | 'subject' | 'since'> & { refused?: boolean; limit: string },
@@ -134,15 +132,17 @@ export async function printAudit(
   ]);
 }
 
-/** The file is there, empty and ours, before the token exists: a token that nobody can keep is not made. */
-async function handOver(
+/** Creates the empty file before the token, so that no token is made that cannot be stored. */
+async function deliverToken(
   context: CliContext,
   path: string | undefined,
   make: () => Promise<string>,
 ): Promise<void> {
   if (path === undefined) {
     context.print(`token  ${await make()}`);
-    context.print('It is shown once. Keep it in a file for yourself alone and name that in OPS_TOKEN_FILE.');
+    context.print(
+      'It is shown once. Store it in a file that only you can read, and name the file in OPS_TOKEN_FILE.',
+    );
     return;
   }
   const file = await open(path, 'wx', 0o600);

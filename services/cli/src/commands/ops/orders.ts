@@ -8,14 +8,12 @@ import { callOps, openOps, printList } from '../../ops-client.ts';
 import { momentOf } from '../../parse-moment.ts';
 import { chainOf, readLimit, wordOf } from './read-options.ts';
 
-/** The options of `orders list`, as typed. */
 export interface ListOrdersOptions extends Typed<
   'merchant' | 'status' | 'type' | 'chain' | 'address' | 'txid' | 'since' | 'until'
 > {
   readonly limit: string;
 }
 
-/** Lists orders, newest first. */
 export async function listOrders(context: CliContext, options: ListOrdersOptions): Promise<void> {
   const filter = {
     merchantId: options.merchant,
@@ -52,14 +50,13 @@ function decide(decision: 'ACCEPT' | 'REFUSE') {
 export const acceptOrder = decide('ACCEPT');
 export const refuseOrder = decide('REFUSE');
 
-/** The options of `export`, as typed. */
 export interface ExportOptions {
   readonly from: string;
   readonly until: string;
   readonly out: string;
 }
 
-/** Writes orders or the ledger of a time into a CSV file; never over one that is there, and never a part of it. */
+/** Writes orders or the ledger of a period into a new CSV file, completely or not at all. */
 async function exportCsv(
   context: CliContext,
   what: 'exportOrders' | 'exportLedger',
@@ -80,7 +77,7 @@ async function exportCsv(
   } catch (error) {
     if (!isOurs) throw error;
     await rm(options.out, { force: true });
-    const message = `The export broke off; ${options.out} was removed.`;
+    const message = `The export was interrupted; ${options.out} was removed. Run it again.`;
     throw cliError('OPS_UNREACHABLE', message, { retryable: true, cause: error });
   }
   context.print(`${file.bytesWritten} bytes in ${options.out}.`);

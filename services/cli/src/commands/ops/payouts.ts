@@ -17,7 +17,7 @@ type Payout = OpsAnswer<'getPayout'>;
 
 const STATES = ['REQUESTED', 'AUTHORISED', 'SIGNED', 'REFUSED', 'EXPIRED'] as const;
 
-/** Lists payouts, newest first: those that wait for approval, that are stuck, of a state, a chain, a merchant. */
+/** Lists payouts, newest first; filters: waiting for approval, stuck, state, chain, merchant. */
 export async function listPayouts(
   context: CliContext,
   options: Typed<'state' | 'chain' | 'merchant'> & { waiting?: boolean; stuck?: boolean; limit: string },
@@ -39,11 +39,11 @@ export async function listPayouts(
     p.orderId,
     p.state,
     p.orderStatus,
-    p.waitingForApproval ? `waits for approval (${p.approvals.length} given)` : p.obstacle,
+    p.waitingForApproval ? `waits for approval (${p.approvals.length} received)` : p.obstacle,
   ]);
 }
 
-/** Everything about one payout but its transactions, which `explain` shows. */
+/** Prints one payout without its transactions, which `explain` shows. */
 export async function showPayout(context: CliContext, orderPk: string): Promise<void> {
   const payout = await callOps(context, 'getPayout', { orderPk });
   for (const [name, value] of Object.entries(payout)) {
@@ -52,35 +52,34 @@ export async function showPayout(context: CliContext, orderPk: string): Promise<
   }
 }
 
-/** Refuses a payout that is not signed yet. */
 export async function vetoPayout(context: CliContext, orderPk: string, { reason }: Reason): Promise<void> {
   const payout = await callOps(context, 'vetoPayout', { orderPk, reason });
   context.print(
-    `Vetoed. The payout is ${payout.state} at this moment; opentill payout show ${orderPk} tells who was first.`,
+    `Vetoed. The payout is ${payout.state} now; opentill payout show ${orderPk} shows whether the veto came first.`,
   );
 }
 
 /**
- * Says of a payout whether it was paid, by a transaction which the gateway does not know or by an attempt that stays UNPROVEN.
- * @throws GatewayError CLI_USAGE unless exactly one of both is said
+ * Decides whether a payout was paid: by a transaction that the gateway does not know, or not by an attempt that stays
+ * UNPROVEN.
+ * @throws GatewayError CLI_USAGE unless exactly one of both options is given
  */
 export async function decidePayout(
   context: CliContext,
   orderPk: string,
   { payAgain = false, paidBy, reason }: Reason & { readonly payAgain?: boolean; readonly paidBy?: string },
 ): Promise<void> {
-  if (payAgain === (paidBy !== undefined)) throw usage('Say either --pay-again or --paid-by <txid>.');
+  if (payAgain === (paidBy !== undefined)) throw usage('Give either --pay-again or --paid-by <txid>.');
   const what =
     paidBy === undefined
       ? ({ decision: 'PAY_AGAIN' } as const)
       : ({ decision: 'PAID_BY', txHash: paidBy } as const);
   await callOps(context, 'decidePayout', { orderPk, reason, ...what });
   context.print(
-    `Decided; the signer holds it against the chain. opentill explain ${orderPk} tells what became of it.`,
+    `Decided; the signer checks it against the chain. opentill explain ${orderPk} shows the outcome.`,
   );
 }
 
-/** The options of `payout approve`, as typed. */
 export interface ApproveOptions {
   readonly keyFile: string;
   readonly passphraseFile?: string;
@@ -88,10 +87,10 @@ export interface ApproveOptions {
 }
 
 /**
- * Shows what would be approved in plain words, asks, signs it with the approver's own key, and hands the signature in.
- * What is shown is read out of the very text that is signed, and the amount is written with the decimals of the
- * approver's own network file: a lying ops service can't show one payout and have another signed.
- * @throws GatewayError CLI_USAGE, APPROVAL_INVALID and what opens no key
+ * Prints the payout in plain words, asks, signs it with the approver's key, and submits the signature. The printed
+ * values are parsed from the signed text, and the amount uses the decimals of the approver's network file. So a
+ * compromised ops service cannot show one payout and have another signed.
+ * @throws GatewayError CLI_USAGE, APPROVAL_INVALID, and errors of opening the key
  */
 export async function approvePayout(
   context: CliContext,
@@ -102,10 +101,10 @@ export async function approvePayout(
   const { text } = await ops.call('getApprovalText', { orderPk });
   const payout = parseApprovalText(text);
   if (payout.orderPk !== orderPk)
-    throw usage(`The ops service gives another payout to sign: ${payout.orderPk}.`);
+    throw usage(`The ops service returned another payout to sign: ${payout.orderPk}. Nothing was signed.`);
   await printForApproval(context, payout);
   if (options.yes !== true) {
-    const answer = await context.askSecret('Type yes to approve it (it is not shown)');
+    const answer = await context.askSecret('Type yes to approve it (input is hidden)');
     if (answer.trim().toLowerCase() !== 'yes') throw usage('Not approved; nothing was signed.');
   }
   const passphrase = await askPassphrase(context, options.passphraseFile);
@@ -122,7 +121,7 @@ async function printForApproval({ env, print }: CliContext, payout: ApprovedPayo
   const isSame = token !== undefined && canonicalContract(payout.chain, token.contract) === payout.contract;
   if (network === undefined || !isSame) {
     throw usage(
-      `${payout.symbol} with contract ${payout.contract ?? 'none'} on ${payout.chain} is not what ${file} says.`,
+      `${payout.symbol} with contract ${payout.contract ?? 'none'} on ${payout.chain} differs from ${file}. Nothing was signed.`,
     );
   }
   print(
@@ -135,6 +134,6 @@ async function printForApproval({ env, print }: CliContext, payout: ApprovedPayo
 }
 
 function describeApproved({ approvals, state, waitingForApproval }: Payout): string {
-  const given = `${approvals.length} ${approvals.length === 1 ? 'approval is' : 'approvals are'} handed in`;
-  return `Approved: ${given}; the payout is ${state}${waitingForApproval ? ', the signer looks at it again now' : ''}.`;
+  const given = `${approvals.length} ${approvals.length === 1 ? 'approval' : 'approvals'} received`;
+  return `Approved: ${given}; the payout is ${state}${waitingForApproval ? ', the signer checks it again now' : ''}.`;
 }

@@ -6,9 +6,9 @@ import { FAMILY_CODECS } from '../../families.ts';
 import { tableLine } from '../../print-table.ts';
 import { chainOf, shownOf, type ShowOptions } from './read-options.ts';
 
-const SHOWN_MAX = 1_000;
+const LIST_MAX = 1_000;
 
-/** Shows what would be swept now, for how much, and why the rest waits. */
+/** Prints the sweeps to begin now, their costs, and why others wait. */
 export async function showSweepPlan(
   context: CliContext,
   { chain }: { readonly chain?: string },
@@ -18,7 +18,7 @@ export async function showSweepPlan(
     (plan) => wanted === undefined || plan.chain === wanted,
   );
   if (plans.length === 0)
-    context.print('Nothing is swept: the policy says nothing of it, or no signer has planned yet.');
+    context.print('Nothing is swept: the policy has no sweeps, or no signer has planned yet.');
   for (const plan of plans) printPlan(context, plan);
 }
 
@@ -38,7 +38,7 @@ function printPlan(context: CliContext, plan: OpsAnswer<'listSweepPlans'>[number
         `to ${sweep.destination === 'COLD' ? 'cold storage' : 'the hot wallet'}`,
         sweep.method,
         `at most ${coin(sweep.cost, sweep.costBaseUnits)}`,
-        sweep.topUpBaseUnits === '0' ? null : `${coin(sweep.topUp, sweep.topUpBaseUnits)} brought before`,
+        sweep.topUpBaseUnits === '0' ? null : `${coin(sweep.topUp, sweep.topUpBaseUnits)} top-up before`,
       ]),
     );
   for (const { symbol, amount, amountBaseUnits, cost, costBaseUnits } of plan.toCold)
@@ -47,14 +47,13 @@ function printPlan(context: CliContext, plan: OpsAnswer<'listSweepPlans'>[number
     );
   if (plan.begin.length + plan.toCold.length > 0)
     context.print(
-      `  in all at most ${coin(plan.totalCost, plan.totalCostBaseUnits)}; ${coin(plan.totalTopUp, plan.totalTopUpBaseUnits)} brought before, of which the fees are paid`,
+      `  in total at most ${coin(plan.totalCost, plan.totalCostBaseUnits)}; ${coin(plan.totalTopUp, plan.totalTopUpBaseUnits)} of top-ups before, which pay the fees`,
     );
   for (const { reason, count } of plan.waiting) context.print(`  ${count} wait: ${reason}`);
 }
 
-/** Shows sweeps with their movements. */
 export async function listSweeps(context: CliContext, options: ShowOptions): Promise<void> {
-  await printList(context, 'listSweeps', shownOf(options), SHOWN_MAX, (sweep) => [
+  await printList(context, 'listSweeps', shownOf(options), LIST_MAX, (sweep) => [
     sweep.sweepId,
     sweep.chain,
     sweep.address,
@@ -63,14 +62,14 @@ export async function listSweeps(context: CliContext, options: ShowOptions): Pro
     sweep.method,
     sweep.state,
     sweep.movements.map(({ kind, money, obstacle }) => `${kind} ${obstacle ?? money}`).join(', '),
-    rentOf(sweep),
+    describeRent(sweep),
     sweep.reason,
     sweep.plannedAt,
   ]);
 }
 
-/** What was paid for energy, and by what name its seller knows that. */
-function rentOf({ rentCost, rentCostBaseUnits, rentRef }: OpsAnswer<'listSweeps'>): string | null {
+/** Price paid for energy, and the seller's order reference. */
+function describeRent({ rentCost, rentCostBaseUnits, rentRef }: OpsAnswer<'listSweeps'>): string | null {
   if (rentCostBaseUnits === null) return null;
   return `energy for ${rentCost ?? rentCostBaseUnits}${rentRef === null ? '' : `, order ${rentRef}`}`;
 }
@@ -79,17 +78,17 @@ interface ActOnChain extends Reason {
   readonly chain: string;
 }
 
-/** Has young money swept too, once. */
+/** Requests one run that also sweeps young money. */
 export async function runSweeps(context: CliContext, { chain, reason }: ActOnChain): Promise<void> {
   const asked = await callOps(context, 'runSweeps', { chain: chainOf(chain), reason });
   context.print(
-    `Asked for. What the policy allows on ${asked.chain} is swept now; see \`opentill sweep list --all\`.`,
+    `Requested. Everything that the policy allows on ${asked.chain} is swept now; see \`opentill sweep list --all\`.`,
   );
 }
 
 export async function pauseSweeps(context: CliContext, { chain, reason }: ActOnChain): Promise<void> {
   await callOps(context, 'pauseSweeps', { chain: chainOf(chain), reason });
-  context.print(`No sweep begins on ${chain} from now on; what has begun is ended.`);
+  context.print(`No sweep begins on ${chain} from now on; running sweeps are completed.`);
 }
 
 export async function resumeSweeps(context: CliContext, { chain, reason }: ActOnChain): Promise<void> {
@@ -97,13 +96,12 @@ export async function resumeSweeps(context: CliContext, { chain, reason }: ActOn
   context.print(`Sweeps begin again on ${chain}.`);
 }
 
-/** Shows money on deposit addresses that no order could take. */
 export async function listUnmatched(
   context: CliContext,
   { reason, ...options }: ShowOptions & Partial<Reason>,
 ): Promise<void> {
   const filter = { ...shownOf(options), reason: reason as 'LATE' | undefined };
-  await printList(context, 'listUnmatchedDeposits', filter, SHOWN_MAX, ({ transfer, ...deposit }) => [
+  await printList(context, 'listUnmatchedDeposits', filter, LIST_MAX, ({ transfer, ...deposit }) => [
     String(transfer.transferId),
     deposit.reason,
     transfer.chain,
@@ -118,7 +116,7 @@ export async function listUnmatched(
   ]);
 }
 
-/** Takes an unmatched deposit for the order of its address; the tracker carries it out. */
+/** Takes an unmatched deposit for the order of its address. The tracker carries it out. */
 export async function acceptUnmatched(
   context: CliContext,
   id: string,
@@ -127,7 +125,7 @@ export async function acceptUnmatched(
   const transferId = transferNumber(id);
   const accepted = await callOps(context, 'acceptDeposit', { transferId, reason, worth });
   const { orderId, merchantId, decisionId, symbol, worth: counts } = accepted;
-  const what = counts === null ? ' with what came' : `, and it counts as ${counts} ${symbol}`;
+  const what = counts === null ? ' with the received amount' : `, and it counts as ${counts} ${symbol}`;
   context.print(
     `Order ${orderId} of ${merchantId} is accepted${what} (${decisionId}); the tracker carries it out within seconds.`,
   );
@@ -135,21 +133,21 @@ export async function acceptUnmatched(
 
 function transferNumber(text: string): number {
   if (/^[1-9][0-9]{0,15}$/.test(text)) return Number(text);
-  throw usage(`${text} is no number of a deposit: \`opentill unmatched list\` shows them first.`);
+  throw usage(`${text} is not a deposit number: the first column of \`opentill unmatched list\` shows them.`);
 }
 
-/** Gives an unmatched deposit back. */
+/** Refunds an unmatched deposit. */
 export async function refundUnmatched(
   context: CliContext,
   id: string,
   { to, amount, reason }: Reason & { readonly to: string; readonly amount?: string },
 ): Promise<void> {
-  // A letter that was mistyped is found by whoever has the checksum: before anybody is asked to approve it.
+  // The address checksum finds a typing error before any approver is asked.
   if (!FAMILY_CODECS.some((codec) => codec.parse(to) !== undefined))
-    throw usage(`--to: ${to} is no address.`);
+    throw usage(`--to: ${to} is not a valid address.`);
   const transferId = transferNumber(id);
   const refund = await callOps(context, 'refundDeposit', { transferId, receiver: to, reason, amount });
   context.print(
-    `${refund.amountBaseUnits} base units of ${refund.symbol} to ${refund.receiver}: payout ${refund.orderPk}. Where the policy has approvers it waits for them.`,
+    `${refund.amountBaseUnits} base units of ${refund.symbol} to ${refund.receiver}: payout ${refund.orderPk}. If the policy has approvers, it waits for them.`,
   );
 }

@@ -4,7 +4,7 @@ import { askNewPassphrase } from '../keys/ask-passphrase.ts';
 import { requireAbsent } from '../keys/write-wallet.ts';
 
 /**
- * Makes the key by which one person approves payouts, on that person's own machine.
+ * Creates an approver's key for payouts, on the approver's own machine.
  * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
  */
 export async function initApprover(
@@ -14,6 +14,6 @@ export async function initApprover(
   const { out } = options;
   await requireAbsent(out);
   const publicKey = await createApproverKey(out, await askNewPassphrase(context, options.passphraseFile));
-  context.print(`Key ${out}: keep it and its passphrase to yourself. For the policy:`);
+  context.print(`Key ${out}: keep it and its passphrase secret. For the policy:`);
   context.print(JSON.stringify({ name: 'your name', publicKey }));
 }

@@ -5,7 +5,7 @@ import { CHAIN_FAMILIES } from '../../families.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A policy in words, so that an operator sees what it comes to rather than what was typed. Pure. */
+/** Describes the effective policy in words, not the text of its file. Pure. */
 export function policyLines(policy: Policy, now: Date): readonly string[] {
   return [
     ...chainLines(policy),
@@ -14,7 +14,7 @@ export function policyLines(policy: Policy, now: Date): readonly string[] {
       ? 'Approvers: none'
       : `Approvers: ${policy.approvalsRequired} needed of ${policy.approvers.length}, waited for ${policy.approvalWaitMs / HOUR_MS} hours`,
     ...policy.approvers.map(({ name, publicKey }) => `  ${name}  ${publicKey}`),
-    'Whatever is not named here is refused.',
+    'Everything not named here is refused.',
   ];
 }
 
@@ -24,49 +24,52 @@ function chainLines({ chains }: Policy): readonly string[] {
     const cold = coldAddress === undefined ? 'no cold address' : `cold ${format(coldAddress)}`;
     return [
       `${chain}: ${enabled ? 'pays' : 'DISABLED, pays nothing'}; ${cold}`,
-      `  ${sweep === undefined ? 'sweeps nothing' : sweepWords(chain, sweep)}`,
-      ...[...assets].map(([symbol, asset]) => `  ${symbol}: ${assetWords(asset)}`),
+      `  ${sweep === undefined ? 'sweeps nothing' : describeSweep(chain, sweep)}`,
+      ...[...assets].map(([symbol, asset]) => `  ${symbol}: ${describeAsset(asset)}`),
     ];
   });
 }
 
-/** Decimals of the native coin by family, as everybody writes it. */
+/** Decimals of the native coin by family, for display. */
 const NATIVE_DECIMALS: Readonly<Record<Family, number>> = { EVM: 18, TRON: 6, SUI: 9 };
 
-function sweepWords(chain: Chain, sweep: SweepPolicy): string {
+function describeSweep(chain: Chain, sweep: SweepPolicy): string {
   const family = familyOf(chain);
   const coins = (amount: bigint) => formatAmount(amount, NATIVE_DECIMALS[family], 0);
   const { units, scale } = sweep.nativePrice;
   const price = sweep.maxGasPriceBaseUnits;
-  const energy = [...(sweep.stake ? ['own stake'] : []), ...(sweep.rent ? [sellerWords(sweep, coins)] : [])];
+  const energy = [
+    ...(sweep.stake ? ['own stake'] : []),
+    ...(sweep.rent ? [describeSeller(sweep, coins)] : []),
+  ];
   return [
     `sweeps for at most ${sweep.maxCostBps / 100} % of the value, a coin at ${formatAmount(units, scale, 0)}`,
     `${coins(sweep.maxTopUpBaseUnits)} coins a top-up`,
     `${coins(sweep.maxNativePerDayBaseUnits)} a day`,
-    ...(price === undefined ? [] : [PRICE_WORDS[family](price)]),
-    `money of ${sweep.minAgeMs / 60_000} minutes, little money of ${sweep.maxAgeMs / HOUR_MS} hours`,
-    `${sweep.batchSize} at once`,
+    ...(price === undefined ? [] : [PRICE_TEXTS[family](price)]),
+    `money after ${sweep.minAgeMs / 60_000} minutes, small amounts after ${sweep.maxAgeMs / HOUR_MS} hours`,
+    `${sweep.batchSize} at a time`,
     ...(energy.length === 0 ? [] : [`energy of ${energy.join(' and ')}`]),
     ...(family !== 'SUI'
       ? []
-      : [sweep.gasless ? 'without a fee where the network lets it' : 'never without a fee']),
+      : [sweep.gasless ? 'without a fee if the network permits it' : 'never without a fee']),
   ].join(', ');
 }
 
-const PRICE_WORDS: Readonly<Record<Family, (price: bigint) => string>> = {
+const PRICE_TEXTS: Readonly<Record<Family, (price: bigint) => string>> = {
   EVM: (price) => `gas up to ${formatAmount(price, 9, 0)} gwei`,
   TRON: (price) => `energy up to ${price} sun`,
   SUI: (price) => `gas up to ${price} MIST`,
 };
 
-function sellerWords(
+function describeSeller(
   { maxRentPerOrderBaseUnits: order, maxRentPerDayBaseUnits: day }: SweepPolicy,
   coins: (amount: bigint) => string,
 ): string {
   return `a seller (${coins(order)} coins an order, ${coins(day)} a day)`;
 }
 
-function assetWords(asset: AssetPolicy): string {
+function describeAsset(asset: AssetPolicy): string {
   const shown = (amount: bigint) => formatAmount(amount, asset.decimals, asset.displayDecimals);
   const above = asset.approvalAboveBaseUnits;
   const float = asset.floatBaseUnits;
@@ -75,7 +78,7 @@ function assetWords(asset: AssetPolicy): string {
     `${shown(asset.maxPerHourBaseUnits)} an hour`,
     `${shown(asset.maxPerDayBaseUnits)} a day`,
     `${shown(asset.maxPerMerchantPerDayBaseUnits)} a day for one merchant`,
-    above === undefined ? 'never approved by people' : `approval above ${shown(above)}`,
+    above === undefined ? 'no approval needed' : `approval above ${shown(above)}`,
     ...(float === undefined ? [] : [`float ${shown(float)}`]),
     ...(asset.sweepMinBaseUnits === undefined ? [] : [`swept from ${shown(asset.sweepMinBaseUnits)} on`]),
     `contract ${asset.contract ?? 'none, the native coin'} with ${asset.decimals} decimals`,
@@ -90,8 +93,8 @@ function receiverLines({ chains, allow, deny, coolingMs }: Policy, now: Date) {
     const allowed = allow.get(family);
     const first =
       allowed === undefined
-        ? `${family} receivers: anybody${denied.length === 0 ? '' : ' but'}`
-        : `${family} receivers: only these, ${coolingMs / HOUR_MS} hours after they were added`;
+        ? `${family} receivers: any${denied.length === 0 ? '' : ' except'}`
+        : `${family} receivers: only these, from ${coolingMs / HOUR_MS} hours after they were added`;
     const known = [...(allowed ?? [])].map(([address, { since }]) => {
       const from = new Date(since.getTime() + coolingMs);
       return `  ${format(address)}${from > now ? ` from ${from.toISOString()} on` : ''}`;

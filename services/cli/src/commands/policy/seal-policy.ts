@@ -18,8 +18,8 @@ export interface SealPolicyOptions {
   readonly networksFile?: string;
 }
 
-/** The network file that gives a policy's amounts their meaning. Throws CONFIG_INVALID, NETWORKS_…. */
-async function policySurroundings(
+/** The network file against which the policy's amounts are read. Throws CONFIG_INVALID, NETWORKS_…. */
+async function readSurroundings(
   context: CliContext,
   networksFile: string | undefined,
 ): Promise<PolicySurroundings> {
@@ -27,7 +27,7 @@ async function policySurroundings(
 }
 
 async function readPolicy(context: CliContext, file: string, networksFile: string | undefined) {
-  const surroundings = await policySurroundings(context, networksFile);
+  const surroundings = await readSurroundings(context, networksFile);
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw cliError('CLI_USAGE', `${file} cannot be read.`, { cause });
   });
@@ -35,7 +35,7 @@ async function readPolicy(context: CliContext, file: string, networksFile: strin
 }
 
 /**
- * Says what a policy comes to, or all that is wrong with it. Needs no keys.
+ * Prints the effective policy, or all its errors. Needs no keys.
  * @throws GatewayError POLICY_INVALID, CLI_USAGE, CONFIG_INVALID, NETWORKS_…
  */
 export async function checkPolicy(
@@ -48,8 +48,8 @@ export async function checkPolicy(
 }
 
 /**
- * Seals a policy for the keystore's seed by the keystore's passphrase, in the place of an older one.
- * @throws GatewayError POLICY_INVALID before anything is asked; CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
+ * Seals a policy for the keystore's seed with the keystore's passphrase, and replaces an older one.
+ * @throws GatewayError POLICY_INVALID before it asks for the passphrase; CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
  */
 export async function sealPolicyFile(
   context: CliContext,
@@ -61,23 +61,20 @@ export async function sealPolicyFile(
   const { secret } = await openKeystore(options.keystore, 'seed', passphrase);
   const publicKeys = publicKeysOf(secret, surroundings.codecs);
   secret.fill(0);
-  requireOthersAddresses(policy, publicKeys);
+  refuseHotAsCold(policy, publicKeys);
   const where = { policyFile: options.out, fingerprint: publicKeys.fingerprint, passphrase, ...surroundings };
   const digest = await sealPolicy({ ...where, text, now: context.clock.now() });
   printSealed(context, policy, where, digest);
-  context.print('payout-signer reads it when it starts, and logs this digest.');
+  context.print('payout-signer reads it at start-up and logs this digest.');
 }
 
-/**
- * Says what a sealed policy comes to, with its digest.
- * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
- */
+/** Prints a sealed policy with its digest. @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode */
 export async function showPolicy(
   context: CliContext,
   policyFile: string,
   options: Omit<SealPolicyOptions, 'out'>,
 ): Promise<void> {
-  const surroundings = await policySurroundings(context, options.networksFile);
+  const surroundings = await readSurroundings(context, options.networksFile);
   const passphrase = await askPassphrase(context, options.passphraseFile);
   const { secret, keyId } = await openKeystore(options.keystore, 'seed', passphrase);
   secret.fill(0);
@@ -87,14 +84,14 @@ export async function showPolicy(
   context.print(`Sealed at ${sealedAt.toISOString()}.`);
 }
 
-/** What is swept to a hot wallet is not cold. */
-function requireOthersAddresses({ chains }: Policy, keys: PublicKeys): void {
+/** Throws CLI_USAGE if a cold address is a hot wallet of this seed. */
+function refuseHotAsCold({ chains }: Policy, keys: PublicKeys): void {
   for (const [chain, { coldAddress }] of chains) {
     const isHot = NETWORK_KINDS.some((kind) =>
       keys[kind]?.[familyOf(chain)].hotWallets.some((address) => address === coldAddress),
     );
     if (!isHot) continue;
-    const message = `The cold address of ${chain} is the hot wallet of this seed.`;
+    const message = `The cold address of ${chain} is the hot wallet of this seed. Name an address of other keys.`;
     throw usage(message);
   }
 }

@@ -5,12 +5,12 @@ import { sql } from 'kysely';
 import { canonicalContract } from '../../families.ts';
 import type { Account, Anchor, Asset, Books, Doubt, ForeignAddress, HotWallet } from '../books.ts';
 import { readOpenItems } from './read-open-items.ts';
-import { whatLies } from './unswept-balance.ts';
+import { depositMovements } from './unswept-balance.ts';
 
 /**
- * Everything that the books say of a chain, read at one moment: what is booked meanwhile is not in it.
- * @param height of the block that they are held against, not above the newest verified one; that by default
- * @returns undefined when no scanner has ever verified a block of the chain, or not that one
+ * Reads the ledger of a chain and related rows in one snapshot.
+ * @param height block for the comparison, at most the newest verified one (the default)
+ * @returns undefined when no scanner has verified a block of the chain yet, or not this one
  */
 export async function readBooks(db: Db, network: NetworkConfig, height?: number): Promise<Books | undefined> {
   return db
@@ -35,7 +35,7 @@ export async function readBooks(db: Db, network: NetworkConfig, height?: number)
     });
 }
 
-/** The newest block that the scanner has verified: nothing above it is booked. */
+/** Newest block that the scanner has verified. No block above it is booked. */
 export async function readAnchor(db: Db | Tx, chain: string): Promise<Anchor | undefined> {
   const { rows } = await sql<Anchor>`
     select verified_height as height, verified_hash as hash, verified_time as time
@@ -51,7 +51,7 @@ async function readBlock(tx: Tx, chain: string, height: number): Promise<Anchor 
   return rows[0];
 }
 
-/** The configured tokens, and the native coin, which pays the fees, in any case. */
+/** The configured tokens and the native coin, which pays fees even if it is not configured. */
 export function assetsOf(
   network: Pick<NetworkConfig, 'family' | 'tokens' | 'nativeSymbol' | 'nativeDecimals'>,
 ): readonly Asset[] {
@@ -67,7 +67,7 @@ export function assetsOf(
   return [...tokens, { symbol, contract: null, decimals, displayDecimals: 0, isConfigured: false }];
 }
 
-/** Every account with what the rows behind it add up to, also where only one of the two is there. */
+/** Every account with the sum of its rows, even if only one of the two exists. */
 async function readAccounts(tx: Tx, chain: string): Promise<readonly Account[]> {
   const { rows } = await sql<Account>`
     with rows (kind, symbol, merchant_id, amount) as (
@@ -113,7 +113,7 @@ async function readReceived(
   height: number,
 ): Promise<ReadonlyMap<string, bigint>> {
   const { rows } = await sql<{ symbol: string; amount: bigint }>`
-    select l.symbol, sum(l.amount) as amount from (${whatLies(network, height)}) l group by l.symbol`.execute(
+    select l.symbol, sum(l.amount) as amount from (${depositMovements(network, height)}) l group by l.symbol`.execute(
     tx,
   );
   return new Map(rows.map(({ symbol, amount }) => [symbol, amount]));
@@ -128,7 +128,7 @@ async function readUnmatched(tx: Tx, chain: string): Promise<ReadonlyMap<string,
   return new Map(rows.map(({ symbol, amount }) => [symbol, amount]));
 }
 
-/** As many as the signer names. */
+/** The addresses that payout-signer has recorded as foreign. */
 async function readForeignAddresses(
   tx: Tx,
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
@@ -142,7 +142,10 @@ async function readForeignAddresses(
   return rows;
 }
 
-/** Whether anything came to a hot wallet, or was done by the gateway or a hot wallet, in the checkpoints above `from` up to `to`. */
+/**
+ * True if a hot wallet received a transfer, or the gateway or a hot wallet sent one, in the checkpoints above `from`
+ * up to `to`.
+ */
 export async function hasMoved(
   db: Db,
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
@@ -160,7 +163,9 @@ export async function hasMoved(
   return rows.length > 0;
 }
 
-/** A nonce counts from 0, and the first that is known may be a later one, of a wallet that was used before. */
+/**
+ * Counts known transactions from nonce 0. The first known nonce may be a later one, if the wallet was used before.
+ */
 async function readHotWallets(
   tx: Tx,
   { chain, family }: NetworkConfig,

@@ -3,14 +3,16 @@ import type { Tx } from '@opentill/db/database';
 import { sql } from 'kysely';
 import type { OpenItem, OpenItemKind } from '../books.ts';
 
-/** Most deposits named: after a long standstill of the tracker there may be any number, and the sums tell all the same. */
+/**
+ * Maximum number of listed deposits. After a long outage of the tracker there may be many more; the sums include all.
+ */
 const DEPOSITS_NAMED = 200;
 
 type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;
 
 /**
- * What stands in blocks up to `height` and not so in the ledger. Deposits: the oldest DEPOSITS_NAMED. All others are
- * whole, as the comparison of the hot wallets counts on them.
+ * Movements in blocks up to `height` that the ledger does not have in the same way. Lists the oldest DEPOSITS_NAMED
+ * deposits and all other kinds, because the comparison of hot wallets needs those complete.
  */
 export async function readOpenItems(tx: Tx, network: Network, height: number): Promise<readonly OpenItem[]> {
   return [
@@ -52,9 +54,9 @@ async function openDeposits(
 }
 
 /**
- * Transfers to hot wallets, a transaction at a time: the tracker books them from the chain, an operator may have done so
- * by hand before. What was booked by hand and is in no transfer at all may have come before the wallet was watched. Of a transfer
- * that is part of another booking by hand only the rest will be booked.
+ * Transfers to hot wallets, by transaction. The tracker books them from the chain; an operator may have booked them
+ * by hand before. A booking by hand without any transfer may predate the watching of the wallet. If a transfer was
+ * partly booked by hand, only the rest is open.
  */
 async function openTopUps(tx: Tx, { chain, family }: Network, height: number): Promise<readonly OpenItem[]> {
   const { rows } = await sql<Row>`
@@ -83,7 +85,7 @@ async function openTopUps(tx: Tx, { chain, family }: Network, height: number): P
   return itemsOf(rows, ({ amount }) => (amount > 0n ? 'TOP_UP_NOT_BOOKED' : 'TOP_UP_AHEAD'));
 }
 
-/** Payouts that left the wallet by a block up to `height`, or that the ledger says did. */
+/** Payouts that left the wallet in a block up to `height`, or that the ledger records as sent. */
 async function openPayouts(tx: Tx, { chain }: Network, height: number): Promise<readonly OpenItem[]> {
   const { rows } = await sql<Row>`
     with landed as (

@@ -3,32 +3,35 @@ import { sql, type RawBuilder } from 'kysely';
 
 type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;
 
-/** Why something of an asset lies on a deposit address, or no more. Base units, none below zero. */
-export interface Lying {
-  /** By verified transfers. */
+/** Movements of an asset on a deposit address, in base units, none below zero. */
+export interface DepositAsset {
+  /** Received in verified transfers. */
   readonly received: bigint;
-  /** Native coin that the hot wallet sent there for fees. */
+  /** Native coin that the hot wallet sent to it for fees. */
   readonly brought: bigint;
   readonly swept: bigint;
-  /** That its own transactions paid. */
+  /** Fees of its own transactions. */
   readonly fees: bigint;
-  /** Of `received`: what no order could take. */
+  /** Part of `received` that no order could take. */
   readonly unmatched: bigint;
 }
 
-export const NOTHING: Lying = { received: 0n, brought: 0n, swept: 0n, fees: 0n, unmatched: 0n };
+export const NO_MOVEMENTS: DepositAsset = { received: 0n, brought: 0n, swept: 0n, fees: 0n, unmatched: 0n };
 
-/** What is there still, by the books; below zero where fees were paid of coin that others sent. Pure. */
-export function unswept({ received, brought, swept, fees }: Lying): bigint {
+/** Recorded balance; below zero if fees were paid with coin from third parties. Pure. */
+export function unswept({ received, brought, swept, fees }: DepositAsset): bigint {
   return received + brought - swept - fees;
 }
 
 /**
- * Rows (address, symbol, what, amount, unmatched) of all that came to deposit addresses of a chain, or left them, in blocks up to
- * `height`: verified transfers; less what sweeps took away, and the fees of what the address sent, which on SUI the hot wallet pays; and
- * the coin that was sent there for these. What the amounts add up to lies there. By what the scanner saw, not by what the ledger made of it.
+ * Rows (address, symbol, what, amount, unmatched) of all movements of a chain's deposit addresses in blocks up to
+ * `height`: verified transfers, fee top-ups, and negative amounts for sweeps and fees (on SUI the hot wallet pays
+ * them). Their sum is the recorded balance. By the scanner's records, independent of the ledger.
  */
-export function whatLies({ chain, family, nativeSymbol }: Network, height: number): RawBuilder<unknown> {
+export function depositMovements(
+  { chain, family, nativeSymbol }: Network,
+  height: number,
+): RawBuilder<unknown> {
   const sent = sql`own_transaction_fate f join own_transaction x on x.chain = f.chain and x.tx_hash = f.tx_hash`;
   const moved = sql`${sent} join movement m on m.order_pk = x.order_pk`;
   const inBlock = sql`f.chain = ${chain} and f.state <> 'ORPHANED' and f.block_height <= ${height}`;
@@ -51,8 +54,8 @@ export function whatLies({ chain, family, nativeSymbol }: Network, height: numbe
       where ${inBlock} and m.kind = 'GAS_TOP_UP' and f.succeeded and f.delivered > 0`;
 }
 
-/** The columns of Lying, of rows `l` of whatLies. */
-export const LYING_SUMS = sql`
+/** Columns of DepositAsset over rows `l` of depositMovements. */
+export const DEPOSIT_ASSET_SUMS = sql`
   coalesce(sum(l.amount) filter (where l.what = 'RECEIVED'), 0) as received,
   coalesce(sum(l.amount) filter (where l.what = 'BROUGHT'), 0) as brought,
   coalesce(-sum(l.amount) filter (where l.what = 'SWEPT'), 0) as swept,
