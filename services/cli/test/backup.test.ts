@@ -36,7 +36,7 @@ import { TEST_NETWORKS } from '../../ops/test/support/test-ops.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const PASSPHRASE = 'a passphrase of the tests';
-/** The one of a database that runs elsewhere, and the one of the tests. */
+/** Maximum difference between the database's clock and the clock of the tests. */
 const CLOCKS_DIFFER_MS = 5_000;
 const SEED = seedOf(
   parseMnemonic('legal winner thank year wave sausage worth useful legal winner thank yellow'),
@@ -72,8 +72,7 @@ async function opentill(args: readonly string[], env: Readonly<Record<string, st
   return { code, out: out.join('\n'), errors: errors.join('\n') };
 }
 
-/** The URL of a database in which nothing is. */
-async function anEmptyDatabase(): Promise<string> {
+async function createDatabase(): Promise<string> {
   const name = `opentill_test_${Math.floor(Date.now() / 1_000)}_${randomBytes(6).toString('hex')}`;
   await server.query(`create database ${name}`);
   emptyOnes.push(name);
@@ -118,7 +117,7 @@ afterAll(async () => {
 
 const ofRow = { chain: 'ETH_SEPOLIA', source_address: HOT_WALLET } as const;
 
-/** Rows of every kind that a gateway has, with all that text can hold. */
+/** Creates rows of every kind, with every special character that text may contain. */
 async function populate(db: Db): Promise<void> {
   const { merchantId } = await aMerchant(db, { name: 'Tab\there, line\nend, back\\slash, \\N and “Grüße”' });
   await aChainCursor(db, { seen_height: 90, verified_height: 80, head_height: 92 });
@@ -152,7 +151,7 @@ async function populate(db: Db): Promise<void> {
     );
 }
 
-/** Every row of a database as text, by table; but what a restore writes itself. */
+/** Every row of a database as text, by table, without those that a restore changes. */
 async function contentsOf(db: Db): Promise<Map<string, string>> {
   const { rows } = await sql<{ name: string; columns: string }>`
     select c.oid::regclass::text as name, (select string_agg(quote_ident(a.attname), ', ' order by a.attnum) from pg_attribute a
@@ -185,7 +184,7 @@ const CHANGED_BY_RESTORE = [
   'wallet_nonce',
 ];
 
-describe('backup and restore', () => {
+describe('opentill backup and restore', () => {
   let restoredUrl: string;
   let restored: Db;
   const backup = () => path('backup');
@@ -196,9 +195,9 @@ describe('backup and restore', () => {
     await populate(admin.kysely);
   });
 
-  it('takes one snapshot while the gateway works, sealed keys with it, for the owner’s eyes', async () => {
+  it('takes one snapshot of a running gateway, readable only by its owner', async () => {
     const before = await contentsOf(admin.kysely);
-    // Somebody goes on meanwhile. What is committed after the snapshot is not in it, whichever table it is of.
+    // Rows are committed during the backup. Those committed after the snapshot are in none of its tables.
     const env = { ...wallet(), DATABASE_ADMIN_URL: testDatabase.adminUrl };
     const blocker = testDatabase.open('admin');
     let done = false;
@@ -231,8 +230,8 @@ describe('backup and restore', () => {
     expect(before.get('orders')).not.toBe((await contentsOf(admin.kysely)).get('orders'));
   });
 
-  it('is brought back whole, in one transaction, with the hold', async () => {
-    restoredUrl = await anEmptyDatabase();
+  it('restores every row in one transaction, together with the hold', async () => {
+    restoredUrl = await createDatabase();
     const target = { keystore: path('new', 'keystore.json'), publicKeys: path('new', 'public-keys.json') };
     const run = await opentill(
       ['restore', '--from', backup(), '--keystore', target.keystore, '--public-keys', target.publicKeys],
@@ -243,7 +242,7 @@ describe('backup and restore', () => {
     expect(statSync(target.keystore).mode & 0o777).toBe(0o600);
     restored = open(restoredUrl);
 
-    // Of what goes on in the old database, take what the snapshot saw.
+    // Remove the rows that were committed after the snapshot.
     const {
       rows: [snapshot],
     } = await sql<{ at: Date }>`select taken_at as at from restoration`.execute(restored);
@@ -272,7 +271,7 @@ describe('backup and restore', () => {
     expect(disabled).toEqual([]);
   });
 
-  it('lets deposit indexes go on far behind, and remembers which it passed over', async () => {
+  it('skips deposit indexes on restore and records which ones', async () => {
     const highest = async (db: Db) =>
       (await sql<{ n: number }>`select max(derivation_index) as n from deposit_address`.execute(db)).rows[0]!
         .n;
@@ -286,7 +285,7 @@ describe('backup and restore', () => {
     expect(await highest(restored)).toBe(evm.to_index);
   });
 
-  it('lets no signer have a wallet, whatever it knows of restores, and stops the clock of every unsigned payout', async () => {
+  it('gives no wallet to a signer and stops the clock of every unsigned payout', async () => {
     const signer = open(roleUrl(restoredUrl, 'signer'));
     const keeper = (holder: string, name: string) =>
       keepLease({ db: signer, schema: 'signer', name, holder, ttlMs: 1_000 });
@@ -310,7 +309,7 @@ describe('backup and restore', () => {
       { nonce: 1, state: 'SIGNED', used: true },
       { nonce: 2, state: 'RESERVED', used: false },
     ]);
-    // Each halt is an incident, which stays open with it.
+    // Each halt opens an incident.
     const { rows: halts } = await sql`
       select h.halt_id = i.incident_id as same, i.closed_at from wallet_halt h
       left join incident i on i.incident_id = h.halt_id and i.kind = 'RESTORED' where h.released_at is null`.execute(
@@ -329,7 +328,7 @@ describe('backup and restore', () => {
     ).toEqual([]);
   });
 
-  it('also a payout asked for while its wallet is held waits, and does not expire', async () => {
+  it('keeps a payout that is requested while its wallet is held, without expiry', async () => {
     const order = await aReservedPayout(restored, ofRow);
     const { rows } =
       await sql`select waiting_since is not null as waits from payout where order_pk = ${order.order_pk}`.execute(
@@ -338,13 +337,13 @@ describe('backup and restore', () => {
     expect(rows).toEqual([{ waits: true }]);
   });
 
-  it('refuses a database that is not empty, and files that are there', async () => {
+  it('refuses to restore into a database that is not empty or over existing files', async () => {
     const env = { DATABASE_ADMIN_URL: restoredUrl };
     expect(await opentill(['restore', '--from', backup()], env)).toMatchObject({
       code: 1,
       errors: expect.stringContaining('not empty'),
     });
-    const url = await anEmptyDatabase();
+    const url = await createDatabase();
     const onto = ['restore', '--from', backup(), '--keystore', path('keystore.json')];
     expect(await opentill(onto, { DATABASE_ADMIN_URL: url })).toMatchObject({
       code: 1,
@@ -353,8 +352,8 @@ describe('backup and restore', () => {
     expect((await sql`select from pg_class where relname = 'orders'`.execute(open(url))).rows).toEqual([]);
   });
 
-  it('refuses what is damaged, what is missing and what a newer version wrote, and leaves nothing behind', async () => {
-    const url = await anEmptyDatabase();
+  it('rejects damaged, missing and newer files and leaves no rows behind', async () => {
+    const url = await createDatabase();
     const damage = async (name: string, how: (dir: string) => void, message: RegExp) => {
       const dir = path(name);
       cpSync(backup(), dir, { recursive: true });
@@ -404,14 +403,14 @@ describe('backup and restore', () => {
         reseal(dir, 'manifest.json', manifestOf(dir).replace(/("name": "transfer",[^}]*"rows": )\d+/, '$11')),
       /transfer has .* rows/,
     );
-    // Which wallets are to be held, those of main networks or of test networks, is not guessed.
+    // Main or test networks: the kind of the wallets is not guessed.
     const mixed = { networks: [...TEST_NETWORKS, MAIN_NETWORK] };
     await damage('mixed', (dir) => reseal(dir, 'networks.json', JSON.stringify(mixed)), /different keys/);
     await damage('unread', (dir) => reseal(dir, 'networks.json', '{}'), /networks\.json/);
     expect((await sql`select from pg_class where relname = 'orders'`.execute(open(url))).rows).toEqual([]);
   });
 
-  it('keeps keys apart where it is asked to, and takes no words for a keystore', async () => {
+  it('leaves out keys on request and rejects a file of words as keystore', async () => {
     const env = { ...wallet(), DATABASE_ADMIN_URL: testDatabase.adminUrl };
     const apart = await opentill(['backup', '--out', path('apart'), '--database-only'], env);
     expect(apart).toMatchObject({ code: 0, errors: '' });
@@ -436,21 +435,21 @@ describe('backup and restore', () => {
     expect(none).toMatchObject({ code: 1, errors: expect.stringContaining('--database-only') });
   });
 
-  it('knows the options of what follows a restore from its own', async () => {
+  it('separates options of restore from those of its subcommands', async () => {
     const money = await opentill(['restore', 'money', '--public-keys', path('public-keys.json')]);
     expect(money).toMatchObject({ code: 1, errors: expect.stringContaining('NETWORKS_FILE') });
     const none = await opentill(['restore'], { DATABASE_ADMIN_URL: restoredUrl });
     expect(none).toMatchObject({ code: 1, errors: expect.stringContaining('--from') });
   });
 
-  it('is restored by a version that has more migrations than the backup', async () => {
-    const old = await anEmptyDatabase();
+  it('restores a backup into a version with more migrations', async () => {
+    const old = await createDatabase();
     await migrate(old);
     await populateOld(open(old));
     expect(
       await opentill(['backup', '--out', path('old'), '--database-only'], { DATABASE_ADMIN_URL: old }),
     ).toMatchObject({ code: 0 });
-    const url = await anEmptyDatabase();
+    const url = await createDatabase();
     const manifest = parseManifest(readFileSync(path('old', MANIFEST_FILE), 'utf8'));
     const later = {
       name: '9999-later',
@@ -471,19 +470,19 @@ describe('backup and restore', () => {
     );
   });
 
-  it('is rejected when a version before 0.1.0 wrote it', async () => {
+  it('rejects a backup of a version before 0.1.0', async () => {
     const made = parseManifest(readFileSync(join(backup(), MANIFEST_FILE), 'utf8'));
     const manifest = { ...made, migrations: [{ name: '0001-foundations', checksum: 'x' }] };
     await expect(
-      importDatabase(await anEmptyDatabase(), backup(), manifest, () => Promise.resolve()),
+      importDatabase(await createDatabase(), backup(), manifest, () => Promise.resolve()),
     ).rejects.toMatchObject({
       code: 'BACKUP_OF_ANOTHER_VERSION',
       message: expect.stringContaining('a version before 0.1.0'),
     });
   });
 
-  it('is not disturbed by a set-up at the same moment, nor disturbs it', async () => {
-    const url = await anEmptyDatabase();
+  it('restores while setup runs, without affecting either', async () => {
+    const url = await createDatabase();
     const results = await Promise.allSettled([
       opentill(['restore', '--from', backup()], { DATABASE_ADMIN_URL: url }),
       migrate(url, { waitMs: 300_000 }),
@@ -496,7 +495,7 @@ describe('backup and restore', () => {
       async () => (await sql`select from schema_migration`.execute(db)).rows.length === MIGRATIONS.length,
     );
     const restorations = (await sql`select from restoration`.execute(db)).rows.length;
-    // Whoever came first: a restored database, or an empty one that the restore refused. Never something between.
+    // Either the restore finished first, or setup did and the restore found a database that is not empty.
     expect([run?.code, restorations]).toEqual(
       run?.code === 0 ? [0, 1] : [run?.errors.includes('not empty') === true ? 1 : 75, 0],
     );

@@ -30,7 +30,7 @@ async function opentill(command: string): Promise<readonly string[]> {
   return out;
 }
 
-it('takes the policy along, which has the same digest under the new passphrase', async () => {
+it('reseals the policy with the same digest under the new passphrase', async () => {
   const [old, next] = [
     secretFile('old', 'a passphrase of the tests'),
     secretFile('next', 'quite another one'),

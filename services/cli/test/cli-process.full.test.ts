@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runProcess } from './run-process.ts';
 
-it('shows its commands on standard output with exit code 0', async () => {
+it('prints its commands to standard output with exit code 0', async () => {
   const help = await runProcess(['--help']);
   expect(help).toMatchObject({ code: 0, err: '' });
   for (const command of ['setup', 'keys', 'merchant', 'rescan', 'webhook', 'explain', 'wallet'])
     expect(help.out).toContain(command);
 });
 
-it('says what is wrong in one line on standard error, with exit code 1', async () => {
+it('prints an error as one line to standard error with exit code 1', async () => {
   const none = join(tmpdir(), 'opentill-no-such-directory');
   const keys = ['keys', 'init', '--keystore', join(none, 'k'), '--public-keys', join(none, 'p')];
   const [unset, noTerminal, unknown] = await Promise.all([

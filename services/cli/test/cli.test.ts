@@ -35,7 +35,7 @@ import { runProcess } from './run-process.ts';
 
 const NETWORKS_FILE = join(import.meta.dirname, '..', '..', '..', 'deploy', 'networks', 'local.json');
 const PASSPHRASE = 'a passphrase of the tests';
-/** Clears a terminal, begins a line, colours by one character (CSI), turns the writing round. */
+/** Clears a terminal, starts a line, sets colours with one character (CSI), and reverses the writing direction. */
 const EVIL = 'a\u001b[2J\nforged\u009b31m\u202eb';
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/u;
 
@@ -66,7 +66,7 @@ interface Run {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What an operator's shell has set. */
+/** The operator's environment. */
 const operator = (): Environment => ({
   OPS_URL: ops.url,
   OPS_TOKEN_FILE: join(directory, 'ops-token'),
@@ -94,7 +94,7 @@ async function opentill(args: readonly string[], options: RunOptions = {}): Prom
   return { code, out, errors };
 }
 
-/** A refusal is one line, whatever is wrong, and says what. */
+/** Expects a single line on standard error that matches. */
 function expectRefusal(run: Run, code: 1 | 75, words: RegExp): void {
   expect(run.errors).toHaveLength(1);
   expect(run.errors[0]).toMatch(words);
@@ -116,7 +116,7 @@ describe('setup', () => {
     await empty.drop();
   });
 
-  /** A database that no migration has seen. */
+  /** A database without migrations. */
   async function createEmptyDatabase() {
     const name = `opentill_test_${Math.floor(Date.now() / 1000)}_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
     const url = new URL(database.adminUrl);
@@ -165,14 +165,14 @@ describe('setup', () => {
     };
   }
 
-  /** What the audit log says, by whom that was not by an operator. */
+  /** Audit entries that no operator made, with the database user. */
   async function audited() {
     const rows = await asOwner(empty.url, 'select * from audit_entry order by entry_id');
     for (const row of rows) expect(row['operator']).toMatch(/^database:[a-z]/);
     return rows.map((row) => [row['action'], row['subject'], row['details']]);
   }
 
-  it('refuses settings that are wrong before it touches anything', async () => {
+  it('rejects wrong settings before it changes the database', async () => {
     const wrong = { ...settings(), SECRETS_KEY: 'c2hvcnQ=' };
     expectRefusal(await opentill(['setup'], { env: wrong }), 1, /SECRETS_KEY must be 32 bytes in base64/);
     const without = { ...settings(), WEBHOOK_SECRET: '' };
@@ -195,7 +195,7 @@ describe('setup', () => {
     expect(rows).toEqual([]);
   });
 
-  it('says in one line that a server is not there, and that trying again may help', async () => {
+  it('prints one line and exits with 75 when a server does not answer', async () => {
     const down = { ...settings(), DATABASE_ADMIN_URL: 'postgres://opentill@localhost:1/opentill' };
     expectRefusal(await opentill(['setup'], { env: down }), 75, /ECONNREFUSED/);
   });
@@ -224,7 +224,7 @@ describe('setup', () => {
     }
   });
 
-  it('run again does nothing but bring the merchant up to date', async () => {
+  it('only updates the merchant when it runs again', async () => {
     const again = {
       ...settings(),
       MERCHANT_TOKEN: 'next-token-of-the-settings-0123456789-0123456789',
@@ -235,7 +235,7 @@ describe('setup', () => {
     const run = await opentill(['setup'], { env: again });
     expect(run).toMatchObject({ code: 0, errors: [] });
     expect(run.out[0]).toBe('database: up to date');
-    expect(run.out).toContain('merchant: default changed to the settings: token, version');
+    expect(run.out).toContain('merchant: default updated from the settings: token, version');
     expect(Date.now() - startedAt).toBeLessThan(60_000);
     expect(await settingsMerchant()).toMatchObject({
       token: 'next-token-of-the-settings-0123456789-0123456789',
@@ -244,7 +244,7 @@ describe('setup', () => {
     expect((await audited()).at(-1)).toEqual(['setup', 'default', { changed: ['token', 'version'] }]);
   });
 
-  it('tells the database the hot wallets of the public key file, and writes that down once', async () => {
+  it('adds the hot wallets of the public key file and audits that once', async () => {
     const PUBLIC_KEYS_FILE = join(directory, 'public-keys.json');
     const keys = publicKeysOf(Buffer.alloc(64, 7), [evmAddressCodec]);
     await writePublicKeys(PUBLIC_KEYS_FILE, keys);
@@ -259,7 +259,7 @@ describe('setup', () => {
     ]);
   });
 
-  it('refuses test networks on a database that has the hot wallet of main networks', async () => {
+  it('rejects test networks on a database with the hot wallet of main networks', async () => {
     const env = {
       DATABASE_ADMIN_URL: empty.url,
       PUBLIC_KEYS_FILE: join(directory, 'public-keys.json'),
@@ -269,7 +269,7 @@ describe('setup', () => {
     expectRefusal(run, 1, /has the hot wallet of main networks \(0x.*Run test networks on a new database\./);
   });
 
-  it('resets nothing that the settings leave out', async () => {
+  it('keeps values that the settings leave out', async () => {
     const before = await settingsMerchant();
     const { CALLBACK_URL, RETURN_ORIGINS, ...rest } = settings();
     expect([CALLBACK_URL, RETURN_ORIGINS]).not.toContain(undefined);
@@ -279,19 +279,19 @@ describe('setup', () => {
       MERCHANT_TOKEN: 'next-token-of-the-settings-0123456789-0123456789',
     };
     const run = await opentill(['setup'], { env: same });
-    expect(run.out.at(-1)).toBe('merchant: default is as the settings say');
+    expect(run.out.at(-1)).toBe('merchant: default matches the settings');
     expect(await settingsMerchant()).toEqual(before);
     expect(before.callbackUrl).toBe('https://shop.example/callbacks');
   });
 
-  it('refuses return origins that no returnUrl could have', async () => {
+  it('rejects return origins that no returnUrl can have', async () => {
     for (const RETURN_ORIGINS of ['https://shop.example/', 'https://shop.example:443', 'shop.example']) {
       const run = await opentill(['setup'], { env: { ...settings(), RETURN_ORIGINS } });
       expectRefusal(run, 1, /RETURN_ORIGINS must be an origin/);
     }
   });
 
-  it('takes secrets from files, and refuses a variable that is given twice', async () => {
+  it('reads secrets from files and rejects a variable that is set twice', async () => {
     const file = join(directory, 'token');
     writeFileSync(file, 'token-from-a-file-0123456789-0123456789\n');
     const env = { ...settings(), MERCHANT_TOKEN: undefined, MERCHANT_TOKEN_FILE: file, AMQP_URL: '' };
@@ -302,11 +302,11 @@ describe('setup', () => {
   });
 });
 
-describe('merchant', () => {
+describe('opentill merchant', () => {
   const stored = async (id: string) =>
     admin.kysely.selectFrom('merchant').selectAll().where('merchant_id', '=', id).executeTakeFirstOrThrow();
 
-  it('is created with secrets that are shown once and stored sealed', async () => {
+  it('creates a merchant with secrets that are shown once and stored sealed', async () => {
     const args = ['merchant', 'create', '--id', 'books', '--name', 'Book shop'];
     const run = await opentill([...args, '--callback-url', 'https://books.example/hook']);
     expect(run).toMatchObject({ code: 0, errors: [] });
@@ -327,7 +327,7 @@ describe('merchant', () => {
     expect((await stored('books')).token_sealed).toEqual(row.token_sealed);
   });
 
-  it('is listed without secrets', async () => {
+  it('lists merchants without secrets', async () => {
     await opentill(['merchant', 'create', '--id', 'listed', '--merchant-version', 'V2']);
     const { out, code } = await opentill(['merchant', 'list']);
     expect(code).toBe(0);
@@ -335,7 +335,7 @@ describe('merchant', () => {
     expect(out.join('\n')).not.toMatch(/[0-9a-f]{32}/);
   });
 
-  it('is set in what is given, and in nothing else', async () => {
+  it('changes only the given settings', async () => {
     await opentill(['merchant', 'create', '--id', 'tuned', '--callback-url', 'https://a.example/hook']);
     const before = await stored('tuned');
     const given = '--sign-version 2 --order-ttl-seconds 600 --tolerance-bps 50 --late-grace-seconds 60'.split(
@@ -381,7 +381,7 @@ describe('merchant', () => {
     });
   });
 
-  it('gets a new token or webhook secret, and keeps the other', async () => {
+  it('rotates the token or the webhook secret and keeps the other', async () => {
     await opentill(['merchant', 'create', '--id', 'rotated']);
     const before = await stored('rotated');
     const run = await opentill(['merchant', 'rotate', 'rotated', 'token']);
@@ -418,11 +418,11 @@ describe('merchant', () => {
     ],
     [['merchant', 'rotate', 'nobody', 'token'], /no merchant nobody/],
     [['merchant', 'rotate', 'books', 'name'], /token or webhook-secret/],
-  ])('%j is refused', async (args, words) => {
+  ])('rejects %j', async (args, words) => {
     expectRefusal(await opentill(args), 1, words);
   });
 
-  it('needs its settings', async () => {
+  it('rejects missing or unsafe settings of the ops service', async () => {
     const { OPS_URL, ...without } = operator();
     expect(OPS_URL).toBeDefined();
     expectRefusal(await opentill(['merchant', 'list'], { env: without }), 1, /OPS_URL is missing/);
@@ -447,7 +447,7 @@ describe('merchant', () => {
   });
 });
 
-describe('keys init', () => {
+describe('opentill keys init', () => {
   let keystore: string;
   let publicKeys: string;
   let passphraseFile: string;
@@ -465,7 +465,7 @@ describe('keys init', () => {
   const wordsOf = (out: readonly string[]) =>
     out.flatMap((line) => /^ +\d+ {2}(?<word>[a-z]+)$/.exec(line)?.groups?.['word'] ?? []).join(' ');
 
-  it('writes the words into a new file for their owner alone, and shows none of them', async () => {
+  it('writes the words into a new file of their owner and prints none of them', async () => {
     const wordsTo = join(mkdtempSync(join(directory, 'words-')), 'words.txt');
     const told = [...args, '--passphrase-file', passphraseFile, '--words-to', wordsTo];
     const run = await opentill(told);
@@ -486,7 +486,7 @@ describe('keys init', () => {
     expect(existsSync(keystore)).toBe(false);
   });
 
-  it('makes a keystore, public keys and 24 words that belong together', async () => {
+  it('creates a keystore, public keys and 24 words that belong together', async () => {
     const run = await opentill([...args, '--passphrase-file', passphraseFile], { env: {} });
     expect(run).toMatchObject({ code: 0, errors: [] });
     const words = wordsOf(run.out);
@@ -500,7 +500,7 @@ describe('keys init', () => {
     expect(readFileSync(keystore, 'utf8') + readFileSync(publicKeys, 'utf8')).not.toContain(words);
   });
 
-  it('asks for the passphrase twice when no file holds it', async () => {
+  it('asks for the passphrase twice without a passphrase file', async () => {
     const differ = await opentill(args, { answers: [PASSPHRASE, `${PASSPHRASE}!`] });
     expectRefusal(differ, 1, /two passphrases differ/);
     expect(existsSync(publicKeys)).toBe(false);
@@ -511,7 +511,7 @@ describe('keys init', () => {
   it.each([
     ['keystore', () => keystore, () => publicKeys],
     ['public key file', () => publicKeys, () => keystore],
-  ])('overwrites no %s, and leaves nothing half made', async (_what, present, absent) => {
+  ])('keeps an existing %s and leaves no other file behind', async (_what, present, absent) => {
     writeFileSync(present(), 'what was there');
     const run = await opentill([...args, '--passphrase-file', passphraseFile]);
     expectRefusal(run, 1, /already exists and is not overwritten/);
@@ -520,7 +520,7 @@ describe('keys init', () => {
     expect(existsSync(absent())).toBe(false);
   });
 
-  it('refuses a passphrase file that others may read, that is missing, and a short passphrase', async () => {
+  it('rejects an open or missing passphrase file and a short passphrase', async () => {
     chmodSync(passphraseFile, 0o644);
     const fromFile = [...args, '--passphrase-file', passphraseFile];
     expectRefusal(await opentill(fromFile), 1, /passphrase/);
@@ -530,7 +530,7 @@ describe('keys init', () => {
     expect([existsSync(keystore), existsSync(publicKeys)]).toEqual([false, false]);
   });
 
-  it('names a directory that is not there', async () => {
+  it('names a directory that does not exist', async () => {
     const nowhere = join(directory, 'nowhere', 'keystore.json');
     const run = await opentill(['keys', 'init', '--keystore', nowhere, '--public-keys', publicKeys], {
       answers: [PASSPHRASE, PASSPHRASE],
@@ -541,24 +541,24 @@ describe('keys init', () => {
   });
 });
 
-describe('rescan', () => {
+describe('opentill rescan', () => {
   const args = ['rescan', '--chain', 'ETH_SEPOLIA', '--from', '100', '--to', '120'];
   const request = () =>
     admin.kysely.selectFrom('rescan_request').selectAll().orderBy('request_id', 'desc').executeTakeFirst();
 
-  it('waits for the scanner and tells what it found', async () => {
+  it('waits for the scanner and prints what it found', async () => {
     const running = opentill(args);
     await waitUntil('the request is there', async () => (await request())?.done_at === null);
     expect(await request()).toMatchObject({ chain: 'ETH_SEPOLIA', from_height: 100, to_height: 120 });
     await admin.kysely.updateTable('rescan_request').set({ done_at: new Date(), found: 2 }).execute();
     expect(await running).toEqual({
       code: 0,
-      out: ['Blocks 100 to 120 of ETH_SEPOLIA read again: 2 transfers were missing and are recorded now.'],
+      out: ['Blocks 100 to 120 of ETH_SEPOLIA read again: 2 missing transfers were recorded.'],
       errors: [],
     });
   });
 
-  it('says that no scanner answered, and leaves the request', async () => {
+  it('reports that no scanner answered and keeps the request', async () => {
     let asked = 0;
     const now = () => new Date(Date.now() + (asked++ > 1 ? 61_000 : 0));
     expectRefusal(await opentill(args, { now }), 75, /no scanner of ETH_SEPOLIA has answered/);
@@ -570,13 +570,13 @@ describe('rescan', () => {
     [['--chain', 'ETH', '--from', 'x', '--to', '2'], /--from must be a block height/],
     [['--chain', 'ETH', '--from', '1', '--to', '99999999999999999999'], /--to must be a block height/],
     [['--chain', 'ETH', '--from', '3', '--to', '2'], /--to is below --from/],
-  ])('%j is refused', async (options, words) => {
+  ])('rejects %j', async (options, words) => {
     expectRefusal(await opentill(['rescan', ...options]), 1, words);
   });
 });
 
 /** An order with `count` callbacks, each delivered at its second attempt. */
-async function anOrderWithCallbacks(count: number, overrides: Parameters<typeof aCollection>[1] = {}) {
+async function createOrderWithCallbacks(count: number, overrides: Parameters<typeof aCollection>[1] = {}) {
   const order = await aCollection(admin.kysely, overrides);
   const events: string[] = [];
   for (let sequence = 1; sequence <= count; sequence += 1) {
@@ -628,7 +628,7 @@ async function anOrderWithCallbacks(count: number, overrides: Parameters<typeof 
   return { order, events };
 }
 
-describe('webhook replay', () => {
+describe('opentill webhook replay', () => {
   const states = async (order: OrderRow) =>
     (
       await admin.kysely
@@ -640,20 +640,20 @@ describe('webhook replay', () => {
     ).map((row) => row.state);
 
   it('makes one callback due again by its nonce', async () => {
-    const { order, events } = await anOrderWithCallbacks(3);
+    const { order, events } = await createOrderWithCallbacks(3);
     const run = await opentill(['webhook', 'replay', '--event', events[1]!]);
     expect(run).toEqual({ code: 0, out: ['1 of 1 callbacks are due again.'], errors: [] });
     expect(await states(order)).toEqual(['DELIVERED', 'PENDING', 'DELIVERED']);
   });
 
-  it('makes all callbacks of an order due again, of that merchant alone', async () => {
-    const { order } = await anOrderWithCallbacks(2, { order_id: 'same-id' });
+  it('makes all callbacks of an order due again, only of that merchant', async () => {
+    const { order } = await createOrderWithCallbacks(2, { order_id: 'same-id' });
     await admin.kysely
       .updateTable('merchant')
       .set({ callback_url: 'https://shop.example/' })
       .where('merchant_id', '=', order.merchant_id)
       .execute();
-    const other = await anOrderWithCallbacks(1, { order_id: 'same-id' });
+    const other = await createOrderWithCallbacks(1, { order_id: 'same-id' });
     const args = ['webhook', 'replay', '--order', 'same-id', '--merchant', order.merchant_id];
     expect(await opentill(args)).toMatchObject({ code: 0, out: ['2 of 2 callbacks are due again.'] });
     expect(await states(order)).toEqual(['PENDING', 'PENDING']);
@@ -662,18 +662,21 @@ describe('webhook replay', () => {
 
   it.each([
     [[], /either --event or --order/],
-    [['--event', randomUUID(), '--order', 'x'], /--event allows no other filter: give either --event or --order/],
+    [
+      ['--event', randomUUID(), '--order', 'x'],
+      /--event allows no other filter: give either --event or --order/,
+    ],
     [['--event', randomUUID()], /No such callback/],
     [['--event', 'first-1'], /first-1 is not the nonce of a callback/],
     [['--order', 'nobody-knows'], /No such callback/],
-  ])('%j is refused', async (options, words) => {
+  ])('rejects %j', async (options, words) => {
     expectRefusal(await opentill(['webhook', 'replay', ...options]), 1, words);
   });
 });
 
-describe('explain', () => {
-  async function aStory() {
-    const { order, events } = await anOrderWithCallbacks(1);
+describe('opentill explain', () => {
+  async function createPaidOrder() {
+    const { order, events } = await createOrderWithCallbacks(1);
     const transfer = await aTransfer(admin.kysely, order, { amount: 250n * ONE_USDT, state: 'VERIFIED' });
     const stranger = await aTransfer(admin.kysely, { ...order, symbol: 'USDC' }, { amount: 7n });
     await admin.kysely
@@ -701,8 +704,8 @@ describe('explain', () => {
     return { order, events, transfer, stranger };
   }
 
-  it('tells the same story for an order id, a transaction and an address in any spelling', async () => {
-    const { order, events, transfer, stranger } = await aStory();
+  it('prints the same for an order id, a transaction and an address in any spelling', async () => {
+    const { order, events, transfer, stranger } = await createPaidOrder();
     const byId = await opentill(['explain', order.order_id]);
     expect(byId).toMatchObject({ code: 0, errors: [] });
     const story = byId.out.join('\n');
@@ -731,7 +734,7 @@ describe('explain', () => {
       expect((await opentill(['explain', wanted])).out).toEqual(byId.out);
   });
 
-  it('shows what somebody else wrote in one line that moves nothing', async () => {
+  it('prints third-party text on one line without control characters', async () => {
     const order = await aCollection(admin.kysely, { reason: EVIL, status: 'FAILED' });
     const { out } = await opentill(['explain', order.order_id]);
     expect(out[0]).toMatch(/: FAILED \(a {1}\[2J forged 31m b\)$/);
@@ -749,7 +752,7 @@ describe('explain', () => {
     expect(run.errors.filter((line) => UNPRINTABLE.test(line))).toEqual([]);
   });
 
-  it('tells of a payout, of a chain never read and of callbacks not queued yet', async () => {
+  it('prints a payout, a chain that was never read and callbacks not queued yet', async () => {
     const payout = await aPayout(admin.kysely, { chain: 'BSC_TEST' });
     await admin.kysely
       .insertInto('notification')
@@ -770,7 +773,7 @@ describe('explain', () => {
     expect(out.at(-1)).toContain('not yet queued after 0 attempts');
   });
 
-  it('tells of a payout without nonces until when its transaction may land', async () => {
+  it('prints until when the transaction of a payout without nonces is valid', async () => {
     const wallet = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
     const address = 'TMuA6YqfCeX8EhbfYEg5y7S4DqzSJireY9';
     const payout = await aReservedPayout(admin.kysely, {
@@ -793,17 +796,17 @@ describe('explain', () => {
     }
     const { out } = await opentill(['explain', payout.order_id]);
     const told = out.find((line) => line.includes(signed.tx_hash));
-    expect(told).toContain('to land until 2030-01-01T00:00:00.000Z');
+    expect(told).toContain('valid until 2030-01-01T00:00:00.000Z');
     expect(told).toContain('not in a block yet');
   });
 
-  it('says what to do about something nobody knows', async () => {
-    expectRefusal(await opentill(['explain', aHash()]), 1, /Nothing is known of 0x.*opentill rescan/);
+  it('advises a rescan for an unknown transaction', async () => {
+    expectRefusal(await opentill(['explain', aHash()]), 1, /0x.* is not an order id.*opentill rescan/);
     expectRefusal(await opentill(['explain']), 1, /missing required argument/);
   });
 });
 
-describe('wallet book-top-up', () => {
+describe('opentill wallet book-top-up', () => {
   const args = (txid: string, amount = '1000.5', chain = 'ETH_SEPOLIA') =>
     `wallet book-top-up --chain ${chain} --symbol USDT --amount ${amount} --txid ${txid}`.split(' ');
   const available = async (chain = 'ETH_SEPOLIA') => {
@@ -814,7 +817,7 @@ describe('wallet book-top-up', () => {
     return BigInt(rows[0]?.balance ?? 0n);
   };
 
-  it('books nothing before a scanner has verified a block', async () => {
+  it('refuses a top-up before a scanner has verified a block', async () => {
     const before = await available();
     const unread = args(aHash(), '1', 'BSC_TEST');
     expectRefusal(await opentill(unread), 1, /BSC_TEST: no scanner has verified a block of it yet/);
@@ -827,7 +830,7 @@ describe('wallet book-top-up', () => {
     [args(aHash(), '0'), /zero|positive/],
     [args(aHash(), '1', 'TRON'), /not configured/],
     [args('0xabc'), /0xabc is not the hash of a transaction of ETH_SEPOLIA/],
-  ])('%j is refused', async (refused, words) => {
+  ])('rejects %j', async (refused, words) => {
     const before = await available();
     expectRefusal(await opentill(refused), 1, words);
     expect(await available()).toBe(before);
@@ -846,9 +849,9 @@ describe('wallet book-top-up', () => {
   });
 });
 
-/** What it writes and with which code it ends otherwise is in cli-process.full.test.ts. */
-describe('as a process', () => {
-  it('answers with exit code 0, or says what is wrong on standard error with 75', async () => {
+/** cli-process.full.test.ts has the other outputs and exit codes. */
+describe('opentill as a process', () => {
+  it('exits with 0, or prints an error to standard error and exits with 75', async () => {
     const down = { ...operator(), OPS_URL: 'http://127.0.0.1:2' };
     const [list, unreachable] = await Promise.all([
       runProcess(['merchant', 'list'], operator()),

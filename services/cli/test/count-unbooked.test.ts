@@ -15,7 +15,7 @@ afterAll(async () => {
   await server.drop();
 });
 
-it('counts what the books do not have as it is, page by page', async () => {
+it('counts unbooked transfers page by page', async () => {
   const db = admin.kysely;
   const order = await aCollection(db, { chain: 'BSC_TEST' });
   const transfers = [];
@@ -31,6 +31,6 @@ it('counts what the books do not have as it is, page by page', async () => {
       .execute();
   const [first, second] = transfers;
   await settle(first!.transfer_id, first!.version);
-  await settle(second!.transfer_id, second!.version - 1); // it has changed since
+  await settle(second!.transfer_id, second!.version - 1); // the transfer changed after its booking
   for (const perPage of [1, 2, undefined]) expect(await countUnbooked(db, 'BSC_TEST', perPage)).toBe(4);
 });

@@ -5,7 +5,7 @@ import { suiDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { examineNetwork } from '../src/doctor/examine-network.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 
-/* opentill doctor on a SUI network: what it says of one endpoint, where money is real and where it is not. */
+// opentill doctor on a SUI network: findings for one endpoint, on main and test networks.
 
 let devnet: SuiDevnet;
 let other: SuiNode;
@@ -20,17 +20,17 @@ afterEach(() => {
 });
 afterAll(() => devnet.close());
 
-/** Not by a file: that must name the main network's own genesis. */
+/** Without a file, which would have to name the main network's own genesis. */
 async function doctor(changes: Partial<NetworkConfig>) {
   const clock = { now: () => new Date(devnet.control.summary().timestampMs) };
   const findings: readonly Finding[] = await examineNetwork(suiDevnetNetwork(devnet, changes), clock);
   return { findings, sources: findings.find(({ check }) => check === 'sources') };
 }
 
-/** Another host by its name. */
+/** The same server under another host name. */
 const elsewhere = (url: string): string => url.replace('127.0.0.1', 'localhost');
 
-test('one endpoint on the main network is told with what it is not enough for: who pays anew what never landed', async () => {
+test('warns of a single endpoint on the main network and names the consequence', async () => {
   const { sources, findings } = await doctor({ chain: 'SUI' });
   expect(sources).toMatchObject({ outcome: 'warn', detail: 'One endpoint is configured.' });
   expect(sources?.mend).toMatch(
@@ -42,23 +42,21 @@ test('one endpoint on the main network is told with what it is not enough for: w
   expect(test.sources?.mend).not.toMatch(/paid anew/);
 });
 
-test('two that agree are well', async () => {
+test('accepts two endpoints that agree', async () => {
   const both = { chain: 'SUI', rpcUrls: [devnet.url, elsewhere(other.url)] } as const;
   const well = await doctor(both);
   expect(well.findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
-  expect(well.sources).toMatchObject({ detail: '2 of 2 endpoints can be used.' });
+  expect(well.sources).toMatchObject({ detail: '2 of 2 endpoints are usable.' });
 });
 
-test('an archive is well as the last one after full nodes, and is none of the two that are to be compared', async () => {
+test('accepts an archive as last endpoint but does not count it for comparison', async () => {
   const archive = await devnet.control.openNode();
   archive.fault({ kind: 'status', method: 'GetCoinInfo', code: 'UNIMPLEMENTED' });
   const full = [devnet.url, elsewhere(other.url)];
   const well = await doctor({ chain: 'SUI', rpcUrls: [...full, archive.url] });
   expect(well.findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
-  expect(well.sources).toMatchObject({ detail: '2 of 2 endpoints can be used.' });
-  expect(well.findings.map(({ detail }) => detail)).toContain(
-    'It knows no coins and no balances: an archive.',
-  );
+  expect(well.sources).toMatchObject({ detail: '2 of 2 endpoints are usable.' });
+  expect(well.findings.map(({ detail }) => detail)).toContain('It has no coins and no balances: an archive.');
   const alone = await doctor({ chain: 'SUI', rpcUrls: [devnet.url, elsewhere(archive.url)] });
   expect(alone.findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([alone.sources]);
   expect(alone.sources).toMatchObject({ outcome: 'warn', detail: 'One endpoint is configured.' });

@@ -6,11 +6,11 @@ import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-t
 import type { Finding } from '../src/doctor/finding.ts';
 import { runCli } from '../src/run-cli.ts';
 
-/* opentill doctor on a TRON network: its endpoints against the file, and against each other. */
+// opentill doctor on a TRON network: compares its endpoints with the file and with each other.
 
 let folder: string;
 let devnet: TronDevnet;
-/** The same genesis, other blocks: those of ten minutes before. */
+/** The same genesis with other blocks, ten minutes older. */
 let fork: TronDevnet;
 let stranger: TronDevnet;
 
@@ -75,7 +75,7 @@ async function doctor(changes: object = {}) {
   return { code, of, findings };
 }
 
-test('a node that is as the file says is well; that it is the only one is worth a word', async () => {
+test('accepts a node that matches the file and warns that it is the only one', async () => {
   const { code, of, findings } = await doctor();
   expect(findings.filter(({ outcome }) => outcome !== 'ok').map(({ check }) => check)).toEqual(['sources']);
   expect(of('network')).toMatchObject({ outcome: 'ok', detail: expect.stringContaining(devnet.chainId) });
@@ -84,7 +84,7 @@ test('a node that is as the file says is well; that it is the only one is worth 
   expect(code).toBe(0);
 });
 
-test('another chain, a token that is none or has other decimals, and an address where nobody is, fail with what to mend', async () => {
+test('fails on another chain, a wrong token and an unreachable address', async () => {
   const other = await doctor({ rpcUrls: [devnet.url, stranger.url, 'http://127.0.0.1:1'] });
   expect(other.of('network', stranger.url)).toMatchObject({
     outcome: 'fail',
@@ -108,7 +108,7 @@ test('another chain, a token that is none or has other decimals, and an address 
   expect(none.of('network')?.outcome).toBe('fail');
 });
 
-test('nodes of one genesis with different blocks are told, and so is one that stands still', async () => {
+test('reports nodes with different blocks and a node that is stuck', async () => {
   const { of } = await doctor({ headStaleSeconds: 3_600, rpcUrls: [devnet.url, fork.url] });
   expect(of('same chain')).toMatchObject({
     outcome: 'fail',

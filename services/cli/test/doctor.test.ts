@@ -23,7 +23,7 @@ const OTHER = { chain: 'POLYGON_AMOY', chainId: 80_002 };
 const BLOCKS = 300;
 
 let folder: string;
-/** Has the tokens. Its blocks come when told, so that two looks at it see the same head, however long after each other. */
+/** Has the tokens. Mines only on demand, so that two reads see the same head at any interval. */
 let anvil: Anvil;
 /** Another chain, without tokens. */
 let other: Anvil;
@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Puts a transfer into a block a few below the head. */
+/** Mines a transfer a few blocks below the head. */
 async function payAndMine(): Promise<void> {
   const { rpcUrl } = anvil;
   const to = devAccount(7).address;
@@ -52,7 +52,7 @@ async function payAndMine(): Promise<void> {
   await callRpc(rpcUrl, 'anvil_mine', ['0x5', '0x1']);
 }
 
-/** A network file of one network; `changes` go over what fits the first chain. */
+/** A network file with one network; `changes` override the values of the first chain. */
 function networksFile(changes: object = {}): string {
   const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
   const network = {
@@ -85,7 +85,7 @@ interface Examined {
   readonly code: number;
   readonly out: readonly string[];
   readonly errors: readonly string[];
-  /** The finding of a check, of all subjects or one. */
+  /** The finding of a check, for any subject or a given one. */
   of(check: string, subject?: string): Finding | undefined;
 }
 
@@ -95,7 +95,7 @@ async function doctor(
 ): Promise<Examined> {
   const out: string[] = [];
   const errors: string[] = [];
-  // Blocks mined at once have times a second apart, so the chain is ahead of the clock.
+  // Blocks that are mined together are a second apart, so the chain is ahead of the clock.
   const head = (await callRpc(anvil.rpcUrl, 'eth_getBlockByNumber', ['latest', false])) as {
     timestamp: string;
   };
@@ -122,7 +122,7 @@ async function doctor(
 const examine = (changes: object, env: Readonly<Record<string, string>> = {}): Promise<Examined> =>
   doctor([networksFile(changes), '--json'], env);
 
-/** Runs `work` with a lying proxy before the first chain. */
+/** Runs `work` with a faulty proxy in front of the first chain. */
 async function throughProxy<T>(
   options: Omit<LyingRpcOptions, 'upstreamUrl' | 'seed'>,
   work: (url: string) => Promise<T>,
@@ -136,8 +136,8 @@ async function throughProxy<T>(
 }
 const hostOf = (url: string): string => new URL(url).host;
 
-describe('opentill doctor, of a network', () => {
-  it('finds nothing to mend where all is well, and says what it saw', async () => {
+describe('opentill doctor for a network', () => {
+  it('prints its observations for a healthy network', async () => {
     const file = networksFile({
       rpcUrls: [anvil.rpcUrl, anvil.rpcUrl.replace('127.0.0.1', 'localhost')],
       finality: { staleSeconds: 600 },
@@ -146,25 +146,25 @@ describe('opentill doctor, of a network', () => {
     const text = out.join('\n');
     expect({ code, errors }).toEqual({ code: 0, errors: [] });
     expect(text).toMatch(/^BSC_TEST: devnet$/m);
-    expect(text).toMatch(/ok +BSC_TEST +sources +2 of 2 endpoints can be used\./);
+    expect(text).toMatch(/ok +BSC_TEST +sources +2 of 2 endpoints are usable\./);
     expect(text).toMatch(/ok +BSC_TEST +same chain +All 2 endpoints name the same block [23]\d\d\./);
     expect(text).toMatch(/ok +127\.0\.0\.1:\d+ +head +Chain 97, block 3\d\d, -?\d+ s old\./);
     expect(text).toMatch(
       /ok +localhost:\d+ +finalized +Block \d+ is final, 64 blocks and \d+ s behind the head\./,
     );
-    expect(text).toMatch(/batches +20 requests went in one call\./);
+    expect(text).toMatch(/batches +20 requests in one call were answered\./);
     expect(text).toMatch(
-      /receipts +eth_getBlockReceipts gives 1 receipts for 1 transactions of block 3\d\d\./,
+      /receipts +eth_getBlockReceipts returns 1 receipts for 1 transactions of block 3\d\d\./,
     );
-    expect(text).toMatch(/eth_getLogs +The logs of 200 blocks come at once\./);
-    expect(text).toMatch(/bloom +The header's bloom of block 3\d\d is the one of its 1 logs\./);
+    expect(text).toMatch(/eth_getLogs +The logs of 200 blocks come in one call\./);
+    expect(text).toMatch(/bloom +The header's bloom of block 3\d\d matches its 1 logs\./);
     expect(text).toMatch(
       /ok +USDT +token +0x5FbDB2315678afecb367f032d93F642f64180aa3 has 18 decimals and calls itself USDT\./,
     );
     expect(text).toMatch(/^\d+ ok, 0 warn, 0 fail$/m);
   });
 
-  it('hears of a new head where a socket is named', async () => {
+  it('receives a new head over the configured WebSocket', async () => {
     await setBlockTime(anvil.rpcUrl, 1);
     try {
       expect((await examine({ wsUrl: anvil.wsUrl })).of('new heads')).toMatchObject({
@@ -177,7 +177,7 @@ describe('opentill doctor, of a network', () => {
     }
   });
 
-  it('names an endpoint of another chain, and goes on with the other', async () => {
+  it('names an endpoint of another chain and examines the other', async () => {
     const { code, errors, of } = await examine({ rpcUrls: [other.rpcUrl, anvil.rpcUrl] });
     expect(of('reached', hostOf(other.rpcUrl))).toMatchObject({
       outcome: 'fail',
@@ -189,7 +189,7 @@ describe('opentill doctor, of a network', () => {
     expect({ code, errors }).toEqual({ code: 1, errors: ['opentill: One check failed.'] });
   });
 
-  it('names tokens that are not there, and decimals that are others', async () => {
+  it('names missing tokens and wrong decimals', async () => {
     const there = await examine({ ...OTHER, rpcUrls: [other.rpcUrl], maxBlockRange: 1 });
     expect(there.of('token', 'USDT')).toMatchObject({
       outcome: 'fail',
@@ -208,15 +208,15 @@ describe('opentill doctor, of a network', () => {
     expect(wrong.of('token', 'tBNB')?.outcome).toBe('ok');
   });
 
-  it('measures how many blocks of logs a provider gives, in its words, and what to write for it', async () => {
+  it('measures the log range of a provider and suggests maxBlockRange', async () => {
     await throughProxy({ rangeCapBlocks: 10 }, async (url) => {
       const { code, of } = await examine({ rpcUrls: [anvil.rpcUrl, url] });
       expect(of('eth_getLogs', hostOf(url))).toMatchObject({
         outcome: 'warn',
         detail: expect.stringMatching(
-          /^The logs of 10 blocks come at once, of 100 not; the provider says: .*\b10\b/,
+          /^The logs of 10 blocks come in one call, those of 100 do not; the provider says: .*\b10\b/,
         ),
-        mend: 'Write "maxBlockRange": 10 beside this URL, so that it is not asked for more.',
+        mend: 'Set "maxBlockRange": 10 for this URL, so that larger ranges are not requested.',
       });
       expect(code).toBe(0);
       const written = await examine({ rpcUrls: [{ url, maxBlockRange: 10 }] });
@@ -224,7 +224,7 @@ describe('opentill doctor, of a network', () => {
     });
   });
 
-  it('fails an endpoint that gives no logs at all', async () => {
+  it('fails an endpoint that returns no logs', async () => {
     await throughProxy({ rangeCapBlocks: 0 }, async (url) => {
       const { code, of } = await examine({ rpcUrls: [url] });
       expect(of('eth_getLogs')).toMatchObject({
@@ -235,7 +235,7 @@ describe('opentill doctor, of a network', () => {
     });
   });
 
-  it('sees one that lags, and one that is not there', async () => {
+  it('reports a lagging endpoint and an unreachable one', async () => {
     await throughProxy({ faults: { laggingNode: 1 }, lagBlocks: 20 }, async (url) => {
       const dead = 'http://127.0.0.1:1/secret';
       const { code, out, of } = await examine({ rpcUrls: [anvil.rpcUrl, url, dead] });
@@ -252,7 +252,7 @@ describe('opentill doctor, of a network', () => {
     });
   });
 
-  it('holds the endpoints against each other: by a block, and token by token', async () => {
+  it('compares the endpoints by a block and by each token', async () => {
     const isBlock = (params: readonly unknown[]): boolean => String(params[0]).startsWith('0x');
     const override: LyingRpcOptions['override'] = async ({ method, params }, honest) => {
       if (method === 'eth_getCode') return { result: '0x' };
@@ -273,16 +273,16 @@ describe('opentill doctor, of a network', () => {
     });
   });
 
-  it('counts as usable only what a scanner can use', async () => {
+  it('counts only endpoints that a scanner can use', async () => {
     await throughProxy({ rangeCapBlocks: 0 }, async (url) => {
       const { of } = await examine({ rpcUrls: [anvil.rpcUrl, url.replace('127.0.0.1', 'localhost')] });
-      expect(of('sources')).toMatchObject({ outcome: 'warn', detail: '1 of 2 endpoints can be used.' });
+      expect(of('sources')).toMatchObject({ outcome: 'warn', detail: '1 of 2 endpoints are usable.' });
       const alone = await examine({ rpcUrls: [url] });
       expect(alone.of('sources')).toMatchObject({ outcome: 'fail', detail: 'No endpoint is usable.' });
     });
   });
 
-  it('says what finality that stalls comes to', async () => {
+  it('names the consequence of stalled finality', async () => {
     const holding = await examine({ finality: { staleSeconds: 5 } });
     expect(holding.of('finalized')).toMatchObject({
       outcome: 'fail',
@@ -291,11 +291,11 @@ describe('opentill doctor, of a network', () => {
     const falling = await examine({ finality: { staleSeconds: 5, fallbackDepth: 40 } });
     expect(falling.of('finalized')).toMatchObject({
       outcome: 'warn',
-      mend: expect.stringMatching(/what is 40 blocks deep is credited all the same\.$/),
+      mend: expect.stringMatching(/payments are credited at a depth of 40 blocks\.$/),
     });
   });
 
-  it('asks for no logs where only the native coin is taken in', async () => {
+  it('reads no logs when only the native coin is configured', async () => {
     const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
     const tokens = [{ symbol: 'tBNB', contract: null, decimals: 18, ...limits }];
     await throughProxy({ rangeCapBlocks: 0 }, async (url) => {
@@ -304,14 +304,14 @@ describe('opentill doctor, of a network', () => {
     });
   });
 
-  it('sees receipts that are not whole', async () => {
+  it('fails an endpoint with incomplete receipts', async () => {
     await payAndMine();
     await throughProxy({ faults: { blockReceiptsShort: 1, falseEmpty: 1 } }, async (url) => {
       const { code, of } = await examine({ rpcUrls: [url] });
       expect(of('receipts')).toMatchObject({
         outcome: 'fail',
         detail: expect.stringMatching(
-          /^eth_getBlockReceipts gives 0 receipts for 1 transactions of block \d+\.$/,
+          /^eth_getBlockReceipts returns 0 receipts for 1 transactions of block \d+\.$/,
         ),
       });
       expect(of('bloom')).toMatchObject({
@@ -322,7 +322,7 @@ describe('opentill doctor, of a network', () => {
     });
   });
 
-  it('prices payouts where the network file says how they are sent, and says when they have to wait', async () => {
+  it('prices payouts of the network file and warns when they have to wait', async () => {
     const payouts = (maxFeePerGas: string, maxPriorityFeePerGas: string): object => ({
       payouts: {
         maxOpenNonces: 16,
@@ -359,13 +359,13 @@ describe('opentill doctor, of a network', () => {
     }
   });
 
-  it('says of an old head that the node is stuck', async () => {
+  it('reports an old head as a stuck node', async () => {
     const { of } = await examine({ rpcUrls: [other.rpcUrl], ...OTHER });
-    // This chain stands where the clock was at the start, the one that sets the clock of the test minutes later.
+    // This chain's time is that of the start; the test's clock is minutes later.
     expect(of('head')).toMatchObject({ outcome: 'fail', mend: expect.stringMatching(/older than 30 s/) });
   });
 
-  it('asks for no finalized block where a number decides, and for no bloom where it is of other blocks', async () => {
+  it('needs no finalized block or bloom when the network does not use them', async () => {
     const { of } = await examine({ confirmations: 3, bloom: false, wsUrl: 'ws://127.0.0.1:1' });
     expect(of('finalized')?.outcome).toBe('ok');
     expect(of('bloom')).toMatchObject({
@@ -376,7 +376,7 @@ describe('opentill doctor, of a network', () => {
     expect(of('sources')).toMatchObject({ outcome: 'warn', detail: 'One endpoint is configured.' });
   });
 
-  it('looks at what is enabled, or at what is asked for', async () => {
+  it('examines enabled networks, or the one that is named', async () => {
     const file = networksFile({ enabled: false });
     expect((await doctor([file])).out.join()).toBe('0 ok, 0 warn, 0 fail');
     expect((await doctor([file, '--chain', 'BSC_TEST', '--json'])).of('head')?.outcome).toBe('ok');
@@ -391,8 +391,8 @@ describe('opentill doctor, of a network', () => {
   });
 });
 
-describe('opentill doctor, of the deployment', () => {
-  it('finds migrations, roles and queues that are missing', async () => {
+describe('opentill doctor for the deployment', () => {
+  it('reports missing migrations, roles and queues', async () => {
     const [database, broker, bare] = await Promise.all([
       createTestDatabase(),
       createTestBroker(),

@@ -25,11 +25,11 @@ import { FAMILY_CODECS } from '../src/families.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const PASSPHRASE = 'a passphrase of the tests';
-/** BIP-39's second vector of 12 words: a checksum that holds, and nobody's money. */
+/** BIP-39's second test vector of 12 words: a valid checksum, and no real money. */
 const WORDS = 'legal winner thank year wave sausage worth useful legal winner thank yellow';
 const WALLET = publicKeysOf(seedOf(parseMnemonic(WORDS)), FAMILY_CODECS);
 const DERIVER = createDepositDeriver(publicKeysFor(WALLET, 'main'), [evmAddressCodec]);
-/** What test networks use. */
+/** Keys of test networks. */
 const TEST_WALLET = publicKeysFor(WALLET, 'test');
 const TEST_DERIVER = createDepositDeriver(TEST_WALLET, [evmAddressCodec]);
 const TEST_HOT_WALLET = TEST_WALLET.families.EVM.hotWallets[0]!;
@@ -66,7 +66,7 @@ async function opentill(
   return { code, out, errors };
 }
 
-/** A refusal is one line without a stack and without secrets. */
+/** Expects one line without a stack and without secrets. */
 function expectRefusal(run: Run, code: 1 | 75, message: RegExp): void {
   expect(run.errors).toHaveLength(1);
   expect(run.errors[0]).toMatch(message);
@@ -104,7 +104,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('keys import', () => {
+describe('opentill keys import', () => {
   const fresh = (name: string) => ({
     keystore: join(folder, `${name}.k`),
     publicKeys: join(folder, `${name}.p`),
@@ -112,7 +112,7 @@ describe('keys import', () => {
   const args = (files: { keystore: string; publicKeys: string }) =>
     words(`keys import --keystore ${files.keystore} --public-keys ${files.publicKeys}`);
 
-  it('makes the wallet of words that are typed', async () => {
+  it('creates the wallet of typed words', async () => {
     const files = fresh('typed');
     const run = await opentill(args(files), { answers: [`  ${WORDS} `, PASSPHRASE, PASSPHRASE] });
     expect(run).toMatchObject({ code: 0, errors: [] });
@@ -125,13 +125,13 @@ describe('keys import', () => {
     [WORDS.replace('sausage', 'sossage'), /word 6 is not in the list/],
     [WORDS.replace('yellow', 'winner'), /checksum is wrong/],
     [WORDS.slice(6), /12, 15, 18, 21 or 24 words, not 11/],
-  ])('refuses wrong words by their places, before it asks for more', async (typed, message) => {
+  ])('rejects wrong words by position before it asks for a passphrase', async (typed, message) => {
     const files = fresh('wrong');
     expectRefusal(await opentill(args(files), { answers: [typed] }), 1, message);
     expect([existsSync(files.keystore), existsSync(files.publicKeys)]).toEqual([false, false]);
   });
 
-  it('overwrites nothing, and reads no words from a file that is open to others', async () => {
+  it('overwrites no file and rejects a words file that others may read', async () => {
     expectRefusal(
       await opentill(args({ keystore, publicKeys: fresh('x').publicKeys })),
       1,
@@ -147,8 +147,8 @@ describe('keys import', () => {
   });
 });
 
-describe('keys show-xpub', () => {
-  it('shows the same from the public file, without passphrase, and from both', async () => {
+describe('opentill keys show-xpub', () => {
+  it('prints the same keys from the public file, the keystore and both', async () => {
     const alone = await opentill(['keys', 'show-xpub', '--public-keys', publicKeys]);
     expect(alone).toMatchObject({ code: 0, errors: [] });
     const text = alone.out.join('\n');
@@ -163,7 +163,7 @@ describe('keys show-xpub', () => {
     expect((await opentill(both, { answers: [PASSPHRASE] })).out).toEqual(alone.out);
   });
 
-  it('refuses a wrong passphrase, a damaged keystore and nothing at all', async () => {
+  it('rejects a wrong passphrase, a damaged keystore and missing options', async () => {
     const fromKeystore = ['keys', 'show-xpub', '--keystore', keystore];
     expectRefusal(
       await opentill(fromKeystore, { answers: ['not the passphrase'] }),
@@ -179,13 +179,13 @@ describe('keys show-xpub', () => {
   });
 });
 
-describe('keys renew-public', () => {
+describe('opentill keys renew-public', () => {
   const args = (file: string) =>
     words(
       `keys renew-public --keystore ${keystore} --public-keys ${file} --passphrase-file ${passphraseFile}`,
     );
 
-  it('gives a file of before the hot wallets of families that it did not know, and writes one that is missing', async () => {
+  it('adds hot wallets of new families to an old file, or writes a missing one', async () => {
     const before = JSON.parse(readFileSync(publicKeys, 'utf8')) as {
       readonly families: typeof WALLET.main;
       readonly testFamilies?: unknown;
@@ -206,7 +206,7 @@ describe('keys renew-public', () => {
     }
   });
 
-  it('leaves the file of another wallet alone', async () => {
+  it('keeps the file of another wallet', async () => {
     const text = readFileSync(publicKeys, 'utf8').replace(WALLET.fingerprint, '00000000');
     const file = secretFile('other-public.json', text);
     expectRefusal(await opentill(args(file)), 1, /belongs to the wallet 00000000, .*Nothing was written/);
@@ -214,7 +214,7 @@ describe('keys renew-public', () => {
   });
 });
 
-describe('policy', () => {
+describe('opentill policy', () => {
   const limits = {
     maxPerPayout: '5000',
     maxPerHour: '20000',
@@ -249,15 +249,15 @@ describe('policy', () => {
     '  USDT: at most 5000.00 a payout, 20000.00 an hour, 100000.00 a day, 50000.00 a day for one merchant, ' +
       `approval above 1000.00, float 50000.00, contract ${DEV_TOKEN_ADDRESSES.USDT.toLowerCase()} with 6 decimals`,
     '  USDC: at most 5000.00 a payout, 20000.00 an hour, 100000.00 a day, 50000.00 a day for one merchant, ' +
-      `never approved by people, contract ${DEV_TOKEN_ADDRESSES.USDC.toLowerCase()} with 6 decimals`,
-    'EVM receivers: only these, 24 hours after they were added',
+      `no approval needed, contract ${DEV_TOKEN_ADDRESSES.USDC.toLowerCase()} with 6 decimals`,
+    'EVM receivers: only these, from 24 hours after they were added',
     `  ${devAccount(8).address} from 2026-11-22T00:00:00.000Z on`,
     'Approvers: 1 needed of 1, waited for 24 hours',
     '  alice  d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
     'Everything not named here is refused.',
   ];
 
-  it('check says what a policy comes to, or all that is wrong with it', async () => {
+  it('describes a policy in words, or lists all its errors', async () => {
     expect(await opentill(['policy', 'check', written(policy())], { env })).toEqual({
       code: 0,
       errors: [],
@@ -274,7 +274,7 @@ describe('policy', () => {
     expectRefusal(await opentill(['policy', 'check', join(folder, 'none')], { env }), 1, /cannot be read/);
   });
 
-  it('seal and show have one digest, and change-passphrase asks for the policy', async () => {
+  it('prints one digest in seal and show; change-passphrase requires the policy', async () => {
     const seal = await opentill(['policy', 'seal', written(policy()), '--out', sealed(), ...withKeys()], {
       env,
     });
@@ -297,7 +297,7 @@ describe('policy', () => {
     });
   });
 
-  it('is sealed over no other file, and not to the hot wallet as the cold one', async () => {
+  it('refuses to overwrite other files or to use a hot wallet as cold address', async () => {
     const overKeystore = ['policy', 'seal', written(policy()), '--out', keystore, ...withKeys()];
     expectRefusal(await opentill(overKeystore, { env }), 1, /holds a seed, not a policy/);
     const chains = { ETH_SEPOLIA: { enabled: true, coldAddress: HOT_WALLET, assets: {} } };
@@ -305,7 +305,7 @@ describe('policy', () => {
     expectRefusal(await opentill(hot, { env }), 1, /cold address of ETH_SEPOLIA is the hot wallet/);
   });
 
-  it('of another seed is refused', async () => {
+  it('rejects a policy of another seed', async () => {
     const other = { keystore: join(folder, 'other.k'), publicKeys: join(folder, 'other.p') };
     const files = ['--keystore', other.keystore, '--public-keys', other.publicKeys];
     await opentill(['keys', 'init', ...files, '--passphrase-file', passphraseFile]);
@@ -325,7 +325,7 @@ describe('policy', () => {
     );
   });
 
-  it('has approvers, whose keys approver init makes', async () => {
+  it('accepts approver keys that approver init creates', async () => {
     const out = join(folder, 'alice.key');
     const run = await opentill(['approver', 'init', '--out', out], { answers: [PASSPHRASE, PASSPHRASE] });
     expect(run).toMatchObject({ code: 0, errors: [] });
@@ -340,7 +340,7 @@ describe('policy', () => {
   });
 });
 
-describe('keys recover', () => {
+describe('opentill keys recover', () => {
   const CHAIN_ID = 11_155_111;
   const GAP = 40;
   let anvil: Anvil;
@@ -373,12 +373,12 @@ describe('keys recover', () => {
     return secretFile('networks.json', JSON.stringify({ networks: mended }));
   }
 
-  it('finds from words and marks alone every address of an order and all its money', async () => {
+  it('finds the address of every order and all money from words and marks', async () => {
     const { rpcUrl } = anvil;
     const fromKey = devAccount(1).privateKey;
     const orderOf = (index: number) =>
       aCollection(admin.kysely, { address: TEST_DERIVER.address('EVM', index) });
-    // Orders 0 to 4, and one far behind: the mark of the database is 301.
+    // Orders 0 to 4, and one far above: the database's mark is 301.
     for (const index of [0, 1, 2, 3, 4]) await orderOf(index);
     await sql`select setval('deposit_index_evm', 299)`.execute(admin.kysely);
     await orderOf(300);
@@ -387,7 +387,7 @@ describe('keys recover', () => {
       [3, 'USDC', 1n],
       [3, 'ETH', 7n],
       [300, 'USDT', 5_500_000n],
-      // Given out after the backup: the last of the gap, and one behind the gap that begins anew there.
+      // Assigned after the backup: the last of the gap, and one above it, in the gap that starts again there.
       [301 + GAP - 1, 'USDC', 2_000_000n],
       [301 + 2 * GAP - 1, 'USDT', 3_000_000n],
       ['hot', 'ETH', 10n ** 18n],
@@ -421,13 +421,13 @@ describe('keys recover', () => {
       `${keys} 300 ${at(300)}: 5.50 USDT on ETH_SEPOLIA`,
       `${keys} 340 ${at(340)}: 2.00 USDC on ETH_SEPOLIA`,
       `${keys} ${last} ${at(last)}: 3.00 USDT on ETH_SEPOLIA`,
-      `EVM, keys of test networks: ${last + 1 + GAP} deposit addresses looked at, next index 301.`,
+      `EVM, keys of test networks: ${last + 1 + GAP} deposit addresses searched, next index 301.`,
       'ETH_SEPOLIA ETH: 0.000000000000000007 on 1 deposit address, 1.00 in the hot wallet',
       'ETH_SEPOLIA USDT: 258.50 on 3 deposit addresses, 9.00 in the hot wallet',
       'ETH_SEPOLIA USDC: 2.000001 on 2 deposit addresses, 0.00 in the hot wallet',
     ]);
     const rows = readFileSync(report, 'utf8').trimEnd().split('\n');
-    // One line for each address, one more where there are two symbols; every order's address is among them.
+    // One line per address, one more for a second symbol. Every order's address is among them.
     expect(rows).toHaveLength(1 + 2 + last + 1 + GAP + 1);
     const { rows: orders } = await sql<{ address: string; derivation_index: number }>`
       select address, derivation_index from deposit_address`.execute(admin.kysely);
@@ -436,10 +436,10 @@ describe('keys recover', () => {
       expect(rows.filter((row) => row.startsWith(`EVM,${index},`))[0]?.toLowerCase()).toContain(address);
     expect(readFileSync(files.publicKeys, 'utf8')).toBe(readFileSync(publicKeys, 'utf8'));
 
-    // Again, with the mark typed and a chain that cannot be read: the rest is found, and it is said what is not.
+    // Again, with the mark typed and an unreadable chain: the rest is found, and the unreadable chain is named.
     const chains = ['ETH', 'ETH_SEPOLIA', 'BSC_TEST'];
     const again = await opentill([...args, '--mark', 'EVM=2', '--chain', ...chains], { env });
-    expectRefusal(again, 75, /not complete: ETH was not read to the end, BSC_TEST was not read to the end\./);
+    expectRefusal(again, 75, /incomplete: ETH was not read completely, BSC_TEST was not read completely\./);
     expect(again.out).toContain(`EVM 1 ${evmAddressCodec.format(DERIVER.address('EVM', 1))}: -`);
     expect(again.out).toContain(`Wallet ${WALLET.fingerprint} already exists.`);
     expect(again.out).toContain(`${keys} 1 ${at(1)}: -`);
@@ -452,7 +452,7 @@ describe('keys recover', () => {
     [['--mark', 'EVM'], /like EVM=1200, not EVM/],
     [['--mark', 'EVM=9999999999'], /like EVM=1200/],
     [['--mark', 'EVM=1', '--chain', 'TRON'], /TRON is not configured/],
-  ])('%j is refused', async (options, message) => {
+  ])('rejects %j', async (options, message) => {
     const files = ['--keystore', join(folder, 'no.k'), '--public-keys', join(folder, 'no.p')];
     const env = { NETWORKS_FILE: networksFile() };
     expectRefusal(await opentill(['keys', 'recover', ...files, ...options], { env }), 1, message);

@@ -32,10 +32,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
 import { runCli } from '../src/run-cli.ts';
 
-/*
- * Item 10 through real nodes, scanner and command line: coin is booked as gas, becomes an asset, and the rescan that `reconcile`
- * advises finds the transfer that brought it.
- */
+// With real nodes, scanner and command line: coin is booked as gas and becomes an asset. The rescan that `reconcile`
+// suggests then finds the transfer that brought it.
 
 interface Node {
   createReader(network: NetworkConfig): ChainReader;
@@ -116,8 +114,8 @@ async function tronNode(): Promise<Node> {
 describe.each([
   ['EVM', evmNode],
   ['TRON', tronNode],
-] as const)('native coin booked twice, on %s', (_name, startNode) => {
-  test('books coin once that was booked as gas, became an asset, and is scanned then', async () => {
+] as const)('native coin on %s', (_name, startNode) => {
+  test('books coin once that was booked as gas before it became an asset', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'opentill-coin-'));
     const [node, database] = await Promise.all([startNode(directory), createTestDatabase()]);
     const adminDatabase = database.open('admin');

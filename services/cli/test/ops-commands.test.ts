@@ -61,8 +61,8 @@ async function opentill(
   return { code, out, errors };
 }
 
-describe('operator', () => {
-  it('the first one goes into the database, once, with the token in a file of its owner', async () => {
+describe('opentill operator', () => {
+  it('writes the first operator to the database, once, with a private token file', async () => {
     const env = { OPS_DATABASE_URL: testDatabase.url('ops') };
     const asViewer = await opentill('operator create --id root --role viewer', { env });
     expect(asViewer.errors).toEqual([expect.stringMatching(/first operator must be an administrator/)]);
@@ -86,11 +86,11 @@ describe('operator', () => {
     ops = await startTestOps(testDatabase);
   });
 
-  it('others are made, changed and listed by the ops service', async () => {
+  it('creates, changes and lists other operators through the ops service', async () => {
     const made = await opentill('operator create --id zoe --role support', { rest: ['--name', 'Zoe B.'] });
     expect(made.out[0]).toMatch(/^token {2}zoe\.[\w-]{43}$/);
     expect((await opentill('operator set zoe --role finance --disabled')).out).toEqual([
-      'zoe is FINANCE, disabled; it holds at once.',
+      'zoe is FINANCE, disabled; in force at once.',
     ]);
     expect((await opentill('operator list')).out).toContainEqual(
       expect.stringMatching(/^zoe\tFINANCE\tdisabled since .*\tZoe B\.$/),
@@ -109,7 +109,7 @@ describe('operator', () => {
     expect((await opentill('operator list')).code).toBe(0);
   });
 
-  it('one becomes an administrator by the database, when none has a token any more; the audit log says by whom', async () => {
+  it('recovers an administrator through the database and audits it', async () => {
     const env = { OPS_DATABASE_URL: testDatabase.url('ops') };
     const nobody = await opentill('operator recover nobody', { env });
     expect(nobody).toMatchObject({ code: 1, out: [], errors: ['opentill: There is no operator nobody.'] });
@@ -126,7 +126,7 @@ describe('operator', () => {
   });
 });
 
-describe('payout', () => {
+describe('opentill payout', () => {
   let payout: OrderRow;
 
   beforeAll(async () => {
@@ -139,7 +139,7 @@ describe('payout', () => {
     writeFileSync(path('passphrase'), PASSPHRASE, { mode: 0o600 });
   });
 
-  it('is listed, shown in plain words and approved with the approver’s own key', async () => {
+  it('lists a payout, shows it in words and approves it with an approver’s key', async () => {
     const publicKey = await createApproverKey(path('approver.json'), PASSPHRASE);
     expect((await opentill('payout list --waiting')).out).toEqual([
       expect.stringContaining(`250.00 USDT\t${payout.address}\tshop`),
@@ -158,7 +158,7 @@ describe('payout', () => {
     expect(await admin.kysely.selectFrom('payout_approval').selectAll().execute()).toEqual([]);
     const yes = await opentill(approve, { answers: ['yes', PASSPHRASE] });
     expect(yes).toMatchObject({ code: 0, errors: [] });
-    expect(yes.out.at(-1)).toMatch(/^Approved: 1 approval is handed in; the payout is REQUESTED/);
+    expect(yes.out.at(-1)).toMatch(/^Approved: 1 approval received; the payout is REQUESTED/);
     const row = await admin.kysely.selectFrom('payout_approval').selectAll().executeTakeFirstOrThrow();
     const text = approvalText({
       chain: payout.chain,
@@ -173,7 +173,7 @@ describe('payout', () => {
     expect(verifyApproval(publicKey, text, row.signature)).toBe(true);
   });
 
-  it('is not signed when the approver’s own network file knows another token under this name', async () => {
+  it('signs no approval when the approver’s network file has another token', async () => {
     const other = TEST_NETWORKS.map((network) => ({
       ...network,
       tokens: network.tokens.map((token) => ({ ...token, contract: payout.address })),
@@ -191,7 +191,7 @@ describe('payout', () => {
     });
   });
 
-  it('is vetoed', async () => {
+  it('vetoes a payout', async () => {
     const { out } = await opentill(`payout veto ${payout.order_pk} --reason fraud`);
     expect(out[0]).toMatch(/^Vetoed\. The payout is REQUESTED/);
     expect((await opentill(`payout show ${payout.order_pk}`)).out).toContainEqual(
@@ -200,10 +200,10 @@ describe('payout', () => {
   });
 });
 
-describe('what stops payouts and what is decided', () => {
-  it('is set, listed and released', async () => {
+describe('opentill halt, hold, incident, chain, orders and export', () => {
+  it('sets, lists and releases halts, holds and pauses', async () => {
     const set = await opentill('halt set --chain ETH_SEPOLIA --reason drill');
-    expect(set.out[0]).toMatch(/^Nothing new is signed on ETH_SEPOLIA/);
+    expect(set.out[0]).toMatch(/^No new transaction is signed on ETH_SEPOLIA/);
     const [line] = (await opentill('halt list')).out;
     const haltId = line!.split('\t')[0]!;
     expect((await opentill(`halt release ${haltId} --reason over`)).out[0]).toMatch(/^Released/);
@@ -229,7 +229,7 @@ describe('what stops payouts and what is decided', () => {
     await sql`delete from chain_status`.execute(admin.kysely);
   });
 
-  it('lists top-ups that were booked by hand, and reverses one once', async () => {
+  it('lists top-ups that were booked by hand and reverses one once', async () => {
     const ref = `ETH_SEPOLIA:${aHash()}:USDT`;
     await sql`select book_top_up(${ref}, 'ETH_SEPOLIA', 'USDT', 5000000)`.execute(admin.kysely);
     const listed = async (options: string) => {
@@ -244,7 +244,7 @@ describe('what stops payouts and what is decided', () => {
     expect(await listed('--all')).toEqual([expect.stringMatching(/\tREVERSED$/)]);
   });
 
-  it('is an order, found and accepted', async () => {
+  it('finds and accepts an order', async () => {
     const order = await aCollection(admin.kysely, {
       order_pk: newId(),
       merchant_id: 'shop',
@@ -259,7 +259,7 @@ describe('what stops payouts and what is decided', () => {
     expect((await opentill('orders list --limit 0')).errors[0]).toMatch(/--limit must be/);
   });
 
-  it('goes into a file, which is whole or not there', async () => {
+  it('writes an export completely or not at all', async () => {
     const time = '--from 1h --until 2100-01-01';
     const run = await opentill(`export orders ${time} --out ${path('orders.csv')}`);
     expect(run).toMatchObject({ code: 0, errors: [] });

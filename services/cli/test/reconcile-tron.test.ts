@@ -3,11 +3,9 @@ import type { Address } from '@opentill/chain/address-codec';
 import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { sql } from 'kysely';
-import { CHAIN, nobody, openTronBooks, USDT, type TronBooks } from './tron-books.ts';
+import { CHAIN, randomAddress, openTronBooks, USDT, type TronBooks } from './tron-books.ts';
 
-/*
- * The coin that was brought to a deposit address of TRON for its fees belongs to the gateway as the tokens there do.
- */
+// Coin that is sent to a TRON deposit address for its fees belongs to the gateway, like the tokens there.
 
 const TRX = 1_000_000n;
 const BROUGHT = 20n * TRX;
@@ -22,8 +20,8 @@ beforeAll(async () => {
   const account = books.devnet.accounts[5]!;
   order = await books.deposited(account, 100n * USDT);
   await books.mine();
-  await takeCoin(await coinOn(account.address)); // what the devnet gave it
-  await bringCoin();
+  await takeCoin(await coinOn(account.address)); // its initial coin on the devnet
+  await topUpCoin();
   await books.mine(8);
 });
 afterAll(() => books.close());
@@ -36,18 +34,18 @@ async function coinOn(address: string): Promise<bigint> {
   return BigInt(((await answer.json()) as { balance?: number }).balance ?? 0);
 }
 
-/** By the address' own key; the free bytes of the day pay for it. */
+/** Sends with the address's own key. Free bandwidth of the day pays for it. */
 async function takeCoin(sun: bigint): Promise<void> {
   const [from, to] = [order.address as Address, books.devnet.accounts[6]!.address as Address];
   await books.send(await books.sign({ from, to, contract: null, amountBaseUnits: baseUnits(sun) }));
   await books.mine(8);
 }
 
-/** As a sweep brings it: planned, signed, in a block. */
-async function bringCoin(): Promise<void> {
+/** Tops up the fee as a sweep does: planned, signed, in a block. */
+async function topUpCoin(): Promise<void> {
   const [sweepId, orderPk, to] = [crypto.randomUUID(), crypto.randomUUID(), order.address as Address];
   await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method,
-      cost_estimate) values (${sweepId}, ${CHAIN}, 'TRON', ${to}, 'USDT', ${books.devnet.tokens.USDT}, ${100n * USDT}, ${nobody()}, 'COLD',
+      cost_estimate) values (${sweepId}, ${CHAIN}, 'TRON', ${to}, 'USDT', ${books.devnet.tokens.USDT}, ${100n * USDT}, ${randomAddress()}, 'COLD',
       'TOP_UP', 1)`.execute(books.admin);
   const movement = {
     orderPk,
@@ -70,7 +68,7 @@ async function bringCoin(): Promise<void> {
   await books.recordVerified(signed);
 }
 
-/** What is said of coin on the address. */
+/** Findings about the coin of the address. */
 async function reconcile() {
   const { out, errors } = await books.opentill('reconcile', '--json', '--addresses');
   const lines = out.split('\n');
@@ -91,7 +89,7 @@ async function reconcile() {
   };
 }
 
-it('explains the coin that was brought to a deposit address', async () => {
+it('explains coin that was sent to a deposit address for fees', async () => {
   expect(await reconcile()).toMatchObject({
     accounts: [{ brought: `${BROUGHT}`, unswept: `${BROUGHT}`, onChain: `${BROUGHT}`, unexplained: '0' }],
     differences: [],
@@ -99,7 +97,7 @@ it('explains the coin that was brought to a deposit address', async () => {
   });
 });
 
-it('says what others sent there, and calls it no difference', async () => {
+it('explains coin from third parties without a difference', async () => {
   await books.devnet.control.fund(order.address, { trxSun: 3n * TRX });
   await books.mine(8);
   expect(await reconcile()).toMatchObject({
@@ -109,7 +107,7 @@ it('says what others sent there, and calls it no difference', async () => {
   });
 });
 
-it('names coin that was taken away', async () => {
+it('reports coin that was taken away', async () => {
   await takeCoin(7n * TRX);
   expect(await reconcile()).toMatchObject({
     accounts: [{ unswept: `${BROUGHT}`, onChain: `${16n * TRX}`, unexplained: `${-4n * TRX}` }],

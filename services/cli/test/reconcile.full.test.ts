@@ -5,11 +5,11 @@ import { sql } from 'kysely';
 import { createWorldOfBooks, type WorldOfBooks } from './world-of-books.ts';
 
 const ADDRESSES = 100_000;
-/** Of what stays when garbage is collected: more than some pages and their answers, less than all of them. */
+/** Heap after garbage collection: more than some pages with their answers, less than all of them. */
 const HEAP_GROWTH_MAX_BYTES = 20 * 1024 * 1024;
 
-/** Orders made by one statement, which has ten seconds. */
-const AT_ONCE = 10_000;
+/** Orders that one statement creates within its timeout of ten seconds. */
+const ORDERS_PER_STATEMENT = 10_000;
 
 let world: WorldOfBooks;
 beforeAll(async () => {
@@ -17,10 +17,10 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.close());
 
-it(`reads ${ADDRESSES} deposit addresses page by page, says how far it is, and finds the one that holds too much`, async () => {
+it(`reads ${ADDRESSES} deposit addresses page by page and finds the one in excess`, async () => {
   const one = await world.order(world.newAddress());
-  for (let from = 1; from < ADDRESSES; from += AT_ONCE)
-    await makeOrders(one.order_pk, from, Math.min(from + AT_ONCE, ADDRESSES) - 1);
+  for (let from = 1; from < ADDRESSES; from += ORDERS_PER_STATEMENT)
+    await makeOrders(one.order_pk, from, Math.min(from + ORDERS_PER_STATEMENT, ADDRESSES) - 1);
   await sql`analyze orders, deposit_address`.execute(world.db);
   await world.pay(one.address, 7n);
   await world.verified();
@@ -48,7 +48,7 @@ it(`reads ${ADDRESSES} deposit addresses page by page, says how far it is, and f
   expect(grown).toBeLessThan(HEAP_GROWTH_MAX_BYTES);
 }, 600_000);
 
-/** Orders like one, each with an address of its own. */
+/** Copies of one order, each with its own address. */
 async function makeOrders(like: string, from: number, to: number): Promise<void> {
   await sql`
     with made as (

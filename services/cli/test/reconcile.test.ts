@@ -9,9 +9,7 @@ import {
   type WorldOfBooks,
 } from './world-of-books.ts';
 
-/*
- * One world of books that are true is falsified step by step; each falsehood is named, and mended again before the next.
- */
+// A correct ledger is made wrong step by step. Each error must be reported, and is corrected before the next.
 let world: WorldOfBooks;
 beforeAll(async () => {
   world = await createWorldOfBooks();
@@ -21,7 +19,7 @@ afterAll(() => world.close());
 const COIN = 10n ** 18n;
 const kinds = (one: { differences: readonly { kind: string }[] }) => one.differences.map(({ kind }) => kind);
 
-it('finds books and chain equal, to the base unit, and says what was compared', async () => {
+it('finds ledger and chain equal to the base unit and prints what it compared', async () => {
   const paid = await world.order(world.newAddress());
   await world.booked(
     await world.seen(paid.address, await world.pay(paid.address, 250n * USDT), 250n * USDT),
@@ -36,7 +34,7 @@ it('finds books and chain equal, to the base unit, and says what was compared', 
     .insertInto('unmatched_deposit')
     .values({ transfer_id: lateId, merchant_id: world.merchantId, order_pk: late.order_pk, reason: 'LATE' })
     .execute();
-  await world.order(world.newAddress()); // nobody pays it
+  await world.order(world.newAddress()); // never paid
   await world.toppedUp(1_000n * USDT);
   await world.sendCoin(HOT_WALLET, COIN);
   await sql`select book_gas_top_up('BSC_TEST:first:tBNB', 'BSC_TEST', 'tBNB', ${COIN.toString()}::numeric)`.execute(
@@ -52,11 +50,11 @@ it('finds books and chain equal, to the base unit, and says what was compared', 
   expect(out).toMatch(/hot wallets +ledger 960\.00 USDT +chain 960\.00 USDT +equal/);
   expect(out).toMatch(/hot wallets +ledger 0\.99\d+ tBNB +chain 0\.99\d+ tBNB +equal/);
   expect(out).toContain("USDT: merchants' 250.00 USDT, paid out 40.00 USDT");
-  expect(out).toContain('USDC: not credited 0.000007 USDC, of it unmatched 0.000007 USDC');
+  expect(out).toContain('USDC: not credited 0.000007 USDC, of that unmatched 0.000007 USDC');
   expect(out).toContain('addresses read: 3 for deposits, 1 of hot wallets');
 });
 
-it('names a payment that no source showed, where to look for it, and leaves it out with --paid-only', async () => {
+it('reports a payment that no source showed, but not with --paid-only', async () => {
   const order = await world.order(world.newAddress());
   const tx = await world.pay(order.address, 5n * USDT);
   await world.verified();
@@ -76,7 +74,7 @@ it('names a payment that no source showed, where to look for it, and leaves it o
   });
   expect((await world.reconcile(['--json', '--paid-only'])).differences).toEqual([]);
 
-  // The rescan finds it; until it is booked it is on its way, and if that takes too long, that is told.
+  // The rescan finds it. Until it is booked it is in progress; if that takes too long, it is a difference.
   const id = await world.seen(order.address, tx, 5n * USDT);
   const young = await world.reconcile();
   expect(young).toMatchObject({
@@ -89,7 +87,7 @@ it('names a payment that no source showed, where to look for it, and leaves it o
   expect((await world.reconcile()).code).toBe(0);
 });
 
-it('names an address that somebody emptied', async () => {
+it('reports an address that was emptied', async () => {
   const holder = devAccount(9);
   const order = await world.order(holder.address);
   await world.booked(
@@ -106,12 +104,12 @@ it('names an address that somebody emptied', async () => {
     { kind: 'DEPOSIT_MISSING', subject: order.address, amount: `${-USDT}` },
   ]);
   expect(one.differences[0]?.mend).toContain('charged a fee');
-  await world.pay(order.address, USDT); // brought back
+  await world.pay(order.address, USDT); // money returned
   await world.verified();
   expect((await world.reconcile()).code).toBe(0);
 });
 
-it('names accounts that are not what their rows make', async () => {
+it('reports accounts that differ from the sum of their rows', async () => {
   await world.post('CREDIT', 'USDT', [
     ['SUSPENSE', world.merchantId, -USDT],
     ['MERCHANT', world.merchantId, USDT],
@@ -128,7 +126,7 @@ it('names accounts that are not what their rows make', async () => {
   expect((await world.reconcile()).code).toBe(0);
 });
 
-it('explains a payout that is mined and not booked, and is equal again when it is', async () => {
+it('explains a mined payout until it is booked', async () => {
   const order = await world.paidOut(11n * USDT, false);
   await world.verified();
   const one = await world.reconcile();
@@ -148,7 +146,7 @@ it('explains a payout that is mined and not booked, and is equal again when it i
   expect(await world.reconcile()).toMatchObject({ code: 0, explanations: [] });
 });
 
-it('names a top-up that nobody saw, one that is not booked, and one that was booked and has not come', async () => {
+it('reports unseen, unbooked and missing top-ups', async () => {
   const tx = await world.pay(HOT_WALLET, 2n * USDT);
   await world.verified();
   expect((await world.reconcile()).differences).toMatchObject([
@@ -163,7 +161,7 @@ it('names a top-up that nobody saw, one that is not booked, and one that was boo
   await settle(id);
   expect((await world.reconcile()).code).toBe(0);
 
-  // Booked by hand before it is deep enough; the chain's booking then replaces it.
+  // Booked by hand before it is verified. The booking from the chain then replaces it.
   const early = await world.pay(HOT_WALLET, 4n * USDT);
   const earlyId = await world.seen(HOT_WALLET, early, 4n * USDT, 'USDT', 'DETECTED');
   await sql`select book_top_up(${`BSC_TEST:${early.txHash}:USDT`}, 'BSC_TEST', 'USDT', ${(4n * USDT).toString()}::numeric)`.execute(
@@ -181,7 +179,7 @@ it('names a top-up that nobody saw, one that is not booked, and one that was boo
   expect(await world.reconcile()).toMatchObject({ code: 0, explanations: [] });
 });
 
-it('books coin that was sent for fees when told to, once, whoever measures it at the same time', async () => {
+it('books coin for fees on request, once even for concurrent runs', async () => {
   await world.sendCoin(HOT_WALLET, 2n * COIN);
   await world.verified();
   expect((await world.reconcile()).differences).toMatchObject([
@@ -207,7 +205,7 @@ it('books coin that was sent for fees when told to, once, whoever measures it at
   ]);
 });
 
-it('books a top-up once that the chain shows, and none that was never sent', async () => {
+it('books a top-up that the chain shows once, and rejects one never sent', async () => {
   const sent = await world.pay(HOT_WALLET, 6n * USDT);
   await world.verified();
   const book = (amount: string, txid = sent.txHash) =>
@@ -216,7 +214,7 @@ it('books a top-up once that the chain shows, and none that was never sent', asy
     expect(code).toBe(1);
     expect(said).toMatch(words);
   };
-  expectRefused(await book('6.5'), /hold 6\.00 USDT beyond what the ledger has, and not 6\.50 USDT/);
+  expectRefused(await book('6.5'), /hold 6\.00 USDT more than the ledger, not 6\.50 USDT/);
   const ref = `BSC_TEST:${sent.txHash}:USDT`;
   expect(await book('6')).toEqual({ code: 0, said: `Booked 6 USDT on BSC_TEST: ${ref}` });
   const shouted = sent.txHash.toUpperCase().replace('0X', '0x');
@@ -236,7 +234,7 @@ it('books a top-up once that the chain shows, and none that was never sent', asy
   ]);
 });
 
-it('explains what a swept address received, was brought and paid, and names coin that was taken from it', async () => {
+it('explains a swept address and reports coin that was taken from it', async () => {
   const holder = devAccount(7);
   await world.setCoin(holder.address, 0n);
   const order = await world.order(holder.address);
@@ -256,7 +254,7 @@ it('explains what a swept address received, was brought and paid, and names coin
     { symbol: 'USDT', received: `${30n * USDT}`, swept: `${30n * USDT}`, unswept: '0', unexplained: '0' },
     { symbol: 'tBNB', brought: `${COIN / 100n}`, fees: `${fee}`, unswept: `${left}`, onChain: `${left}` },
   ]);
-  // Each address with money once, and each is explained.
+  // Each address with money appears once and is explained.
   expect(one.addresses.map(({ unexplained }) => unexplained)).toEqual(one.addresses.map(() => '0'));
   const { out } = await world.reconcile(['--addresses']);
   expect(out).toContain(
@@ -264,7 +262,7 @@ it('explains what a swept address received, was brought and paid, and names coin
   );
   expect(out).toMatch(
     new RegExp(
-      `${order.address}  brought for fees 0.01 tBNB, fees 0\\.\\d+ tBNB, unswept 0\\.\\d+ tBNB, unexplained 0`,
+      `${order.address}  top-ups for fees 0.01 tBNB, fees 0\\.\\d+ tBNB, unswept 0\\.\\d+ tBNB, unexplained 0`,
     ),
   );
   expect(out).toMatch(/received 0.000007 USDC, swept .*, unmatched 0.000007 USDC, unexplained 0/);
@@ -281,7 +279,7 @@ it('explains what a swept address received, was brought and paid, and names coin
   await world.verified();
 });
 
-it('says which coin others sent to deposit addresses unasked, and calls it no difference', async () => {
+it('explains coin from third parties on deposit addresses without a difference', async () => {
   const order = await world.order(world.newAddress());
   await world.sendCoin(order.address, COIN);
   await world.verified();
@@ -301,7 +299,7 @@ it('says which coin others sent to deposit addresses unasked, and calls it no di
   await world.verified();
 });
 
-it('holds the coin of deposit addresses and cold storage in the ledger against their rows', async () => {
+it('compares accounts of deposit addresses and cold storage with their rows', async () => {
   const shift = async (by: bigint) => {
     await world.post('NETWORK_FEE', 'tBNB', [
       ['DEPOSIT_GAS', null, by],
@@ -321,7 +319,7 @@ it('holds the coin of deposit addresses and cold storage in the ledger against t
   expect(await world.reconcile()).toMatchObject({ code: 0, differences: [] });
 });
 
-it('holds every number against a second source, and believes neither where they differ', async () => {
+it('compares every number with a second source and reports where they differ', async () => {
   const [{ address }] = (await world.db
     .selectFrom('deposit_address')
     .select('address')
@@ -342,7 +340,7 @@ it('holds every number against a second source, and believes neither where they 
   }
 });
 
-it('goes on at a newer block when the state of the first is thrown away meanwhile, and says so', async () => {
+it('continues at a newer block when nodes prune the state of the first', async () => {
   const first = await world.verified();
   await world.pay(devAccount(8).address, 1n);
   let asked = 0;
@@ -350,7 +348,7 @@ it('goes on at a newer block when the state of the first is thrown away meanwhil
   const forgetful = await startSecondSource(world.rpcUrl, async ({ method, params }) => {
     if (method !== 'eth_call' || params[1] !== `0x${first.toString(16)}`) return undefined;
     asked += 1;
-    if (asked <= 2) return undefined; // the hot wallet, which is read first
+    if (asked <= 2) return undefined; // the hot wallet is read first
     await (second ??= world.verified());
     return { error: { code: -32000, message: 'missing trie node 00 (path ) state 0x00 is not available' } };
   });
@@ -362,7 +360,7 @@ it('goes on at a newer block when the state of the first is thrown away meanwhil
   }
 });
 
-it('names a wallet that is halted for what this database forgot, of its chain alone', async () => {
+it('reports a wallet that is halted for unknown transactions, only on its chain', async () => {
   await world.verified();
   const halt = (chain: string, wallet: string | null, kind: string) =>
     sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by)
@@ -384,7 +382,7 @@ it('names a wallet that is halted for what this database forgot, of its chain al
   expect(kinds(await world.reconcile())).toEqual(before);
 });
 
-it('reports a foreign deposit address although books and chain agree', async () => {
+it('reports a foreign deposit address although ledger and chain agree', async () => {
   await world.verified();
   const before = kinds(await world.reconcile());
   const { rows } = await sql<{ address: string }>`
@@ -397,7 +395,7 @@ it('reports a foreign deposit address although books and chain agree', async () 
   await sql`delete from foreign_deposit_address`.execute(world.db);
 });
 
-it('names transactions of the hot wallet that are not ours, and what is missing for them', async () => {
+it('reports foreign transactions of the hot wallet and the missing money', async () => {
   await world.pay(devAccount(8).address, 9n * USDT, 'USDT', devAccount(6));
   await world.verified();
   const one = await world.reconcile();

@@ -6,11 +6,9 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { createRestoredBooks, type RestoredBooks } from './restored-books.ts';
 import { CHAIN, createWorldOfBooks, HOT_WALLET, USDT, type WorldOfBooks } from './world-of-books.ts';
 
-/*
- * A database that was brought back to what it was before deposit addresses were swept: what they paid since, and the fees that were
- * brought, are found on the chain and booked once. Keys of addresses are those of devnet accounts; a scanner's and a tracker's
- * part is written by hand.
- */
+// A database is restored to its state before deposit addresses were swept. Their payments since, and the fees sent to
+// them, are found on the chain and booked once. The addresses have keys of devnet accounts; the test plays scanner
+// and tracker.
 
 const COLD = devAccount(9).address.toLowerCase();
 const STRANGER = devAccount(5).address.toLowerCase();
@@ -18,14 +16,14 @@ const GAS = 10n ** 16n;
 
 let world: WorldOfBooks;
 let books: RestoredBooks;
-/** Deposit addresses, by what happened there since the backup. */
+/** Deposit addresses by their history since the backup. */
 const accounts = {
   swept: devAccount(7),
   toHot: devAccount(2),
   brought: devAccount(3),
   stolen: devAccount(4),
 };
-/** The last fee, which a scanner that does not know of it takes for a deposit. */
+/** The last fee top-up: a scanner that does not know it records it as a deposit. */
 let brought: Awaited<ReturnType<WorldOfBooks['sendCoin']>>;
 const orders: Partial<Record<keyof typeof accounts, OrderRow>> = {};
 
@@ -39,7 +37,7 @@ const balance = async (kind: string, symbol = 'USDT') => {
   return rows[0]?.balance;
 };
 
-/** What scanner and tracker make of everything that is the gateway's own and has no fate yet. */
+/** Writes what scanner and tracker record for own transactions without an outcome. */
 async function settle(): Promise<void> {
   const { rows } = await sql<{ tx_hash: string; amount: bigint; order_pk: string }>`
     select t.tx_hash, t.amount, t.order_pk from own_transaction t where not exists (
@@ -78,14 +76,14 @@ beforeAll(async () => {
   }
   await world.verified();
   await books.restore();
-  // What no database knows: fees, sweeps, and a thief.
+  // Not in any database: fee top-ups, sweeps, and a theft.
   const hot = devAccount(6);
   for (const name of ['swept', 'toHot', 'brought'] as const)
     brought = await world.sendCoin(accounts[name].address, GAS, hot);
   await world.pay(COLD, 100n * USDT, 'USDT', accounts.swept);
   const refill = await world.pay(HOT_WALLET, 60n * USDT, 'USDT', accounts.toHot);
   await world.pay(STRANGER, 100n * USDT, 'USDT', accounts.stolen);
-  // A tracker that knows nothing of the sweep takes it for the operator's.
+  // A tracker that does not know the sweep books it as an operator's top-up.
   const id = await world.seen(HOT_WALLET, refill, 60n * USDT);
   await sql`select settle_hot_wallet_deposits(${JSON.stringify([{ transferId: id, version: 1 }])}::jsonb)`.execute(
     world.db,
@@ -96,7 +94,7 @@ afterAll(async () => {
   books.close();
 });
 
-it('holds what sweeps, beside the hot wallets', async () => {
+it('holds sweeps in addition to the hot wallets', async () => {
   const { rows } = await sql<{ name: string }>`
     select name from signer.lease where expires_at > now() + interval '1 year'
       and name like ${`%/${CHAIN}%`} order by name`.execute(world.db);
@@ -110,8 +108,8 @@ it('waits for the scanner', async () => {
   expect(await movements()).toEqual([]);
 });
 
-it('waits until all that came before the restore is read and booked, and releases nothing before', async () => {
-  // A scanner that has only begun to catch up, although it is behind the block of the backup.
+it('releases no wallet before all blocks up to the restore are read and booked', async () => {
+  // The scanner has started to catch up but is still below the block of the backup.
   await world.verified();
   await sql`update chain_cursor set verified_time = (select restored_at - interval '1 second' from restoration)
     where chain = ${CHAIN}`.execute(world.db);
@@ -129,37 +127,37 @@ it('waits until all that came before the restore is read and booked, and release
   await world.verified();
   const unbooked = await opentill(`restore release --cold ${COLD} --reason looked`);
   expect(unbooked.code).toBe(75);
-  expect(unbooked.out).toContain('the tracker to book 1 transfers that are verified');
+  expect(unbooked.out).toContain('the tracker to book 1 verified transfers');
   expect(await movements()).toEqual([]);
   await world.booked(id, { ...order, symbol: 'tBNB' }, GAS, false);
 });
 
-it('takes nobody’s word for cold storage but that of sweeps before, and the operator’s', async () => {
+it('accepts cold storage only from sweeps of the backup and the operator', async () => {
   const { out } = await opentill('restore reconcile');
   expect(out).toContain(`note: `);
   expect(out).toContain(
-    `to ${COLD}, where no sweep of the backup went; if that is cold storage, say --cold ${COLD}`,
+    `to ${COLD}, which no sweep in the backup names; if it is cold storage, add --cold ${COLD}`,
   );
   expect(await movements()).toEqual(['3 GAS_TOP_UP RESERVED of ABANDONED', '1 SWEEP RESERVED of DONE']);
 });
 
-it('finds what addresses paid, and their fees, and books each once', async () => {
+it('finds payments and fees of deposit addresses and books each once', async () => {
   const { code, out, errors } = await opentill(`restore reconcile --cold ${COLD}`);
   expect({ code, errors }).toEqual({ code: 0, errors: '' });
   expect(out).toContain('1 movements recognised');
-  // The thief is no sweep, whoever asks.
-  expect(out).toContain(`to ${STRANGER}, where no sweep of the backup went`);
+  // A theft is never a sweep.
+  expect(out).toContain(`to ${STRANGER}, which no sweep in the backup names`);
   const again = await opentill(`restore reconcile --cold ${COLD}`);
   expect(again.out).not.toContain('recognised');
   await settle();
   expect(await movements()).toEqual(['3 GAS_TOP_UP PAID_OUT of ABANDONED', '2 SWEEP PAID_OUT of DONE']);
   expect(await balance('COLD')).toBe(100n * USDT);
-  // 60 came back to the hot wallet as a sweep, and not as the operator's as well.
+  // 60 returned to the hot wallet as a sweep; it is not booked as a top-up too.
   expect(await balance('HOT_AVAILABLE')).toBe(60n * USDT);
   expect(await balance('OWNER')).toBe(0n);
-  expect(await balance('DEPOSIT')).toBe(240n * USDT); // by the books; of it the thief has 100
+  expect(await balance('DEPOSIT')).toBe(240n * USDT); // in the ledger; 100 of it were stolen
   expect(await balance('DEPOSIT_GAS', 'tBNB')).toBe(3n * GAS);
-  // What was taken for a deposit is none any more: the tracker takes it back.
+  // The transfer is no deposit any more: the tracker reverses it.
   const { rows: mistaken } = await sql<{ state: string; version: number }>`
     select state, version from transfer where tx_hash = ${brought.txHash}`.execute(world.db);
   expect(mistaken).toEqual([{ state: 'ORPHANED', version: 2 }]);
@@ -175,7 +173,7 @@ it('finds what addresses paid, and their fees, and books each once', async () =>
   expect(nonces[0]?.n).toBe(5);
 });
 
-it('lets sweeps go on with the wallets', async () => {
+it('resumes sweeps together with the wallets', async () => {
   const released = await opentill('restore release --reason looked');
   expect(released).toMatchObject({ code: 0, out: expect.stringContaining('1 wallets sign again') });
   const { rows } =

@@ -3,7 +3,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import { baseUnits } from '@opentill/domain/money';
 import { aCollection } from '@opentill/testkit/scenario';
 import { sql } from 'kysely';
-import { CHAIN, nobody, openSuiBooks, USDC, type SuiBooks } from './sui-books.ts';
+import { CHAIN, randomAddress, openSuiBooks, USDC, type SuiBooks } from './sui-books.ts';
 
 let books: SuiBooks;
 const AMOUNT = 25n * USDC;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => books.close());
 
-/** A deposit address with money on it, as coins or in its balance. */
+/** A deposit address with money, as coins or as address balance. */
 async function paid(form: 'coin' | 'address'): Promise<Address> {
   const address = books.newKey();
   await aCollection(books.admin, {
@@ -27,7 +27,7 @@ async function paid(form: 'coin' | 'address'): Promise<Address> {
   return address;
 }
 
-/** What the tracker makes of payments to orders. */
+/** Books payments to orders as the tracker does. */
 async function book(): Promise<void> {
   await sql`
     insert into transfer_settlement (transfer_id, settled_version, order_pk, booked_amount, booked_symbol, bookings, credited)
@@ -46,8 +46,8 @@ async function book(): Promise<void> {
   );
 }
 
-it('what deposit addresses were swept of since the backup is noted as theirs, with its amount, whoever paid for it', async () => {
-  const cold = nobody();
+it('records sweeps since the backup with amount and deposit address', async () => {
+  const cold = randomAddress();
   const [free, whole, toHot] = [await paid('address'), await paid('coin'), await paid('coin')];
   await books.checkpoint();
   await book();
@@ -75,7 +75,7 @@ it('what deposit addresses were swept of since the backup is noted as theirs, wi
   );
   expect(rows).toHaveLength(3);
 
-  // When all of it is booked, it becomes the sweeps that it was.
+  // Once everything is booked, it becomes a sweep.
   await books.age(1);
   await book();
   await books.bookTopUps();
@@ -95,13 +95,13 @@ it('what deposit addresses were swept of since the backup is noted as theirs, wi
   );
 });
 
-it('nobody is noted for it when no restore holds the chain any more', async () => {
+it('records no foreign transaction when no restore holds the chain', async () => {
   const address = await paid('address');
   await books.checkpoint();
   await sql`update restore_hold set released_at = now(), released_by = 'me', released_reason = 'test'`.execute(
     books.admin,
   );
-  const signed = await books.sign({ from: address, to: nobody(), amountBaseUnits: baseUnits(AMOUNT) });
+  const signed = await books.sign({ from: address, to: randomAddress(), amountBaseUnits: baseUnits(AMOUNT) });
   await books.send(signed);
   await books.checkpoint();
   const { rows } = await sql`

@@ -5,10 +5,10 @@ import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
-import { CHAIN, nobody, openSuiBooks, USDC, type Signed, type SuiBooks } from './sui-books.ts';
+import { CHAIN, randomAddress, openSuiBooks, USDC, type Signed, type SuiBooks } from './sui-books.ts';
 
 let books: SuiBooks;
-/** By what became of it before the database was brought back to the backup. */
+/** Payouts by their history before the database was restored to the backup. */
 let orders: Record<'paid' | 'unpaid' | 'landed' | 'paidAnew' | 'died', OrderRow>;
 let lost: Record<'token' | 'coin', Signed>;
 let forgotten: Record<'paid' | 'paidAnew', Signed>;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const landed = await books.signFor(orders.landed);
   await books.store(orders.landed, landed);
   for (const order of [orders.paidAnew, orders.died]) await books.store(order, await books.signFor(order));
-  // The backup: what comes now is in no database.
+  // Backup: transactions from here on are in no database.
   await books.restore();
   await books.send(landed);
   const paid = await books.signFor(orders.paid);
@@ -53,7 +53,7 @@ beforeAll(async () => {
     );
     return rows.length > 0;
   });
-  // Nothing moves from here on unless it is told to: the scanner has verified all that there is.
+  // From here on blocks come only on demand. The scanner has verified every block.
   await books.checkpoint();
 });
 afterAll(() => books.close());
@@ -72,8 +72,8 @@ const attempts = async ({ order_pk: orderPk }: OrderRow) => {
   return rows;
 };
 
-describe('a SUI wallet that was brought back', () => {
-  it('finds what it sent since the backup in what the scanner read, and whose it certainly was; the rest is for an operator', async () => {
+describe('a restored SUI wallet', () => {
+  it('adopts payments that are certain and leaves others to an operator', async () => {
     const { code, out } = await opentill('restore reconcile');
     expect(code).not.toBe(0);
     expect(out).toContain('2 payments recognised');
@@ -89,7 +89,7 @@ describe('a SUI wallet that was brought back', () => {
     expect(out).toContain(`decide payment ${lost.token.txHash}`);
     expect(out).toContain('3.00 USDC to 0x');
     expect(out).toContain('5.00 SUI to 0x');
-    // It paid nobody: what it cost is booked, and nobody is asked.
+    // It paid no third party: the fee is booked, and no decision is needed.
     expect(out).not.toContain(gathering.txHash);
     for (const order of [orders.unpaid, orders.died])
       expect(out).toContain(`decide payout ${order.order_pk} (${order.order_id}`);
@@ -97,7 +97,7 @@ describe('a SUI wallet that was brought back', () => {
     expect(again.out.replace(', 2 payments recognised', '')).toBe(out.replace(', 2 payments recognised', ''));
   });
 
-  it('waits, however all is decided, until nothing that the lost machine signed can land any more', async () => {
+  it('stays held until no transaction of the lost machine can land', async () => {
     expect((await opentill('restore reconcile')).out).toContain(
       'until then transactions of the lost machine may land',
     );
@@ -113,13 +113,13 @@ describe('a SUI wallet that was brought back', () => {
       expect(await opentill(`restore decide-payout ${order.order_id} ${how} --reason looked`)).toMatchObject({
         code: 0,
       });
-    // Also when the time of the restore is long over: it is epochs that end what was signed then.
+    // Even long after the restore: signatures from then end by epoch, not by time.
     await books.age(1);
     const { code, out, errors } = await opentill('restore release --reason looked');
     expect({ code, errors }).toEqual({ code: 75, errors: expect.stringContaining('No wallet was released') });
     expect(out).toContain('a checkpoint of epoch 2');
-    // What was signed before the loss and nobody had sent: it lands within its epoch.
-    const late = await books.sign({ to: nobody(), amountBaseUnits: baseUnits(4n * USDC) });
+    // Signed before the loss and never sent: it still lands within its epoch.
+    const late = await books.sign({ to: randomAddress(), amountBaseUnits: baseUnits(4n * USDC) });
     await books.send(late);
     await books.checkpoint();
     expect((await opentill('restore reconcile')).out).toContain(`decide payment ${late.txHash}`);
@@ -128,7 +128,7 @@ describe('a SUI wallet that was brought back', () => {
     ).toMatchObject({ code: 0 });
   });
 
-  it('is released when that is over, with its books as the chain has them', async () => {
+  it('is released afterwards with a ledger that equals the chain', async () => {
     await books.passEpoch();
     await waitUntil('the scanner has verified what was taken over', async () => {
       books.devnet.control.checkpoint();
@@ -148,10 +148,10 @@ describe('a SUI wallet that was brought back', () => {
     expect(rows).toEqual([]);
     const owner = await sql<{ symbol: string; balance: bigint }>`
       select symbol, balance from ledger_account where kind = 'OWNER' order by 1`.execute(books.admin);
-    // 1,002 brought, 3 and 4 taken; of SUI 100 brought and five taken, beside the fees of what is lost.
+    // 1,002 received, 3 and 4 taken; of SUI 100 received and five taken, in addition to fees of lost transactions.
     expect(owner.rows.find(({ symbol }) => symbol === 'USDC')!.balance).toBe(-(1_002n - 7n) * USDC);
     expect(owner.rows.find(({ symbol }) => symbol === 'SUI')!.balance).toBeGreaterThan(-95n * 10n ** 9n);
-    // Nobody takes for a stranger's doing what an operator or the restore has said whose it was.
+    // Transactions that an operator or the restore assigned are not foreign any longer.
     const strange = await sql`
       select from foreign_transaction x where not exists (select from forgotten_payment f
         where f.tx_hash = x.tx_hash and f.decision is not null)`.execute(books.admin);
@@ -159,17 +159,17 @@ describe('a SUI wallet that was brought back', () => {
   });
 });
 
-describe('a SUI wallet that came to its first coin for fees after the backup', () => {
-  it('is released without anybody deciding about the gathering, which paid its gas out of what it gathered', async () => {
+describe('a restored SUI wallet that received its first coin after the backup', () => {
+  it('is released without a decision about the gathering that paid its own gas', async () => {
     const fresh = await openSuiBooks('coin');
     try {
       await fresh.restore();
       const first = await fresh.gather('SUI');
-      // Or it is not of the form that no payment has.
+      // Or it does not have the form of a gathering.
       expect(() => readSignedPayment(first.raw)).toThrow(RangeError);
       await fresh.send(first);
       await fresh.checkpoint();
-      // And one of a token, of which nothing else is to be paid for.
+      // And one of a token, for which no other payment is open.
       await fresh.devnet.control.fund(fresh.wallet, { symbol: 'USDC', amountBaseUnits: USDC, form: 'coin' });
       await fresh.checkpoint();
       await fresh.send(await fresh.gather());
@@ -189,7 +189,7 @@ describe('a SUI wallet that came to its first coin for fees after the backup', (
       });
       const released = await fresh.opentill('restore', 'release', '--reason', 'looked');
       expect(released).toMatchObject({ code: 0, errors: '' });
-      // What the books have of SUI is what is there, but for what came before the scanner looked.
+      // The ledger's SUI equals the balance, except for what arrived before the scanner started.
       const gas = await sql<{ balance: bigint }>`
         select sum(balance) as balance from ledger_account where symbol = 'SUI' and kind in ('HOT_AVAILABLE', 'HOT_GAS')`.execute(
         fresh.admin,

@@ -2,21 +2,19 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { baseUnits } from '@opentill/domain/money';
 import { sql } from 'kysely';
-import { CHAIN, nobody, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';
+import { CHAIN, randomAddress, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';
 
-/*
- * A database that was brought back to what it was before deposit addresses of TRON were swept. No count says that one paid: every block
- * since the backup is read for what they sent, and for the fees that were brought, and each is booked once.
- */
+// A TRON database is restored to its state before deposit addresses were swept. No count shows their payments: every
+// block since the backup is read for them and for fee top-ups, and each is booked once.
 
-const COLD = nobody();
-const STRANGER = nobody();
-/** What sweeps of the backup went to. */
-const KNOWN = nobody();
+const COLD = randomAddress();
+const STRANGER = randomAddress();
+/** Destination of sweeps in the backup. */
+const KNOWN = randomAddress();
 const TRX = 1_000_000n;
 
 let books: TronBooks;
-/** Deposit addresses, by what happened there since the backup. */
+/** Deposit addresses by their history since the backup. */
 const accounts = { swept: 3, toHot: 4, brought: 5, stolen: 6, lent: 7, other: 8 } as const;
 const opentill = (line: string) => books.opentill(...line.split(' '));
 const addressOf = (name: keyof typeof accounts) => books.devnet.accounts[accounts[name]]!.address as Address;
@@ -32,7 +30,7 @@ async function pay(from: Address, to: Address, amount: bigint, isCoin = false): 
   return signed;
 }
 
-/** An open sweep of all that lies there, for which energy was lent. */
+/** An open sweep of the whole balance for which energy was lent. */
 async function lend(address: Address): Promise<void> {
   const [sweepId, orderPk] = [crypto.randomUUID(), crypto.randomUUID()];
   await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method,
@@ -90,10 +88,10 @@ beforeAll(async () => {
   for (const place of Object.values(accounts))
     await books.deposited(books.devnet.accounts[place]!, 100n * USDT);
   await books.mine(4);
-  // Stake was lent for these, and nothing more had been done.
+  // Energy was lent for these; no other step was done.
   for (const name of ['lent', 'other'] as const) await lend(addressOf(name));
   await books.restore(0);
-  // What no database knows: fees, sweeps, what was above the float, and a thief.
+  // Not in any database: fee top-ups, sweeps, the amount above the float, and a theft.
   const fees: Signed[] = [];
   for (const name of ['swept', 'toHot', 'brought'] as const)
     fees.push(await pay(books.wallet, addressOf(name), 20n * TRX, true));
@@ -111,13 +109,13 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => books.close());
 
-it('finds in the blocks what addresses paid, and takes nobody’s word for cold storage', async () => {
+it('finds payments of deposit addresses in blocks and needs --cold for new receivers', async () => {
   const { code, out } = await opentill('restore reconcile');
   expect(code).not.toBe(0);
   expect(out).toContain(
-    `to ${COLD}, where no sweep of the backup went; if that is cold storage, say --cold ${COLD}`,
+    `to ${COLD}, which no sweep in the backup names; if it is cold storage, add --cold ${COLD}`,
   );
-  expect(out).toContain(`to ${STRANGER}, where no sweep of the backup went`);
+  expect(out).toContain(`to ${STRANGER}, which no sweep in the backup names`);
   expect(await movements()).toEqual([
     '3 GAS_TOP_UP RESERVED of ABANDONED',
     '2 SWEEP RESERVED of DONE',
@@ -125,14 +123,14 @@ it('finds in the blocks what addresses paid, and takes nobody’s word for cold 
   ]);
 });
 
-it('leaves open what stake was lent for, so that it is taken back', async () => {
+it('keeps sweeps open for which energy was lent, so that it is reclaimed', async () => {
   expect(await openSweeps()).toEqual({
     [addressOf('lent')]: ['DELEGATE', 'SWEEP'],
     [addressOf('other')]: ['DELEGATE'],
   });
 });
 
-it('makes each the movement that it was, once', async () => {
+it('adopts each payment as its movement, once', async () => {
   for (let times = 0; times < 2; times += 1) await opentill(`restore reconcile --cold ${COLD}`);
   expect(await movements()).toEqual([
     '3 GAS_TOP_UP RESERVED of ABANDONED',
@@ -140,18 +138,18 @@ it('makes each the movement that it was, once', async () => {
     '1 SWEEP RESERVED of OPEN',
     '1 TO_COLD RESERVED of null',
   ]);
-  // Nobody is asked whose they were.
+  // No decision is needed.
   expect((await opentill(`restore reconcile --cold ${COLD}`)).out).not.toContain('decide payment');
   const { rows } = await sql<{ tx_hash: string; wallet: string }>`
     select tx_hash, wallet from payout_attempt order by tx_hash`.execute(books.admin);
   expect(new Set(rows.map((row) => row.tx_hash))).toEqual(new Set(sent.map(({ txHash }) => txHash)));
 });
 
-it('is settled as everything that was signed here, and released when nothing of the lost machine can land', async () => {
+it('settles adopted movements and releases when no old transaction can land', async () => {
   for (const signed of sent) await books.recordVerified(signed);
   await sql`select settle_payout_money(array(select order_pk from payout))`.execute(books.admin);
   expect(await balance('COLD')).toBe(212n * USDT);
-  expect(await balance('DEPOSIT')).toBe(335n * USDT); // by the books; of it the thief has 100
+  expect(await balance('DEPOSIT')).toBe(335n * USDT); // in the ledger; 100 of it were stolen
   expect(await balance('DEPOSIT_GAS', 'TRX')).toBe(60n * TRX);
   const { rows } = await sql<{ address: string; free: bigint }>`
     select address, received - swept - reserved as free from deposit_balance where symbol = 'USDT'`.execute(

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { sql } from 'kysely';
-import { nobody, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';
+import { randomAddress, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';
 
 let books: TronBooks;
-/** By what became of it before the database was brought back to the backup. */
+/** Payouts by their history before the database was restored to the backup. */
 let orders: Record<'paid' | 'unpaid' | 'landed' | 'paidAnew' | 'died', OrderRow>;
 let lost: Record<'token' | 'coin', Signed>;
-/** By lives of the signer that this database forgot. */
+/** Signed by earlier processes of the signer, which this database does not know. */
 let forgotten: Record<'paid' | 'paidAnew', Signed>;
 const opentill = (line: string, ...rest: readonly string[]) => books.opentill(...line.split(' '), ...rest);
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const landed = await books.signFor(orders.landed);
   await books.store(orders.landed, landed);
   for (const order of [orders.paidAnew, orders.died]) await books.store(order, await books.signFor(order));
-  // The backup: what comes now is in no database.
+  // Backup: transactions from here on are in no database.
   await books.restore(0);
   await books.send(landed);
   await books.mine(4);
@@ -64,8 +64,8 @@ const payouts = async () => {
   return Object.fromEntries(Object.entries(orders).map(([name, order]) => [name, byKey.get(order.order_pk)]));
 };
 
-describe('a TRON wallet that was brought back', () => {
-  it('finds what it sent since the backup in the blocks, and whose it certainly was; the rest is for an operator', async () => {
+describe('a restored TRON wallet', () => {
+  it('adopts payments that are certain and leaves others to an operator', async () => {
     const { code, out } = await opentill('restore reconcile');
     expect(code).not.toBe(0);
     expect(out).toContain('2 payments recognised');
@@ -85,7 +85,7 @@ describe('a TRON wallet that was brought back', () => {
     });
     expect((await attempts(orders.paidAnew)).map(({ state }) => state)).toEqual(['DEAD', 'OPEN']);
     expect((await attempts(orders.paidAnew))[1]!.tx_hash).toBe(forgotten.paidAnew.txHash);
-    // Amounts in the token's own decimals, although its contract is written with capitals.
+    // Amounts have the token's decimals, although the file writes its contract in capitals.
     expect(out).toContain(`decide payment ${lost.token.txHash}`);
     expect(out).toContain('3.00 USDT to T');
     expect(out).toContain('5.00 TRX to T');
@@ -95,7 +95,7 @@ describe('a TRON wallet that was brought back', () => {
     expect(again.out.replace(', 2 payments recognised', '')).toBe(out.replace(', 2 payments recognised', ''));
   });
 
-  it('waits, however all is decided, until nothing that the lost machine signed can land any more', async () => {
+  it('stays held until no transaction of the lost machine can land', async () => {
     expect((await opentill('restore reconcile')).out).toContain(
       'until then transactions of the lost machine may land',
     );
@@ -113,8 +113,8 @@ describe('a TRON wallet that was brought back', () => {
     const { code, out, errors } = await opentill('restore release --reason looked');
     expect({ code, errors }).toEqual({ code: 75, errors: expect.stringContaining('No wallet was released') });
     expect(out).toContain(': 1 open');
-    // What was signed before the loss and nobody had sent: it lands within its time.
-    const late = await books.sign({ to: nobody(), amountBaseUnits: 4_000_000n as never });
+    // Signed before the loss and never sent: it still lands within its time.
+    const late = await books.sign({ to: randomAddress(), amountBaseUnits: 4_000_000n as never });
     await books.send(late);
     await books.mine(5);
     expect((await opentill('restore reconcile')).out).toContain(`decide payment ${late.txHash}`);
@@ -123,10 +123,10 @@ describe('a TRON wallet that was brought back', () => {
     ).toMatchObject({ code: 0 });
   });
 
-  it('is released when that is over, with its books as the chain has them', async () => {
+  it('is released afterwards with a ledger that equals the chain', async () => {
     await books.age(2);
     await books.mine();
-    // What was taken over is asked for by the scanner, as everything that was signed here.
+    // The scanner follows adopted transactions like own ones.
     expect((await opentill('restore reconcile')).out).toContain('to be verified by the scanner');
     for (const signed of Object.values(forgotten)) await books.recordVerified(signed);
     expect(await opentill('restore reconcile')).toMatchObject({ code: 0, errors: '' });
@@ -147,7 +147,7 @@ describe('a TRON wallet that was brought back', () => {
     expect(marks.rows).toEqual([{ is_marked: true }]);
     const owner = await sql<{ symbol: string; balance: bigint }>`
       select symbol, balance from ledger_account where kind = 'OWNER' order by 1`.execute(books.admin);
-    // 1,000,000 brought, 3 and 4 taken; of TRX five, and the fees of what is lost.
+    // 1,000,000 received, 3 and 4 taken; of TRX five, and fees of lost transactions.
     expect(owner.rows.find(({ symbol }) => symbol === 'USDT')!.balance).toBe(-(1_000_000n - 7n) * USDT);
     expect(owner.rows.find(({ symbol }) => symbol === 'TRX')!.balance).toBeGreaterThan(5n * USDT);
   });

@@ -10,17 +10,17 @@ import { hashOperatorToken, newOperatorToken } from '@opentill/db/operators';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { runCli } from '../src/run-cli.ts';
 
-/** An operator who brings a database back. */
+/** An operator who restores a database. */
 export interface RestoredBooks {
-  /** What a restore does to a database that stands as it stands now. */
+  /** Applies the changes that a restore makes to the current database. */
   restore(): Promise<void>;
-  /** Moves the restores back in time. */
+  /** Moves the time of the restores back. */
   age(hours: number): Promise<void>;
   opentill(...args: readonly string[]): Promise<{ code: number; out: string; errors: string }>;
   close(): void;
 }
 
-/** `networks`: what the network file says. */
+/** `networks`: contents of the network file. */
 export async function createRestoredBooks(
   { adminUrl }: { readonly adminUrl: string },
   admin: Db,
@@ -68,7 +68,7 @@ export async function createRestoredBooks(
   };
 }
 
-/** A transaction of a payout as the signer stores it before it is sent. */
+/** A payout's transaction as the signer stores it before sending. */
 export interface StoredAttempt {
   readonly chain: string;
   readonly family: string;
@@ -76,7 +76,7 @@ export interface StoredAttempt {
   readonly contract: string;
   readonly txHash: string;
   readonly raw: Uint8Array;
-  /** Most that it may take of the wallet's native coin, in base units. */
+  /** Maximum cost in the wallet's native coin, in base units. */
   readonly cost: string;
   readonly validity: {
     readonly uniqueMs: number;
@@ -86,7 +86,7 @@ export interface StoredAttempt {
   };
 }
 
-/** Stores what was signed for an order, as the signer does it in one commit. */
+/** Stores a signed transaction of an order, as the signer does in one commit. */
 export async function storeAttempt(admin: Db, order: OrderRow, attempt: StoredAttempt): Promise<void> {
   const { chain, family, wallet, contract, txHash, raw, cost, validity } = attempt;
   const { uniqueMs, expiresMs, reference, epochs } = validity;

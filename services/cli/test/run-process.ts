@@ -3,7 +3,6 @@ import { join } from 'node:path';
 
 const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
 
-/** Runs `opentill` as a process without a terminal. */
 export async function runProcess(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},

@@ -32,36 +32,36 @@ const ONE_SUI = 10n ** 9n;
 
 export type Signed = SignedExpiring & { readonly intent: PaymentIntent };
 
-/** A SUI hot wallet with its books, and the scanner, before a node whose checkpoints and epochs come when told. */
+/** A SUI hot wallet with its ledger and scanner, on a node whose checkpoints and epochs come on demand. */
 export interface SuiBooks extends Omit<RestoredBooks, 'close'> {
   readonly devnet: SuiDevnet;
   readonly admin: Db;
   readonly wallet: Address;
   readonly sender: ExpiringSender;
-  /** Reserved, and not signed. */
+  /** Reserved, not signed. */
   payout(amount?: bigint): Promise<OrderRow>;
-  /** A key of its own, which the wallet's sender signs for as well. */
+  /** A separate key. The wallet's sender signs for it, too. */
   newKey(): Address;
-  /** As a life of the signer signs, which nothing here remembers. */
+  /** Signs like an earlier process of the signer, without a record. */
   sign(pays: Partial<PaymentIntent>): Promise<Signed>;
   signFor(order: OrderRow): Promise<Signed>;
-  /** What came in coins of USDC, or of SUI itself. */
+  /** Received in coins of USDC or SUI. */
   gather(symbol?: 'USDC' | 'SUI'): Promise<Pick<SignedExpiring, 'txHash' | 'raw'>>;
   send(signed: Pick<SignedExpiring, 'txHash' | 'raw'>): Promise<void>;
-  /** As the signer stores what it signed. */
+  /** Stores a signed transaction as the signer does. */
   store(order: OrderRow, signed: Signed): Promise<void>;
-  /** One checkpoint, which the scanner verifies. */
+  /** Creates one checkpoint, and waits until the scanner has verified it. */
   checkpoint(): Promise<void>;
-  /** Books what came to the wallet, as the tracker does. */
+  /** Books transfers to the wallet as the tracker does. */
   bookTopUps(): Promise<void>;
-  /** The next epoch, of which the scanner verifies a checkpoint. */
+  /** Starts the next epoch, and waits until the scanner has verified a checkpoint of it. */
   passEpoch(): Promise<void>;
   close(): Promise<void>;
 }
 
-export const nobody = (): Address => `0x${randomBytes(32).toString('hex')}` as Address;
+export const randomAddress = (): Address => `0x${randomBytes(32).toString('hex')}` as Address;
 
-/** @param suiForm how the SUI came that the wallet begins with */
+/** @param suiForm form of the wallet's initial SUI */
 export async function openSuiBooks(suiForm: 'address' | 'coin' = 'address'): Promise<SuiBooks> {
   const [devnet, database] = await Promise.all([startSuiDevnet({ checkpointMs: 0 }), createTestDatabase()]);
   const adminDatabase = database.open('admin');
@@ -154,7 +154,7 @@ export async function openSuiBooks(suiForm: 'address' | 'coin' = 'address'): Pro
         decimals: 6,
         amount,
         accepted_amount: amount,
-        address: nobody(),
+        address: randomAddress(),
         source_address: wallet,
       });
       await sql`select reserve(${order.order_pk})`.execute(admin);
@@ -164,7 +164,7 @@ export async function openSuiBooks(suiForm: 'address' | 'coin' = 'address'): Pro
       const intent: PaymentIntent = {
         from: wallet,
         contract: usdc,
-        to: nobody(),
+        to: randomAddress(),
         amountBaseUnits: baseUnits(5n * USDC),
         ...pays,
       };

@@ -20,37 +20,37 @@ export const CHAIN = 'TRON_TEST';
 export const USDT = 1_000_000n;
 const SOLID_LAG_BLOCKS = 3;
 
-/** A signed payment, and until when it may land. */
+/** A signed payment with its expiry. */
 export type Signed = SignedExpiring & { readonly intent: PaymentIntent };
 
-/** A TRON hot wallet with its books, before a node whose blocks come when told; no service runs. */
+/** A TRON hot wallet with its ledger, on a node whose blocks come on demand. No service runs. */
 export interface TronBooks extends Pick<RestoredBooks, 'age' | 'opentill'> {
   readonly devnet: TronDevnet;
   readonly admin: Db;
   readonly wallet: Address;
-  /** Reserved, and not signed. */
+  /** Reserved, not signed. */
   payout(amount?: bigint): Promise<OrderRow>;
-  /** As a life of the signer signs, which nothing here remembers. */
+  /** Signs like an earlier process of the signer, without a record. */
   sign(pays: Partial<PaymentIntent>): Promise<Signed>;
-  /** An order whose address has been paid `amount` of USDT, verified and booked; its key is the devnet account's. */
+  /** An order whose address has received `amount` of USDT, verified and booked. The devnet account has its key. */
   deposited(account: TronDevAccount, amount: bigint): Promise<OrderRow>;
   signFor(order: OrderRow): Promise<Signed>;
   send(signed: Signed): Promise<void>;
-  /** As the signer stores what it signed. */
+  /** Stores a signed transaction as the signer does. */
   store(order: OrderRow, signed: Signed): Promise<void>;
-  /** As the scanner records it. */
+  /** Records an outcome as the scanner does. */
   recordVerified(signed: Signed): Promise<void>;
   mine(blocks?: number): Promise<void>;
-  /** Past the end of all that is signed, in solid blocks. */
+  /** Advances solid blocks past the expiry of every signature. */
   passExpiry(): Promise<void>;
-  /** What a restore does to a database that stands as it stands now. `hoursAgo`: when. */
+  /** Applies the changes that a restore makes to the current database. `hoursAgo`: age of the restore. */
   restore(hoursAgo: number): Promise<void>;
   close(): Promise<void>;
 }
 
-export const nobody = (): Address => addressOfShortHex(randomBytes(20).toString('hex'))!;
+export const randomAddress = (): Address => addressOfShortHex(randomBytes(20).toString('hex'))!;
 
-/** @param options.takesCoin whether orders may be in TRX */
+/** @param options.takesCoin true if orders may be in TRX */
 export async function openTronBooks(
   seed: string,
   { takesCoin = true }: { readonly takesCoin?: boolean } = {},
@@ -83,7 +83,7 @@ export async function openTronBooks(
   const usdt = devnet.tokens.USDT;
   let uniqueMs = Date.now();
 
-  /** Where the scanner stands: at the solid block, as if it had verified all. */
+  /** Writes the scanner's cursor at the solid block, as if it had verified everything. */
   async function verify(): Promise<void> {
     const { solid, head } = devnet.control.summary();
     const [before, last, top] = await Promise.all(
@@ -119,7 +119,7 @@ export async function openTronBooks(
         decimals: 6,
         amount,
         accepted_amount: amount,
-        address: nobody(),
+        address: randomAddress(),
         source_address: wallet,
       });
       await sql`select reserve(${order.order_pk})`.execute(admin);
@@ -152,7 +152,7 @@ export async function openTronBooks(
       const intent = {
         from: wallet,
         contract: usdt as unknown as PaymentIntent['contract'],
-        to: nobody(),
+        to: randomAddress(),
         amountBaseUnits: baseUnits(5n * USDT),
         ...pays,
       };

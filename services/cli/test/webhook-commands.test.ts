@@ -42,11 +42,11 @@ async function opentill(...args: readonly string[]) {
   return { code, out, errors };
 }
 
-const aShop = async (callbackUrl: string | null = 'https://shop.example/callbacks') =>
+const createShop = async (callbackUrl: string | null = 'https://shop.example/callbacks') =>
   (await aMerchant(admin.kysely, { callbackUrl })).merchantId;
 
-/** An order with a callback in each of `states`, that happened so many hours ago. */
-async function anOrder(merchantId: string, states: readonly string[], hoursAgo = 0) {
+/** An order with one callback per element of `states`, from so many hours ago. */
+async function createOrder(merchantId: string, states: readonly string[], hoursAgo = 0) {
   const order = await aCollection(admin.kysely, { merchant_id: merchantId });
   const events: string[] = [];
   for (const [index, state] of states.entries()) {
@@ -74,25 +74,25 @@ async function states(events: readonly string[]): Promise<(string | undefined)[]
   return events.map((id) => rows.find((row) => row.event_id === id)?.state);
 }
 
-describe('webhook replay', () => {
-  it('sends what is dead of a merchant, and leaves what waits, was delivered, or was followed by a newer one', async () => {
-    const shop = await aShop();
-    const other = await anOrder(await aShop(), ['DEAD']);
-    const dead = await anOrder(shop, ['DEAD', 'DEAD']);
-    const followed = await anOrder(shop, ['DEAD', 'DELIVERED']);
-    const waiting = await anOrder(shop, ['DEAD', 'PENDING']);
+describe('opentill webhook replay', () => {
+  it('replays dead callbacks but not waiting, delivered or superseded ones', async () => {
+    const shop = await createShop();
+    const other = await createOrder(await createShop(), ['DEAD']);
+    const dead = await createOrder(shop, ['DEAD', 'DEAD']);
+    const followed = await createOrder(shop, ['DEAD', 'DELIVERED']);
+    const waiting = await createOrder(shop, ['DEAD', 'PENDING']);
     expect(await opentill('webhook', 'replay', '--merchant', shop, '--dry-run')).toMatchObject({
-      out: ['4 callbacks are meant: 4 dead. Nothing was done.'],
+      out: ['4 callbacks match: 4 dead. Nothing was done.'],
     });
     expect(await states(dead.events)).toEqual(['DEAD', 'DEAD']);
     const run = await opentill('webhook', 'replay', '--merchant', shop);
     expect(run.out[0]).toBe('3 of 4 callbacks are due again.');
-    expect(run.out[1]).toMatch(/^1 left alone: a newer callback/);
+    expect(run.out[1]).toMatch(/^1 skipped: a newer callback/);
     expect(await states(dead.events)).toEqual(['PENDING', 'PENDING']);
     expect(await states(followed.events)).toEqual(['DEAD', 'DELIVERED']);
     expect(await states(waiting.events)).toEqual(['PENDING', 'PENDING']);
     expect(await states(other.events)).toEqual(['DEAD']);
-    // A second time there is nothing left to do but the one that stays.
+    // The second run finds only the superseded one.
     expect((await opentill('webhook', 'replay', '--merchant', shop)).out[0]).toBe(
       '0 of 1 callbacks are due again.',
     );
@@ -102,11 +102,11 @@ describe('webhook replay', () => {
     expect(await states(followed.events)).toEqual(['PENDING', 'DELIVERED']);
   });
 
-  it('sends what happened in a time, page by page, in the state that is said', async () => {
-    const shop = await aShop();
+  it('replays callbacks of a period and state, page by page', async () => {
+    const shop = await createShop();
     const orders = [];
     for (let hoursAgo = 5; hoursAgo >= 1; hoursAgo -= 1)
-      orders.push(await anOrder(shop, ['DELIVERED', 'DEAD'], hoursAgo));
+      orders.push(await createOrder(shop, ['DELIVERED', 'DEAD'], hoursAgo));
     const args = ['webhook', 'replay', '--merchant', shop, '--since', '270m', '--until', '90m'];
     const run = await opentill(...args, '--state', 'any', '--rate', '5');
     expect(run.out).toEqual(['6 of 6 callbacks are due again.']);
@@ -118,9 +118,9 @@ describe('webhook replay', () => {
     expect(all).toEqual([untouched, replayed, replayed, replayed, untouched]);
   });
 
-  it('says why it sends nothing to a merchant whose endpoint is disabled, until it is enabled', async () => {
-    const shop = await aShop();
-    const { events } = await anOrder(shop, ['DEAD']);
+  it('explains why it skips a disabled endpoint, and sends once it is enabled', async () => {
+    const shop = await createShop();
+    const { events } = await createOrder(shop, ['DEAD']);
     await sql`insert into callback_endpoint (merchant_id, state, disabled_at, disabled_reason) values (${shop}, 'DISABLED', now(), 'status 410')`.execute(
       admin.kysely,
     );
@@ -150,17 +150,17 @@ describe('webhook replay', () => {
     [['--merchant', 'default', '--rate', '0'], /--rate must be a number/],
     [['--event', randomUUID(), '--since', '1h'], /--event allows no other filter/],
     [['--merchant', 'nobody'], /No such callback/],
-  ])('%j is refused', async (options, words) => {
+  ])('rejects %j', async (options, words) => {
     const run = await opentill('webhook', 'replay', ...options);
     expect(run).toMatchObject({ code: 1, out: [], errors: [expect.stringMatching(words)] });
   });
 });
 
-describe('webhook status and attempts', () => {
-  it('show the backlog, the rest and the last failure of an endpoint', async () => {
-    const shop = await aShop();
-    await anOrder(shop, ['PENDING', 'PENDING']);
-    await anOrder(shop, ['DEAD']);
+describe('opentill webhook status and attempts', () => {
+  it('prints the backlog, the state and the last failure of an endpoint', async () => {
+    const shop = await createShop();
+    await createOrder(shop, ['PENDING', 'PENDING']);
+    await createOrder(shop, ['DEAD']);
     await sql`insert into callback_endpoint (merchant_id, state, opened_at, probe_at, failures_in_row, last_failed_at, last_error_code, last_error)
       values (${shop}, 'OPEN', now(), now(), 5, now(), 'SERVER_ERROR', 'status 502')`.execute(admin.kysely);
     const { out } = await opentill('webhook', 'status', shop);
@@ -170,7 +170,7 @@ describe('webhook status and attempts', () => {
       expect.stringMatching(/last failure .*: SERVER_ERROR status 502$/),
     ]);
     expect((await opentill('webhook', 'status')).out.length).toBeGreaterThan(3);
-    const silent = await aShop(null);
+    const silent = await createShop(null);
     expect((await opentill('webhook', 'status', silent)).out[0]).toContain('no callback URL');
     expect(await opentill('webhook', 'status', 'nobody')).toMatchObject({
       code: 1,
@@ -182,9 +182,9 @@ describe('webhook status and attempts', () => {
     });
   });
 
-  it('show every attempt with its status, time, kind of failure and the first of the answer', async () => {
-    const shop = await aShop();
-    const { order, events } = await anOrder(shop, ['DELIVERED', 'PENDING']);
+  it('prints every attempt with status, time, error and start of the answer', async () => {
+    const shop = await createShop();
+    const { order, events } = await createOrder(shop, ['DELIVERED', 'PENDING']);
     await sql`insert into delivery_attempt (event_id, attempt, started_at, duration_ms, status_code, error_code, error, response_excerpt) values
       (${events[0]!}, 1, now(), 12, 502, 'SERVER_ERROR', null, ${'<html>\n  Bad gateway'}),
       (${events[0]!}, 2, now(), 7, null, 'CONNECT_FAILED', 'ECONNREFUSED: nobody there', null),
@@ -204,9 +204,9 @@ describe('webhook status and attempts', () => {
   });
 });
 
-describe('merchant rotate webhook-secret', () => {
-  it('overlaps, shows it in the list, and ends it either way', async () => {
-    const shop = await aShop();
+describe('opentill merchant rotate webhook-secret', () => {
+  it('starts an overlap, lists it and ends it with either secret', async () => {
+    const shop = await createShop();
     const rotate = (...options: string[]) =>
       opentill('merchant', 'rotate', shop, 'webhook-secret', ...options);
     const begun = await rotate('--overlap', '24h');
@@ -227,7 +227,7 @@ describe('merchant rotate webhook-secret', () => {
       errors: [expect.stringMatching(/not being changed/)],
     });
     await rotate('--overlap', '90s');
-    expect((await rotate('--finish')).out[0]).toMatch(/The new webhook secret .* alone signs/);
+    expect((await rotate('--finish')).out[0]).toMatch(/Only the new webhook secret .* signs/);
   });
 
   it.each([
@@ -236,8 +236,8 @@ describe('merchant rotate webhook-secret', () => {
     [['webhook-secret', '--overlap', '91d'], /at most 90 days/],
     [['webhook-secret', '--finish', '--cancel'], /Give only one of/],
     [['token', '--overlap', '24h'], /a token changes at once/],
-  ])('%j is refused', async (options, words) => {
-    const run = await opentill('merchant', 'rotate', await aShop(), ...options);
+  ])('rejects %j', async (options, words) => {
+    const run = await opentill('merchant', 'rotate', await createShop(), ...options);
     expect(run).toMatchObject({ code: 1, out: [], errors: [expect.stringMatching(words)] });
   });
 });

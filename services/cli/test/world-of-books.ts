@@ -36,7 +36,7 @@ export const HOT_WALLET = HOT.address.toLowerCase();
 const CUSTOMER = devAccount(1);
 const COLD = `0x${'c01d'.repeat(10)}`;
 
-/** What a payout or a movement pays. */
+/** Payment of a payout or movement. */
 type Moved = Pick<OrderRow, 'order_pk' | 'symbol' | 'contract_address' | 'address' | 'amount'>;
 
 interface Mined {
@@ -67,7 +67,7 @@ export interface Reconciled {
     unasked: string;
     onChain: string | null;
   }[];
-  /** With --addresses: what is said of each. */
+  /** Set with --addresses: the reading of each address. */
   readonly addresses: readonly Record<string, string>[];
   readonly chain: { addresses: number; block: { height: number } };
 }
@@ -76,7 +76,7 @@ export interface Reconciled {
 const contractOf = (symbol: string): string | null =>
   symbol in DEV_TOKEN_ADDRESSES ? DEV_TOKEN_ADDRESSES[symbol as 'USDT'].toLowerCase() : null;
 
-/** A chain with its books, both of them true: what a scanner, a tracker and a signer would have written of it. */
+/** A chain with a matching ledger, with the rows that scanner, tracker and signer would have written. */
 export async function createWorldOfBooks() {
   const folder = mkdtempSync(join(tmpdir(), 'opentill-reconcile-'));
   const anvil: Anvil = await startAnvil({
@@ -129,7 +129,7 @@ export async function createWorldOfBooks() {
     );
   }
 
-  /** A payout or movement that is in a block, as signer and scanner write it. */
+  /** A payout or movement in a block, with the rows of signer and scanner. */
   async function signedAndMined(
     { order_pk, contract_address, address, amount }: Omit<Moved, 'symbol'>,
     wallet: string,
@@ -154,7 +154,7 @@ export async function createWorldOfBooks() {
     );
   }
 
-  /** A movement of a sweep, as the planner asks for it; its order. */
+  /** A movement of a sweep as the planner requests it. @returns its order */
   async function planned(
     kind: string,
     sweepId: string,
@@ -186,7 +186,7 @@ export async function createWorldOfBooks() {
     merchantId,
     server,
 
-    /** An order's deposit address. */
+    /** A deposit address for an order. */
     order: (address: string, symbol = 'USDT'): Promise<OrderRow> =>
       aCollection(db, {
         merchant_id: merchantId,
@@ -204,7 +204,7 @@ export async function createWorldOfBooks() {
     sendCoin: async (to: string, amountWei: bigint, from = CUSTOMER) =>
       mined(await payNative({ rpcUrl, fromKey: from.privateKey, to, amountWei })),
 
-    /** The transfer as the scanner writes it, at the verified depth unless said otherwise; its id. */
+    /** A transfer as the scanner records it, verified by default. @returns its id */
     async seen(to: string, tx: Mined, amount: bigint, symbol = 'USDT', state = 'VERIFIED'): Promise<number> {
       const { transfer_id } = await db
         .insertInto('transfer')
@@ -230,7 +230,7 @@ export async function createWorldOfBooks() {
       return transfer_id;
     },
 
-    /** What the tracker makes of a transfer to an order: booked, and credited or not. */
+    /** Settles a transfer to an order as the tracker does: booked, and credited or not. */
     async booked(transferId: number, order: OrderRow, amount: bigint, credited: boolean): Promise<void> {
       await db
         .insertInto('transfer_settlement')
@@ -257,7 +257,7 @@ export async function createWorldOfBooks() {
     },
     post,
 
-    /** What comes to the hot wallet by the chain, as the tracker books it. */
+    /** A transfer to the hot wallet as the tracker books it. */
     async toppedUp(amount: bigint): Promise<void> {
       const id = await world.seen(HOT_WALLET, await world.pay(HOT_WALLET, amount), amount);
       await sql`select settle_hot_wallet_deposits(${JSON.stringify([{ transferId: id, version: 1 }])}::jsonb)`.execute(
@@ -265,7 +265,7 @@ export async function createWorldOfBooks() {
       );
     },
 
-    /** A payout that really leaves the hot wallet, as signer and scanner write it; booked when told. */
+    /** A payout that leaves the hot wallet, with the rows of signer and scanner; booked if requested. */
     async paidOut(amount: bigint, booked: boolean): Promise<OrderRow> {
       const order = await aPayout(db, {
         merchant_id: merchantId,
@@ -282,7 +282,10 @@ export async function createWorldOfBooks() {
       if (booked) await world.bookPayout(order, tx.txHash);
       return order;
     },
-    /** Coin for the fee is brought to the order's address, then all of its USDT goes to cold storage; both booked. The fee that it paid. */
+    /**
+     * Tops up the order's address for the fee, then sweeps all its USDT to cold storage; both booked.
+     * @returns the fee
+     */
     async swept(order: OrderRow, key: DevAccount, amount: bigint, broughtWei: bigint): Promise<bigint> {
       const [sweepId, contract_address] = [randomUUID(), order.contract_address];
       await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method, cost_estimate)
@@ -301,7 +304,7 @@ export async function createWorldOfBooks() {
       await world.bookPayout(sweep, tx.txHash);
       return tx.fee;
     },
-    /** Whatever was there. */
+    /** Sets a balance, whatever it was before. */
     async setCoin(address: string, amountWei: bigint): Promise<void> {
       await rpc('anvil_setBalance', address, `0x${amountWei.toString(16)}`);
       await rpc('evm_mine');
@@ -312,7 +315,7 @@ export async function createWorldOfBooks() {
       await sql`select settle_network_fees(${fates}::jsonb)`.execute(db);
     },
 
-    /** The scanner's verified cursor at the head. */
+    /** Moves the scanner's verified cursor to the head. */
     async verified(): Promise<number> {
       const block = await rpc<{ number: string; hash: string; timestamp: string }>(
         'eth_getBlockByNumber',
@@ -334,7 +337,7 @@ export async function createWorldOfBooks() {
       return height;
     },
 
-    /** Runs any command that goes to the database itself. */
+    /** Runs any command that uses the database directly. */
     async opentill(line: string): Promise<{ readonly code: number; readonly said: string }> {
       const said: string[] = [];
       const code = await runCli(line.split(' '), {
@@ -347,7 +350,7 @@ export async function createWorldOfBooks() {
       return { code, said: said.join('\n') };
     },
 
-    /** Runs `opentill reconcile` as the operator would. */
+    /** Runs `opentill reconcile`. */
     async reconcile(
       args: readonly string[] = ['--json'],
       rpcUrls: readonly string[] = [rpcUrl],
@@ -380,13 +383,13 @@ export async function createWorldOfBooks() {
         chain: chain as unknown as Reconciled['chain'],
       };
     },
-    /** Nothing waits for a booking so young that it would be excused. */
+    /** Makes open items old enough to count as differences. */
     async grewOld(): Promise<void> {
       await sql`update transfer set updated_at = now() - interval '10 minutes'`.execute(db);
       await sql`update own_transaction_fate set updated_at = now() - interval '10 minutes'`.execute(db);
       await sql`update payout set updated_at = now() - interval '10 minutes'`.execute(db);
     },
-    /** The network file, as text. */
+    /** Contents of the network file. */
     networks: (): string => networksText([rpcUrl]),
     newAddress: (): string => `0x${randomUUID().replaceAll('-', '')}00000000`,
     aHash,
@@ -440,7 +443,7 @@ interface Call {
   readonly params: readonly unknown[];
 }
 
-/** A second source before the same node, whose answers to single calls are what `answer` says, if it says anything. */
+/** A second source in front of the same node. `answer` overrides answers to single calls, or returns undefined. */
 export async function startSecondSource(
   upstreamUrl: string,
   answer: (call: Call) => object | undefined | Promise<object | undefined>,

@@ -18,10 +18,10 @@ export async function printCallbackStatus(
     merchantId === undefined ? {} : { merchantId },
     MERCHANTS_MAX,
   );
-  if (all.length === 0 && merchantId !== undefined) throw notFound(`No merchant ${merchantId}.`);
+  if (all.length === 0 && merchantId !== undefined) throw notFound(`no merchant ${merchantId}`);
   for (const status of all) {
     const oldest =
-      status.oldestSeconds === null ? '' : `, the oldest since ${Math.round(status.oldestSeconds)} s`;
+      status.oldestSeconds === null ? '' : `, the oldest for ${Math.round(status.oldestSeconds)} s`;
     context.print(`${status.merchantId}\t${describeEndpoint(status)}\t${status.callbackUrl ?? '-'}`);
     context.print(`  ${status.waiting} wait${oldest}; ${status.dead} dead`);
     if (status.lastFailedAt !== null) {

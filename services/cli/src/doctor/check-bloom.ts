@@ -26,7 +26,7 @@ export async function checkBloom(endpoint: ExaminedEndpoint, network: NetworkCon
       logs.every((log) =>
         [log.address, ...log.topics].every((value) => bloomMayHold(block.logsBloom, bloomBits(value))),
       );
-    const seen = `The header's bloom of block ${block.height} does ${isOwn ? '' : 'not '}match its ${logs.length} logs`;
+    const seen = `The header's bloom of block ${block.height} ${isOwn ? 'matches' : 'does not match'} its ${logs.length} logs`;
     if (!network.bloom) return ok(found, `${seen}; this network does not use it.`);
     if (isOwn) return ok(found, `${seen}.`);
     const mend = 'Compare with another endpoint; if it shows the same, set bloom to false.';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { examineSources } from './examine-sources.ts';
 
-it('warns of sources with which the signer does not start, even of a disabled network', () => {
+it('warns of sources that keep the signer from starting, even of disabled networks', () => {
   const rpcUrls = ['https://key@node.example/1', 'https://node.example:8443'];
   const network = { chain: 'TRON', enabled: false, rpcUrls } as unknown as NetworkConfig;
   expect(examineSources(network)).toEqual([

@@ -38,7 +38,7 @@ export type OpenItemKind =
   | 'DEPOSIT_NOT_BOOKED'
   /** A verified transfer to a hot wallet that is not booked. */
   | 'TOP_UP_NOT_BOOKED'
-  /** Booked, but its transfer to a hot wallet stands in no block up to this one. */
+  /** Booked, but its transfer to a hot wallet is in no block up to this one. */
   | 'TOP_UP_AHEAD'
   /** A payout in a block up to this one that the ledger still has in flight, or the reverse. */
   | 'PAYOUT_NOT_BOOKED'

@@ -24,7 +24,7 @@ export interface ReconcileWork {
    * showed.
    */
   readonly paidOnly: boolean;
-  /** Leave out all deposit addresses. Their lines then mean nothing. */
+  /** Leave out all deposit addresses. Their lines are then meaningless. */
   readonly hotOnly?: boolean;
   readonly onProgress: (addresses: number) => void;
   /** Receives each page of readings once. */
