@@ -385,7 +385,7 @@ describe('opentill backup and restore', () => {
     await damage(
       'edited',
       (dir) => writeFileSync(join(dir, 'manifest.json'), manifestOf(dir).replace('"format"', '"Format"')),
-      /manifest.json is not what/,
+      /manifest.json differs from/,
     );
     await damage(
       'newer',

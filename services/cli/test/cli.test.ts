@@ -437,7 +437,7 @@ describe('opentill merchant', () => {
     const readable = { ...operator(), OPS_TOKEN_FILE: file };
     expectRefusal(await opentill(['merchant', 'list'], { env: readable }), 1, /must not be open to others/);
     chmodSync(file, 0o600);
-    expectRefusal(await opentill(['merchant', 'list'], { env: readable }), 1, /token is not known/);
+    expectRefusal(await opentill(['merchant', 'list'], { env: readable }), 1, /token is unknown/);
     for (const secret of ['twelve junk words', 'junk\njunk', 'Xylophon-Quark-7731']) {
       writeFileSync(file, secret);
       const run = await opentill(['merchant', 'list'], { env: readable });
@@ -482,7 +482,7 @@ describe('opentill keys init', () => {
     expect(Buffer.from(secret)).toEqual(Buffer.from(seedOf(words)));
     rmSync(keystore);
     rmSync(publicKeys);
-    expectRefusal(await opentill(told), 1, /words\.txt already exists and is not overwritten/);
+    expectRefusal(await opentill(told), 1, /words\.txt exists already and is not overwritten/);
     expect(existsSync(keystore)).toBe(false);
   });
 
@@ -820,7 +820,7 @@ describe('opentill wallet book-top-up', () => {
   it('refuses a top-up before a scanner has verified a block', async () => {
     const before = await available();
     const unread = args(aHash(), '1', 'BSC_TEST');
-    expectRefusal(await opentill(unread), 1, /BSC_TEST: no scanner has verified a block of it yet/);
+    expectRefusal(await opentill(unread), 1, /BSC_TEST: no scanner has verified a block yet/);
     expectRefusal(await opentill(args(aHash(), '0.0000001')), 1, /is not an amount of USDT/);
     expect(await available()).toBe(before);
   });

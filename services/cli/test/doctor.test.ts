@@ -229,7 +229,7 @@ describe('opentill doctor for a network', () => {
       const { code, of } = await examine({ rpcUrls: [url] });
       expect(of('eth_getLogs')).toMatchObject({
         outcome: 'fail',
-        detail: expect.stringMatching(/^Not even the logs of one block come; the provider says: /),
+        detail: expect.stringMatching(/^The logs of a single block are refused; the provider says: /),
       });
       expect(code).toBe(1);
     });
@@ -316,7 +316,7 @@ describe('opentill doctor for a network', () => {
       });
       expect(of('bloom')).toMatchObject({
         outcome: 'fail',
-        detail: expect.stringMatching(/is not the one of its 0 logs/),
+        detail: expect.stringMatching(/does not match its 0 logs/),
       });
       expect(code).toBe(1);
     });

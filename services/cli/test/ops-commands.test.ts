@@ -103,7 +103,7 @@ describe('opentill operator', () => {
     );
     expect((await opentill(`operator rotate --token-file ${path('next')}`)).code).toBe(0);
     expect((await opentill('operator list')).errors).toEqual([
-      'opentill: The token is not known (any more).',
+      'opentill: The token is unknown or was replaced.',
     ]);
     writeFileSync(path('token'), readFileSync(path('next')));
     expect((await opentill('operator list')).code).toBe(0);

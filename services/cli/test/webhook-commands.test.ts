@@ -136,7 +136,7 @@ describe('opentill webhook replay', () => {
       code: 0,
       out: [`Callbacks of ${shop} are sent again.`, expect.stringContaining('1 are dead')],
     });
-    expect((await opentill('webhook', 'status', shop)).out[0]).toMatch(/\twell\t/);
+    expect((await opentill('webhook', 'status', shop)).out[0]).toMatch(/\tok\t/);
     expect((await opentill('webhook', 'replay', '--merchant', shop)).out).toEqual([
       '1 of 1 callbacks are due again.',
     ]);

@@ -3,18 +3,18 @@ import { OPS_ERRORS, type OpsErrorCode } from '@opentill/contracts/ops/errors';
 import { isDatabaseUnavailable } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** What a request is answered with: a status and what becomes its JSON. */
+/** Response to a request: status and JSON body. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal as it goes over the wire. */
+/** Body of an error response. */
 export interface Refusal {
   readonly code: OpsErrorCode;
   readonly message: string;
-  /** Of TOO_MANY_REQUESTS. */
+  /** Only with TOO_MANY_REQUESTS. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -22,7 +22,7 @@ function isOpsCode(code: string): code is OpsErrorCode {
   return Object.hasOwn(OPS_ERRORS, code);
 }
 
-/** Codes of the libraries that operations call, and what they are here. */
+/** Error codes of the libraries that operations call, and the code that clients see. */
 const FOREIGN_CODES: Readonly<Record<string, OpsErrorCode>> = {
   MERCHANT_NOT_FOUND: 'NOT_FOUND',
   SECRET_CHANGE_UNDER_WAY: 'STATE_CONFLICT',
@@ -32,31 +32,34 @@ const FOREIGN_CODES: Readonly<Record<string, OpsErrorCode>> = {
   TOP_UP_NOT_COVERED: 'UNPROCESSABLE',
 };
 
-/** The one table from errors to refusals. What is not in it is INTERNAL and says nothing of its cause. */
+/** Maps every error to a response. Other errors become INTERNAL and reveal no cause. */
 export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof GatewayError)) return INTERNAL;
   const { code, message } = error as GatewayError;
   if (isDatabaseUnavailable(error) || code === 'DATABASE_CONFLICT') {
-    return { code: 'UNAVAILABLE', message: 'The database does not answer now; ask again in a moment.' };
+    return {
+      code: 'UNAVAILABLE',
+      message: 'The database does not answer at present. Try again in a moment.',
+    };
   }
   const known = isOpsCode(code) ? code : FOREIGN_CODES[code];
   if (known === undefined) return INTERNAL;
   const seconds = error.context['retryAfterSeconds'];
   return {
     code: known,
-    message: sentence(message),
+    message: toSentence(message),
     ...(typeof seconds === 'number' && { retryAfterSeconds: seconds }),
   };
 }
 
 const INTERNAL: Refusal = {
   code: 'INTERNAL',
-  message: 'Something is wrong inside; the log has it under this requestId.',
+  message: 'Internal error. The log has the details under this requestId.',
 };
 
-function sentence(message: string): string {
-  const begun = message.charAt(0).toUpperCase() + message.slice(1);
-  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+function toSentence(message: string): string {
+  const capitalised = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(capitalised) ? capitalised : `${capitalised}.`;
 }
 
 export function refusalAnswer({ code, message, retryAfterSeconds }: Refusal, requestId: string): Answer {
@@ -67,7 +70,7 @@ export function refusalAnswer({ code, message, retryAfterSeconds }: Refusal, req
   };
 }
 
-/** Writes the answer out. Does nothing when the client has gone. */
+/** Writes the response. Has no effect if the client has disconnected. */
 export function send(response: ServerResponse, answer: Answer): void {
   if (response.headersSent || response.destroyed) return;
   const body = JSON.stringify(answer.body);

@@ -18,41 +18,41 @@ import { createOpsServer } from './server.ts';
 import { databaseAnswers } from './store/database-answers.ts';
 
 export interface OpsAppDeps {
-  /** As the role opentill_ops, for who asks and for acts: nothing that is only looked at keeps these waiting. Stays open. */
+  /** Role opentill_ops, for authentication and acts: reads must not delay these. The caller closes it. */
   readonly database: Database;
-  /** The same role, for what is looked at; its statements take a few seconds at most. */
+  /** The same role, for reads. Its statements have a timeout of a few seconds. */
   readonly readDatabase: Database;
-  /** The same role; its statements may take as long as an export takes to its first row. */
+  /** The same role, for exports: a statement may take long until its first row. */
   readonly exportDatabase: Database;
   readonly networks: readonly NetworkConfig[];
-  /** Seals merchants' secrets. */
+  /** Key that seals merchants' secrets. */
   readonly secretsKey: Buffer;
   readonly clock: Clock;
   readonly newId: NewId;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Tells the relay that events wait. */
+  /** Tells the relay that the outbox has new events. */
   readonly wakeRelay: () => void;
   readonly brokerConnected: () => boolean;
-  /** Unique to the process. */
+  /** Unique per process. */
   readonly instance: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly host: string;
 }
 
 export interface OpsApp {
-  /** Listens also while the database is away. Resolves with the port. */
+  /** Listens even if the database is down. Resolves with the port. */
   start(): Promise<number>;
-  /** Finishes the requests in flight. */
+  /** Completes requests in flight. */
   stop(): Promise<void>;
-  /** What readiness of this service means, for its health port. */
+  /** Readiness checks for the health port. */
   readonly checks: Checks;
 }
 
 const STOP_GRACE_MS = 6_000;
 
-/** The operators' API. Opens nothing but its port. */
+/** The operators' API. Opens only its port. */
 export function createApp(deps: OpsAppDeps): OpsApp {
   const { database, newId, clock } = deps;
   const observe = createObserve(deps);

@@ -3,14 +3,14 @@ import { isChain, type Chain } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
 import { refuse } from './refuse.ts';
 
-/** The configured networks, and amounts in the words of people. */
+/** The configured networks, and display amounts. */
 export interface Assets {
   readonly networks: readonly NetworkConfig[];
   /** @throws GatewayError UNPROCESSABLE */
   requireNetwork(chain: Chain): NetworkConfig;
   /** @throws GatewayError UNPROCESSABLE */
   requireToken(chain: Chain, symbol: string): TokenConfig;
-  /** An amount in display units, with its sign; null where the token is not configured. */
+  /** A signed amount in display units; null if the token is not configured. */
   display(chain: string, symbol: string, baseUnits: bigint): string | null;
 }
 

@@ -13,26 +13,29 @@ import type { Exchange } from './exchange.ts';
 import type { Observe } from './observe.ts';
 import { refuse } from './refuse.ts';
 
-/** Requests without a valid token that a client address may make in a minute before it is told to wait. */
+/** Requests without a valid token per client address and minute. Further ones are rejected with 429. */
 const FAILURES_PER_MINUTE = 10;
-/** Acts beyond their role that an operator may try in a minute: more than there are acts. */
+/** Forbidden acts that an operator may try per minute; more than the API has acts. */
 const FORBIDDEN_PER_MINUTE = 60;
 const WINDOW_SECONDS = 60;
-/** Tokens that are looked up by one statement: as many as the server has connections. */
+/** Tokens per lookup statement: as many as the server has connections. */
 const TOKENS_PER_LOOK_UP = 200;
 
 export interface Authenticate {
-  /** Whose request it is; from then on the exchange names him, also if he is refused. @throws GatewayError UNAUTHENTICATED, TOO_MANY_REQUESTS */
+  /**
+   * Identifies the operator and stores them in the exchange, even if the request is rejected.
+   * @throws GatewayError UNAUTHENTICATED, TOO_MANY_REQUESTS
+   */
   operatorOf(exchange: Exchange, authorization: string | undefined): Promise<Operator>;
-  /** Counts what an operator was forbidden. @throws GatewayError TOO_MANY_REQUESTS */
+  /** Counts a forbidden act of an operator. @throws GatewayError TOO_MANY_REQUESTS */
   countForbidden(operatorId: string): Promise<void>;
 }
 
 /**
- * Tells operators by their tokens. A token has 256 random bits and can't be guessed; the limits are for the load and the
- * log. Who guesses behind the same proxy must not keep an operator from a kill switch: so only what failed is limited by
- * address, and what could be a token is looked up first; all that come meanwhile together, by one statement at a time.
- * Counted in memory, by each replica for itself.
+ * Identifies operators by their tokens. A token has 256 random bits and cannot be guessed; the limits bound load and
+ * log. An attacker behind the same proxy must not lock an operator out of the kill switch. So only failures count
+ * against an address, and well-formed tokens are looked up first, in batches of one statement at a time. Counters are
+ * in memory, per replica.
  */
 export function createAuthenticate(db: Db, observe: Observe): Authenticate {
   const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: WINDOW_SECONDS });
@@ -44,13 +47,13 @@ export function createAuthenticate(db: Db, observe: Observe): Authenticate {
     inputsPerRun: TOKENS_PER_LOOK_UP,
   });
 
-  /** Counts a failure of the address. Beyond its limit it is told to wait, and the log is told no more. */
+  /** Counts a failure of the address. Beyond the limit it rejects with 429 and does not log. */
   async function fail(exchange: Exchange, why: string, message: string, operatorId?: string): Promise<never> {
     const failed = await failures.get(exchange.clientAddress);
     if (failed !== null && failed.consumedPoints >= FAILURES_PER_MINUTE) {
       throw tooMany(failed.msBeforeNext, 'Too many requests without a valid token came from this address.');
     }
-    await failures.consume(exchange.clientAddress).catch(() => undefined); // over the limit is over the limit
+    await failures.consume(exchange.clientAddress).catch(() => undefined); // rejects only beyond the limit, which is already checked
     observe.notAuthenticated(exchange, why, operatorId);
     throw refuse('UNAUTHENTICATED', message);
   }
@@ -66,7 +69,7 @@ export function createAuthenticate(db: Db, observe: Observe): Authenticate {
       }
       const { operator } = await lookUp(token);
       if (operator === undefined) {
-        return fail(exchange, 'unknown token', 'The token is not known (any more).', claimed);
+        return fail(exchange, 'unknown token', 'The token is unknown or was replaced.', claimed);
       }
       exchange.operator = operator;
       if (operator.disabledAt !== null) {
@@ -77,7 +80,7 @@ export function createAuthenticate(db: Db, observe: Observe): Authenticate {
     async countForbidden(operatorId) {
       const state = await forbidden.get(operatorId);
       if (state !== null && state.consumedPoints >= FORBIDDEN_PER_MINUTE) {
-        throw tooMany(state.msBeforeNext, 'Too many acts beyond your role.');
+        throw tooMany(state.msBeforeNext, 'Too many acts that your role does not permit.');
       }
       await forbidden.consume(operatorId).catch(() => undefined);
     },

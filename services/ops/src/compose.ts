@@ -20,7 +20,7 @@ const READ_STATEMENT_TIMEOUT_MS = 3_000;
 const EXPORT_STATEMENT_TIMEOUT_MS = 120_000;
 const EXPORT_POOL_MAX = 2;
 
-/** Opens what the service needs, and starts it: its composition root but for the process. */
+/** Composition root of the service, without the process. */
 export const composeOps: Compose = async (env, { sharesProcess }) => {
   const config = readOpsConfig(env);
   const { instanceId: instance, port, host, secretsKey } = config;

@@ -15,13 +15,12 @@ interface Variables extends ServiceVariables {
   readonly SECRETS_KEY: string;
 }
 
-/** The ops service's environment; every mistake is named at once. */
 export const OPS_CONFIG_SCHEMA: ConfigSchema = {
   required: [...SERVICE_REQUIRED, 'NETWORKS_FILE', 'SECRETS_KEY'],
   properties: {
     ...serviceProperties({ healthPort: 3025, databasePoolMax: 5, databasePrepares: false }),
     OPS_PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3012 },
-    /** This machine alone, unless somebody says otherwise; it speaks no TLS itself. */
+    /** Only this machine by default, because the service has no TLS. */
     OPS_HOST: { type: 'string', minLength: 1, default: '127.0.0.1' },
     NETWORKS_FILE: { type: 'string', minLength: 1 },
     SECRETS_KEY: { type: 'string', minLength: 1 },
@@ -32,7 +31,7 @@ export interface OpsConfig extends ServiceSettings {
   readonly port: number;
   readonly host: string;
   readonly networksFile: string;
-  /** Seals merchants' secrets. */
+  /** Key that seals merchants' secrets. */
   readonly secretsKey: Buffer;
 }
 

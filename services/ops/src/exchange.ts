@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import type { Operator } from '@opentill/db/operators';
 
-/** One request and its answer, as the log, the limits and the audit see it. */
+/** One request with its response, for log, limits and audit. */
 export interface Exchange {
   /** Sent as `X-Request-Id`; ties an answer to log and audit. */
   readonly requestId: string;
@@ -9,17 +9,17 @@ export interface Exchange {
   readonly startedMs: number;
   readonly clientAddress: string;
   readonly method: string;
-  /** The operation, never the URL. */
+  /** The operation's name, never the URL. */
   operation: string;
   operator?: Operator;
 }
 
-/** Puts the exchange where exchangeOf finds it. */
+/** Stores the exchange for exchangeOf. */
 export function keepExchange(response: Response, exchange: Exchange): void {
   response.locals['exchange'] = exchange;
 }
 
-/** The exchange of this response, made by the first middleware of all. */
+/** The exchange of this response, which the first middleware stored. */
 export function exchangeOf(response: Response): Exchange {
   return response.locals['exchange'] as Exchange;
 }

@@ -4,25 +4,25 @@ import type { Operator } from '@opentill/db/operators';
 import type { OutboxEvent } from '@opentill/db/outbox';
 import type { Page } from './page.ts';
 
-/** What an act may touch: its transaction, which holds the operator and becomes one with the entry in the audit log. */
+/** Context of an act: its transaction, which locks the operator and contains the audit entry. */
 export interface Act {
   readonly tx: Tx;
-  /** As he is in this transaction; enabled, and of a role that may do it. */
+  /** As read in this transaction: enabled, and with a role that permits the act. */
   readonly operator: Operator;
-  /** Appends an event to the outbox in this transaction. Lock what it speaks of first. */
+  /** Appends an event to the outbox in this transaction. Lock its subject first. */
   emit(event: OutboxEvent): Promise<void>;
 }
 
-/** What was done. */
+/** Result of an act. */
 export interface Done<A> {
   readonly answer: A;
-  /** What it was done to. Default: the first parameter of the path. */
+  /** Subject of the audit entry. Default: the first parameter of the path. */
   readonly subject?: string;
-  /** What the audit log keeps besides what was given. */
+  /** Details for the audit entry, in addition to the input. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Rows of a CSV file, some at a time, from one snapshot. */
+/** Rows of a CSV file in batches, from one snapshot. */
 export type CsvRows = AsyncIterable<readonly (readonly (string | null)[])[]>;
 
 export interface CsvExport {
@@ -40,7 +40,7 @@ export type ListHandler<O extends OpsOperation> = (input: Input<O>) => Promise<P
 export type ActHandler<O extends OpsOperation> = (act: Act, input: Input<O>) => Promise<Done<OpsAnswer<O>>>;
 export type ExportHandler<O extends OpsOperation> = (input: Input<O>) => CsvExport;
 
-/** One function for each operation of the catalog. */
+/** One handler per operation of the catalog. */
 export type Handlers = { readonly [O in OperationOf<'READ'>]: ReadHandler<O> } & {
   readonly [O in OperationOf<'LIST'>]: ListHandler<O>;
 } & { readonly [O in OperationOf<'ACT'>]: ActHandler<O> } & {

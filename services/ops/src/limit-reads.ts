@@ -1,13 +1,13 @@
 import type { OpsErrorCode } from '@opentill/contracts/ops/errors';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** What one operator may have looked for at the same time. */
+/** Concurrent reads per operator. */
 const READS_PER_OPERATOR = 4;
 
-/** Runs what an operator wants to look at. @throws GatewayError TOO_MANY_REQUESTS when too much of his is under way */
+/** Runs a read of an operator. @throws GatewayError TOO_MANY_REQUESTS when too many of their reads are running */
 export type LimitReads = <T>(operatorId: string, read: () => Promise<T>) => Promise<T>;
 
-/** Bounds what one operator takes of the connections for reading, so that the others have some. */
+/** Limits the read connections that one operator may use, so that others have some. */
 export function createLimitReads(): LimitReads {
   const underWay = new Map<string, number>();
   return async (operatorId, read) => {
@@ -15,7 +15,7 @@ export function createLimitReads(): LimitReads {
     if (before >= READS_PER_OPERATOR) {
       throw new GatewayError<OpsErrorCode>(
         'TOO_MANY_REQUESTS',
-        `You are looking for ${before} things at once; wait for one of them.`,
+        `You have ${before} reads in progress. Wait for one of them.`,
         { retryable: true, context: { retryAfterSeconds: 1 } },
       );
     }

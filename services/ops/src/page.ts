@@ -1,6 +1,6 @@
 import { refuse } from './refuse.ts';
 
-/** A page of a list and where the next one begins. */
+/** A page of a list, and the cursor of the next one. */
 export interface Page<T> {
   readonly data: readonly T[];
   readonly nextCursor: string | null;
@@ -9,8 +9,8 @@ export interface Page<T> {
 export const PAGE_SIZE = 50;
 
 /**
- * Keyset paging: rows come in the order of a key that never changes, and a cursor is the key of the last one shown. So
- * what is added or changed meanwhile moves nothing to another page.
+ * Keyset paging: rows are ordered by an immutable key, and a cursor is the key of the last row shown. Rows that are
+ * added or changed meanwhile move no other row to another page.
  *
  * @param rows up to one more than `limit`, in order
  */
@@ -29,28 +29,28 @@ export function pageOf<Row, T>(
   };
 }
 
-/** What a cursor of a list of this kind of key looks like. */
+/** Keys in cursors, by kind. */
 export const KEYS = {
   uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   number: /^[0-9]{1,15}$/,
   name: /^[A-Za-z0-9_:. -]{1,120}$/,
 } as const;
 
-/** The key in a cursor; undefined for the first page. @throws GatewayError CURSOR_INVALID */
+/** The key of a cursor; undefined for the first page. @throws GatewayError CURSOR_INVALID */
 export function keyAfter(cursor: string | undefined, kind: keyof typeof KEYS): string | undefined {
   if (cursor === undefined) return undefined;
   const key = Buffer.from(cursor, 'base64url').toString('utf8');
   if (KEYS[kind].test(key)) return key;
-  throw refuse(
-    'CURSOR_INVALID',
-    'Give as cursor what nextCursor of the page before said, and the same filters.',
-  );
+  throw refuse('CURSOR_INVALID', 'Set cursor to nextCursor of the previous page, with the same filters.');
 }
 
-/** Ids are UUIDs of version 7, which begin with their time; those of another process may be this much off. */
+/** Ids are UUIDs of version 7, which start with their time. Clocks of other processes may differ by this much. */
 const SLACK_MS = 3_600_000;
 
-/** The range of ids made in a time, with slack on both sides: it bounds a look through an index, and decides nothing. */
+/**
+ * Range of ids created in a period, with slack on both sides. It only narrows an index scan; exact filters still
+ * apply.
+ */
 export function idsMadeIn(
   from: Date | undefined,
   until: Date | undefined,
@@ -67,14 +67,13 @@ export function idsMadeIn(
   };
 }
 
-/** A moment of the input. */
 export function dateOf(text: string | undefined): Date | undefined {
   return text === undefined ? undefined : requiredDate(text);
 }
 
-/** @throws GatewayError INPUT_INVALID for a moment that no clock shows, such as a leap second */
+/** @throws GatewayError INPUT_INVALID for an invalid time, such as a leap second */
 export function requiredDate(text: string): Date {
   const date = new Date(text);
   if (!Number.isNaN(date.getTime())) return date;
-  throw refuse('INPUT_INVALID', 'Give moments as 2026-03-01T12:00:00Z.');
+  throw refuse('INPUT_INVALID', 'Give times as 2026-03-01T12:00:00Z.');
 }

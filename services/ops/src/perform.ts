@@ -16,12 +16,12 @@ export interface PerformDeps {
   readonly database: Pick<Database, 'kysely'>;
   readonly authenticate: Authenticate;
   readonly observe: Observe;
-  /** Tells the relay that events wait. */
+  /** Tells the relay that the outbox has new events. */
   readonly wakeRelay: () => void;
 }
 
-/** An operation as somebody asks for it. */
-export interface Asked {
+/** A requested operation. */
+export interface RequestedOperation {
   readonly id: OpsOperation;
   readonly route: OpsRoute;
   /** Validated against the route's schemas. */
@@ -31,38 +31,36 @@ export interface Asked {
 export type Work = (act: Act) => Promise<Done<unknown>>;
 
 export interface Perform {
-  /** Refuses who may not. @throws GatewayError FORBIDDEN, TOO_MANY_REQUESTS */
+  /** Checks the operator's role. @throws GatewayError FORBIDDEN, TOO_MANY_REQUESTS */
   requireRole(operator: Operator, route: OpsRoute): Promise<void>;
   /**
-   * Does an act: it, its events and its entry in the audit log are one transaction, in which the operator is enabled and
-   * has a role for it. @throws what refuses it; then nothing was done
+   * Performs an act. The act, its events and its audit entry are one transaction, in which the operator is enabled
+   * and has a permitted role.
+   * @throws the error that rejects it; then nothing changed
    */
-  act(exchange: Exchange, operator: Operator, asked: Asked, work: Work): Promise<unknown>;
-  /** Writes down that an act was refused; does nothing for errors that are nobody's refusal. */
+  act(exchange: Exchange, operator: Operator, requested: RequestedOperation, work: Work): Promise<unknown>;
+  /** Writes an audit entry for a rejected act. Ignores errors that are not rejections (5xx, 429, unauthenticated). */
   auditRefusal(
     exchange: Exchange,
-    asked: Omit<Asked, 'input'> & { readonly input?: Asked['input'] },
+    requested: Omit<RequestedOperation, 'input'> & { readonly input?: RequestedOperation['input'] },
     error: unknown,
   ): Promise<void>;
 }
 
-/** What may be done, does it, and writes it down. */
+/** Checks roles, performs acts and audits them. */
 export function createPerform(deps: PerformDeps): Perform {
   const { database, authenticate, observe } = deps;
 
   function checkRole(operator: Operator, route: OpsRoute): void {
     if (route.roles.includes(operator.role)) return;
-    throw refuse(
-      'FORBIDDEN',
-      `Your role ${operator.role} may not do this; it takes ${route.roles.join(' or ')}.`,
-    );
+    throw refuse('FORBIDDEN', `Your role ${operator.role} may not do this; ${route.roles.join(' or ')} may.`);
   }
 
   async function inTransaction(
     tx: Tx,
     exchange: Exchange,
     operatorId: string,
-    { id, route, input }: Asked,
+    { id, route, input }: RequestedOperation,
     work: Work,
   ): Promise<{ answer: unknown; emitted: boolean }> {
     const operator = await lockOperator(tx, operatorId);
@@ -96,11 +94,11 @@ export function createPerform(deps: PerformDeps): Perform {
       await authenticate.countForbidden(operator.operatorId);
       checkRole(operator, route);
     },
-    async act(exchange, operator, asked, work) {
+    async act(exchange, operator, requested, work) {
       const { answer, emitted } = await database.kysely
         .transaction()
-        .execute((tx) => inTransaction(tx, exchange, operator.operatorId, asked, work));
-      observe.acted(asked.id, 'DONE');
+        .execute((tx) => inTransaction(tx, exchange, operator.operatorId, requested, work));
+      observe.acted(requested.id, 'DONE');
       if (emitted) deps.wakeRelay();
       return answer;
     },
@@ -121,8 +119,8 @@ export function createPerform(deps: PerformDeps): Perform {
   };
 }
 
-/** The first parameter of the path, or what the body names first. */
-function subjectOf(route: OpsRoute, input: Asked['input']): string | null {
+/** First parameter of the path, or first member of the body. */
+function subjectOf(route: OpsRoute, input: RequestedOperation['input']): string | null {
   const [name] = Object.keys(route.params['properties'] as object);
   const named = name === undefined ? Object.values(input)[0] : input[name];
   return typeof named === 'string' || typeof named === 'number' ? String(named) : null;

@@ -7,15 +7,14 @@ const REQUEST_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const CONNECTIONS_MAX = 200;
 
-/** The operators' HTTP server, bounded in every wait. */
+/** The operators' HTTP server, with a timeout for every wait. */
 export interface OpsServer {
   /** Resolves with the port. */
   listen(port: number, host: string): Promise<number>;
-  /** Takes no new connections, lets requests in flight finish, then closes what is left after `graceMs`. */
+  /** Stops accepting connections and lets requests in flight complete. Closes the others after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
-/** A server round the listener. */
 export function createOpsServer(
   listener: RequestListener,
   observe: Pick<Observe, 'connectionRefused'>,

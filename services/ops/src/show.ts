@@ -1,6 +1,6 @@
 import { formatAmount } from '@opentill/domain/money';
 
-/** A moment as it goes over the wire. */
+/** A time in the format of the API. */
 export function time(at: Date): string {
   return at.toISOString();
 }
@@ -9,7 +9,7 @@ export function timeOrNull(at: Date | null): string | null {
   return at === null || Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
-/** An amount of an order, which carries the decimals of its token. */
+/** An amount of an order in display units, with the decimals that the order stores. */
 export function orderAmount(
   amount: bigint,
   order: { readonly decimals: number; readonly displayDecimals: number },
@@ -17,7 +17,7 @@ export function orderAmount(
   return formatAmount(amount, order.decimals, order.displayDecimals);
 }
 
-/** The spellings under which an address or hash may be stored: as given, and in lower case. */
+/** Stored spellings of an address or hash: as given, and in lower case. */
 export function spellings(word: string): string[] {
   const lower = word.toLowerCase();
   return lower === word ? [word] : [word, lower];

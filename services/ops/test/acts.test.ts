@@ -40,12 +40,12 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** Does an act and looks that the audit log has it, once, by the right operator, with the same request id. */
+/** Performs an act and checks its single audit entry: right operator, same request id. */
 async function act(
   operation: OpsOperation,
   input: Record<string, unknown>,
   as: 'SUPPORT' | 'FINANCE' | 'ADMIN' = 'ADMIN',
-  // The tests say what they expect of it.
+  // The tests state what they expect of it.
   // eslint-disable-next-line typescript/no-explicit-any
 ): Promise<any> {
   const answer = await ops.call(operation, input, as);
@@ -64,7 +64,7 @@ async function entriesOf(requestId: string | null) {
   return admin.kysely.selectFrom('audit_entry').selectAll().where('request_id', '=', requestId).execute();
 }
 
-/** An act that is refused: nothing but its entry. */
+/** Performs an act that is rejected: only its audit entry is written. */
 async function refused(
   operation: OpsOperation,
   input: Record<string, unknown>,
@@ -91,8 +91,8 @@ async function reservedPayout(): Promise<OrderRow> {
   return order;
 }
 
-describe('merchants', () => {
-  it('are made, changed and given new secrets, which are sealed and shown once', async () => {
+describe('acts on merchants', () => {
+  it('creates and changes merchants and rotates secrets, shown once and sealed', async () => {
     const made = await act('createMerchant', {
       merchantId: 'new-shop',
       returnOrigins: ['https://new.example'],
@@ -143,14 +143,14 @@ describe('merchants', () => {
     expect((await ops.call('listMerchants')).text).not.toContain(secrets[2]);
   });
 
-  it('made twice at once are made once', async () => {
+  it('creates a merchant once for two concurrent requests', async () => {
     const both = await Promise.all([1, 2].map(() => ops.call('createMerchant', { merchantId: 'twin' })));
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
   });
 });
 
-describe('orders and callbacks', () => {
-  it('an expired collection is accepted and an open one refused, each with its event; others are not', async () => {
+describe('acts on orders and callbacks', () => {
+  it('accepts expired and refuses open collections, with events, and rejects others', async () => {
     const expired = await aCollection(admin.kysely, {
       order_pk: newId(),
       merchant_id: 'shop',
@@ -209,7 +209,7 @@ describe('orders and callbacks', () => {
     expect(ops.wakes()).toBe(wakes + 3);
   });
 
-  it('are replayed one by one and as a choice, page by page', async () => {
+  it('replays single callbacks and selections, page by page', async () => {
     const order = await aCollection(admin.kysely, { order_pk: newId(), merchant_id: 'shop' });
     const ids = await deadDeliveries(order, 3);
     await act('replayDelivery', { eventId: ids[0] }, 'SUPPORT');
@@ -271,12 +271,12 @@ describe('orders and callbacks', () => {
   }
 });
 
-describe('payouts', () => {
+describe('acts on payouts', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const hex = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');
   const signed = (text: string) => sign(null, Buffer.from(text), privateKey).toString('hex');
 
-  it('are approved by a signature of exactly this payout, which is kept with its key, and the signer is told', async () => {
+  it('stores an approval that signs exactly this payout and notifies the signer', async () => {
     const [order, other] = [await reservedPayout(), await reservedPayout()];
     const text = await ops.call('getApprovalText', { orderPk: order.order_pk }, 'VIEWER');
     expect(text.body.data.text).toBe(
@@ -305,7 +305,7 @@ describe('payouts', () => {
     expect(events.map(({ data }) => data['orderPk'])).toContain(order.order_pk);
   });
 
-  it('are vetoed until they are signed, and not approved any more then', async () => {
+  it('accepts vetoes and approvals only until the payout is signed', async () => {
     const [order, gone] = [await reservedPayout(), await reservedPayout()];
     const vetoed = await act('vetoPayout', { orderPk: order.order_pk, reason: 'wrong receiver' }, 'FINANCE');
     expect(vetoed.veto).toMatchObject({ operator: 'fay', reason: 'wrong receiver' });
@@ -323,7 +323,7 @@ describe('payouts', () => {
     await refused('vetoPayout', { orderPk: randomUUID(), reason: 'x' }, 'NOT_FOUND', 'FINANCE');
   });
 
-  it('pays again by a decision after the allowed attempts expired', async () => {
+  it('accepts PAY_AGAIN after the allowed attempts expired', async () => {
     const { order_pk: orderPk } = await reservedPayout();
     const again = { orderPk, decision: 'PAY_AGAIN', reason: 'looked at the chain' } as const;
     await sql`update payout set state = 'AUTHORISED', authorised_at = now(), obstacle = 'NO_GAS' where order_pk = ${orderPk}`.execute(
@@ -342,7 +342,7 @@ describe('payouts', () => {
     expect(decisions).toEqual([{ decision: 'PAY_AGAIN', nonce: null, handled_at: null }]);
   });
 
-  it('are paid again by a decision about an unproven attempt that is over, and about no other', async () => {
+  it('accepts PAY_AGAIN for an unproven attempt only after its last epoch', async () => {
     const order = await aReservedPayout(admin.kysely, {
       order_pk: newId(),
       merchant_id: 'shop',
@@ -366,7 +366,7 @@ describe('payouts', () => {
     await scanned(8);
     const again = { orderPk, decision: 'PAY_AGAIN', reason: 'on no explorer' } as const;
     await refused('decidePayout', again, 'STATE_CONFLICT');
-    // Said of something else before the end: not about the attempt.
+    // A decision before the end of the epoch does not refer to the attempt.
     await sql`insert into payout_decision (decision_id, order_pk, decision, operator, reason)
       values (${newId()}, ${orderPk}, 'PAY_AGAIN', 'ada', 'another was paid')`.execute(db);
     await scanned(9);
@@ -378,7 +378,7 @@ describe('payouts', () => {
     expect(rows).toEqual([{ decision: 'PAY_AGAIN', of: txHash, reason: 'on no explorer', open: true }]);
   });
 
-  it('that an unknown transaction may have paid are decided about, once at a time, by an administrator', async () => {
+  it('accepts one decision at a time about a payout in doubt, only from an ADMIN', async () => {
     const order = await reservedPayout();
     const orderPk = order.order_pk;
     const say = { orderPk, reason: 'looked at the chain' };
@@ -405,8 +405,8 @@ describe('payouts', () => {
   });
 });
 
-describe('what stops payouts', () => {
-  it('FINANCE halts a chain or a wallet, and only an ADMIN releases it', async () => {
+describe('acts on halts, holds, incidents, chains and top-ups', () => {
+  it('lets FINANCE halt a chain or a wallet and only an ADMIN release it', async () => {
     const halt = await act('setHalt', { chain: 'ETH_SEPOLIA', reason: 'drill' }, 'FINANCE');
     expect(halt).toMatchObject({ kind: 'OPERATOR', wallet: null, setBy: 'fay', releasedAt: null });
     const address = anEvmAddress();
@@ -444,7 +444,7 @@ describe('what stops payouts', () => {
     expect((await ops.call('listHalts', { open: true })).body.data).toHaveLength(1);
   });
 
-  it('assets are held and released, incidents closed, chains paused and read again', async () => {
+  it('holds assets, closes incidents, pauses chains and requests rescans', async () => {
     const hold = await act('setHold', { chain: 'ETH_SEPOLIA', symbol: 'usdt', reason: 'depeg' }, 'FINANCE');
     expect(hold).toMatchObject({ symbol: 'USDT', setBy: 'fay' });
     await refused('releaseHold', { holdId: hold.holdId, reason: 'over' }, 'FORBIDDEN', 'FINANCE');
@@ -507,7 +507,7 @@ describe('what stops payouts', () => {
     );
   });
 
-  /** What the signer saw the hot wallets hold beyond the ledger, at two blocks that are verified by now. */
+  /** Balance in excess of the ledger that the signer read at two verified blocks. */
   const holds = async (symbol: string, beyond: bigint) => {
     const { rows } = await sql<{
       ledger: bigint;
@@ -527,13 +527,13 @@ describe('what stops payouts', () => {
       );
   };
 
-  it('refuses a top-up that was never sent', async () => {
+  it('rejects a top-up that was never sent', async () => {
     const topUp = { chain: 'ETH_SEPOLIA', symbol: 'ETH', amount: '5', txid: aHash() };
     await refused('bookTopUp', topUp, 'UNPROCESSABLE', 'FINANCE');
     expect((await ops.call('listTopUps', { symbol: 'ETH' })).body.data).toEqual([]);
   });
 
-  it('books a top-up once that the balance covers, however its hash is spelled', async () => {
+  it('books a covered top-up once for every spelling of its hash', async () => {
     await holds('USDT', 13_000_000n);
     const txid = aHash();
     const topUp = { chain: 'ETH_SEPOLIA', symbol: 'usdt', amount: '12.5' };
@@ -548,7 +548,7 @@ describe('what stops payouts', () => {
     await refused('bookTopUp', { ...topUp, txid: aHash() }, 'UNPROCESSABLE', 'FINANCE');
   });
 
-  it('reverses a wrong top-up once, with its reason in the audit log', async () => {
+  it('reverses a wrong top-up once and audits the reason', async () => {
     await holds('ETH', 13n * 10n ** 18n);
     const txid = aHash();
     const { ref } = await act(
@@ -572,7 +572,7 @@ describe('what stops payouts', () => {
   });
 });
 
-describe('accept an unmatched deposit', () => {
+describe('acceptDeposit', () => {
   const aDeposit = async (
     reason: 'LATE' | 'WRONG_TOKEN' | 'AFTER_SUCCESS' | 'ORDER_FAILED',
     order: Parameters<typeof aCollection>[1] = {},
@@ -605,10 +605,10 @@ describe('accept an unmatched deposit', () => {
       .where('order_pk', '=', collection.order_pk)
       .execute();
 
-  it('that came late: as a decision of its order', async () => {
+  it('accepts a late deposit as a decision about its order', async () => {
     const { collection, accept } = await aDeposit('LATE');
     expect(await refused('acceptDeposit', { ...accept, worth: '1' }, 'UNPROCESSABLE')).toContain(
-      'as what it is',
+      'its amount counts',
     );
     const accepted = await act('acceptDeposit', accept, 'SUPPORT');
     expect(accepted).toMatchObject({ orderId: collection.order_id, worth: null });
@@ -618,14 +618,14 @@ describe('accept an unmatched deposit', () => {
     expect(await outboxEvents()).toContainEqual(
       expect.objectContaining({ type: 'order.decided', data: { orderPk: collection.order_pk } }),
     );
-    expect(await refused('acceptDeposit', accept, 'STATE_CONFLICT')).toContain('carried out already');
+    expect(await refused('acceptDeposit', accept, 'STATE_CONFLICT')).toContain('already being carried out');
   });
 
-  it('of another token: for what an operator of money says', async () => {
+  it('accepts another token for the worth that a FINANCE operator gives', async () => {
     const other = { symbol: 'OTHER', amount: 7n };
     const { collection, transferId, accept } = await aDeposit('WRONG_TOKEN', { decimals: 6 }, other);
     expect(await refused('acceptDeposit', accept, 'UNPROCESSABLE')).toContain(
-      `say what it counts as in ${collection.symbol}`,
+      `give its worth in ${collection.symbol}`,
     );
     await refused('acceptDeposit', { ...accept, worth: '2.5' }, 'FORBIDDEN', 'SUPPORT');
     await refused('acceptDeposit', { ...accept, worth: '2.0000001' }, 'UNPROCESSABLE', 'FINANCE');
@@ -636,17 +636,17 @@ describe('accept an unmatched deposit', () => {
     ]);
   });
 
-  it('never where it makes no sense, and says what to do', async () => {
+  it('rejects deposits that cannot be accepted and names the alternative', async () => {
     await refused('acceptDeposit', { transferId: 999_999, reason: 'x' }, 'NOT_FOUND');
     const says = async (...given: Parameters<typeof aDeposit>) =>
       refused('acceptDeposit', (await aDeposit(...given)).accept, 'STATE_CONFLICT', 'SUPPORT');
-    expect(await says('AFTER_SUCCESS', { status: 'SUCCESS' })).toContain('is paid already');
-    expect(await says('ORDER_FAILED', { status: 'FAILED' })).toContain('needs a new one');
-    expect(await says('WRONG_TOKEN', { status: 'PENDING' })).toContain('when it has expired, after 2');
+    expect(await says('AFTER_SUCCESS', { status: 'SUCCESS' })).toContain('is already paid');
+    expect(await says('ORDER_FAILED', { status: 'FAILED' })).toContain('needs a new order');
+    expect(await says('WRONG_TOKEN', { status: 'PENDING' })).toContain('when the order has expired, after 2');
     expect(await says('LATE', {}, { state: 'DETECTED' })).toContain('not verified yet');
   });
 
-  it('or give it back, and not both', async () => {
+  it('rejects an acceptance after a refund and a refund during an acceptance', async () => {
     const { collection, transferId, accept } = await aDeposit('LATE');
     const { chain, symbol, amount } = collection;
     await sql`select book_top_up(${`${chain}:0xfee2:${symbol}`}, ${chain}, ${symbol}, ${amount})`.execute(
@@ -661,7 +661,7 @@ describe('accept an unmatched deposit', () => {
       admin.kysely,
     );
     await act('refundDeposit', { ...refund, amount: '0.000001' }, 'FINANCE');
-    expect(await refused('acceptDeposit', accept, 'STATE_CONFLICT')).toContain('were given back');
+    expect(await refused('acceptDeposit', accept, 'STATE_CONFLICT')).toContain('were refunded');
     const { body } = await ops.call('listUnmatchedDeposits', {}, 'VIEWER');
     const shown = body.data.find(
       ({ transfer }: { transfer: { transferId: number } }) => transfer.transferId === transferId,
@@ -670,8 +670,8 @@ describe('accept an unmatched deposit', () => {
   });
 });
 
-describe('operators and files', () => {
-  it('are acts like others', async () => {
+describe('acts on operators, exports and refunds', () => {
+  it('audits acts on operators and exports', async () => {
     await act('createOperator', { operatorId: 'guest', name: 'Guest', role: 'VIEWER' });
     await act('setOperator', { operatorId: 'guest', role: 'SUPPORT' });
     await act('rotateOperatorToken', { operatorId: 'guest' });
@@ -692,7 +692,7 @@ describe('operators and files', () => {
     done.add('rotateMyToken');
   });
 
-  it('give an unmatched deposit back, in parts and never more than came', async () => {
+  it('refunds an unmatched deposit in parts, at most its amount', async () => {
     const collection = await aCollection(admin.kysely, { chain: 'ETH_SEPOLIA' });
     const transfer = await aTransfer(admin.kysely, collection, { state: 'VERIFIED' });
     const { chain, symbol, amount } = transfer;
@@ -714,7 +714,7 @@ describe('operators and files', () => {
         reason: 'LATE',
       })
       .execute();
-    // Of upper and lower case it has a checksum, and one letter of this is wrong.
+    // Mixed case has a checksum, and one letter of this is wrong.
     const mistyped = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
     for (const wrong of ['TXYZ', `${receiver}00`, `0x${'cd'.repeat(32)}`, `0x${'0'.repeat(40)}`, mistyped])
       await refused('refundDeposit', { ...refund, receiver: wrong }, 'UNPROCESSABLE', 'FINANCE');
@@ -739,7 +739,7 @@ describe('operators and files', () => {
     await refused('refundDeposit', refund, 'UNPROCESSABLE', 'FINANCE');
   });
 
-  it('give back from the hot wallet in use, not from those of keystores before', async () => {
+  it('refunds from the hot wallet in use, not from those of earlier keystores', async () => {
     const collection = await aCollection(admin.kysely, { chain: 'BSC_TEST' });
     const transfer = await aTransfer(admin.kysely, collection, { state: 'VERIFIED' });
     const { transfer_id: transferId, chain, symbol, amount } = transfer;
@@ -783,11 +783,11 @@ describe('operators and files', () => {
     expect(await walletOfRefund()).toBe(now);
     await seen(now);
     expect(await walletOfRefund()).toBe(now);
-    await seen(before); // its keystore was put back
+    await seen(before); // its keystore was restored
     expect(await walletOfRefund()).toBe(before);
   });
 
-  it('no act of the catalog was left out above', () => {
+  it('has tested every act of the catalog above', () => {
     const acts = OPS_OPERATIONS.filter((id) => {
       const { kind }: OpsRoute = OPS_ROUTES[id];
       return kind === 'ACT' || kind === 'EXPORT';
@@ -796,8 +796,8 @@ describe('operators and files', () => {
   });
 });
 
-describe('an act and its entry', () => {
-  it('are one transaction: what can not be written down is not done', async () => {
+describe('an act and its audit entry', () => {
+  it('are one transaction: an act that cannot be audited has no effect', async () => {
     await sql`create function no_entry() returns trigger language plpgsql as $$ begin raise exception 'full'; end $$`.execute(
       admin.kysely,
     );

@@ -9,14 +9,14 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { startTestOps, type TestOps } from './support/test-ops.ts';
 
 const ORDERS = 100_000;
-/** The file has 25 MB; its rows as objects have several times as much. */
+/** The file has 25 MB. Its rows as objects need several times as much. */
 const HEAP_GROWTH_MAX_BYTES = 8 * 2 ** 20;
 const LOOK_EVERY_LINES = 5_000;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** What is held, without what is only not collected yet. */
+/** Heap in use after garbage collection. */
 function heldBytes(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
@@ -50,7 +50,7 @@ const PATH = '/v1/exports/orders.csv?from=2026-01-01T00:00:00Z&until=2026-02-01T
 const asFinance = () => ({ headers: { authorization: `Bearer ${ops.tokens.FINANCE}` } });
 
 describe('an export of 100,000 orders', () => {
-  it('is whole, in order, of one snapshot, and held in memory by no one', async () => {
+  it('streams all orders in order from one snapshot, with bounded memory', async () => {
     const response = await fetch(ops.url + PATH, asFinance());
     let [lines, rest, last, peak, bytes, looked] = [0, '', '', 0, 0, 0];
     const before = heldBytes();
@@ -63,7 +63,7 @@ describe('an export of 100,000 orders', () => {
         last = line;
       }
       if (lines === 0) {
-        // What is made from now on is of no concern to a file that has begun.
+        // Orders that are created from now on are not in the started file.
         await sql`insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, decimals, display_decimals,
             amount, accepted_amount, address, created_at, expires_at)
           values ('019cffff-ffff-0000-0000-000000000000', 'shop', 'late', 'COLLECTION', 'ETH_SEPOLIA', 'EVM', 'USDT', 6, 2, 1, 1, '0x',
@@ -82,7 +82,7 @@ describe('an export of 100,000 orders', () => {
     expect(peak).toBeLessThan(HEAP_GROWTH_MAX_BYTES);
   }, 120_000);
 
-  it('is given up when its reader goes away, and there are two at once at most', async () => {
+  it('stops when its client disconnects, and at most two run at a time', async () => {
     const [first, second] = [new AbortController(), new AbortController()];
     const begun = await Promise.all(
       [first, second].map((reader) => fetch(ops.url + PATH, { ...asFinance(), signal: reader.signal })),

@@ -23,13 +23,13 @@ afterAll(async () => {
 
 const json = { 'content-type': 'application/json' };
 
-describe('requests that are none', () => {
+describe('invalid requests', () => {
   it.each([
     ['an unknown path', 'GET', '/v1/nothing', {}, 404, 'NOT_FOUND'],
     ['another method', 'DELETE', '/v1/merchants', {}, 405, 'METHOD_NOT_ALLOWED'],
-    ['a path that can not be read', 'GET', '/v1/orders/%E0%A4%A', {}, 400, 'INPUT_INVALID'],
-    ['a body that is no JSON', 'POST', '/v1/halts', { headers: json, body: '{' }, 400, 'BODY_INVALID'],
-    ['a body that is no object', 'POST', '/v1/halts', { headers: json, body: '[]' }, 400, 'BODY_INVALID'],
+    ['an invalid percent encoding', 'GET', '/v1/orders/%E0%A4%A', {}, 400, 'INPUT_INVALID'],
+    ['a body that is not JSON', 'POST', '/v1/halts', { headers: json, body: '{' }, 400, 'BODY_INVALID'],
+    ['a body that is not an object', 'POST', '/v1/halts', { headers: json, body: '[]' }, 400, 'BODY_INVALID'],
     [
       'a body of another type',
       'POST',
@@ -54,10 +54,10 @@ describe('requests that are none', () => {
       413,
       'BODY_TOO_LARGE',
     ],
-    ['no body where one is needed', 'POST', '/v1/halts', {}, 400, 'INPUT_INVALID'],
-    ['a member twice in the query', 'GET', '/v1/orders?limit=1&limit=2', {}, 400, 'INPUT_INVALID'],
-    ['an unknown member', 'GET', '/v1/orders?merchant=x', {}, 400, 'INPUT_INVALID'],
-    ['a moment that no clock shows', 'GET', '/v1/orders?from=2026-06-30T23:59:60Z', {}, 400, 'INPUT_INVALID'],
+    ['a missing body', 'POST', '/v1/halts', {}, 400, 'INPUT_INVALID'],
+    ['a repeated query parameter', 'GET', '/v1/orders?limit=1&limit=2', {}, 400, 'INPUT_INVALID'],
+    ['an unknown parameter', 'GET', '/v1/orders?merchant=x', {}, 400, 'INPUT_INVALID'],
+    ['an invalid time', 'GET', '/v1/orders?from=2026-06-30T23:59:60Z', {}, 400, 'INPUT_INVALID'],
     [
       'half a character',
       'POST',
@@ -69,7 +69,7 @@ describe('requests that are none', () => {
     ...['\\u009b31m', '\\u202e', '\\u2028', '\\u200b'].map(
       (character) =>
         [
-          `a character that moves the terminal, ${character}`,
+          `a control character, ${character}`,
           'POST',
           '/v1/halts',
           { headers: json, body: `{"chain":"ETH_SEPOLIA","reason":"x${character}"}` },
@@ -85,14 +85,14 @@ describe('requests that are none', () => {
       400,
       'INPUT_INVALID',
     ],
-  ] as const)('%s', async (_what, method, path, init, status, code) => {
+  ] as const)('rejects %s', async (_what, method, path, init, status, code) => {
     const answer = await ops.request(method, path, { ...init, token: ops.tokens.ADMIN });
     expect({ status: answer.status, error: answer.body.error }).toMatchObject({ status, error: { code } });
     expect(answer.body.error.requestId).toBe(answer.headers.get('x-request-id'));
     expect(answer.body.error.message).toMatch(/[.!?]$/);
   });
 
-  it('an act that could not be read stands in the audit log as well', async () => {
+  it('audits an act with an invalid body', async () => {
     const answer = await ops.request('POST', '/v1/halts', {
       headers: json,
       body: '{',
@@ -107,8 +107,8 @@ describe('requests that are none', () => {
   });
 });
 
-describe('what is open to all', () => {
-  it('is the document of the API, and no word of what is inside', async () => {
+describe('GET /openapi.json', () => {
+  it('returns the API document without authentication or internals', async () => {
     const { status, body, headers } = await ops.request('GET', '/openapi.json');
     expect(status).toBe(200);
     expect(body).toEqual(JSON.parse(JSON.stringify(OPS_OPENAPI_DOCUMENT)));
@@ -118,13 +118,13 @@ describe('what is open to all', () => {
   });
 });
 
-describe('files', () => {
+describe('CSV exports', () => {
   const time = () => ({
     from: new Date(Date.now() - 3_600_000).toISOString(),
     until: new Date(Date.now() + 3_600_000).toISOString(),
   });
 
-  it('of orders have a line for each, quoted, safe for spreadsheets', async () => {
+  it('exports one quoted line per order, safe for spreadsheets', async () => {
     await aMerchant(admin.kysely, { merchantId: 'shop' });
     const order = await aCollection(admin.kysely, {
       order_pk: newId(),
@@ -145,7 +145,7 @@ describe('files', () => {
     expect(end).toBe('');
   });
 
-  it('of the ledger have a line for each posting', async () => {
+  it('exports one line per posting of the ledger', async () => {
     await aHotWallet(admin.kysely);
     const { text } = await ops.call('exportLedger', time(), 'FINANCE');
     const lines = text.trim().split('\r\n').slice(1);

@@ -28,8 +28,8 @@ const statusesOf = (answers: readonly Answered[]) => [
   ...new Set(answers.map(({ status }) => status).toSorted((a, b) => a - b)),
 ];
 
-describe('who shares an address with somebody that guesses', () => {
-  it('gets in all the same, also with a token that was never seen before', async () => {
+describe('an operator behind the same address as an attacker', () => {
+  it('is authenticated, even with a token that was never used before', async () => {
     const nonsense = await guesses(30, (place) => `nonsense-${place}`);
     expect(statusesOf(nonsense)).toEqual([401, 429]);
     const wellFormed = await guesses(10, (place) => `ada.${String(place).padStart(43, 'B')}`);
@@ -42,15 +42,15 @@ describe('who shares an address with somebody that guesses', () => {
     expect((await ops.request('GET', '/v1/me', { token: token! })).status).toBe(200);
   });
 
-  it('gets in while many tokens are tried: they are looked up together', async () => {
+  it('is authenticated while many tokens are tried, because lookups are batched', async () => {
     const many = guesses(100, (place) => `ada.${String(place).padStart(43, 'C')}`);
     expect((await ops.call('getMe')).status).toBe(200);
     expect(statusesOf(await many)).toEqual([429]);
   });
 });
 
-describe('who may only look', () => {
-  it('keeps nobody from the kill switch, however much he asks for and however slow it is', async () => {
+describe('a viewer with many slow reads', () => {
+  it('does not delay another operator’s kill switch', async () => {
     const lock = await admin.kysely.startTransaction().execute();
     await sql`lock table orders in access exclusive mode`.execute(lock);
     let reads: Answered[];
@@ -65,12 +65,12 @@ describe('who may only look', () => {
       );
       const input = { chain: 'ETH_SEPOLIA', reason: 'something is wrong' };
       expect((await ops.call('setHalt', input, 'FINANCE')).status).toBe(200);
-      expect(slow).toEqual([]); // it was not behind them
-      reads = await asked; // nor do they wait for the lock, which is held until they have ended
+      expect(slow).toEqual([]); // the halt did not wait for the reads
+      reads = await asked; // the reads time out; the lock is held until they have ended
     } finally {
       await lock.rollback().execute();
     }
-    // Few of one operator are looked for at once; these take too long.
+    // Only a few reads per operator run at a time, and these time out.
     expect(statusesOf(reads)).toEqual([429, 503]);
     expect(reads.filter(({ status }) => status === 503).length).toBeLessThanOrEqual(4);
     expect((await ops.call('listOrders', {}, 'VIEWER')).status).toBe(200);

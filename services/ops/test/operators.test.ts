@@ -32,8 +32,8 @@ async function makeOperator(operatorId: string, role: string): Promise<{ token: 
 const code = (answer: { readonly body: { readonly error: { readonly code: string } } }) =>
   answer.body.error.code;
 
-describe('a token', () => {
-  it('is shown once, has 256 random bits, and is kept as a hash alone', async () => {
+describe('an operator token', () => {
+  it('is shown once, has 256 random bits and is stored only as a hash', async () => {
     const { token } = await makeOperator('once', 'VIEWER');
     expect(token).toMatch(/^once\.[A-Za-z0-9_-]{43}$/);
     const row = await admin.kysely
@@ -49,7 +49,7 @@ describe('a token', () => {
     }
   });
 
-  it('ends at once with a new one, with a new one of an administrator, and with its operator', async () => {
+  it('is invalid at once after a rotation or when its operator is disabled', async () => {
     const first = await makeOperator('renewed', 'SUPPORT');
     const own = await ops.call('rotateMyToken', {}, first);
     const second = { token: own.body.data.token as string };
@@ -69,7 +69,7 @@ describe('a token', () => {
     expect((await ops.call('getMe', {}, third)).status).toBe(200);
   });
 
-  it('of a changed role has that role from the next request on', async () => {
+  it('has a changed role from the next request on', async () => {
     const token = await makeOperator('moved', 'SUPPORT');
     const rescan = { chain: 'ETH_SEPOLIA', fromHeight: 1, toHeight: 2 };
     expect((await ops.call('requestRescan', rescan, token)).status).toBe(200);
@@ -78,8 +78,8 @@ describe('a token', () => {
   });
 });
 
-describe('power', () => {
-  it('is raised by nobody for himself', async () => {
+describe('roles of operators', () => {
+  it('rejects a change of the own role', async () => {
     const token = await makeOperator('climber', 'FINANCE');
     expect(code(await ops.call('setOperator', { operatorId: 'climber', role: 'ADMIN' }, token))).toBe(
       'FORBIDDEN',
@@ -95,7 +95,7 @@ describe('power', () => {
     );
   });
 
-  it('stays with one administrator: two can not remove each other at once', async () => {
+  it('keeps one administrator when two remove each other at the same time', async () => {
     const second = await makeOperator('ada2', 'ADMIN');
     const [a, b] = await Promise.all([
       ops.call('setOperator', { operatorId: 'ada2', role: 'VIEWER' }),
@@ -115,7 +115,8 @@ describe('power', () => {
       .where('operator_id', 'in', ['ada', 'ada2'])
       .execute();
     await ops.call('setOperator', { operatorId: 'ada2', disabled: true });
-    // The last one is asked by somebody who is an administrator no more when it counts: nobody is left to ask.
+    // The later request comes from an operator who is no administrator any longer when its transaction starts, and is
+    // rejected.
     await admin.kysely
       .updateTable('operator')
       .set({ role: 'ADMIN' })
@@ -124,7 +125,7 @@ describe('power', () => {
     expect((await ops.call('getMe')).status).toBe(200);
   });
 
-  it('needs a known operator: 404, 409 and 400 say what to mend', async () => {
+  it('returns 404, 409 and 400 with the correction', async () => {
     expect(code(await ops.call('setOperator', { operatorId: 'ghost', role: 'VIEWER' }))).toBe('NOT_FOUND');
     expect(code(await ops.call('createOperator', { operatorId: 'ada', name: 'x', role: 'ADMIN' }))).toBe(
       'EXISTS',
@@ -132,7 +133,7 @@ describe('power', () => {
     const empty = await ops.call('setOperator', { operatorId: 'ada' });
     expect(empty.body.error).toMatchObject({
       code: 'INPUT_INVALID',
-      message: 'Say what to set: name, role or disabled.',
+      message: 'Give at least one of name, role and disabled.',
     });
     const wrong = await ops.call('createOperator', {
       operatorId: 'Ada Lovelace',
@@ -147,8 +148,8 @@ describe('power', () => {
   });
 });
 
-describe('failures', () => {
-  it('make an address wait, but not an operator whose token was good before', async () => {
+describe('failed authentications', () => {
+  it('limit an address but not an operator with a valid token', async () => {
     const guess = `ada.${'A'.repeat(43)}`;
     let last = await ops.request('GET', '/v1/me', { token: guess });
     for (let tries = 0; last.status !== 429 && tries < 50; tries += 1) {

@@ -35,7 +35,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-async function aFreePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -44,8 +44,8 @@ async function aFreePort(): Promise<number> {
   return port;
 }
 
-it('serves operators, publishes what they decided as its own broker user, and stops cleanly', async () => {
-  const [port, healthPort] = [await aFreePort(), await aFreePort()];
+it('serves operators, publishes decisions as its own broker user and stops cleanly', async () => {
+  const [port, healthPort] = [await findFreePort(), await findFreePort()];
   let output = '';
   child = spawn(process.execPath, ['--conditions=source', join(import.meta.dirname, '../src/main.ts')], {
     env: {

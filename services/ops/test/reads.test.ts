@@ -46,11 +46,11 @@ beforeAll(async () => {
       reason: 'LATE',
     })
     .execute();
-  await aCallback(collection);
+  await createCallback(collection);
   payout = await aPayout(admin.kysely, { order_pk: newId(), merchant_id: 'shop', order_id: 'p-1' });
   await aHotWallet(admin.kysely);
   await sql`select reserve(${payout.order_pk}::uuid)`.execute(admin.kysely);
-  sentBy = await aSignedTransaction(payout);
+  sentBy = await createSignedTransaction(payout);
 });
 afterAll(async () => {
   await ops.stop();
@@ -58,13 +58,13 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-async function aCallback(order: OrderRow): Promise<void> {
+async function createCallback(order: OrderRow): Promise<void> {
   const key = { event_id: newId(), merchant_id: 'shop', subject_id: order.order_pk, sequence: 1 };
   await admin.kysely
     .insertInto('notification')
     .values({ ...key, notify_type: 'ORDER_PENDING', data: '{}', occurred_at: new Date() })
     .execute();
-  // Put aside behind an older one: due at no time that a clock shows.
+  // Queued behind an older callback: not due at any time.
   await admin.kysely
     .insertInto('delivery')
     .values({ ...key, attempts: 1, next_attempt_at: sql`'infinity'` as never })
@@ -84,8 +84,8 @@ async function aCallback(order: OrderRow): Promise<void> {
     .execute();
 }
 
-/** A payout under way as the signer leaves it. @returns its hash */
-async function aSignedTransaction(order: OrderRow): Promise<string> {
+/** A payout with a sent transaction, as the signer leaves it. @returns the hash */
+async function createSignedTransaction(order: OrderRow): Promise<string> {
   const wallet = order.source_address ?? '';
   const chain = order.chain;
   const hash = aHash();
@@ -134,7 +134,7 @@ async function aSignedTransaction(order: OrderRow): Promise<string> {
 const idsOf = (answer: { readonly body: { readonly data: readonly { readonly orderPk: string }[] } }) =>
   answer.body.data.map(({ orderPk }: { orderPk: string }) => orderPk);
 
-describe('orders', () => {
+describe('order reads', () => {
   it.each([
     ['orderId', () => ({ orderId: 'c-1' }), () => [collection]],
     [
@@ -150,12 +150,12 @@ describe('orders', () => {
     ['a time', () => ({ from: new Date(Date.now() - 60_000).toISOString() }), () => [payout, collection]],
     ['a time before', () => ({ until: new Date(Date.now() - 60_000).toISOString() }), () => []],
     ['another symbol', () => ({ symbol: 'USDC' }), () => []],
-  ] as const)('are found by %s, newest first', async (_by, filter, expected) => {
+  ] as const)('finds orders by %s, newest first', async (_by, filter, expected) => {
     const answer = await ops.call('listOrders', filter(), 'VIEWER');
     expect(idsOf(answer)).toEqual(expected().map(({ order_pk }) => order_pk));
   });
 
-  it('show everything known of a collection', async () => {
+  it('shows everything known of a collection', async () => {
     const { body } = await ops.call('getOrder', { orderPk: collection.order_pk }, 'VIEWER');
     expect(body.data).toMatchObject({
       order: { orderId: 'c-1', amount: '250.00', status: 'INIT' },
@@ -168,7 +168,7 @@ describe('orders', () => {
     });
   });
 
-  it('show everything known of a payout but its signed bytes', async () => {
+  it('shows everything known of a payout except its signed bytes', async () => {
     const { body, text } = await ops.call('getOrder', { orderPk: payout.order_pk }, 'VIEWER');
     expect(body.data).toMatchObject({
       payout: { state: 'REQUESTED', wallet: payout.source_address, receiver: payout.address },
@@ -188,7 +188,7 @@ describe('orders', () => {
 });
 
 describe('lists', () => {
-  it('of hot wallets show what the chain says and open nonces', async () => {
+  it('lists hot wallets with balances and open nonces', async () => {
     const { body } = await ops.call('listHotWallets', {}, 'VIEWER');
     expect(body.data).toMatchObject([
       {
@@ -200,7 +200,7 @@ describe('lists', () => {
     ]);
   });
 
-  it('of chains show how far each is, who reads it, and nothing of a provider’s URL but its host', async () => {
+  it('lists chains with cursor and scanner, and only the host of provider URLs', async () => {
     await sql`insert into scanner_evm.lease values ('chain:ETH_SEPOLIA', 'replica-1', 3, now() + interval '10 minutes')`.execute(
       admin.kysely,
     );
@@ -218,7 +218,7 @@ describe('lists', () => {
     expect(services.body.data).toContainEqual({ service: 'ops', instances: ['ops-under-test'] });
   });
 
-  it('of the ledger balance to zero', async () => {
+  it('lists ledger balances that sum to zero', async () => {
     const { body } = await ops.call('listBalances', { chain: 'ETH_SEPOLIA' }, 'VIEWER');
     const sum = body.data.reduce(
       (total: bigint, { balanceBaseUnits }: { balanceBaseUnits: string }) => total + BigInt(balanceBaseUnits),
@@ -228,7 +228,7 @@ describe('lists', () => {
     expect(body.data).toContainEqual(expect.objectContaining({ account: 'HOT_RESERVED', balance: '250.00' }));
   });
 
-  it('of sweeps: the plan with what each and all of it costs, and what was paid for energy', async () => {
+  it('lists the sweep plan with costs and the price paid for energy', async () => {
     const coins = (part: bigint) => `${part * 10n ** 15n}`;
     const sweep = { address: collection.address, symbol: 'USDT', amount: '1500000', method: 'TOP_UP' };
     const plan = {
@@ -236,7 +236,7 @@ describe('lists', () => {
       budgetLeft: coins(900n),
       begin: [
         { ...sweep, cost: coins(12n), topUp: coins(9n), destination: 'HOT' },
-        // As earlier signers said it.
+        // Format of earlier signers.
         { ...sweep, cost: coins(1n), destination: 'COLD' },
       ],
       toCold: [{ symbol: 'USDT', amount: '1500000', cost: coins(2n) }],
@@ -270,7 +270,7 @@ describe('lists', () => {
     ]);
   });
 
-  it('of payouts are searched by what they wait for', async () => {
+  it('filters payouts by what they wait for', async () => {
     expect((await ops.call('listPayouts', { waitingForApproval: true })).body.data).toEqual([]);
     await admin.kysely
       .updateTable('payout')
@@ -289,7 +289,7 @@ describe('lists', () => {
     }
   });
 
-  it('those that are stuck: also one that was signed and waits for a decision, none that has ended', async () => {
+  it('lists stuck payouts with signed ones that need a decision, without ended ones', async () => {
     const reserved = async (): Promise<string> => {
       const { order_pk: orderPk } = await aPayout(admin.kysely, { order_pk: newId(), merchant_id: 'shop' });
       await sql`select reserve(${orderPk}::uuid)`.execute(admin.kysely);
@@ -314,7 +314,7 @@ describe('lists', () => {
     expect(await listed(false)).not.toContain(signed);
   });
 
-  it('those that are stuck: also one that no block takes, by nonces or by time, with what is known of it', async () => {
+  it('lists stuck payouts with those that no block takes, by nonce or by time', async () => {
     const db = admin.kysely;
     await aChainCursor(db, { chain: 'TRON_TEST', head_height: 110, verified_time: new Date(2_000_000) });
     const hotWallet = (await aPayout(db, { order_pk: newId(), chain: 'TRON_TEST', family: 'TRON' }))
@@ -413,7 +413,7 @@ describe('lists', () => {
 
   it.each(
     OPS_OPERATIONS.filter((id) => (OPS_ROUTES[id] as OpsRoute).kind === 'LIST').map((id) => [id] as const),
-  )('%s: answers as documented, a first page of one, and refuses another list’s cursor', async (id) => {
+  )('%s answers as documented and rejects the cursor of another list', async (id) => {
     const page = await ops.call(id, { limit: 1 }, 'VIEWER');
     expect(page.status).toBe(200);
     expect(page.body.data.length).toBeLessThanOrEqual(1);
@@ -426,8 +426,8 @@ describe('lists', () => {
   });
 });
 
-describe('pages', () => {
-  it('show each order once, whatever is added between them', async () => {
+describe('paging', () => {
+  it('shows each order once while orders are added', async () => {
     const before: string[] = [];
     for (let i = 0; i < 7; i += 1) {
       const order = await aCollection(admin.kysely, { order_pk: newId(), merchant_id: 'shop', uid: 'paged' });
@@ -456,7 +456,7 @@ describe('pages', () => {
 const ATTACKS = ["' or '1'='1", "0x' union select raw from own_transaction --", '%', '\\', '\u0000'];
 
 describe('filters', () => {
-  it.each(ATTACKS)('take %j for a word that is refused or names nothing', async (attack) => {
+  it.each(ATTACKS)('treats %j as a value that is rejected or matches no row', async (attack) => {
     const answers = [];
     for (const id of OPS_OPERATIONS) {
       const route: OpsRoute = OPS_ROUTES[id];

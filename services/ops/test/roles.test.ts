@@ -10,8 +10,8 @@ import { requestOf, startTestOps, type TestOps } from './support/test-ops.ts';
 type Letters = 'VSFA' | 'SFA' | 'SA' | 'FA' | 'A';
 
 /**
- * Who may call what, said a second time: V(iewer), S(upport), F(inance), A(dmin). An operation that is not in this table
- * fails the tests until somebody has decided about it here.
+ * Permissions, stated independently of the catalog: V(iewer), S(upport), F(inance), A(dmin). An operation that is
+ * missing here fails the tests until its permissions are decided.
  */
 const MAY: Readonly<Record<OpsOperation, Letters>> = {
   listMerchants: 'VSFA',
@@ -75,7 +75,7 @@ const MAY: Readonly<Record<OpsOperation, Letters>> = {
   listAudit: 'VSFA',
 };
 
-/** Input that passes the schemas and speaks of nothing that exists, so that whoever may, changes nothing. */
+/** Valid input about subjects that do not exist, so that permitted calls change no data. */
 const INPUT: Readonly<Record<string, unknown>> = {
   merchantId: 'nobody',
   orderPk: randomUUID(),
@@ -105,21 +105,21 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** The request of an operation with as little as its path needs. */
-function bare(id: OpsOperation) {
+/** The smallest request of an operation that its path allows. */
+function minimalRequest(id: OpsOperation) {
   const names = [...OPS_ROUTES[id].path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
   return requestOf(id, Object.fromEntries(names.map((name) => [name, INPUT[name]])));
 }
 
 describe('every operation', () => {
-  it('is in the table, and the table has no other', () => {
+  it('is in the table of permissions', () => {
     expect(Object.keys(MAY).toSorted()).toEqual([...OPS_OPERATIONS].toSorted());
   });
 
-  it.each(OPS_OPERATIONS.map((id) => [id] as const))('%s: is for those roles alone', async (id) => {
-    const { method, path, init } = bare(id);
+  it.each(OPS_OPERATIONS.map((id) => [id] as const))('%s is permitted only for its roles', async (id) => {
+    const { method, path, init } = minimalRequest(id);
     for (const role of OPERATOR_ROLES) {
-      // Rotating one's own token is the one act here that would change something: it is tried in operators.test.ts.
+      // Rotating the own token is the one act here that would change data. operators.test.ts tests it.
       if (id === 'rotateMyToken') continue;
       const { status, body } = await ops.request(method, path, { ...init, token: ops.tokens[role] });
       const may = MAY[id].includes(role.charAt(0));
@@ -133,16 +133,16 @@ describe('every operation', () => {
     expect(OPS_ROUTES[id].roles).toEqual(OPERATOR_ROLES.filter((role) => MAY[id].includes(role.charAt(0))));
   });
 
-  it.each(OPS_OPERATIONS.map((id) => [id] as const))('%s: is for nobody without a token', async (id) => {
-    const { method, path, init } = bare(id);
+  it.each(OPS_OPERATIONS.map((id) => [id] as const))('%s is rejected without a token', async (id) => {
+    const { method, path, init } = minimalRequest(id);
     const { status, body } = await ops.request(method, path, init);
-    expect([401, 429]).toContain(status); // soon the address is told to wait
+    expect([401, 429]).toContain(status); // the address is soon rate limited
     expect(['UNAUTHENTICATED', 'TOO_MANY_REQUESTS']).toContain(body.error.code);
   });
 });
 
 describe('the audit log', () => {
-  it('has every act that was refused for a role, by whom and what, and no look', async () => {
+  it('has every act that was rejected for a role, and no read', async () => {
     const entries = await admin.kysely.selectFrom('audit_entry').selectAll().execute();
     const refused = new Set(
       entries

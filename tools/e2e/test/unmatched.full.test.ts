@@ -121,7 +121,7 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
   };
   // As long as its order is open its customer may pay it.
   expect(await refused('unmatched', 'accept', ids.token, '--as', '100', '--reason', 'as good')).toContain(
-    'it can be accepted when it has expired',
+    'accept the deposit when the order has expired',
   );
   await eth.jump(61);
   for (const one of [late, dust, token, chain]) await untilStatus(one, 'EXPIRED');
@@ -157,7 +157,7 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
   );
 
   // Paid again: not a second success; given back in parts, and no more than that.
-  expect(await refused('unmatched', 'accept', ids.again, '--reason', 'thanks')).toContain('is paid already');
+  expect(await refused('unmatched', 'accept', ids.again, '--reason', 'thanks')).toContain('is already paid');
   const payer = receiver();
   await refund(eth, ids.again, payer, '--amount', '12.5');
   expect((await listed(again))[0]!.line).toContain('17.50 left');
@@ -194,7 +194,7 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
   const out = await done('unmatched', 'refund', ids.chain, '--to', onBsc, '--reason', 'wrong chain');
   const [refundPk = ''] = out.match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
   expect(await refused('unmatched', 'accept', ids.chain, '--as', '90', '--reason', 'or so')).toContain(
-    'were given back',
+    'were refunded',
   );
   const { approverKeyFile, approverPassphraseFile } = under.gateway.policy;
   await waitUntil(
@@ -265,7 +265,7 @@ it('on TRON, too: taken for its order, given back to whom an operator says, and 
   await tron.pay({ to: token.address, amount: '100', symbol: 'USDC' });
   const ids = { again: await theOne(again, 'AFTER_SUCCESS'), token: await theOne(token, 'WRONG_TOKEN') };
   expect(await refused('unmatched', 'accept', ids.token, '--as', '100', '--reason', 'as good')).toContain(
-    'it can be accepted when it has expired',
+    'accept the deposit when the order has expired',
   );
   await tron.control('stepTimeMs', { byMs: 91_000 });
   for (const one of [late, token]) await untilStatus(one, 'EXPIRED');
@@ -295,7 +295,7 @@ it('on TRON, too: taken for its order, given back to whom an operator says, and 
 
   // In two parts, to no account that paid, and no more than came.
   const [payer, other] = [newReceiver(), newReceiver()];
-  expect(await refused('unmatched', 'accept', ids.again, '--reason', 'thanks')).toContain('is paid already');
+  expect(await refused('unmatched', 'accept', ids.again, '--reason', 'thanks')).toContain('is already paid');
   const mistyped = `${payer.slice(0, -1)}${payer.endsWith('1') ? '2' : '1'}`;
   const misled = ['--to', mistyped, '--reason', 'asked for'];
   expect(await refused('unmatched', 'refund', ids.again, ...misled)).toContain('is not a valid address');

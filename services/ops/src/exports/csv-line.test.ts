@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { csvLine } from './csv-line.ts';
 
-describe('a line of CSV', () => {
+describe('csvLine', () => {
   test.each([
     [['a', 'b'], 'a,b\r\n'],
     [['a,b', 'say "no"', 'two\nlines'], '"a,b","say ""no""","two\nlines"\r\n'],
@@ -10,7 +10,7 @@ describe('a line of CSV', () => {
     [['=1+1', '+1', '-1+2', '@x'], "'=1+1,'+1,'-1+2,'@x\r\n"],
     [['=HYPERLINK("http://x","y")'], '"\'=HYPERLINK(""http://x"",""y"")"\r\n'],
     [['\t=1', ' =1', '\r=1'], "'\t=1,' =1,\"'\r=1\"\r\n"],
-  ])('%j', (cells, line) => {
+  ])('escapes %j', (cells, line) => {
     expect(csvLine(cells)).toBe(line);
   });
 });

@@ -1,9 +1,10 @@
 const NUMBER = /^-?\d+(\.\d+)?$/;
-/** What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"); also behind white space. */
+/** Characters that start a formula in spreadsheets (OWASP, "CSV Injection"), also after white space. */
 const FORMULA = /^\s*[=+\-@\t\r]/;
 
 /**
- * A line of CSV (RFC 4180). Text that a spreadsheet would take for a formula gets an apostrophe in front; numbers stay.
+ * A line of CSV (RFC 4180). Text that a spreadsheet would read as a formula gets a leading apostrophe; numbers do
+ * not.
  */
 export function csvLine(cells: readonly (string | null)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;

@@ -4,15 +4,15 @@ import type { CsvExport } from '../handlers.ts';
 import { refuse } from '../refuse.ts';
 import { csvLine } from './csv-line.ts';
 
-/** Exports that are made at once: each holds a connection and a snapshot of the database. */
-const EXPORTS_AT_ONCE = 2;
-/** The client must take what it was sent within this time, or the snapshot is given back. */
+/** Concurrent exports. Each holds a connection and a snapshot of the database. */
+const CONCURRENT_EXPORTS = 2;
+/** Maximum time for the client to accept data. After it the snapshot is released. */
 const DRAIN_TIMEOUT_MS = 20_000;
 
 /**
- * Streams a CSV file: a batch is read when the one before has been taken. What goes wrong after the beginning breaks the
- * connection off, so that nobody takes a part for the whole.
- * @throws GatewayError UNAVAILABLE when all places are taken; then nothing was answered
+ * Streams a CSV file. Reads the next batch when the client has accepted the one before. An error after the start
+ * closes the connection, so that no client takes a part for the whole file.
+ * @throws GatewayError UNAVAILABLE while CONCURRENT_EXPORTS exports run; no response was sent then
  */
 export type SendCsv = (
   response: ServerResponse,
@@ -24,8 +24,8 @@ export type SendCsv = (
 export function createSendCsv(): SendCsv & { readonly underWay: () => number } {
   let underWay = 0;
   const sendCsv: SendCsv = async (response, wanted, begin, onBroken) => {
-    if (underWay >= EXPORTS_AT_ONCE) {
-      throw refuse('UNAVAILABLE', `There are ${underWay} exports under way; ask again when one has ended.`);
+    if (underWay >= CONCURRENT_EXPORTS) {
+      throw refuse('UNAVAILABLE', `${underWay} exports are running. Try again when one has ended.`);
     }
     underWay += 1;
     try {
@@ -43,23 +43,23 @@ async function stream(
   wanted: CsvExport,
   onBroken: (error: unknown) => void,
 ): Promise<void> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  const closed = new AbortController();
+  response.once('close', () => closed.abort());
   try {
     response.setHeader('Content-Type', 'text/csv; charset=utf-8; header=present');
     response.setHeader('Content-Disposition', `attachment; filename="${wanted.fileName}"`);
     response.write(csvLine(wanted.columns));
-    for await (const batch of wanted.rows(gone.signal)) {
-      if (gone.signal.aborted) return;
+    for await (const batch of wanted.rows(closed.signal)) {
+      if (closed.signal.aborted) return;
       if (!response.write(batch.map(csvLine).join(''))) {
         await once(response, 'drain', {
-          signal: AbortSignal.any([gone.signal, AbortSignal.timeout(DRAIN_TIMEOUT_MS)]),
+          signal: AbortSignal.any([closed.signal, AbortSignal.timeout(DRAIN_TIMEOUT_MS)]),
         });
       }
     }
     response.end();
   } catch (error) {
     response.destroy();
-    if (!gone.signal.aborted) onBroken(error);
+    if (!closed.signal.aborted) onBroken(error);
   }
 }

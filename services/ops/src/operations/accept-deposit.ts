@@ -10,21 +10,24 @@ import { lockName } from '../store/operators.ts';
 import { insertAcceptance, readAcceptable, type AcceptableRow } from '../store/unmatched.ts';
 import type { OpsDeps } from './ops-deps.ts';
 
-/** Deposits that no order could take by itself, and that an operator takes for theirs. */
+/** Accepts deposits that no order could take automatically, for the order of their address. */
 export function acceptDepositHandlers({ clock, newId }: OpsDeps): Pick<Handlers, 'acceptDeposit'> {
   return {
     async acceptDeposit({ tx, operator, emit }, { transferId, worth, reason }) {
       const named = await readAcceptable(tx, transferId);
       if (named === undefined) throw notFound(`unmatched deposit ${transferId}`);
-      await lockName(tx, `decision of ${named.orderPk}`); // as any decision of an order
+      await lockName(tx, `decision of ${named.orderPk}`); // the lock of every decision of an order
       const deposit = await readAcceptable(tx, transferId);
       if (deposit === undefined) throw notFound(`unmatched deposit ${transferId}`);
       const { orderPk, orderId, merchantId, orderDecimals } = deposit;
       const isOrdered = deposit.reason === 'LATE' || deposit.reason === 'UNDERPAID';
       requireAcceptable(deposit);
-      const counts = isOrdered ? undefined : worthOf(deposit, worth, operator);
+      const counts = isOrdered ? undefined : parseWorth(deposit, worth, operator);
       if (isOrdered && worth !== undefined)
-        throw refuse('UNPROCESSABLE', `It is of the order's own token: it counts as what it is.`);
+        throw refuse(
+          'UNPROCESSABLE',
+          `The deposit is in the order's own token: leave out worth, its amount counts.`,
+        );
       const decisionId = newId();
       const decided = { decisionId, reason, operator: operator.operatorId, decidedAt: clock.now() };
       if (counts === undefined) await insertDecision(tx, { ...decided, orderPk, decision: 'ACCEPT' });
@@ -40,54 +43,54 @@ export function acceptDepositHandlers({ clock, newId }: OpsDeps): Pick<Handlers,
   };
 }
 
-/** @throws GatewayError STATE_CONFLICT in words that say what to do instead */
+/** @throws GatewayError STATE_CONFLICT with the alternative */
 function requireAcceptable(deposit: AcceptableRow): void {
   const { state, status, refunded, orderId, isDecided, cutoffAt } = deposit;
-  const giveBack = 'give it back (opentill unmatched refund)';
+  const refundIt = 'refund it (opentill unmatched refund)';
   if (state !== 'VERIFIED')
-    throw refuse('STATE_CONFLICT', 'It is not verified yet: try again when its block is.');
+    throw refuse('STATE_CONFLICT', 'The deposit is not verified yet. Try again when its block is verified.');
   if (status === 'SUCCESS')
     throw refuse(
       'STATE_CONFLICT',
-      `Order ${orderId} is paid already, and its shop has been told: to accept more would have it deliver twice. Leave it, it is swept as everything is, or ${giveBack}.`,
+      `Order ${orderId} is already paid and its shop was notified: accepting more would make it deliver twice. Leave the deposit, which is swept like any other, or ${refundIt}.`,
     );
   if (status === 'FAILED')
     throw refuse(
       'STATE_CONFLICT',
-      `Order ${orderId} FAILED, which is its end: its customer needs a new one; ${giveBack}.`,
+      `Order ${orderId} is FAILED, which is final: its customer needs a new order; ${refundIt}.`,
     );
   if (status !== 'EXPIRED')
     throw refuse(
       'STATE_CONFLICT',
-      `Order ${orderId} is still ${status}, and may be paid: it can be accepted when it has expired, after ${cutoffAt.toISOString()}.`,
+      `Order ${orderId} is still ${status}, and may still be paid: accept the deposit when the order has expired, after ${cutoffAt.toISOString()}.`,
     );
   if (refunded > 0n)
     throw refuse(
       'STATE_CONFLICT',
-      `${refunded} base units of it were given back, or are about to be: what is left can only be given back as well.`,
+      `${refunded} base units of it were refunded, or will be: the rest can only be refunded, too.`,
     );
-  if (isDecided) throw refuse('STATE_CONFLICT', 'A decision of this order is being carried out already.');
+  if (isDecided) throw refuse('STATE_CONFLICT', 'A decision about this order is already being carried out.');
 }
 
-/** What it counts as in base units of its order's token: nobody knows but who says it. */
-function worthOf(
+/** Value in base units of the order's token. Only an operator can know it. */
+function parseWorth(
   { reason, symbol, chain, orderSymbol, orderDecimals }: AcceptableRow,
   worth: string | undefined,
   { role }: Operator,
 ): bigint {
   const what = reason === 'WRONG_CHAIN' ? `${symbol} on ${chain}` : symbol;
   if (worth === undefined)
-    throw refuse('UNPROCESSABLE', `It is ${what}: say what it counts as in ${orderSymbol}.`);
+    throw refuse('UNPROCESSABLE', `The deposit is ${what}: give its worth in ${orderSymbol}.`);
   if (!TREASURERS.includes(role))
     throw refuse(
       'FORBIDDEN',
-      `Your role ${role} may not say what ${what} counts as; it takes ${TREASURERS.join(' or ')}.`,
+      `Your role ${role} may not set the worth of ${what}; ${TREASURERS.join(' or ')} may.`,
     );
   const parsed = parseAmount(worth, orderDecimals);
   if (!parsed.ok)
     throw refuse(
       'UNPROCESSABLE',
-      `${worth} is no amount of ${orderSymbol}, which has ${orderDecimals} decimals.`,
+      `${worth} is not an amount of ${orderSymbol}, which has ${orderDecimals} decimals.`,
     );
   return parsed.value;
 }

@@ -13,7 +13,7 @@ import { sweepHandlers } from './sweeps.ts';
 import { transferHandlers } from './transfers.ts';
 import { watchHandlers } from './watch.ts';
 
-/** A function for every operation of the catalog; the compiler misses one that lacks. */
+/** A handler for every operation of the catalog; the compiler reports a missing one. */
 export function allHandlers(deps: OpsDeps): Handlers {
   return {
     ...merchantHandlers(deps),

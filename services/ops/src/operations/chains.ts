@@ -35,11 +35,11 @@ type ChainOperation =
   | 'requestRescan';
 
 const SCANNERS = FAMILIES.map(scannerSchemaOf).filter((schema) => schema !== undefined);
-/** Services that announce themselves. */
+/** Services that announce their presence. */
 const PRESENT: readonly ServiceSchema[] = [...SCANNERS, 'tracker', 'signer', 'webhook', 'ops'];
 const RESCAN_BLOCKS_MAX = 10_000_000;
 
-/** Networks, and who reads them. */
+/** Networks and the services that read them. */
 export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOperation> {
   return {
     async listChains() {
@@ -55,7 +55,7 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
         const cursor = cursors.find((row) => row.chain === network.chain);
         const scanner = scanners.flat().find(({ name }) => name === `chain:${network.chain}`);
         const pause = pauses.find((row) => row.chain === network.chain);
-        const paying = signers.filter(({ name }) => name.split('/')[1] === network.chain);
+        const signersOfChain = signers.filter(({ name }) => name.split('/')[1] === network.chain);
         return {
           ...showNetwork(network),
           status: showStatus(
@@ -67,7 +67,7 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
           ),
           cursor: cursor === undefined ? null : showCursor(cursor),
           scanner: scanner === undefined ? null : holderOf(scanner),
-          signers: paying.map((row) => ({ lease: row.name, ...holderOf(row) })),
+          signers: signersOfChain.map((row) => ({ lease: row.name, ...holderOf(row) })),
           pause: pause === undefined ? null : showPause(pause),
           openRescans: rescans.get(network.chain) ?? 0,
         };
@@ -76,7 +76,7 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
     async pauseChain({ tx, operator }, { chain, reason }) {
       assets.requireNetwork(chain);
       const pause = await insertPause(tx, 'chain_pause', { chain, operator: operator.operatorId, reason });
-      if (pause === undefined) throw refuse('STATE_CONFLICT', `${chain} is paused already.`);
+      if (pause === undefined) throw refuse('STATE_CONFLICT', `${chain} is already paused.`);
       return { answer: { chain, pause: showPause(pause) } };
     },
     async resumeChain({ tx }, { chain }) {
@@ -102,7 +102,7 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
       assets.requireNetwork(chain);
       if (toHeight < fromHeight) throw refuse('UNPROCESSABLE', 'toHeight is below fromHeight.');
       if (toHeight - fromHeight >= RESCAN_BLOCKS_MAX) {
-        throw refuse('UNPROCESSABLE', `At most ${RESCAN_BLOCKS_MAX} blocks at once.`);
+        throw refuse('UNPROCESSABLE', `A rescan may have at most ${RESCAN_BLOCKS_MAX} blocks.`);
       }
       const row = await insertRescan(tx, { chain, fromHeight, toHeight });
       return { answer: showRescan(row), subject: chain, details: { requestId: row.requestId } };
@@ -124,7 +124,7 @@ function showNetwork(
     chainId: network.chainId ?? null,
     nativeSymbol: network.nativeSymbol,
     confirmations: String(network.confirmations),
-    // A provider's key stands in the path, the query or the credentials of its URL.
+    // Only the host: path, query and credentials of the URL may contain a provider's key.
     endpoints: rpcEndpointsOf(network).map(({ url }) => new URL(url).host),
     tokens: network.tokens.map(({ symbol, contract, decimals, minAmount, maxAmount }) => ({
       symbol,

@@ -20,7 +20,7 @@ const STATES = {
   ANY: ['DEAD', 'DELIVERED', 'SUPERSEDED'],
 } as const satisfies Readonly<Record<string, readonly ReplayableState[]>>;
 const REPLAY_DEFAULT = 100;
-/** As Postgres writes a moment, and the id of an event. */
+/** A timestamp as Postgres writes it, and an event id. */
 const POSITION =
   /^((\d{4}-\d\d-\d\d) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?[+-](?:0\d|1[0-4])(?::[0-5]\d)?) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
@@ -34,7 +34,7 @@ interface Choice {
 
 type DeliveryOperation = 'listDeliveries' | 'countReplay' | 'replayDelivery' | 'replayDeliveries';
 
-/** Callbacks on their way, and those that are sent again. */
+/** Callbacks in delivery, and their replay. */
 export function deliveryHandlers({ db }: OpsDeps): Pick<Handlers, DeliveryOperation> {
   return {
     async listDeliveries({ limit = PAGE_SIZE, cursor, ...filter }) {
@@ -54,7 +54,7 @@ export function deliveryHandlers({ db }: OpsDeps): Pick<Handlers, DeliveryOperat
     countReplay: async (input) => countChosen(db, choiceOf(input)),
     async replayDelivery({ tx }, { eventId }) {
       if (!(await replayDelivery(tx, eventId))) {
-        throw notFound(`callback ${eventId} that has been queued for delivery`);
+        throw notFound(`queued callback ${eventId}`);
       }
       return { answer: { eventId } };
     },
@@ -99,10 +99,10 @@ function positionOf(after: string | undefined): ReplayPosition | undefined {
   const text = Buffer.from(after, 'base64url').toString('utf8');
   const [, occurredAt, day, eventId] = POSITION.exec(text) ?? [];
   if (occurredAt !== undefined && isDay(day) && eventId !== undefined) return { occurredAt, eventId };
-  throw refuse('CURSOR_INVALID', 'Give as after what next of the call before said.');
+  throw refuse('CURSOR_INVALID', 'Set after to next of the previous response.');
 }
 
-/** Whether the calendar has the day; JavaScript would go on with the first of March. */
+/** True if the calendar has the day. JavaScript's Date would roll over to March 1. */
 function isDay(day = ''): boolean {
   const date = new Date(`${day}T00:00:00Z`);
   return day >= '0001' && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);

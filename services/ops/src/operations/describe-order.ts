@@ -17,11 +17,11 @@ import { showCursor, showIncident } from './show-watch.ts';
 
 type Detail = OpsAnswer<'getOrder'>;
 
-/** More of one kind than this is shown nowhere: an order that has more is the lists' business. */
+/** Maximum number of elements per kind. Lists show the rest. */
 const SHOWN_MAX = 500;
 const ATTEMPTS_MAX = 1_000;
 
-/** Everything that is known of an order, in the order in which a payment walks. */
+/** Everything known of an order: order, transfers, callbacks, ledger, payout, decisions, incidents. */
 export async function describeOrder({ db, assets }: OpsDeps, orderPk: string): Promise<Detail> {
   const order = await readOrder(db, orderPk);
   if (order === undefined) throw notFound(`order ${orderPk}`);

@@ -19,7 +19,7 @@ import type { OpsDeps } from './ops-deps.ts';
 type LedgerOperation =
   'listBalances' | 'bookTopUp' | 'listTopUps' | 'reverseTopUp' | 'exportOrders' | 'exportLedger';
 
-/** The ledger: balances, top-ups by hand, and files for the accountant. */
+/** Ledger: balances, top-ups booked by hand, and CSV exports. */
 export function ledgerHandlers(deps: OpsDeps): Pick<Handlers, LedgerOperation> {
   const { db, assets } = deps;
   return {
@@ -88,16 +88,16 @@ function topUpHandlers({ db, assets }: OpsDeps): Pick<Handlers, 'bookTopUp' | 'l
     async reverseTopUp({ tx }, { ref }) {
       const { outcome, chain, symbol, amount } = await reverseTopUp(tx, ref);
       if (outcome === 'NOT_FOUND' || chain === null || symbol === null)
-        throw notFound(`top-up ${ref} that was booked by hand`);
+        throw notFound(`top-up by hand ${ref}`);
       if (outcome === 'SEEN')
         throw refuse(
           'STATE_CONFLICT',
-          'The scanner found its transfers on the chain: nothing of it is left.',
+          'The scanner found its transfers on the chain, which replaced the booking. There is no amount left to reverse.',
         );
       if (outcome === 'UNCOVERED')
         throw refuse(
           'STATE_CONFLICT',
-          'Money that is promised to payouts would lose its cover, and the signer last saw the chain hold it. Veto those payouts first, or wait until the balance shows that the coin is not there.',
+          'Payouts have reserved this money, and the signer last saw it on the chain. Veto those payouts first, or wait until the balance shows that it is missing.',
         );
       const reversed = outcome === 'REVERSED';
       const amountBaseUnits = (reversed ? (amount ?? 0n) : 0n).toString();

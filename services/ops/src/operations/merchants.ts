@@ -23,7 +23,7 @@ type MerchantOperation =
 
 const SECRET_BYTES = 32;
 
-/** Shops: their settings and secrets, and the endpoints of their callbacks. */
+/** Merchants: settings, secrets, and callback endpoints. */
 export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, MerchantOperation> {
   return {
     async listMerchants({ limit = PAGE_SIZE, cursor }) {
@@ -38,7 +38,7 @@ export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, Me
       requireHttpUrl(callbackUrl);
       await lockName(tx, `merchant:${merchantId}`);
       if ((await readMerchant(tx, merchantId)) !== undefined) {
-        throw refuse('EXISTS', `Merchant ${merchantId} exists already.`);
+        throw refuse('EXISTS', `Merchant ${merchantId} already exists.`);
       }
       const secrets = { token: newSecret(), webhookSecret: newSecret() };
       await upsertMerchant(tx, secretsKey, {
@@ -52,7 +52,8 @@ export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, Me
       return { answer: { merchantId, ...secrets }, subject: merchantId };
     },
     async setMerchant({ tx }, { merchantId, ...change }) {
-      if (Object.keys(change).length === 0) throw refuse('INPUT_INVALID', 'Say what to set.');
+      if (Object.keys(change).length === 0)
+        throw refuse('INPUT_INVALID', 'Give at least one setting to change.');
       requireOrigins(change.returnOrigins);
       requireHttpUrl(change.callbackUrl);
       if (!(await updateMerchant(tx, merchantId, change))) throw notFound(`merchant ${merchantId}`);
@@ -70,7 +71,8 @@ export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, Me
         const { secret, switchAt } = await rotateWebhookSecret(tx, secretsKey, merchantId, overlapSeconds);
         return { answer: { merchantId, webhookSecret: secret, switchAt: timeOrNull(switchAt) } };
       }
-      if (overlapSeconds !== undefined) throw refuse('INPUT_INVALID', 'overlapSeconds is of ROTATE alone.');
+      if (overlapSeconds !== undefined)
+        throw refuse('INPUT_INVALID', 'overlapSeconds is allowed only with ROTATE.');
       await endSecretChange(tx, merchantId, action);
       return { answer: { merchantId, webhookSecret: null, switchAt: null } };
     },
@@ -96,23 +98,23 @@ function required(row: MerchantRow | undefined, merchantId: string): MerchantRow
   return row;
 }
 
-/** The settings alone say the secrets of their merchant: were it rotated here, the next setup would bring the old ones back. */
+/** Rejects the merchant of the settings: the next setup would restore the secrets of the settings. */
 function requireRotatable(merchantId: string, variable: string): void {
   if (merchantId !== SETTINGS_MERCHANT_ID) return;
   throw refuse(
     'UNPROCESSABLE',
-    `The settings say the secrets of ${merchantId}: change ${variable} and run setup.`,
+    `The settings define the secrets of ${merchantId}: change ${variable} and run setup.`,
   );
 }
 
-/** Without path, slash at its end or default port: nothing else would ever equal a returnUrl's. */
+/** Without path, trailing slash or default port: any other form would never equal the origin of a returnUrl. */
 function requireOrigins(origins: readonly string[] | undefined): void {
   for (const origin of origins ?? []) {
     const url = URL.canParse(origin) ? new URL(origin) : undefined;
     const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
     if (isHttp && url.origin === origin) continue;
-    const meant = isHttp ? `: ${url.origin}?` : ', for example https://shop.example.';
-    throw refuse('UNPROCESSABLE', `A return origin must be an origin, not ${origin}${meant}`);
+    const suggestion = isHttp ? `: ${url.origin}?` : ', for example https://shop.example.';
+    throw refuse('UNPROCESSABLE', `A return origin must be an origin, not ${origin}${suggestion}`);
   }
 }
 

@@ -18,8 +18,8 @@ type OperatorOperation =
   | 'listAudit';
 
 /**
- * Operators. Nobody changes his own power, and who changes another's is an administrator, locked as such until the end of
- * the transaction: so one administrator always stays, also when two remove each other at once.
+ * Operators. No operator changes their own role. An administrator who changes another operator stays locked until the
+ * end of the transaction, so one administrator always remains, even if two remove each other at the same time.
  */
 export function operatorHandlers({ db, clock }: OpsDeps): Pick<Handlers, OperatorOperation> {
   return {
@@ -34,13 +34,13 @@ export function operatorHandlers({ db, clock }: OpsDeps): Pick<Handlers, Operato
     },
     async createOperator({ tx }, { operatorId, name, role }) {
       const token = await addOperator(tx, { operatorId, name, role });
-      if (token === undefined) throw refuse('EXISTS', `Operator ${operatorId} exists already.`);
+      if (token === undefined) throw refuse('EXISTS', `Operator ${operatorId} already exists.`);
       const operator = { operatorId, name, role, createdAt: clock.now(), disabledAt: null };
       return { answer: { operator: showOperator(operator), token } };
     },
     async setOperator({ tx, operator: actor }, { operatorId, name, role, disabled }) {
       if (name === undefined && role === undefined && disabled === undefined) {
-        throw refuse('INPUT_INVALID', 'Say what to set: name, role or disabled.');
+        throw refuse('INPUT_INVALID', 'Give at least one of name, role and disabled.');
       }
       const before = await required(tx, operatorId);
       const changesPower = (role !== undefined && role !== before.role) || (disabled ?? false);

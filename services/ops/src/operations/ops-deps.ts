@@ -3,14 +3,14 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Assets } from '../assets.ts';
 
-/** What operations work with. Acts write through their own transaction. */
+/** Dependencies of the operations. Acts write through their own transaction. */
 export interface OpsDeps {
-  /** As the role opentill_ops, for what is only looked at. */
+  /** Role opentill_ops, for reads. */
   readonly db: Db;
-  /** The same role by a pool whose statements may take long: for exports. */
+  /** The same role with a longer statement timeout, for exports. */
   readonly exportDb: Db;
   readonly assets: Assets;
-  /** Seals merchants' secrets. */
+  /** Key that seals merchants' secrets. */
   readonly secretsKey: Buffer;
   readonly clock: Clock;
   readonly newId: NewId;

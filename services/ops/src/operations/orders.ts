@@ -8,7 +8,7 @@ import { describeOrder } from './describe-order.ts';
 import type { OpsDeps } from './ops-deps.ts';
 import { showDecision, showOrder } from './show-order.ts';
 
-/** Orders, and what operators decide of them. */
+/** Orders, and operators' decisions about them. */
 export function orderHandlers(deps: OpsDeps): Pick<Handlers, 'listOrders' | 'getOrder' | 'decideOrder'> {
   const { db, clock, newId } = deps;
   return {
@@ -18,12 +18,13 @@ export function orderHandlers(deps: OpsDeps): Pick<Handlers, 'listOrders' | 'get
     },
     getOrder: ({ orderPk }) => describeOrder(deps, orderPk),
     async decideOrder({ tx, operator, emit }, { orderPk, decision, reason }) {
-      await lockName(tx, `decision of ${orderPk}`); // two at once would both find none under way
+      await lockName(tx, `decision of ${orderPk}`); // otherwise two concurrent decisions would both find none waiting
       const order = await readOrderForDecision(tx, orderPk);
       if (order === undefined) throw notFound(`order ${orderPk}`);
       requireDecidable(order, decision);
       const waiting = (await decisionsOf(tx, orderPk)).some(({ handledAt }) => handledAt === null);
-      if (waiting) throw refuse('STATE_CONFLICT', 'A decision of this order is being carried out already.');
+      if (waiting)
+        throw refuse('STATE_CONFLICT', 'A decision about this order is already being carried out.');
       const decided = await insertDecision(tx, {
         decisionId: newId(),
         orderPk,
@@ -47,6 +48,6 @@ function requireDecidable(
     throw refuse('STATE_CONFLICT', `Only an EXPIRED order can be accepted; this one is ${status}.`);
   }
   if (decision === 'REFUSE' && (status === 'SUCCESS' || status === 'FAILED')) {
-    throw refuse('STATE_CONFLICT', `This order is ${status} and can not be refused.`);
+    throw refuse('STATE_CONFLICT', `This order is ${status} and cannot be refused.`);
   }
 }

@@ -24,9 +24,9 @@ import { showPayout } from './show-payout.ts';
 type PayoutOperation =
   'decidePayout' | 'listPayouts' | 'getPayout' | 'getApprovalText' | 'approvePayout' | 'vetoPayout';
 
-/** Payouts: what they wait for, and what operators say to them. The signer alone judges what is said. */
+/** Payouts: obstacles, approvals, vetoes, decisions. Only the signer evaluates these. */
 export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, PayoutOperation> {
-  const tellSigner = ({ emit }: Act, { orderPk, family }: PayoutRow) =>
+  const notifySigner = ({ emit }: Act, { orderPk, family }: PayoutRow) =>
     emit(newEvent('payout.decided', family, { orderPk }, { newId, clock }));
 
   return {
@@ -60,31 +60,31 @@ export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, Pa
       if (!verifyApproval(publicKey, approvalText(policyPayoutOf(payout)), bytes)) {
         throw refuse(
           'UNPROCESSABLE',
-          'The signature is not one of this payout by this key: fetch the payout again and sign that.',
+          'The signature does not match this payout and key: fetch the payout again and sign its text.',
         );
       }
       const added = await insertApproval(act.tx, { orderPk, approver: publicKey, signature: bytes });
-      await tellSigner(act, payout);
+      await notifySigner(act, payout);
       return { answer: showPayout(await required(act.tx, orderPk)), details: { added } };
     },
     async vetoPayout(act, { orderPk, reason }) {
       const payout = await required(act.tx, orderPk);
       requireUnsigned(payout);
       const added = await insertVeto(act.tx, { orderPk, operator: act.operator.operatorId, reason });
-      if (!added) throw refuse('STATE_CONFLICT', 'There is a veto of this payout already.');
-      await tellSigner(act, payout);
+      if (!added) throw refuse('STATE_CONFLICT', 'This payout is already vetoed.');
+      await notifySigner(act, payout);
       return { answer: showPayout(await required(act.tx, orderPk)) };
     },
-    async decidePayout(act, said) {
-      const payout = await required(act.tx, said.orderPk);
-      const details = await decide(act, payout, newId(), said);
-      await tellSigner(act, payout);
-      return { answer: showPayout(await required(act.tx, said.orderPk)), details };
+    async decidePayout(act, input) {
+      const payout = await required(act.tx, input.orderPk);
+      const details = await decide(act, payout, newId(), input);
+      await notifySigner(act, payout);
+      return { answer: showPayout(await required(act.tx, input.orderPk)), details };
     },
   };
 }
 
-/** Keeps what an operator says of a payout that an unknown transaction, or its own unproven attempt, may have paid. */
+/** Stores a decision about a payout that an unknown transaction, or its own unproven attempt, may have paid. */
 async function decide(
   act: Act,
   payout: PayoutRow,
@@ -94,7 +94,7 @@ async function decide(
   if (payout.state === 'REFUSED' || payout.state === 'EXPIRED')
     throw refuse('STATE_CONFLICT', `The payout has ended: it is ${payout.state}.`);
   if ((decision === 'PAID_BY') !== (txHash !== undefined))
-    throw refuse('UNPROCESSABLE', 'PAID_BY names a transaction, and PAY_AGAIN none.');
+    throw refuse('UNPROCESSABLE', 'txHash is required with PAID_BY and not allowed with PAY_AGAIN.');
   const nonce = decision === 'PAY_AGAIN' ? ((await highestTakenNonce(act.tx, orderPk)) ?? null) : null;
   const isForSigner = payout.state === 'AUTHORISED' && payout.obstacle === 'NEEDS_DECISION';
   const unprovenTxHash =
@@ -103,7 +103,7 @@ async function decide(
   if (!isInDoubt && !(await mayBePaidByForeign(act.tx, orderPk)))
     throw refuse(
       'STATE_CONFLICT',
-      'The payout does not wait for a decision: no nonce of it was taken by an unknown transaction, none pays just what it asks for, no attempt of it on SUI is UNPROVEN, and its attempts did not expire as often as the policy lets them.',
+      'The payout does not wait for a decision: no unknown transaction took its nonce or made the same payment, it has no UNPROVEN attempt on SUI, and its attempts have not expired as often as the policy permits.',
     );
   const { operatorId: operator } = act.operator;
   const added = await insertPayoutDecision(act.tx, {
@@ -116,7 +116,8 @@ async function decide(
     reason,
     operator,
   });
-  if (!added) throw refuse('STATE_CONFLICT', 'A decision about this payout waits for the signer already.');
+  if (!added)
+    throw refuse('STATE_CONFLICT', 'A decision about this payout is already waiting for the signer.');
   return { decision, txHash, nonce, ...(unprovenTxHash !== null && { unprovenTxHash }) };
 }
 
@@ -128,11 +129,11 @@ async function required(db: Db, orderPk: string): Promise<PayoutRow> {
 
 function requireUnsigned({ state, reason }: PayoutRow): void {
   if (state === 'REQUESTED' || state === 'AUTHORISED') return;
-  const why = state === 'SIGNED' ? 'it is signed, and may be on its way' : `it is ${state}: ${reason ?? ''}`;
-  throw refuse('STATE_CONFLICT', `Nothing can be said to this payout any more: ${why}.`);
+  const why = state === 'SIGNED' ? 'it is signed and may have been sent' : `it is ${state}: ${reason ?? ''}`;
+  throw refuse('STATE_CONFLICT', `This payout can no longer be approved or vetoed: ${why}.`);
 }
 
-/** The payout as the signer's policy and its approvers see it. */
+/** The payout in the form that the policy and the approvers check. */
 function policyPayoutOf(row: PayoutRow): PolicyPayout {
   return {
     chain: row.chain,

@@ -51,7 +51,7 @@ export function showOwnTransaction(
     txHash: row.txHash,
     wallet: row.wallet,
     nonce: row.nonce,
-    // One that gathers a wallet's coins is of no order.
+    // The transaction of a gathering belongs to no order.
     purpose: row.purpose === 'CANCEL' ? 'CANCEL' : 'PAYOUT',
     to: row.to,
     amountBaseUnits: row.amount.toString(),

@@ -10,7 +10,7 @@ import { showPause } from './show-pause.ts';
 
 type SweepOperation = 'listSweeps' | 'listSweepPlans' | 'pauseSweeps' | 'resumeSweeps' | 'runSweeps';
 
-/** Deposit addresses that are emptied. */
+/** Sweeps of deposit addresses. */
 export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOperation> {
   return {
     async listSweeps({ limit = PAGE_SIZE, cursor, ...filter }) {
@@ -48,7 +48,7 @@ export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOper
     async pauseSweeps({ tx, operator }, { chain, reason }) {
       assets.requireNetwork(chain);
       const pause = await insertPause(tx, 'sweep_pause', { chain, operator: operator.operatorId, reason });
-      if (pause === undefined) throw refuse('STATE_CONFLICT', `The sweeps of ${chain} are paused already.`);
+      if (pause === undefined) throw refuse('STATE_CONFLICT', `The sweeps of ${chain} are already paused.`);
       return { answer: { chain, pause: showPause(pause) } };
     },
     async resumeSweeps({ tx }, { chain }) {
@@ -64,7 +64,7 @@ export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOper
   };
 }
 
-/** Of the native coin in display units; null where its network is not configured. */
+/** An amount of the native coin in display units; null if its network is not configured. */
 function showCoin(assets: OpsDeps['assets'], chain: string, baseUnits: bigint): string | null {
   const network = assets.networks.find((one) => one.chain === chain);
   return network === undefined ? null : assets.display(chain, network.nativeSymbol, baseUnits);

@@ -5,7 +5,7 @@ import { findTransfers, findUnmatched } from '../store/transfers.ts';
 import type { OpsDeps } from './ops-deps.ts';
 import { showTransfer } from './show-transfer.ts';
 
-/** What came in. */
+/** Incoming transfers. */
 export function transferHandlers({
   db,
   assets,

@@ -37,7 +37,7 @@ type WatchOperation =
 
 const OPEN_NONCES_SHOWN = 100;
 
-/** Hot wallets, and what stops their payouts. */
+/** Hot wallets, halts, holds and incidents. */
 export function watchHandlers(deps: OpsDeps): Pick<Handlers, WatchOperation> {
   return { ...walletHandlers(deps), ...haltHandlers(deps), ...holdHandlers(deps), ...incidentHandlers(deps) };
 }
@@ -94,9 +94,9 @@ function haltHandlers({
     async setHalt({ tx, operator }, { chain, wallet, reason }) {
       const { family } = assets.requireNetwork(chain);
       const halted = wallet === undefined ? null : await findHotWallet(tx, family, wallet);
-      // A kill switch of an address that no payout leaves from would stop nothing, and look as if it did.
+      // A halt for another address would stop no payout, but appear to.
       if (halted === undefined)
-        throw refuse('UNPROCESSABLE', `${wallet} is no hot wallet of the family ${family}.`);
+        throw refuse('UNPROCESSABLE', `${wallet} is not a hot wallet of the family ${family}.`);
       const halt = {
         haltId: newId(),
         chain,
@@ -111,7 +111,7 @@ function haltHandlers({
       const halt = await readHalt(tx, haltId);
       if (halt === undefined) throw notFound(`halt ${haltId}`);
       const released = await releaseHalt(tx, haltId, { at: clock.now(), by: operator.operatorId, reason });
-      if (released === undefined) throw refuse('STATE_CONFLICT', 'This halt is released already.');
+      if (released === undefined) throw refuse('STATE_CONFLICT', 'This halt is already released.');
       return { answer: showHalt(released), details: { kind: halt.kind, chain: halt.chain } };
     },
   };
@@ -144,7 +144,7 @@ function holdHandlers({
       const hold = await readHold(tx, holdId);
       if (hold === undefined) throw notFound(`hold ${holdId}`);
       const released = await releaseHold(tx, holdId, { at: clock.now(), by: operator.operatorId, reason });
-      if (released === undefined) throw refuse('STATE_CONFLICT', 'This hold is released already.');
+      if (released === undefined) throw refuse('STATE_CONFLICT', 'This hold is already released.');
       return { answer: showHold(released), details: { chain: hold.chain, symbol: hold.symbol } };
     },
   };
@@ -165,17 +165,20 @@ function incidentHandlers({ db, clock }: OpsDeps): Pick<Handlers, 'listIncidents
       const incident = await readIncident(tx, incidentId);
       if (incident === undefined) throw notFound(`incident ${incidentId}`);
       if (incident.kind === 'FOREIGN_NONCE' || incident.kind === 'RESTORED') {
-        throw refuse('STATE_CONFLICT', 'This incident closes with its halt: release that, as an ADMIN.');
+        throw refuse(
+          'STATE_CONFLICT',
+          'This incident closes with its halt: an ADMIN has to release the halt.',
+        );
       }
       if (operator.role === 'SUPPORT' && incident.kind !== 'CREDITED_TRANSFER_ORPHANED') {
-        throw refuse('FORBIDDEN', 'This incident is of payouts: FINANCE or ADMIN closes it.');
+        throw refuse('FORBIDDEN', 'This incident concerns payouts: FINANCE or ADMIN has to close it.');
       }
       const closed = await closeIncident(tx, incidentId, {
         at: clock.now(),
         by: operator.operatorId,
         reason,
       });
-      if (closed === undefined) throw refuse('STATE_CONFLICT', 'This incident is closed already.');
+      if (closed === undefined) throw refuse('STATE_CONFLICT', 'This incident is already closed.');
       return { answer: showIncident(closed), details: { kind: incident.kind } };
     },
   };

@@ -30,7 +30,9 @@ type Input = Readonly<Record<string, unknown>>;
 
 const readJson = express.json({ limit: '64kb', type: 'application/json', inflate: false });
 
-/** Every operation of the catalog. A path that exists answers other methods with 405, any other path with 404. */
+/**
+ * Routes of every operation in the catalog. A known path answers other methods with 405, an unknown path with 404.
+ */
 export function buildRouter(deps: RouterDeps): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false);
@@ -50,7 +52,7 @@ export function buildRouter(deps: RouterDeps): Express {
   }
   app.use(
     answering(deps, 'not found', () => {
-      throw refuse('NOT_FOUND', 'There is no such path; GET /openapi.json lists them all.');
+      throw refuse('NOT_FOUND', 'There is no such path; GET /openapi.json lists all paths.');
     }),
   );
   app.use(answerRouterError(deps));
@@ -58,7 +60,7 @@ export function buildRouter(deps: RouterDeps): Express {
 }
 
 function methodNotAllowed(allowed: string): never {
-  throw refuse('METHOD_NOT_ALLOWED', `This path takes ${allowed}.`);
+  throw refuse('METHOD_NOT_ALLOWED', `This path allows ${allowed}.`);
 }
 
 function beginExchange(newId: NewId): RequestHandler {
@@ -92,7 +94,7 @@ type Respond = (
   response: Response,
 ) => Promise<Answer | undefined>;
 
-/** Answers with what `respond` gives, or with the refusal that it throws; undefined: it has answered itself. */
+/** Sends the result of `respond`, or the error that it throws. Undefined: `respond` has sent the response itself. */
 function answering(deps: RouterDeps, operation: string, respond: Respond): RequestHandler {
   return async (request, response) => {
     const exchange = exchangeOf(response);
@@ -101,10 +103,10 @@ function answering(deps: RouterDeps, operation: string, respond: Respond): Reque
     try {
       answer = await respond(exchange, request, response);
     } catch (error) {
-      answer = refused(deps, exchange, error);
+      answer = toErrorAnswer(deps, exchange, error);
     }
     if (answer !== undefined) {
-      // What is left of a body that was not read must not be taken for the next request.
+      // The unread rest of a body must not be parsed as the next request.
       if (!request.complete) response.setHeader('Connection', 'close');
       send(response, answer);
     }
@@ -112,14 +114,16 @@ function answering(deps: RouterDeps, operation: string, respond: Respond): Reque
   };
 }
 
-function refused({ observe }: RouterDeps, exchange: Exchange, error: unknown): Answer {
+function toErrorAnswer({ observe }: RouterDeps, exchange: Exchange, error: unknown): Answer {
   const refusal = refusalOf(error);
   const answer = refusalAnswer(refusal, exchange.requestId);
   if (answer.status >= 500) observe.requestFailed(exchange, error);
   return answer;
 }
 
-/** Who asks, may he, what is asked: in this order, so that nobody learns more than he may. */
+/**
+ * Checks authentication, then role, then input, so that a client without permission learns nothing about the input.
+ */
 function operationRoute(deps: RouterDeps, id: OpsOperation): RequestHandler {
   const route: OpsRoute = OPS_ROUTES[id];
   const checkInput = createCheckInput(route);
@@ -144,7 +148,7 @@ function parseBody(request: express.Request, response: Response): Promise<void> 
     readJson(request, response, (error?: unknown) => {
       if (error === undefined) return resolve();
       const { type } = error as { readonly type?: string };
-      if (type === 'entity.too.large') reject(refuse('BODY_TOO_LARGE', 'A body has at most 64 KiB.'));
+      if (type === 'entity.too.large') reject(refuse('BODY_TOO_LARGE', 'The body may have at most 64 KiB.'));
       else if (type === 'encoding.unsupported' || type === 'charset.unsupported') {
         reject(refuse('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json, in UTF-8.'));
       } else reject(refuse('BODY_INVALID', 'The body must be a JSON object.'));
@@ -159,7 +163,7 @@ interface Called {
   readonly response: Response;
 }
 
-/** What the catalog's types say of a handler, said once for all of them. */
+/** Handler types without the types of single operations, which the catalog has checked. */
 interface AnyHandlers {
   readonly read: (input: Input, operator: Called['operator']) => Promise<unknown>;
   readonly list: (input: Input) => Promise<Page<unknown>>;
@@ -201,13 +205,13 @@ async function answerOperation(
   }
 }
 
-/** What express itself refuses: a path whose percent signs make no sense. */
+/** Answers errors of express itself, such as an invalid percent encoding in the path. */
 function answerRouterError(deps: RouterDeps): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
     const exchange = exchangeOf(response);
     const unreadable = (error as { readonly status?: unknown } | null)?.status === 400;
-    const shown = unreadable ? refuse('INPUT_INVALID', 'The path can not be read.') : error;
-    const answer = refused(deps, exchange, shown);
+    const shown = unreadable ? refuse('INPUT_INVALID', 'The path has an invalid percent encoding.') : error;
+    const answer = toErrorAnswer(deps, exchange, shown);
     send(response, answer);
     deps.observe.requestAnswered(exchange, answer.status);
   };

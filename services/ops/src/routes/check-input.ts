@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
 import { refuse } from '../refuse.ts';
 
-/** Reads and checks what a request gives: path parameters, query and body, as one object. */
+/** Validates a request: path parameters, query and body, merged into one object. */
 export type CheckInput = (request: Request) => Readonly<Record<string, unknown>>;
 
 const OPTIONS = {
@@ -13,7 +13,7 @@ const OPTIONS = {
   strict: true,
   strictRequired: false,
   allowUnionTypes: true,
-  validateSchema: false, // a test of the contract sees to it
+  validateSchema: false, // a test of the contract checks it
 } as const;
 
 function createAjv(coerceTypes: boolean): Ajv2020 {
@@ -22,31 +22,31 @@ function createAjv(coerceTypes: boolean): Ajv2020 {
   return ajv;
 }
 
-/** Texts of path and query become the integers and booleans that the schemas ask for; a body must have them as such. */
-const ofTexts = createAjv(true);
-const ofJson = createAjv(false);
+/** Converts strings of path and query into integers and booleans. A body must have the right types. */
+const ajvForStrings = createAjv(true);
+const ajvForJson = createAjv(false);
 
 /**
  * Compiles the schemas of a route.
- * @returns a function that throws GatewayError INPUT_INVALID, which names every mistake, or MEDIA_TYPE_UNSUPPORTED
+ * @returns a function that throws GatewayError INPUT_INVALID, with every error, or MEDIA_TYPE_UNSUPPORTED
  */
 export function createCheckInput(route: OpsRoute): CheckInput {
-  const params = ofTexts.compile(route.params);
-  const query = ofTexts.compile(route.query);
-  const body = route.body === undefined ? undefined : ofJson.compile(route.body);
+  const params = ajvForStrings.compile(route.params);
+  const query = ajvForStrings.compile(route.query);
+  const body = route.body === undefined ? undefined : ajvForJson.compile(route.body);
   return (request) => {
     const problems: string[] = [];
     const given = {
-      ...checked(query, queryOf(request, problems), 'query', problems),
-      ...(body === undefined ? {} : checked(body, bodyOf(request), 'body', problems)),
-      ...checked(params, { ...request.params }, 'path', problems),
+      ...validated(query, queryOf(request, problems), 'query', problems),
+      ...(body === undefined ? {} : validated(body, bodyOf(request), 'body', problems)),
+      ...validated(params, { ...request.params }, 'path', problems),
     };
     if (problems.length > 0) throw refuse('INPUT_INVALID', `${problems.slice(0, 10).join('; ')}.`);
     return given;
   };
 }
 
-function checked(
+function validated(
   validate: ValidateFunction,
   value: Record<string, unknown>,
   place: string,
@@ -56,21 +56,21 @@ function checked(
   return value;
 }
 
-/** ajv's words without the value, which may be a secret that somebody put into the wrong place. */
+/** ajv's message without the value, which may be a misplaced secret. */
 function describe(place: string, error: ErrorObject): string {
   const name = [place, ...error.instancePath.split('/').slice(1)].join('.');
   const params = error.params as Readonly<Record<string, unknown>>;
   if (error.keyword === 'enum')
     return `${name} must be one of ${(params['allowedValues'] as string[]).join(', ')}`;
   if (error.keyword === 'additionalProperties') {
-    return `${name} has a member that is not known: ${String(params['additionalProperty']).slice(0, 50)}`;
+    return `${name} has an unknown member: ${String(params['additionalProperty']).slice(0, 50)}`;
   }
   return `${name} ${error.message ?? 'is wrong'}`;
 }
 
 function queryOf(request: Request, problems: string[]): Record<string, unknown> {
-  const mark = request.url.indexOf('?');
-  const given = new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
+  const queryStart = request.url.indexOf('?');
+  const given = new URLSearchParams(queryStart < 0 ? '' : request.url.slice(queryStart + 1));
   const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of given) {
     if (name in query) problems.push(`query.${name.slice(0, 50)} is given twice`);

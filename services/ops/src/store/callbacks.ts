@@ -3,7 +3,7 @@ import type { OpsAnswer, OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { dateOf, idsMadeIn } from '../page.ts';
 
-/** Callbacks on their way, newest first. */
+/** Callbacks in delivery, newest first. */
 export async function findDeliveries(
   db: Db,
   filter: OpsInput<'listDeliveries'>,
@@ -37,7 +37,8 @@ export async function findDeliveries(
   if (filter.merchantId !== undefined) query = query.where('d.merchant_id', '=', filter.merchantId);
   if (filter.state !== undefined) query = query.where('d.state', '=', filter.state);
   if (filter.orderPk !== undefined) query = query.where('d.subject_id', '=', filter.orderPk);
-  if (filter.orderId !== undefined) query = query.where(ofOrderId(filter.orderId, filter.merchantId, 'd'));
+  if (filter.orderId !== undefined)
+    query = query.where(matchesOrderId(filter.orderId, filter.merchantId, 'd'));
   if (from !== undefined) query = query.where('n.occurred_at', '>=', from);
   if (until !== undefined) query = query.where('n.occurred_at', '<', until);
   if (ids.from !== undefined) query = query.where('d.event_id', '>=', ids.from);
@@ -45,43 +46,43 @@ export async function findDeliveries(
   return query.execute();
 }
 
-function ofOrderId(orderId: string, merchantId: string | undefined, table: 'd' | 'n') {
+function matchesOrderId(orderId: string, merchantId: string | undefined, table: 'd' | 'n') {
   return sql<boolean>`${sql.ref(`${table}.subject_id`)} in (
     select order_pk from orders where (merchant_id, order_id) in (
       select merchant_id, ${orderId} from merchant
       where ${merchantId ?? null}::text is null or merchant_id = ${merchantId ?? null}))`;
 }
 
-/** States of deliveries that a replay may choose; what is PENDING goes out by itself. */
+/** States that a replay may select. PENDING callbacks are sent anyway. */
 export type ReplayableState = 'DEAD' | 'DELIVERED' | 'SUPERSEDED';
 
-/** Which callbacks a replay means. */
+/** Selection of callbacks for a replay. */
 export interface CallbackChoice {
   readonly merchantId: string | undefined;
   readonly orderId: string | undefined;
-  /** By when it happened: from here on, and before. */
+  /** Time of the event: `since` inclusive, `until` exclusive. */
   readonly since: Date | undefined;
   readonly until: Date | undefined;
   readonly states: readonly ReplayableState[];
 }
 
-/** How far a replay has come. */
+/** Progress of a replay: the last replayed callback. */
 export interface ReplayPosition {
-  /** Postgres' own text of a timestamptz, which keeps the microseconds. */
+  /** Postgres' own text of a timestamptz, which keeps microseconds. */
   readonly occurredAt: string;
   readonly eventId: string;
 }
 
 const START: ReplayPosition = { occurredAt: '-infinity', eventId: '00000000-0000-0000-0000-000000000000' };
 
-/** The callbacks of a choice, oldest first, from a position on. */
+/** Selected callbacks, oldest first, after a position. */
 export async function chooseCallbacks(
   db: Db,
   choice: CallbackChoice,
   after: ReplayPosition = START,
   limit: number,
 ): Promise<ReplayPosition[]> {
-  return chosen(db, choice)
+  return selectCallbacks(db, choice)
     .select(['n.event_id as eventId', sql<string>`n.occurred_at::text`.as('occurredAt')])
     .where(
       sql<boolean>`(n.occurred_at, n.event_id) > (${after.occurredAt}::timestamptz, ${after.eventId}::uuid)`,
@@ -92,16 +93,16 @@ export async function chooseCallbacks(
     .execute();
 }
 
-/** How many callbacks a choice has, by state. */
+/** Number of selected callbacks by state. */
 export async function countChosen(db: Db, choice: CallbackChoice) {
-  return chosen(db, choice)
+  return selectCallbacks(db, choice)
     .select(['d.state', sql<number>`count(*)::int`.as('count')])
     .groupBy('d.state')
     .orderBy('d.state')
     .execute();
 }
 
-function chosen(db: Db, { merchantId, orderId, since, until, states }: CallbackChoice) {
+function selectCallbacks(db: Db, { merchantId, orderId, since, until, states }: CallbackChoice) {
   let query = db
     .selectFrom('notification as n')
     .innerJoin('delivery as d', 'd.event_id', 'n.event_id')
@@ -109,14 +110,14 @@ function chosen(db: Db, { merchantId, orderId, since, until, states }: CallbackC
   if (merchantId !== undefined) query = query.where('d.merchant_id', '=', merchantId);
   if (since !== undefined) query = query.where('n.occurred_at', '>=', since);
   if (until !== undefined) query = query.where('n.occurred_at', '<', until);
-  if (orderId !== undefined) query = query.where(ofOrderId(orderId, merchantId, 'n'));
+  if (orderId !== undefined) query = query.where(matchesOrderId(orderId, merchantId, 'n'));
   return query;
 }
 
-/** What `replay_deliveries` says of each callback (libs/db/schema/0001-baseline/16-callbacks.sql). */
+/** Outcomes of `replay_deliveries` per callback (libs/db/schema/0001-baseline/16-callbacks.sql). */
 export type ReplayOutcome = 'REPLAYED' | 'WAITING' | 'OTHER_STATE' | 'NEWER_SENT' | 'NO_ENDPOINT';
 
-/** Makes callbacks of a choice due again, together; at most 1 000. */
+/** Makes selected callbacks due again in one statement; at most 1 000. */
 export async function replayCallbacks(
   db: Db,
   eventIds: readonly string[],
@@ -130,7 +131,7 @@ export async function replayCallbacks(
   return rows.map((row) => row.outcome);
 }
 
-/** Makes one delivery due again, whatever became of it; false when there is none for this event. */
+/** Makes one delivery due again, in any state; false if the event has none. */
 export async function replayDelivery(db: Db, eventId: string): Promise<boolean> {
   const { rows } = await sql<{
     replayed: boolean;
@@ -140,12 +141,12 @@ export async function replayDelivery(db: Db, eventId: string): Promise<boolean> 
 
 type Endpoint = OpsAnswer<'listCallbackEndpoints'>;
 const DATES = ['openedAt', 'probeAt', 'disabledAt', 'lastFailedAt'] as const;
-/** An endpoint as the database gives it. */
+/** An endpoint as the database returns it. */
 export type EndpointRow = Omit<Endpoint, (typeof DATES)[number]> & {
   readonly [K in (typeof DATES)[number]]: Date | null;
 };
 
-/** Each merchant's endpoint and backlog, or one merchant's. */
+/** Endpoint and backlog of each merchant, or of one. */
 export async function findEndpoints(
   db: Db,
   merchantId: string | undefined,
@@ -172,7 +173,7 @@ export async function findEndpoints(
   return rows;
 }
 
-/** Forgets what is known against a merchant's endpoint; false when there is no such merchant. */
+/** Resets the failures of a merchant's endpoint; false if the merchant does not exist. */
 export async function enableEndpoint(db: Db, merchantId: string): Promise<boolean> {
   const { rows } = await sql`
     select reset_callback_endpoint(merchant_id) from merchant where merchant_id = ${merchantId}`.execute(db);
@@ -202,7 +203,7 @@ export async function notificationsOf(db: Db, orderPk: string, limit: number) {
     .execute();
 }
 
-/** The attempts on record at these callbacks, oldest first. */
+/** Recorded attempts of these callbacks, oldest first. */
 export async function attemptsAt(db: Db, eventIds: readonly string[], limit: number) {
   if (eventIds.length === 0) return [];
   return db

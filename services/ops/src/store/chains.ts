@@ -3,7 +3,7 @@ import type { Db } from '@opentill/db/database';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { Chain } from '@opentill/domain/chains';
 
-/** How far every chain has been read; ages by the database's clock. */
+/** Cursor of every chain; ages by the database's clock. */
 export async function readCursors(db: Db) {
   return db
     .selectFrom('chain_cursor')
@@ -22,7 +22,6 @@ export async function readCursors(db: Db) {
 }
 export type CursorRow = Awaited<ReturnType<typeof readCursors>>[number];
 
-/** A lease as its schema keeps it. */
 export interface LeaseRow {
   readonly name: string;
   readonly holder: string;
@@ -30,7 +29,7 @@ export interface LeaseRow {
   readonly expired: boolean;
 }
 
-/** The leases of a service whose names begin so, by name. */
+/** Leases of a service with this name prefix, ordered by name. */
 export async function readLeases(
   db: Db,
   schema: ServiceSchema,
@@ -87,7 +86,7 @@ export async function insertRescan(
     .executeTakeFirstOrThrow();
 }
 
-/** Requests that wait, by chain. */
+/** Number of open requests, by chain. */
 export async function countOpenRescans(db: Db): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ chain: string; waiting: number }>`
     select chain, count(*)::int as waiting from rescan_request where done_at is null group by chain`.execute(

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
-/** Resolves when the database answers. */
 export async function databaseAnswers(db: Db): Promise<void> {
   await sql`select 1`.execute(db);
 }

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 
-/** Whether a column is this token symbol; matched without case, as everywhere, and stored as the network file spells it. */
+/** Compares a column with a token symbol, case-insensitively. The stored case is that of the network file. */
 export function isSymbol(column: string, symbol: string): RawBuilder<boolean> {
   return sql<boolean>`upper(${sql.ref(column)}) = upper(${symbol})`;
 }

@@ -6,7 +6,7 @@ import { isSymbol } from './is-symbol.ts';
 import { idsMadeIn } from '../page.ts';
 import { readRows } from './read-rows.ts';
 
-/** Accounts of the ledger by number: what there is first, is first for ever. */
+/** Ledger accounts by number, which is a permanent order. */
 export async function findBalances(
   db: Db,
   filter: OpsInput<'listBalances'>,
@@ -33,7 +33,6 @@ export async function findBalances(
   return query.execute();
 }
 
-/** A top-up that was booked by hand. */
 export interface TopUpRow {
   readonly ledgerTxId: number;
   readonly ref: string;
@@ -46,7 +45,7 @@ export interface TopUpRow {
   readonly state: 'OPEN' | 'REPLACED' | 'REVERSED';
 }
 
-/** Top-ups booked by hand, the newest first. */
+/** Top-ups booked by hand, newest first. */
 export async function findTopUps(
   db: Db,
   { chain, symbol, open }: OpsInput<'listTopUps'>,
@@ -67,7 +66,7 @@ export async function findTopUps(
   return rows;
 }
 
-/** Every posting of an order's ledger transactions, oldest first. */
+/** Postings of an order's ledger transactions, oldest first. */
 export async function postingsOf(db: Db, orderPk: string, limit: number) {
   return db
     .selectFrom('ledger_transaction as t')
@@ -96,7 +95,7 @@ export interface Time {
   readonly until: Date;
 }
 
-/** A row of the export of orders: texts as Postgres has them. */
+/** A row of the orders export, with texts as Postgres returns them. */
 export interface ExportedOrder {
   readonly order_pk: string;
   readonly merchant_id: string;
@@ -120,7 +119,7 @@ export interface ExportedOrder {
   readonly updated_at: Date;
 }
 
-/** Orders made in a time, oldest first: by their ids, which begin with their time, through their index. */
+/** Orders of a period, oldest first, by their time-ordered ids, through the index. */
 export function readOrders(
   db: Db,
   { from, until }: Time,
@@ -136,7 +135,6 @@ export function readOrders(
   return readRows(db, query, signal);
 }
 
-/** A posting as it is exported. */
 export interface ExportedPosting {
   readonly ledger_tx_id: number;
   readonly created_at: Date;
@@ -150,7 +148,7 @@ export interface ExportedPosting {
   readonly amount: bigint;
 }
 
-/** Postings of a time, by their number. */
+/** Postings of a period, by number. */
 export function readPostings(
   db: Db,
   { from, until }: Time,

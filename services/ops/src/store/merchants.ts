@@ -48,7 +48,7 @@ export async function readMerchant(db: Db, merchantId: string): Promise<Merchant
   return merchants(db).where('m.merchant_id', '=', merchantId).executeTakeFirst();
 }
 
-/** Changes what is given and nothing else; false when there is no such merchant. */
+/** Changes only the given fields; false if the merchant does not exist. */
 export async function updateMerchant(
   db: Db,
   merchantId: string,

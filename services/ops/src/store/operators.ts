@@ -15,7 +15,7 @@ export async function findOperators(db: Db, after: string | undefined, limit: nu
     .execute();
 }
 
-/** One operator, locked for change. */
+/** Reads one operator with a row lock. */
 export async function lockForChange(tx: Tx, operatorId: string): Promise<Operator | undefined> {
   return tx
     .selectFrom('operator')
@@ -43,7 +43,6 @@ export async function updateOperator(
     .executeTakeFirstOrThrow();
 }
 
-/** The audit log, newest first. */
 export async function findAudit(
   db: Db,
   filter: OpsInput<'listAudit'>,
@@ -75,7 +74,7 @@ export async function findAudit(
   return query.execute();
 }
 
-/** A transaction's lock on a name that has no row yet. */
+/** Advisory lock on a name that has no row yet, until the end of the transaction. */
 export async function lockName(tx: Tx, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx);
 }

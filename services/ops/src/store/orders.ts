@@ -29,7 +29,7 @@ const SUMMARY = [
   'o.updated_at as updatedAt',
 ] as const;
 
-/** Orders by what names them, newest first. Whatever names one exactly is looked up through its own index. */
+/** Orders by filter, newest first. Each exact key is looked up through its own index. */
 export async function findOrders(
   db: Db,
   filter: OpsInput<'listOrders'>,
@@ -54,19 +54,19 @@ export async function findOrders(
   if (until !== undefined) query = query.where('o.created_at', '<', until);
   if (ids.from !== undefined) query = query.where('o.order_pk', '>=', ids.from);
   if (ids.until !== undefined) query = query.where('o.order_pk', '<', ids.until);
-  if (filter.address !== undefined) query = query.where(ofAddress(filter.address));
-  if (filter.txid !== undefined) query = query.where(ofTransaction(filter.txid));
+  if (filter.address !== undefined) query = query.where(matchesAddress(filter.address));
+  if (filter.txid !== undefined) query = query.where(matchesTransaction(filter.txid));
   return query.execute();
 }
 
-function ofAddress(address: string) {
+function matchesAddress(address: string) {
   const words = spellings(address);
   return sql<boolean>`o.order_pk in (
     select order_pk from deposit_address where family = any(${[...FAMILIES]}) and address = any(${words})
     union all select order_pk from orders where order_type = 'PAYOUT' and address = any(${words}))`;
 }
 
-function ofTransaction(txid: string) {
+function matchesTransaction(txid: string) {
   const words = spellings(txid);
   const chains = [...CHAIN_VALUES];
   return sql<boolean>`o.order_pk in (
@@ -78,7 +78,7 @@ function ofTransaction(txid: string) {
 
 export type OrderSummaryRow = Awaited<ReturnType<typeof findOrders>>[number];
 
-/** One order with all its columns. */
+/** One order with all columns. */
 export async function readOrder(db: Db, orderPk: string) {
   return db
     .selectFrom('orders as o')
@@ -96,7 +96,7 @@ export async function readOrder(db: Db, orderPk: string) {
     .executeTakeFirst();
 }
 
-/** The order of a decision, as far as it matters for it. */
+/** The fields of an order that a decision depends on. */
 export async function readOrderForDecision(db: Db, orderPk: string) {
   return db
     .selectFrom('orders')
@@ -116,7 +116,7 @@ const DECISION = [
   'outcome',
 ] as const;
 
-/** What operators decided of an order, oldest first. */
+/** Operators' decisions about an order, oldest first. */
 export async function decisionsOf(db: Db, orderPk: string) {
   return db
     .selectFrom('order_decision')

@@ -3,21 +3,24 @@ import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { isSymbol } from './is-symbol.ts';
 
-/** From then on what is signed and in no block is stuck: as the guides set the alert on opentill_signer_payout_oldest_in_flight_seconds. */
+/**
+ * Age after which a signed transaction without a block counts as stuck. Equals the alert on
+ * opentill_signer_payout_oldest_in_flight_seconds in the guides.
+ */
 const IN_FLIGHT_TOO_LONG = sql`interval '10 minutes'`;
 
 interface FlightRow {
-  /** Since when a transaction of the payout has been on its way; null: none is, or a block holds one. */
+  /** Oldest signing time of the transactions in flight; null: none is, or a block holds one. */
   readonly signed_at: Date | null;
-  /** What nodes said last of the newest. */
+  /** Last answer of nodes to the newest one. */
   readonly send_outcome: string | null;
-  /** Its time or its epoch is past, as far as the scanner has verified. */
+  /** Its expiry or its last epoch has passed, by the scanner's verified cursor. */
   readonly is_over: boolean | null;
-  /** Where epochs end it: why the own scan is no proof that no block holds it. */
+  /** On chains with epochs: reason why the own scan cannot prove that no block holds it. */
   readonly unproven: string | null;
 }
 
-/** Of the payout `p`, what is on its way. */
+/** Transactions in flight of the payout `p`. */
 const FLIGHT = sql<FlightRow>`(
   select min(t.signed_at) as signed_at, (array_agg(t.send_outcome order by t.signed_at desc))[1] as send_outcome,
     bool_or(case when a.last_epoch is null then c.verified_time >= to_timestamp(a.expires_ms / 1000.0)
@@ -31,7 +34,7 @@ const FLIGHT = sql<FlightRow>`(
       select from own_transaction x join own_transaction_fate f using (chain, tx_hash)
       where x.order_pk = p.order_pk and f.state in ('MINED', 'VERIFIED')))`;
 
-const IS_FLYING_LONG = sql<boolean>`coalesce(flight.is_over or flight.signed_at < now() - ${IN_FLIGHT_TOO_LONG}, false)`;
+const IS_IN_FLIGHT_TOO_LONG = sql<boolean>`coalesce(flight.is_over or flight.signed_at < now() - ${IN_FLIGHT_TOO_LONG}, false)`;
 
 const STOPPED_CHAINS = sql`select c.chain from chain_status c where c.state in ('HALTED', 'LEFT_OUT')`;
 
@@ -41,14 +44,16 @@ const HALTED_AT = sql<Date | null>`(select min(c.since) from chain_status c
     or p.state = 'SIGNED' and (exists (select from payout_attempt a where a.order_pk = p.order_pk and a.state = 'OPEN')
       or exists (select from wallet_nonce n where n.order_pk = p.order_pk and n.state = 'SIGNED'))))`;
 
-/** The signer's obstacle; else a halt of the chain; else the state of a transaction that no block takes. */
+/** The signer's obstacle; else a halt of the chain; else the state of a transaction that no block holds. */
 const OBSTACLE = sql<string | null>`coalesce(p.obstacle, case
   when halt.at is not null then 'CHAIN_HALTED'
   when flight.is_over then case when may_be_paid_by_foreign(p.order_pk) then 'NEEDS_DECISION'
     else concat_ws(': ', 'UNPROVEN', flight.unproven) end
-  when ${IS_FLYING_LONG} then concat_ws(': ', 'IN_FLIGHT', flight.send_outcome) end)`;
+  when ${IS_IN_FLIGHT_TOO_LONG} then concat_ws(': ', 'IN_FLIGHT', flight.send_outcome) end)`;
 
-/** All that may be stuck, by their indexes: payout_stuck, payout_attempt_open, wallet_nonce_open, payout_open. */
+/**
+ * Superset of stuck payouts, through the indexes payout_stuck, payout_attempt_open, wallet_nonce_open, payout_open.
+ */
 const MAYBE_STUCK = sql`
   select s.order_pk from payout s where s.obstacle is not null and s.state in ('REQUESTED', 'AUTHORISED', 'SIGNED')
   union all select a.order_pk from payout_attempt a where a.state = 'OPEN'
@@ -81,7 +86,7 @@ function payouts(db: Db) {
       'o.status as orderStatus',
       'p.waiting_since as waitingSince',
       OBSTACLE.as('obstacle'),
-      sql<Date | null>`coalesce(p.obstacle_at, halt.at, case when ${IS_FLYING_LONG} then flight.signed_at end)`.as(
+      sql<Date | null>`coalesce(p.obstacle_at, halt.at, case when ${IS_IN_FLIGHT_TOO_LONG} then flight.signed_at end)`.as(
         'obstacleAt',
       ),
       'p.reason',
@@ -98,7 +103,6 @@ function payouts(db: Db) {
     ]);
 }
 
-/** Payouts, newest first. */
 export async function findPayouts(
   db: Db,
   filter: OpsInput<'listPayouts'>,
@@ -107,8 +111,8 @@ export async function findPayouts(
 ) {
   let query = payouts(db).orderBy('p.order_pk', 'desc').limit(limit);
   const open = sql<boolean>`p.state in ('REQUESTED', 'AUTHORISED')`;
-  // Also what was signed and lost its nonce, which waits for an operator's decision, and what no block takes.
-  const stuck = sql<boolean>`p.order_pk in (${MAYBE_STUCK}) and (p.obstacle is not null or halt.at is not null or ${IS_FLYING_LONG})`;
+  // Includes payouts that were signed and lost their nonce, and payouts that no block takes.
+  const stuck = sql<boolean>`p.order_pk in (${MAYBE_STUCK}) and (p.obstacle is not null or halt.at is not null or ${IS_IN_FLIGHT_TOO_LONG})`;
   if (after !== undefined) query = query.where('p.order_pk', '<', after);
   if (filter.merchantId !== undefined) query = query.where('o.merchant_id', '=', filter.merchantId);
   if (filter.chain !== undefined) query = query.where('p.chain', '=', filter.chain);
@@ -127,7 +131,7 @@ export async function readPayout(db: Db, orderPk: string): Promise<PayoutRow | u
   return payouts(db).where('p.order_pk', '=', orderPk).executeTakeFirst();
 }
 
-/** Keeps an approval; of a key that approved before, the first one stays. */
+/** Stores an approval. If the key has approved before, the first approval stays. */
 export async function insertApproval(
   db: Db,
   approval: { orderPk: string; approver: string; signature: Buffer },
@@ -141,7 +145,7 @@ export async function insertApproval(
   return rows.length > 0;
 }
 
-/** Keeps a veto; false when there is one already. */
+/** Stores a veto; false if one exists. */
 export async function insertVeto(
   db: Db,
   veto: { orderPk: string; operator: string; reason: string },
@@ -155,7 +159,7 @@ export async function insertVeto(
   return rows.length > 0;
 }
 
-/** Keeps a decision; false when one waits for the signer already. */
+/** Stores a decision; false if one is already waiting for the signer. */
 export async function insertPayoutDecision(
   db: Db,
   decision: {
@@ -170,7 +174,7 @@ export async function insertPayoutDecision(
   },
 ): Promise<boolean> {
   const { decisionId, orderPk, txHash, unprovenTxHash, nonce, reason, operator } = decision;
-  // A PAY_AGAIN that came before the attempt's end is not about the attempt: it would keep the one that is from ever being said.
+  // An earlier PAY_AGAIN does not refer to the attempt. Without this update it would block the one that does.
   const { rows } = await sql`
     insert into payout_decision as d (decision_id, order_pk, nonce, decision, tx_hash, unproven_tx_hash, reason, operator)
     values (${decisionId}, ${orderPk}, ${nonce}, ${decision.decision}, ${txHash}, ${unprovenTxHash}, ${reason}, ${operator})
@@ -194,7 +198,7 @@ export async function highestTakenNonce(db: Db, orderPk: string): Promise<number
   return row?.nonce;
 }
 
-/** The attempt of a payout that can land no more where epochs end it, while the own scan is no proof that it did not. */
+/** Hash of the payout's attempt whose last epoch is over, while the own scan cannot prove that it did not land. */
 export async function unprovenAttemptOf(db: Db, orderPk: string): Promise<string | undefined> {
   const { rows } = await sql<{ tx_hash: string }>`
     select a.tx_hash from payout_attempt a join chain_cursor c using (chain)
@@ -206,7 +210,10 @@ export async function unprovenAttemptOf(db: Db, orderPk: string): Promise<string
   return rows[0]?.tx_hash;
 }
 
-/** Whether a transaction that nobody here signed pays just what the payout asks for, and nobody has said that it is another's. */
+/**
+ * True if a transaction that the gateway did not sign makes the same payment, and no operator has assigned it
+ * elsewhere.
+ */
 export async function mayBePaidByForeign(db: Db, orderPk: string): Promise<boolean> {
   const { rows } = await sql<{
     may: boolean;
@@ -224,7 +231,7 @@ const NONCE = [
   'updated_at as updatedAt',
 ] as const;
 
-/** The nonces that an order has or had. */
+/** Current and earlier nonces of an order. */
 export async function noncesOf(db: Db, orderPk: string) {
   return db
     .selectFrom('wallet_nonce')
@@ -236,7 +243,7 @@ export async function noncesOf(db: Db, orderPk: string) {
     .execute();
 }
 
-/** Open nonces of a hot wallet, the lowest first, on all its chains. */
+/** Open nonces of a hot wallet on all its chains, lowest first. */
 export async function openNoncesOf(db: Db, wallet: string, limit: number) {
   return db
     .selectFrom('wallet_nonce')
@@ -249,7 +256,7 @@ export async function openNoncesOf(db: Db, wallet: string, limit: number) {
     .execute();
 }
 
-/** Every transaction signed for an order, with its fate; never the signed bytes. */
+/** Transactions signed for an order, with their outcome; never the signed bytes. */
 export async function ownTransactionsOf(db: Db, orderPk: string) {
   return db
     .selectFrom('own_transaction as t')

@@ -2,12 +2,15 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
 const BATCH_ROWS = 1_000;
-/** How long the client may take for a batch before Postgres gives the snapshot up (send-csv.ts is quicker). */
+/**
+ * Maximum time for the client to take a batch before Postgres ends the transaction. The timeout of send-csv.ts is
+ * shorter.
+ */
 const IDLE_LIMIT = '60s';
 
 /**
- * Reads the rows of a query by a cursor of the database, a batch at a time, all from one snapshot. `db` must allow
- * statements that take long to their first row.
+ * Reads the rows of a query in batches through a database cursor, all from one snapshot. The statement timeout of
+ * `db` must allow a long time until the first row.
  */
 export async function* readRows<Row>(
   db: Db,
@@ -30,6 +33,6 @@ export async function* readRows<Row>(
       if (rows.length < BATCH_ROWS || signal.aborted) return;
     }
   } finally {
-    await transaction.rollback().execute(); // it has read, and nothing else
+    await transaction.rollback().execute(); // read-only
   }
 }

@@ -14,7 +14,7 @@ export interface SweepMovementRow {
   readonly obstacle: string | null;
 }
 
-/** Sweeps, the newest first. */
+/** Sweeps, newest first. */
 export async function findSweeps(
   db: Db,
   { chain, open, address }: OpsInput<'listSweeps'>,
@@ -74,8 +74,9 @@ export async function insertSweepRequest(db: Db, chain: Chain, operator: string)
 }
 
 /**
- * An unmatched deposit that may be given back, and what is left of it. `wallet`: the hot wallet in use, which is the one that the
- * signer looked at last, or a newer one that it has not seen yet. Those of keystores before stay in the table, and nobody signs for them.
+ * A refundable unmatched deposit with its remaining amount. `wallet`: the hot wallet in use, which the signer read
+ * last, or a newer one that it has not read yet. Wallets of earlier keystores stay in the table, but no signer has
+ * their keys.
  */
 export async function readRefundable(db: Db, transferId: number) {
   const { rows } = await sql<{
@@ -102,7 +103,7 @@ export async function readRefundable(db: Db, transferId: number) {
   return rows[0];
 }
 
-/** False when the hot wallet has not got it. */
+/** False if the hot wallet does not hold enough. */
 export async function refundDeposit(db: Db, refund: Readonly<Record<string, unknown>>): Promise<boolean> {
   const { rows } = await sql<{ began: boolean }>`
     select refund_deposit(${JSON.stringify(refund)}::jsonb) as began`.execute(db);

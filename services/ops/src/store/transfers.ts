@@ -37,7 +37,6 @@ function transfers(db: Db) {
     ]);
 }
 
-/** Transfers, newest first. */
 export async function findTransfers(
   db: Db,
   filter: OpsInput<'listTransfers'>,
@@ -75,7 +74,7 @@ export async function transfersOf(db: Db, orderPk: string, limit: number) {
     .execute();
 }
 
-/** Money that no order could take, newest first. */
+/** Unmatched deposits, newest first. */
 export async function findUnmatched(
   db: Db,
   filter: OpsInput<'listUnmatchedDeposits'>,

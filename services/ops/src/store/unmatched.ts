@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 
-/** An unmatched deposit with the order of its address, as far as it matters for accepting it. */
+/** An unmatched deposit with its order: the fields that an acceptance depends on. */
 export interface AcceptableRow {
   readonly reason: 'WRONG_TOKEN' | 'WRONG_CHAIN' | 'LATE' | 'UNDERPAID' | 'AFTER_SUCCESS' | 'ORDER_FAILED';
   readonly state: 'DETECTED' | 'VERIFIED' | 'ORPHANED';
   readonly chain: Chain;
   readonly symbol: string;
   readonly amount: bigint;
-  /** Given back, or on its way there. */
+  /** Refunded, or in a refund that is in flight, base units. */
   readonly refunded: bigint;
   readonly orderPk: string;
   readonly orderId: string;
@@ -19,11 +19,11 @@ export interface AcceptableRow {
   readonly orderSymbol: string;
   readonly orderDecimals: number;
   readonly cutoffAt: Date;
-  /** An operator's decision of the order that is not carried out. */
+  /** An operator's decision about the order waits for the tracker. */
   readonly isDecided: boolean;
 }
 
-/** Undefined where there is none, or not any more: credited, or taken back by a reorganisation. */
+/** Undefined if there is none, or no longer: credited, or removed by a reorganisation. */
 export async function readAcceptable(db: Db, transferId: number): Promise<AcceptableRow | undefined> {
   const { rows } = await sql<AcceptableRow>`
     select u.reason, t.state, t.chain, t.symbol, t.amount, ${refundedOf(sql`t.transfer_id`)} as refunded,
@@ -35,13 +35,13 @@ export async function readAcceptable(db: Db, transferId: number): Promise<Accept
   return rows[0];
 }
 
-/** What of a transfer was given back, or is on its way there, base units. */
+/** Refunded part of a transfer, including refunds in flight, in base units. */
 export function refundedOf(transferId: ReturnType<typeof sql>) {
   return sql<bigint>`coalesce((select sum(r.amount) from movement m join orders r using (order_pk)
     where m.transfer_id = ${transferId} and payout_may_move(m.order_pk)), 0)`;
 }
 
-/** An acceptance with money that its order did not ask for, as the operator saw it. */
+/** Stores an acceptance of money in another token or on another chain, with the operator's valuation. */
 export async function insertAcceptance(
   db: Db,
   acceptance: {

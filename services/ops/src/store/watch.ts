@@ -5,7 +5,6 @@ import { isSymbol } from './is-symbol.ts';
 import type { Chain, Family } from '@opentill/domain/chains';
 import { spellings } from '../show.ts';
 
-/** Hot wallets, by family and address. */
 export async function findHotWallets(db: Db, after: string | undefined, limit: number) {
   const key = sql<string>`family || ':' || address`;
   let query = db
@@ -17,7 +16,7 @@ export async function findHotWallets(db: Db, after: string | undefined, limit: n
   return query.execute();
 }
 
-/** A hot wallet in its canonical form, however somebody spells it; undefined when there is none of this address. */
+/** Canonical form of a hot wallet's address, in any spelling; undefined if there is none. */
 export async function findHotWallet(db: Db, family: Family, address: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('hot_wallet')
@@ -28,7 +27,7 @@ export async function findHotWallet(db: Db, family: Family, address: string): Pr
   return row?.address;
 }
 
-/** What the signer saw on chain of hot wallets. */
+/** Balances of hot wallets that the signer read from the chain. */
 export async function balancesOf(db: Db, wallets: readonly string[]) {
   if (wallets.length === 0) return [];
   return db
@@ -98,7 +97,7 @@ export async function insertHalt(
     .executeTakeFirstOrThrow();
 }
 
-/** Undefined when it was released meanwhile. */
+/** Undefined if it was released in the meantime. */
 export async function releaseHalt(
   db: Db,
   haltId: string,
@@ -163,7 +162,7 @@ export async function insertHold(
     .executeTakeFirstOrThrow();
 }
 
-/** Undefined when it was released meanwhile. */
+/** Undefined if it was released in the meantime. */
 export async function releaseHold(
   db: Db,
   holdId: string,
@@ -211,7 +210,7 @@ export async function readIncident(db: Db, incidentId: string): Promise<Incident
   return db.selectFrom('incident').select(INCIDENT).where('incident_id', '=', incidentId).executeTakeFirst();
 }
 
-/** Undefined when it was closed meanwhile. */
+/** Undefined if it was closed in the meantime. */
 export async function closeIncident(
   db: Db,
   incidentId: string,

@@ -51,12 +51,11 @@ export const TEST_NETWORKS = parseNetworkFile(
   'test networks',
 );
 
-/** An answer as it came. */
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // The tests say what they expect of it.
+  // The tests state what they expect of it.
   // eslint-disable-next-line typescript/no-explicit-any
   readonly body: any;
 }
@@ -66,16 +65,16 @@ export interface TestOps {
   readonly database: Database;
   /** A token of each role. */
   readonly tokens: Readonly<Record<OperatorRole, string>>;
-  /** Any request. */
+  /** Sends any request. */
   request(method: string, path: string, init?: RequestInit & { readonly token?: string }): Promise<Answered>;
-  /** An operation by its name; held against its schema. ADMIN asks unless somebody else is named. */
+  /** Calls an operation by name and validates its response. The default role is ADMIN. */
   call(
     operation: OpsOperation,
     input?: Record<string, unknown>,
     as?: OperatorRole | { token: string },
   ): Promise<Answered>;
   wakes(): number;
-  /** What was logged so far. */
+  /** The log so far. */
   log(): string;
   stop(): Promise<void>;
 }
@@ -87,10 +86,10 @@ const ROLE_IDS: Readonly<Record<OperatorRole, string>> = {
   ADMIN: 'ada',
 };
 
-/** Longer than a crowded machine takes. */
+/** Longer than a busy machine needs. */
 const PATIENCE_MS = 60_000;
 
-/** Starts ops in this process on a free port, as its own database role, with an operator of each role. */
+/** Starts ops in this process on a free port, with its own database role and an operator of each role. */
 export async function startTestOps(
   testDatabase: TestDatabase,
   { readStatementTimeoutMs = PATIENCE_MS } = {},
@@ -199,7 +198,7 @@ const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: 
 ajvFormats.default(ajv);
 const compiled = new Map<string, ValidateFunction>();
 
-/** Every answer is as the document says, to the last member. */
+/** Validates a response against the API document, including unknown members. */
 function expectDocumented(operation: OpsOperation, answer: Answered): void {
   expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   expect(answer.headers.get('cache-control')).toBe('no-store');
