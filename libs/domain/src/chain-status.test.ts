@@ -8,7 +8,7 @@ const merged = (reports: Partial<ChainReports>) =>
     mergeChainReports({ scanner: running, signer: running, pause: undefined, isScanned: true, ...reports }),
   );
 
-test('shows what stops payouts before a pause, and a pause before a missing scanner', () => {
+test('ranks states that stop payouts over a pause, and a pause over a missing scanner', () => {
   const halted = { ...running, state: 'HALTED', reason: 'REORG_TOO_DEEP' } as const;
   const leftOut = { ...running, state: 'LEFT_OUT', reason: 'TOKEN_MISMATCH', detail: 'no contract' } as const;
   const pause = { reason: 'upgrade', since };

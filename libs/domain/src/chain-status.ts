@@ -1,4 +1,4 @@
-/** States that a service reports of a chain. */
+/** States of a chain that services report. */
 export const CHAIN_STATES = ['STARTING', 'RUNNING', 'FAILING', 'PAUSED', 'LEFT_OUT', 'HALTED'] as const;
 
 /**
@@ -19,7 +19,7 @@ export interface ChainStatus {
   readonly detail: string | null;
 }
 
-/** Whether payouts of a chain in this state wait with the obstacle `CHAIN_HALTED`. */
+/** True if payouts of a chain in this state wait with the obstacle `CHAIN_HALTED`. */
 export function stopsPayouts(state: ChainState): boolean {
   return state === 'HALTED' || state === 'LEFT_OUT';
 }
@@ -46,21 +46,23 @@ export interface ShownChainStatus {
   readonly state: (typeof SHOWN_CHAIN_STATES)[number];
   readonly reason: string | null;
   readonly detail: string | null;
-  /** Start of the state, where a service reported it. */
+  /** Start of the state, if a service reported it. */
   readonly since: Date | null;
 }
 
-/** What services and operators say of a chain. */
+/** Reports of services and operators about a chain. */
 export interface ChainReports {
   readonly scanner: (ChainStatus & { readonly since: Date }) | undefined;
   readonly signer: (ChainStatus & { readonly since: Date }) | undefined;
   /** Reason of an operator's pause. */
   readonly pause: { readonly reason: string; readonly since: Date } | undefined;
-  /** Whether a scanner holds the chain's lease. */
+  /** True while a scanner holds the chain's lease. */
   readonly isScanned: boolean;
 }
 
-/** The one state of a chain: what stops payouts first, then an operator's pause, then what the scanner reports. */
+/**
+ * Combines the reports: a state that stops payouts comes first, then an operator's pause, then the scanner's report.
+ */
 export function mergeChainReports({ scanner, signer, pause, isScanned }: ChainReports): ShownChainStatus {
   const stopping = [scanner, signer].find((report) => report !== undefined && stopsPayouts(report.state));
   if (stopping !== undefined) return stopping;

@@ -1,12 +1,12 @@
-/** The chain families: a family shares an address format, a reader and a sender. */
+/** Chain families. The chains of a family share an address format, a reader and a sender. */
 export const FAMILIES = ['EVM', 'TRON', 'SUI'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 /**
- * The twelve chain values of the API and the family of each (seed.md 2.3). `chainId` is the id that signatures of the
- * EVM family are bound to (EIP-155): a test network is one by its id, so that what is signed for it is worth nothing.
- * `genesisId` is how networks without a chain id are told: TRON by the last four bytes of its block 0, SUI by the digest of its
- * checkpoint 0. There are several test networks of each, with ids of their own.
+ * The twelve chain values of the API (docs/api.md) with their families. `chainId` binds EVM signatures to a network
+ * (EIP-155), so a signature for a test network is worthless on a main network. `genesisId` identifies networks
+ * without a chain id: TRON by the last four bytes of block 0, SUI by the digest of checkpoint 0. Test networks of
+ * these have several instances with different ids.
  */
 export const CHAINS = {
   TRON: { family: 'TRON', network: 'main', genesisId: '0x2b6653dc' },
@@ -32,28 +32,26 @@ export const NETWORK_KINDS = ['main', 'test'] as const;
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
 export const CHAIN_VALUES = Object.keys(CHAINS) as readonly Chain[];
 
-/** Whether `value` is one of the twelve chain values, spelled exactly. */
+/** True for one of the twelve chain values, case-sensitive. */
 export function isChain(value: unknown): value is Chain {
   return typeof value === 'string' && Object.hasOwn(CHAINS, value);
 }
 
-/** The family that a chain belongs to. */
 export function familyOf(chain: Chain): Family {
   return CHAINS[chain].family;
 }
 
-/** Whether its money is worth nothing. */
 export function isTestNetwork(chain: Chain): boolean {
   return CHAINS[chain].network === 'test';
 }
 
-/** The chain id of an EVM chain; undefined for the other families, which have none. */
+/** Chain id of an EVM chain (EIP-155); undefined for other families. */
 export function chainIdOf(chain: Chain): number | undefined {
   const known: { readonly family: Family; readonly chainId?: number } = CHAINS[chain];
   return known.chainId;
 }
 
-/** The id of a network without chain id that there is one of: the main networks of TRON and SUI; undefined for all others. */
+/** Genesis id of the main networks of TRON and SUI; undefined for other chains. */
 export function genesisIdOf(chain: Chain): string | undefined {
   const known: { readonly family: Family; readonly genesisId?: string } = CHAINS[chain];
   return known.genesisId;

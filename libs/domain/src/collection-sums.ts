@@ -1,7 +1,7 @@
 import type { TransferState } from './confirmations.ts';
 import { baseUnits, type BaseUnits } from './money.ts';
 
-/** Last second in which a block may be for its transfers to be in time, unix time (CollectionTerms). */
+/** Last block time at which transfers are in time, in unix seconds (CollectionTerms). */
 interface Cutoff {
   readonly cutoffSeconds: number;
 }
@@ -12,41 +12,46 @@ export interface TransferFact {
   readonly txHash: string;
   readonly amount: BaseUnits;
   readonly state: TransferState;
-  /** Time of the earliest block that held it: what was in time once stays in time (docs/api.md section 5). */
+  /**
+   * Time of the earliest block that held it. A transfer in time stays in time after a reorganisation (docs/api.md
+   * section 5).
+   */
   readonly firstBlockTimeSeconds: number;
   /** isDeepEnough for this order; implies VERIFIED. */
   readonly deepEnough: boolean;
-  /** Given back to its payer, wholly or in part, or about to be: nothing of it pays the order any more. */
+  /** Refunded completely or in part, or in a refund that is in flight. No part of it pays the order. */
   readonly refunded?: boolean;
 }
 
-/** Base units of an order's transfers that are not orphaned. */
+/** Sums of an order's transfers that are not orphaned, in base units. */
 export interface CollectionSums {
-  /** In time, given back or not: what is shown of an order that it did not pay. */
+  /** In time, refunded or not. Shown for an unpaid order. */
   readonly arrived: BaseUnits;
-  /** In time, and not given back: what pays the order. */
+  /** In time, not refunded. Pays the order. */
   readonly detected: BaseUnits;
-  /** Of `detected` what is deep enough. */
+  /** Part of `detected` that is deep enough. */
   readonly confirmed: BaseUnits;
-  /** Verified, whenever it came, given back or not. */
+  /** Verified at any time, refunded or not. */
   readonly verified: BaseUnits;
-  /** Of `verified` what came late. */
+  /** Part of `verified` that came late. */
   readonly verifiedLate: BaseUnits;
-  /** Of `verified` what was not given back: what an operator may accept. */
+  /** Part of `verified` that is not refunded. An operator may accept it. */
   readonly acceptable: BaseUnits;
-  /** A transaction that paid in time is in no block now. It may come back, so the payer is not asked to pay again. */
+  /**
+   * A transaction that paid in time is currently in no block. It may return, so the payer is not asked to pay again.
+   */
   readonly away: boolean;
 }
 
-/** CONFIRMED: in time and deep enough. ACCEPTED: all that is verified, when an operator accepts the order. */
+/** CONFIRMED: in time and deep enough. ACCEPTED: all verified transfers, when an operator accepts the order. */
 export type CreditedTransfers = 'CONFIRMED' | 'ACCEPTED';
 
-/** Whether a transfer, as first mined, is in time for the order. */
+/** True if the transfer, as first mined, is in time for the order. */
 export function isInTime(terms: Cutoff, transfer: Pick<TransferFact, 'firstBlockTimeSeconds'>): boolean {
   return transfer.firstBlockTimeSeconds <= terms.cutoffSeconds;
 }
 
-/** Whether a transfer of the order is part of what a step credits. */
+/** True if a transfer of the order is part of the amount that a step credits. */
 export function isCredited(
   terms: Cutoff,
   credits: CreditedTransfers | null,
@@ -56,12 +61,13 @@ export function isCredited(
   return credits === 'ACCEPTED' || (transfer.deepEnough && isInTime(terms, transfer));
 }
 
-/** The sums of an order's transfers, by reading all of them. The database keeps the same sums (table collection_sum). */
+/** Sums over all transfers of an order. The database keeps the same sums incrementally (table collection_sum). */
 export function sumTransfers(terms: Cutoff, transfers: readonly TransferFact[]): CollectionSums {
   const live = transfers.filter((t) => t.state !== 'ORPHANED');
   const inTime = live.filter((t) => isInTime(terms, t));
   const verified = live.filter((t) => t.state === 'VERIFIED');
-  // Mined again, a transaction may do the same at another place of its receipt, or less: then nothing more comes of it.
+  // A transaction that is mined again may have its transfer at another position, or fewer transfers. Then the rest
+  // does not return.
   const mined = new Set(live.map((t) => t.txHash));
   return {
     arrived: total(inTime),
@@ -74,20 +80,20 @@ export function sumTransfers(terms: Cutoff, transfers: readonly TransferFact[]):
   };
 }
 
-/** Sums as the database keeps them, in which nothing is given back: the few transfers that differ are taken out. */
+/** Sums as the database keeps them, without refunds. `readSums` subtracts the transfers that differ. */
 export interface CountedSums {
   readonly inTime: BaseUnits;
   readonly verifiedInTime: BaseUnits;
   readonly verifiedLate: BaseUnits;
-  /** Of `verifiedInTime` what is not deep enough. */
+  /** Part of `verifiedInTime` that is not deep enough. */
   readonly shallow: BaseUnits;
   readonly away: boolean;
 }
 
 /**
- * The sums that sumTransfers() would give.
- * @param elsewhere counted, but still settled for another order, or booked as a hot wallet's
- * @param refunded counted, and given back
+ * Computes the same sums as sumTransfers().
+ * @param elsewhere counted transfers that are still settled for another order, or booked as a hot wallet's
+ * @param refunded counted transfers that were refunded
  */
 export function readSums(
   terms: Cutoff,

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { confirmedNum, isDeepEnough } from './confirmations.ts';
 
-test('the head itself is one confirmation', () => {
+test('counts one confirmation for the head itself', () => {
   expect(confirmedNum(100, 100)).toBe(1);
   expect(confirmedNum(111, 100)).toBe(12);
 });
 
-test('a head below the block is none', () => {
+test('counts none for a head below the block', () => {
   expect(confirmedNum(99, 100)).toBe(0);
   expect(confirmedNum(50, 100)).toBe(0);
 });
@@ -18,6 +18,6 @@ test.each([
   ['VERIFIED', 111, 12, true],
   ['VERIFIED', 100, null, true],
   ['DETECTED', 200, null, false],
-] as const)('%s with head %s, required %s: %s', (state, head, required, expected) => {
+] as const)('decides depth for %s with head %s and %s required: %s', (state, head, required, expected) => {
   expect(isDeepEnough({ state, blockHeight: 100 }, head, required)).toBe(expected);
 });

@@ -37,8 +37,8 @@ const after = (...transfers: readonly TransferFact[]) => {
   return { facts, state: settleCollection(terms, open, facts).at(-1)?.next ?? open };
 };
 
-describe('an acceptance', () => {
-  test('takes what came late or too little, all that is verified of it', () => {
+describe('an operator’s acceptance', () => {
+  test('credits all verified money that came late or was too little', () => {
     const { facts, state } = after(late, little, { ...late, transferId: 3, state: 'DETECTED' });
     expect(state).toMatchObject({ status: 'EXPIRED', reason: 'Paid after expiry' });
     const step = decideByOperator(state, facts, accept);
@@ -52,7 +52,7 @@ describe('an acceptance', () => {
     expect(credited.map((t) => t.transferId)).toEqual([1, 2]);
   });
 
-  test('needs something that came, and an order that is EXPIRED', () => {
+  test('requires received money and an EXPIRED order', () => {
     for (const transfers of [
       [],
       [{ ...late, state: 'ORPHANED' }],
@@ -68,8 +68,8 @@ describe('an acceptance', () => {
   });
 });
 
-describe('a refusal', () => {
-  test('ends all but a SUCCESS, tells its reason and leaves the sums as they were', () => {
+describe('an operator’s refusal', () => {
+  test('fails every order except SUCCESS, with its reason and unchanged sums', () => {
     for (const status of COLLECTION_STATUSES) {
       const state = { ...open, status, detectedAmount: baseUnits(40n), actualAmount: baseUnits(40n) };
       const step = decideByOperator(state, { sums: sumTransfers(terms, [little]) }, refuse);
@@ -84,7 +84,7 @@ describe('a refusal', () => {
     }
   });
 
-  test('is for good: nothing that comes then moves the order', () => {
+  test('is final: later transfers do not move the order', () => {
     const { facts, state } = after(little);
     const { next } = decideByOperator(state, facts, refuse) ?? { next: state };
     const sums = sumTransfers(terms, [{ ...late, firstBlockTimeSeconds: 900 }]);

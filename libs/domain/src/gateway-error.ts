@@ -1,6 +1,6 @@
-/** What every failure in the gateway carries, so that one table can map it to an HTTP status and one to an ack. */
+/** Data of every failure in the gateway. One table maps it to an HTTP status, another to an acknowledgement. */
 export interface GatewayErrorOptions {
-  /** Whether the same call may succeed later without anybody mending anything. */
+  /** True if the same call may succeed later without a correction. */
   readonly retryable: boolean;
   /** Fields for the log; never secrets. */
   readonly context?: Readonly<Record<string, unknown>>;
@@ -8,8 +8,8 @@ export interface GatewayErrorOptions {
 }
 
 /**
- * The gateway's only error class. `code` is a stable SCREAMING_SNAKE_CASE word; each module exports the union
- * of its codes with a line of documentation per code, and passes it as `Code`.
+ * The gateway's only error class. `code` is a stable SCREAMING_SNAKE_CASE word. Each module exports the union of its
+ * codes with documentation per code, and passes it as `Code`.
  */
 export class GatewayError<Code extends string = string> extends Error {
   override readonly name = 'GatewayError';
@@ -25,7 +25,7 @@ export class GatewayError<Code extends string = string> extends Error {
   }
 }
 
-/** True for a GatewayError that may be retried; anything unknown counts as retryable (a bug must not lose work). */
+/** True for a retryable GatewayError and for any other error: a bug must not lose work. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof GatewayError ? error.retryable : true;
 }

@@ -1,6 +1,6 @@
 import type { BaseUnits } from './money.ts';
 
-/** Kinds of accounts that payments touch (table ledger_account). */
+/** Kinds of accounts that payments use (table ledger_account). */
 export type DepositAccountKind = 'DEPOSIT' | 'SUSPENSE' | 'MERCHANT';
 
 /** An account by its natural key. */
@@ -12,13 +12,13 @@ export interface LedgerAccount {
   readonly merchantId: string | null;
 }
 
-/** One line: positive debits, negative credits the account. */
+/** One line: a positive amount debits the account, a negative one credits it. */
 export interface LedgerPosting {
   readonly account: LedgerAccount;
   readonly amount: bigint;
 }
 
-/** A transaction of the ledger. Its postings sum to zero; `ref` is its natural key, so twice is refused. */
+/** A ledger transaction. Its postings sum to zero. `ref` is its natural key, so a second insert fails. */
 export interface LedgerEntry {
   readonly ref: string;
   readonly kind: 'DEPOSIT' | 'DEPOSIT_REVERSED' | 'CREDIT' | 'CREDIT_REVERSED';
@@ -26,7 +26,7 @@ export interface LedgerEntry {
   readonly postings: readonly LedgerPosting[];
 }
 
-/** What was received, for whom: a transfer to a deposit address, or the sum of those credited to an order. */
+/** Received money: one transfer to a deposit address, or the sum of those credited to an order. */
 export interface Receipt {
   readonly orderPk: string;
   readonly merchantId: string;
@@ -35,12 +35,12 @@ export interface Receipt {
   readonly amount: BaseUnits;
 }
 
-/** A verified transfer stands on its deposit address, not credited to anybody yet. `booking` counts from 1. */
+/** Books a verified transfer to its deposit address, not credited yet. `booking` counts from 1. */
 export function bookDeposit(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry('DEPOSIT', `deposit:${transferId}:${booking}`, receipt, 'DEPOSIT', 'SUSPENSE');
 }
 
-/** A booked transfer is not verified any more. */
+/** Reverses a booked transfer that is no longer verified. */
 export function reverseDeposit(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry(
     'DEPOSIT_REVERSED',
@@ -51,12 +51,12 @@ export function reverseDeposit(receipt: Receipt, transferId: number, booking: nu
   );
 }
 
-/** An order became SUCCESS: its actual amount is the merchant's. Once per order, which the reference enforces. */
+/** Credits the actual amount of a SUCCESS order to the merchant. The reference permits it once per order. */
 export function creditOrder(receipt: Receipt): LedgerEntry {
   return entry('CREDIT', `credit:${receipt.orderPk}`, receipt, 'SUSPENSE', 'MERCHANT');
 }
 
-/** A reorganisation took a credited transfer back. Comes before the reversal of its deposit. */
+/** Reverses the credit of a transfer that a reorganisation removed. Precedes the reversal of its deposit. */
 export function reverseCredit(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry(
     'CREDIT_REVERSED',
@@ -67,7 +67,7 @@ export function reverseCredit(receipt: Receipt, transferId: number, booking: num
   );
 }
 
-/** A credited transfer that a reorganisation took back is verified again. Comes after its new deposit. */
+/** Credits a removed transfer again after it was verified again. Follows its new deposit. */
 export function creditAgain(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry('CREDIT', `credit-again:${transferId}:${booking}`, receipt, 'SUSPENSE', 'MERCHANT');
 }
@@ -80,7 +80,7 @@ function entry(
   credited: DepositAccountKind,
 ): LedgerEntry {
   const { orderPk, chain, symbol, merchantId, amount } = receipt;
-  if (amount <= 0n) throw new RangeError(`nothing to post for ${ref}`);
+  if (amount <= 0n) throw new RangeError(`ledger entry ${ref} has no positive amount`);
   const account = (of: DepositAccountKind): LedgerAccount => ({
     kind: of,
     chain,

@@ -35,17 +35,17 @@ describe('parseAmount', () => {
     ['0.0000000', 'ZERO'],
     ['0.0000001', 'TOO_MANY_DECIMALS'],
     ['1.0000001', 'TOO_MANY_DECIMALS'],
-  ])('%j is refused: %s', (text, problem) => {
+  ])('rejects %j: %s', (text, problem) => {
     expect(parseAmount(text, 6)).toEqual({ ok: false, problem });
   });
 
-  test('takes 30 digits with or without a point, not 31', () => {
+  test('accepts 30 digits with or without a point but not 31', () => {
     expect(isAmountText('1'.repeat(30))).toBe(true);
     expect(isAmountText(`${'1'.repeat(15)}.${'1'.repeat(15)}`)).toBe(true);
     expect(isAmountText(`${'1'.repeat(16)}.${'1'.repeat(15)}`)).toBe(false);
   });
 
-  test('reads what formatAmount wrote', () => {
+  test('reads the output of formatAmount', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 1n, max: 10n ** 24n }),
@@ -60,7 +60,7 @@ describe('parseAmount', () => {
     );
   });
 
-  test('loses nothing: an accepted text and its value are the same number', () => {
+  test('keeps the exact value of an accepted text', () => {
     const digits = (max: number) =>
       fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: max }).map((d) => d.join(''));
     fc.assert(
@@ -68,7 +68,7 @@ describe('parseAmount', () => {
         const text = fraction === '' ? whole : `${whole}.${fraction}`;
         const parsed = parseAmount(text, decimals);
         fc.pre(parsed.ok);
-        // both sides scaled up by the digits of the fraction and by the decimals of the token
+        // both sides scaled by the digits of the fraction and the decimals of the token
         expect(parsed.value * 10n ** BigInt(fraction.length)).toBe(
           BigInt(whole + fraction) * 10n ** BigInt(decimals),
         );
@@ -76,7 +76,7 @@ describe('parseAmount', () => {
     );
   });
 
-  test('never throws, whatever the text', () => {
+  test('throws for no text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), decimalsOf, (text, decimals) => {
         expect(typeof parseAmount(text, decimals).ok).toBe('boolean');
@@ -99,7 +99,7 @@ describe('formatAmount', () => {
     expect(formatAmount(value, decimals, displayDecimals)).toBe(text);
   });
 
-  test('has at least the display decimals and no zero beyond them', () => {
+  test('writes at least the display decimals and no trailing zero beyond them', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 0n, max: 10n ** 78n - 1n }),
@@ -114,12 +114,12 @@ describe('formatAmount', () => {
     );
   });
 
-  test('refuses a negative amount', () => {
+  test('rejects a negative amount', () => {
     expect(() => formatAmount(-1n, 6, 2)).toThrow(RangeError);
   });
 });
 
-test('base units are what numeric(78,0) holds', () => {
+test('accepts base units up to numeric(78,0)', () => {
   expect(baseUnits(0n)).toBe(0n);
   expect(baseUnits(10n ** 78n - 1n)).toBe(10n ** 78n - 1n);
   expect(() => baseUnits(10n ** 78n)).toThrow(RangeError);

@@ -1,35 +1,35 @@
-/** An amount in a token's smallest unit. The only form in which the gateway reckons with money. */
+/** An amount in a token's smallest unit. The only representation of money in calculations. */
 export type BaseUnits = bigint & { readonly __brand: 'BaseUnits' };
 
-/** Why a decimal string is not an amount of a token. */
+/** Reasons why a decimal string is not an amount of a token. */
 export type AmountProblem =
   /** Not `digits[.digits]`, or more than 30 digits. */
   | 'NOT_A_NUMBER'
   /** Zero. */
   | 'ZERO'
-  /** More decimals than the token has, and not all of the surplus are zeros. */
+  /** More decimals than the token has, with a non-zero surplus. */
   | 'TOO_MANY_DECIMALS';
 
 const AMOUNT_GRAMMAR = /^[0-9]+(?:\.[0-9]+)?$/;
 const AMOUNT_DIGITS_MAX = 30;
 
-/** Of numeric(78,0). */
+/** Exclusive limit of numeric(78,0). */
 const END = 10n ** 78n;
 
-/** Brands a bigint as base units. Throws RangeError when it is negative or exceeds numeric(78,0). */
+/** Brands a bigint as base units. Throws RangeError if it is negative or exceeds numeric(78,0). */
 export function baseUnits(value: bigint): BaseUnits {
   if (value < 0n || value >= END) throw new RangeError(`not an amount in base units: ${value}`);
   return value as BaseUnits;
 }
 
-/** Whether `text` has the grammar of an amount: `digits[.digits]`, no sign, no exponent, at most 30 digits. */
+/** True for the grammar of an amount: `digits[.digits]`, no sign, no exponent, at most 30 digits. */
 export function isAmountText(text: string): boolean {
   return AMOUNT_GRAMMAR.test(text) && text.length - (text.includes('.') ? 1 : 0) <= AMOUNT_DIGITS_MAX;
 }
 
 /**
- * Reads a decimal string as base units of a token with `decimals` decimals, without any rounding.
- * Zeros beyond the token's decimals are not a loss and are accepted ("1.000" of a token with 2 decimals).
+ * Parses a decimal string into base units of a token with `decimals` decimals, without rounding. Zeros beyond the
+ * token's decimals are accepted ("1.000" for a token with 2 decimals).
  */
 export function parseAmount(
   text: string,
@@ -47,8 +47,8 @@ export function parseAmount(
 }
 
 /**
- * Writes base units as a decimal string: exact, with trailing zeros cut down to `displayDecimals` and filled up
- * to them (docs/api.md section 4): 250000000 of 6 decimals → "250.00", 123456 → "0.123456".
+ * Writes base units as an exact decimal string. Trailing zeros are cut or filled to `displayDecimals` (docs/api.md
+ * section 4): 250000000 with 6 decimals → "250.00", 123456 → "0.123456".
  */
 export function formatAmount(value: bigint, decimals: number, displayDecimals: number): string {
   if (value < 0n) throw new RangeError(`an amount is never negative: ${value}`);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { notifyTypeOf } from './notify-type.ts';
 import { COLLECTION_STATUSES } from './order-status.ts';
 
-test('every status has its callback', () => {
+test('has a callback type for every status', () => {
   expect(Object.fromEntries(COLLECTION_STATUSES.map((s) => [s, notifyTypeOf(s)]))).toEqual({
     INIT: 'ORDER_PENDING',
     PENDING: 'ORDER_PENDING',

@@ -1,6 +1,6 @@
 import type { CollectionStatus, PayoutStatus } from './order-status.ts';
 
-/** Callbacks that speak of an order (docs/api.md section 6). */
+/** Callbacks about orders (docs/api.md section 6). */
 export type OrderNotifyType =
   | 'ORDER_PENDING'
   | 'ORDER_PENDING_CONFIRMATION'
@@ -18,7 +18,7 @@ const BY_STATUS: { readonly [S in CollectionStatus | PayoutStatus]: OrderNotifyT
   FAILED: 'ORDER_FAILED',
 };
 
-/** The callback that tells of an order in `status`. ORDER_REVERTED is told beside a SUCCESS that stays. */
+/** Callback type for an order in `status`. ORDER_REVERTED is separate: the order stays SUCCESS. */
 export function notifyTypeOf(status: CollectionStatus | PayoutStatus): OrderNotifyType {
   return BY_STATUS[status];
 }

@@ -12,7 +12,7 @@ import {
   type TransitionTable,
 } from './order-status.ts';
 
-/** `from to` of every move that changes the status. */
+/** Every transition that changes the status, as `from to`. */
 function edges<S extends string, E extends string>(table: TransitionTable<S, E>): string[] {
   const found = new Set<string>();
   for (const from of Object.keys(table) as S[]) {
@@ -45,12 +45,12 @@ const TABLES = [
 ];
 
 describe.each(TABLES)('state table of a $name', ({ table, statuses, events, terminal }) => {
-  test('names every status and reaches each from INIT', () => {
+  test('contains every status and reaches each from INIT', () => {
     expect(Object.keys(table)).toEqual(statuses);
     expect([...reachable(table, 'INIT')].toSorted()).toEqual([...statuses].toSorted());
   });
 
-  test('answers every pair with a status or a typed refusal', () => {
+  test('returns a status or a typed error for every pair', () => {
     for (const status of statuses) {
       for (const event of events) {
         const listed = table[status]?.[event];
@@ -67,23 +67,23 @@ describe.each(TABLES)('state table of a $name', ({ table, statuses, events, term
     }
   });
 
-  test('uses every event somewhere and knows no other', () => {
+  test('uses exactly the defined events', () => {
     const used = new Set(statuses.flatMap((status) => Object.keys(table[status] ?? {})));
     expect([...used].toSorted()).toEqual([...events].toSorted());
   });
 
-  test('ends in the terminal statuses and nowhere else', () => {
+  test('ends only in the terminal statuses', () => {
     expect(statuses.filter((status) => isTerminal(table, status))).toEqual(terminal);
   });
 });
 
-test('a collection moves as section 5 of the API says', () => {
+test('moves a collection as docs/api.md section 5 defines', () => {
   expect(edges(COLLECTION_TRANSITIONS)).toEqual(
     [
       'INIT PENDING',
       'PENDING PENDING_CONFIRMATION',
       'PENDING_CONFIRMATION SUCCESS',
-      // a reorganisation took transfers back
+      // a reorganisation removed transfers
       'PENDING INIT',
       'PENDING_CONFIRMATION INIT',
       'PENDING_CONFIRMATION PENDING',
@@ -91,7 +91,7 @@ test('a collection moves as section 5 of the API says', () => {
       'PENDING EXPIRED',
       'EXPIRED SUCCESS',
       'EXPIRED PENDING_CONFIRMATION',
-      // any but SUCCESS, refused by an operator
+      // any except SUCCESS, refused by an operator
       'INIT FAILED',
       'PENDING FAILED',
       'PENDING_CONFIRMATION FAILED',
@@ -100,18 +100,18 @@ test('a collection moves as section 5 of the API says', () => {
   );
 });
 
-test('a payout moves as section 5 of the API says', () => {
+test('moves a payout as docs/api.md section 5 defines', () => {
   expect(edges(PAYOUT_TRANSITIONS)).toEqual(
     [
       'INIT PENDING',
       'PENDING PENDING_CONFIRMATION',
       'PENDING_CONFIRMATION SUCCESS',
       'INIT FAILED',
-      // FAILED on chain counts only at final depth
+      // a failure on chain counts only at final depth
       'PENDING_CONFIRMATION FAILED',
-      // all that was sent was proven unable to land, and it ended unsigned after that
+      // every sent transaction was proven dead, and then it expired or was refused
       'PENDING FAILED',
-      // a reorganisation took the transaction back
+      // a reorganisation removed the transaction
       'PENDING_CONFIRMATION PENDING',
     ].toSorted(),
   );

@@ -1,6 +1,6 @@
 import { GatewayError } from './gateway-error.ts';
 
-/** Every status of a collection, in the order in which a paid one passes them, then the other ends. */
+/** Statuses of a collection: those of a paid one in order, then the other ends. */
 export const COLLECTION_STATUSES = [
   'INIT',
   'PENDING',
@@ -11,44 +11,44 @@ export const COLLECTION_STATUSES = [
 ] as const;
 export type CollectionStatus = (typeof COLLECTION_STATUSES)[number];
 
-/** Every status of a payout. A payout that ran out of time is FAILED: it never expires once signed. */
+/** Statuses of a payout. An expired payout is FAILED. It never expires while a signed transaction may land. */
 export const PAYOUT_STATUSES = ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS', 'FAILED'] as const;
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
 
-/** What moves a collection. */
+/** Events of a collection. */
 export const COLLECTION_EVENTS = [
-  /** Something came in time, not yet enough. */
+  /** Money arrived in time, but does not cover the order yet. */
   'partlyPaid',
-  /** What came in time covers the order. */
+  /** Money that arrived in time covers the order. */
   'covered',
-  /** What covers the order has the required confirmations. */
+  /** The covering money has the required confirmations. */
   'confirmed',
-  /** A reorganisation took so much back that the order is not covered any more. */
+  /** A reorganisation removed so much that the order is no longer covered. */
   'uncovered',
-  /** A reorganisation took everything back. */
+  /** A reorganisation removed everything. */
   'vanished',
   /** The chain's verified time is past the cutoff and the order is not covered. */
   'expired',
-  /** The sums changed, the status did not. */
+  /** The sums changed, but not the status. */
   'amountChanged',
-  /** An operator took what came, although late or too little. */
+  /** An operator accepted money that came late or was too little. */
   'accepted',
   /** An operator refused the order. */
   'refused',
 ] as const;
 export type CollectionEvent = (typeof COLLECTION_EVENTS)[number];
 
-/** What moves a payout. */
+/** Events of a payout. */
 export const PAYOUT_EVENTS = [
   /** Signed bytes are stored and sent. */
   'broadcast',
   /** The transaction is in a block. */
   'mined',
-  /** A reorganisation took it back; it is sent again. */
+  /** A reorganisation removed its transaction, which is sent again. */
   'reorganised',
-  /** It succeeded, at final depth. */
+  /** The transaction succeeded at final depth. */
   'confirmed',
-  /** It reverted at final depth, was proven unable to land, expired unsent or was refused. */
+  /** The transaction failed at final depth or was proven dead, or the payout expired unsent or was refused. */
   'failed',
 ] as const;
 export type PayoutEvent = (typeof PAYOUT_EVENTS)[number];
@@ -57,7 +57,7 @@ export type TransitionTable<Status extends string, Event extends string> = {
   readonly [S in Status]: { readonly [E in Event]?: Status };
 };
 
-/** The collection's rows of docs/api.md section 5. A pair that is absent is refused. */
+/** Transitions of a collection (docs/api.md section 5). An absent pair is an error. */
 export const COLLECTION_TRANSITIONS: TransitionTable<CollectionStatus, CollectionEvent> = {
   INIT: { partlyPaid: 'PENDING', expired: 'EXPIRED', refused: 'FAILED' },
   PENDING: {
@@ -84,7 +84,7 @@ export const COLLECTION_TRANSITIONS: TransitionTable<CollectionStatus, Collectio
   FAILED: {},
 };
 
-/** The payout's chain of docs/api.md section 5. */
+/** Transitions of a payout (docs/api.md section 5). */
 export const PAYOUT_TRANSITIONS: TransitionTable<PayoutStatus, PayoutEvent> = {
   INIT: { broadcast: 'PENDING', failed: 'FAILED' },
   PENDING: { mined: 'PENDING_CONFIRMATION', failed: 'FAILED' },
@@ -94,13 +94,12 @@ export const PAYOUT_TRANSITIONS: TransitionTable<PayoutStatus, PayoutEvent> = {
 };
 
 export type OrderStatusErrorCode =
-  /** The state table has no such move. A bug or a race that a row lock should have prevented; never retryable. */
+  /**
+   * The state table has no such transition. A bug, or a race that a row lock should have prevented; never retryable.
+   */
   'ORDER_TRANSITION_REFUSED';
 
-/**
- * The status that `event` leads to.
- * @throws GatewayError ORDER_TRANSITION_REFUSED when the table has no such pair
- */
+/** The status after `event`. @throws GatewayError ORDER_TRANSITION_REFUSED if the table has no such pair */
 export function nextStatus<Status extends string, Event extends string>(
   table: TransitionTable<Status, Event>,
   status: Status,
@@ -110,14 +109,14 @@ export function nextStatus<Status extends string, Event extends string>(
   if (next === undefined) {
     throw new GatewayError<OrderStatusErrorCode>(
       'ORDER_TRANSITION_REFUSED',
-      `an order that is ${status} does not move by ${event}`,
+      `order status ${status} has no transition for ${event}`,
       { retryable: false, context: { status, event } },
     );
   }
   return next;
 }
 
-/** Whether nothing moves an order out of this status. */
+/** True if the status has no transitions. */
 export function isTerminal<Status extends string, Event extends string>(
   table: TransitionTable<Status, Event>,
   status: Status,

@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 const NOW_MS = 1_795_000_000_000;
 const USDT = 1_000_000n;
 
-/** A coin of 18 decimals is worth 2,500 tokens of 6 decimals. */
+/** A coin with 18 decimals is worth 2,500 tokens with 6 decimals. */
 const RULES: SweepRules = {
   nativePrice: { units: 2_500n, scale: 0 },
   nativeDecimals: 18,
@@ -75,8 +75,8 @@ function facts(overrides: Partial<SweepFacts> = {}): SweepFacts {
 
 const reasonOf = (given: SweepFacts) => planSweeps(given).waiting[0]?.reason;
 
-describe('what is swept', () => {
-  test('all that lies there, to cold storage', () => {
+describe('planSweeps', () => {
+  test('sweeps the whole balance to cold storage', () => {
     expect(planSweeps(facts())).toEqual({
       begin: [{ asset: unswept(), option: CHEAP, amountBaseUnits: 100n * USDT, destination: 'COLD' }],
       waiting: [],
@@ -84,7 +84,7 @@ describe('what is swept', () => {
     });
   });
 
-  test('native coin less what its own transaction costs', () => {
+  test('sweeps native coin less the cost of its own transaction', () => {
     const option: SweepOption = { method: 'FREE', costBaseUnits: 1_000n, topUpBaseUnits: 0n };
     const asset = unswept({
       symbol: 'ETH',
@@ -94,12 +94,12 @@ describe('what is swept', () => {
       options: [option],
     });
     expect(planSweeps(facts({ unswept: [asset] })).begin[0]?.amountBaseUnits).toBe(10n ** 17n - 1_000n);
-    // All of it, where the hot wallet pays beside the address.
+    // All of it if the hot wallet sponsors the fee.
     const sponsored = { ...asset, options: [{ ...option, isSponsored: true as const }] };
     expect(planSweeps(facts({ unswept: [sponsored] })).begin[0]?.amountBaseUnits).toBe(10n ** 17n);
   });
 
-  test('the cheapest way of those that are allowed', () => {
+  test('selects the cheapest permitted option', () => {
     const ways: SweepOption[] = [
       { method: 'TOP_UP', costBaseUnits: 30n, topUpBaseUnits: 30n },
       { method: 'RENT', costBaseUnits: 20n, topUpBaseUnits: 0n },
@@ -112,16 +112,20 @@ describe('what is swept', () => {
   test.each<[string, Partial<SweepFacts>, string]>([
     ['an operator paused the chain', { stoppedBy: 'PAUSED' }, 'PAUSED'],
     ['the chain is halted', { stoppedBy: 'CHAIN_HALTED' }, 'CHAIN_HALTED'],
-    ['the hot wallet is halted that has to bring its fee', { isWalletHalted: true }, 'WALLET_HALTED'],
+    ['the hot wallet that has to top up the fee is halted', { isWalletHalted: true }, 'WALLET_HALTED'],
     ['the asset is held', { heldSymbols: new Set(['USDT']) }, 'ASSET_HELD'],
     ['a sweep of the address has not ended', { busyAddresses: new Set(['a']) }, 'ADDRESS_BUSY'],
     ['the money is young', { unswept: [unswept({ sinceMs: NOW_MS - HOUR_MS + 1 })] }, 'TOO_YOUNG'],
-    ['it is little', { unswept: [unswept({ amountBaseUnits: baseUnits(5n * USDT - 1n) })] }, 'TOO_SMALL'],
-    ['nobody knows a price', { unswept: [unswept({ options: [] })] }, 'PRICE_UNKNOWN'],
-    ['nobody knows the price of gas', { gasPrice: undefined }, 'PRICE_UNKNOWN'],
-    ['gas is dear', { gasPrice: 51n }, 'GAS_PRICE'],
     [
-      'it costs more of its value than is allowed',
+      'the amount is small',
+      { unswept: [unswept({ amountBaseUnits: baseUnits(5n * USDT - 1n) })] },
+      'TOO_SMALL',
+    ],
+    ['no price is known', { unswept: [unswept({ options: [] })] }, 'PRICE_UNKNOWN'],
+    ['the gas price is unknown', { gasPrice: undefined }, 'PRICE_UNKNOWN'],
+    ['gas is expensive', { gasPrice: 51n }, 'GAS_PRICE'],
+    [
+      'it costs a larger share than permitted',
       { unswept: [unswept({ options: [{ ...CHEAP, costBaseUnits: 8n * 10n ** 14n + 1n }] })] },
       'COST_SHARE',
     ],
@@ -132,14 +136,14 @@ describe('what is swept', () => {
     ],
     ['the budget is used up', { budgetBaseUnits: withFeeMargin(CHEAP.costBaseUnits) - 1n }, 'BUDGET'],
     ['the hot wallet has no coin', { gasHeldBaseUnits: CHEAP.topUpBaseUnits - 1n }, 'NO_GAS_MONEY'],
-    ['as many are under way as may be', { rules: { ...RULES, batchSize: 0 } }, 'BATCH_FULL'],
+    ['the batch is full', { rules: { ...RULES, batchSize: 0 } }, 'BATCH_FULL'],
   ])('nothing while %s', (_, overrides, reason) => {
     const plan = planSweeps(facts(overrides));
     expect(plan.begin).toEqual([]);
     expect(plan.waiting.map((one) => one.reason)).toEqual([reason]);
   });
 
-  test('by ways that need nothing of the hot wallet while that is halted, and nothing is taken from it', () => {
+  test('uses only options without the hot wallet while that is halted', () => {
     const ways: SweepOption[] = [
       { method: 'TOP_UP', costBaseUnits: 10n, topUpBaseUnits: 10n },
       { method: 'STAKE', costBaseUnits: 11n, topUpBaseUnits: 0n, stakeBaseUnits: 5n },
@@ -162,12 +166,12 @@ describe('what is swept', () => {
     expect(chosen(ways, true)).toEqual([[13n], 0]);
     const free: SweepOption = { method: 'FREE', costBaseUnits: 9n, topUpBaseUnits: 0n };
     expect(chosen([free], true)).toEqual([[9n], 0]);
-    // Where it pays beside the address it signs as well.
+    // As a sponsor it signs, too.
     expect(chosen([{ ...free, isSponsored: true }], true)).toEqual([[], 0]);
     expect(chosen([{ ...free, isSponsored: true, costBaseUnits: 0n }], true)).toEqual([[0n], 0]);
   });
 
-  test('in the place of what waits for the hot wallet while that is halted', () => {
+  test('gives the places of sweeps that wait for a halted hot wallet to others', () => {
     const free: SweepOption = { method: 'FREE', costBaseUnits: 9n, topUpBaseUnits: 0n };
     const both = {
       rules: { ...RULES, batchSize: 2 },
@@ -180,28 +184,28 @@ describe('what is swept', () => {
     expect(waiting.map(({ reason }) => reason)).toEqual(['BATCH_FULL', 'ADDRESS_BUSY']);
   });
 
-  test('at the bounds themselves', () => {
+  test('sweeps at the exact limits', () => {
     const options = [{ ...CHEAP, costBaseUnits: 8n * 10n ** 14n, topUpBaseUnits: 10n ** 16n }]; // 2 USDT of 100
     const asset = unswept({ options, sinceMs: NOW_MS - HOUR_MS });
     const given = facts({ unswept: [asset], gasPrice: 50n, budgetBaseUnits: 96n * 10n ** 13n });
     expect(planSweeps(given).begin).toHaveLength(1);
   });
 
-  test('little money once it is old, where its cost allows it', () => {
+  test('sweeps small amounts once they are old, if the cost share permits it', () => {
     const old = { sinceMs: NOW_MS - 100 * HOUR_MS, amountBaseUnits: baseUnits(2n * USDT) };
     expect(planSweeps(facts({ unswept: [unswept(old)] })).begin).toHaveLength(1);
     const dust = { ...old, amountBaseUnits: baseUnits(USDT) };
     expect(reasonOf(facts({ unswept: [unswept(dust)] }))).toBe('COST_SHARE');
   });
 
-  test('young money when an operator asks for it, little money not', () => {
+  test('sweeps young money but not small amounts on an operator’s request', () => {
     const young = { sinceMs: NOW_MS };
     expect(planSweeps(facts({ isRun: true, unswept: [unswept(young)] })).begin).toHaveLength(1);
     const little = { ...young, amountBaseUnits: baseUnits(USDT) };
     expect(reasonOf(facts({ isRun: true, unswept: [unswept(little)] }))).toBe('TOO_SMALL');
   });
 
-  test('of an address one asset at a time, the oldest first', () => {
+  test('sweeps one asset of an address at a time, oldest first', () => {
     const older = unswept({ symbol: 'USDC', sinceMs: NOW_MS - 3 * HOUR_MS });
     const plan = planSweeps(facts({ unswept: [unswept(), older] }));
     expect(plan.begin.map(({ asset }) => asset.symbol)).toEqual(['USDC']);
@@ -209,15 +213,15 @@ describe('what is swept', () => {
   });
 });
 
-describe('the hot wallet', () => {
-  test('is filled up to its float, the rest goes to cold storage', () => {
+describe('planSweeps with a hot wallet', () => {
+  test('fills the hot wallet up to its float and sends the rest to cold storage', () => {
     const three = ['a', 'b', 'c'].map((address) => unswept({ address }));
     const float = hot({ heldBaseUnits: 50n * USDT, floatBaseUnits: 250n * USDT });
     const { begin } = planSweeps(facts({ unswept: three, hot: [float] }));
     expect(begin.map(({ destination }) => destination)).toEqual(['HOT', 'HOT', 'COLD']);
   });
 
-  describe('that holds none of a token, so that a transfer to it costs more', () => {
+  describe('that holds none of the token, so that a transfer to it costs more', () => {
     const DEARER: SweepOption = {
       method: 'TOP_UP',
       costBaseUnits: 2n * 10n ** 13n,
@@ -233,25 +237,21 @@ describe('the hot wallet', () => {
         : waiting.map(({ reason }) => reason);
     };
 
-    test('is filled at what that costs', () => {
+    test('fills it at the higher cost', () => {
       expect(chosen(given({ options: [DEARER] }))).toEqual([['HOT', DEARER.costBaseUnits]]);
     });
 
-    test('is not asked for where what lies there would not fit', () => {
+    test('ignores it if the amount does not fit below the float', () => {
       const much = { amountBaseUnits: baseUnits(251n * USDT) };
       expect(chosen(given({ options: [DEARER] }, much))).toEqual([['COLD', CHEAP.costBaseUnits]]);
     });
 
     test.each<[string, SweepWays, Partial<SweepFacts>]>([
-      [
-        'costs more of the value than is allowed',
-        { options: [{ ...DEARER, costBaseUnits: 10n ** 15n }] },
-        {},
-      ],
+      ['costs a larger share than permitted', { options: [{ ...DEARER, costBaseUnits: 10n ** 15n }] }, {}],
       ['needs a large top-up', { options: [{ ...DEARER, topUpBaseUnits: 10n ** 17n }] }, {}],
-      ['would be refused', { options: [], obstacle: 'WOULD_FAIL' }, {}],
-      ['is above what may be paid at all', { options: [], obstacle: 'FEES_ABOVE_CAP' }, {}],
-    ])('is not waited for while the way to it %s', (_, toHot, overrides) => {
+      ['would be rejected', { options: [], obstacle: 'WOULD_FAIL' }, {}],
+      ['is above the fee cap', { options: [], obstacle: 'FEES_ABOVE_CAP' }, {}],
+    ])('uses cold storage while the way to it %s', (_, toHot, overrides) => {
       expect(chosen(given(toHot), overrides)).toEqual([['COLD', CHEAP.costBaseUnits]]);
     });
 
@@ -259,11 +259,11 @@ describe('the hot wallet', () => {
       ['PRICE_UNKNOWN', { options: [] }, {}],
       ['BUDGET', { options: [DEARER] }, { budgetBaseUnits: withFeeMargin(DEARER.costBaseUnits) - 1n }],
       ['NO_GAS_MONEY', { options: [DEARER] }, { gasHeldBaseUnits: DEARER.topUpBaseUnits - 1n }],
-    ])('is waited for while time alone mends it: %s', (reason, toHot, overrides) => {
+    ])('waits for it while only time is missing: %s', (reason, toHot, overrides) => {
       expect(chosen(given(toHot), overrides)).toEqual([reason]);
     });
 
-    describe('is not waited for', () => {
+    describe('that cannot be reached in a day', () => {
       const ofDay = (more: Partial<SweepRules> = {}) => ({
         rules: { ...RULES, maxNativePerDayBaseUnits: withFeeMargin(DEARER.costBaseUnits), ...more },
         budgetBaseUnits: withFeeMargin(CHEAP.costBaseUnits),
@@ -273,18 +273,18 @@ describe('the hot wallet', () => {
       const stake: SweepOption = { ...DEARER, method: 'STAKE', topUpBaseUnits: 0n, stakeBaseUnits: 10n };
       const rent: SweepOption = { ...DEARER, method: 'RENT', topUpBaseUnits: 0n, rentBaseUnits: 10n };
 
-      test('where no day pays for the way to it, and is where an empty one does', () => {
+      test('uses cold storage only if no daily budget pays for the way to it', () => {
         expect(chosen(given({ options: [dear] }), ofDay())).toEqual(['BUDGET']);
         const budget = withFeeMargin(DEARER.costBaseUnits) - 1n;
         const less = ofDay({ maxNativePerDayBaseUnits: budget });
         expect(chosen(given({ options: [dear] }), less)).toEqual(COLD);
-        // Of several ways one that a day pays for is enough.
+        // One option that a daily budget pays for is enough.
         expect(chosen(given({ options: [{ ...dear, costBaseUnits: budget * 2n }, dear] }), ofDay())).toEqual([
           'BUDGET',
         ]);
       });
 
-      test('where no day brings its coin', () => {
+      test('uses cold storage if no daily budget covers the top-up', () => {
         const thirsty = {
           options: [{ ...DEARER, topUpBaseUnits: withFeeMargin(DEARER.costBaseUnits) + 1n }],
         };
@@ -294,7 +294,7 @@ describe('the hot wallet', () => {
         expect(chosen(given(thirsty), rich)).toEqual(COLD);
       });
 
-      test('where no day buys its work', () => {
+      test('uses cold storage if no daily budget covers the rent', () => {
         const buys = { maxRentBaseUnits: 10n, maxRentPerDayBaseUnits: 10n };
         expect(chosen(given({ options: [rent] }), ofDay(buys))).toEqual(['BUDGET']);
         expect(chosen(given({ options: [rent] }), ofDay({ ...buys, maxRentPerDayBaseUnits: 9n }))).toEqual(
@@ -303,38 +303,42 @@ describe('the hot wallet', () => {
         expect(chosen(given({ options: [rent] }), ofDay({ ...buys, maxRentBaseUnits: 9n }))).toEqual(COLD);
       });
 
-      test('by money that is old: nobody says how much stake there is', () => {
+      test('uses cold storage for old money, because the total stake is unknown', () => {
         const lent = { ...ofDay(), budgetBaseUnits: 10n ** 18n, lendableBaseUnits: 9n };
         expect(chosen(given({ options: [stake] }), lent)).toEqual(['BUDGET']);
         const old = { sinceMs: NOW_MS - 100 * HOUR_MS };
         expect(chosen(given({ options: [stake] }, old), lent)).toEqual(COLD);
         expect(chosen(given({ options: [DEARER] }, old), ofDay())).toEqual(COLD);
-        // What can go there goes there, however old.
+        // If it can go to the hot wallet, it does at any age.
         expect(chosen(given({ options: [DEARER] }, old))).toEqual([['HOT', DEARER.costBaseUnits]]);
       });
     });
 
-    test('is filled though nothing can go to cold storage', () => {
+    test('fills it even if no transfer to cold storage is possible', () => {
       const blocked = unswept({ options: [], obstacle: 'WOULD_FAIL', toHot: { options: [DEARER] } });
       expect(chosen(blocked)).toEqual([['HOT', DEARER.costBaseUnits]]);
     });
   });
 
   test.each<[string, Partial<HotAsset>, bigint | undefined]>([
-    ['gives away what is above it', { heldBaseUnits: 300n * USDT, floatBaseUnits: 250n * USDT }, 50n * USDT],
-    ['keeps all of it without a float', { heldBaseUnits: 300n * USDT }, undefined],
     [
-      'keeps what is too little to move',
+      'moves the excess over the float',
+      { heldBaseUnits: 300n * USDT, floatBaseUnits: 250n * USDT },
+      50n * USDT,
+    ],
+    ['keeps everything without a float', { heldBaseUnits: 300n * USDT }, undefined],
+    [
+      'keeps an excess below the minimum',
       { heldBaseUnits: 254n * USDT, floatBaseUnits: 250n * USDT },
       undefined,
     ],
     [
-      'waits while one is under way',
+      'waits while another transfer runs',
       { heldBaseUnits: 300n * USDT, floatBaseUnits: 250n * USDT, toColdCostBaseUnits: undefined },
       undefined,
     ],
     [
-      'keeps what costs too much to move',
+      'keeps an excess that costs too much to move',
       { heldBaseUnits: 300n * USDT, floatBaseUnits: 250n * USDT, toColdCostBaseUnits: 10n ** 15n },
       undefined,
     ],
@@ -346,7 +350,7 @@ describe('the hot wallet', () => {
   });
 });
 
-test('a cost in units of an asset is rounded up', () => {
+test('rounds a cost in units of an asset up', () => {
   const token = { isNative: false, decimals: 6 };
   expect(costInAsset(RULES, token, 1n)).toBe(1n);
   expect(costInAsset(RULES, token, 10n ** 18n)).toBe(2_500n * USDT);
@@ -399,8 +403,8 @@ const arbitraryFacts: fc.Arbitrary<SweepFacts> = fc.record({
   isRun: fc.boolean(),
 });
 
-describe('whatever lies where', () => {
-  test('no bound is ever passed, nothing is planned twice, and nothing is forgotten', () => {
+describe('planSweeps with arbitrary facts', () => {
+  test('exceeds no limit, plans each asset once and omits none', () => {
     fc.assert(
       fc.property(arbitraryFacts, (given) => {
         const { begin, waiting, toCold } = planSweeps(given);
@@ -442,7 +446,7 @@ describe('whatever lies where', () => {
     );
   });
 
-  test('the order in which facts are read makes no difference', () => {
+  test('does not depend on the order of the facts', () => {
     const inTwoOrders = arbitraryFacts.chain((given) =>
       fc.tuple(
         fc.constant(given),
@@ -460,11 +464,11 @@ describe('whatever lies where', () => {
     );
   });
 
-  test('everything is swept in the end that a price of the chain allows, however prices change and whatever stops it', () => {
+  test('eventually sweeps everything that some price of the chain permits', () => {
     fc.assert(
       fc.property(arbitraryStory, (story) => {
-        const { left, rounds } = tell(story);
-        const never = story.lying.filter((one) => !isEverWorthIt(story, one));
+        const { left, rounds } = simulate(story);
+        const never = story.payments.filter((one) => !isEverWorthSweeping(story, one));
         expect(left).toEqual(never.map(({ name }) => name).toSorted());
         expect(rounds).toBeLessThan(ROUNDS_MAX);
       }),
@@ -473,8 +477,8 @@ describe('whatever lies where', () => {
   });
 });
 
-/** One payment on an address, and what its transactions take of the chain's work. */
-interface Lying {
+/** One payment on an address, with the resources that its transactions need. */
+interface Payment {
   readonly name: string;
   readonly address: string;
   readonly symbol: string;
@@ -482,21 +486,21 @@ interface Lying {
   readonly sinceMs: number;
   /** Gas of its transaction, and of the top-up before it. */
   readonly gas: bigint;
-  /** Rounds until a sweep of it has ended; how often it comes to nothing. */
+  /** Rounds until a sweep of it has ended, and how often it fails. */
   readonly lasts: number;
   readonly fails: number;
 }
 
 /** An hour of the chain. */
 interface Hour {
-  /** Wei for a unit of gas; undefined: nobody knows. */
+  /** Wei per unit of gas; undefined: unknown. */
   readonly price: bigint | undefined;
   readonly stops: 'PAUSED' | 'HALTED' | 'HELD' | undefined;
 }
 
 interface Story {
-  readonly lying: readonly Lying[];
-  /** Comes again and again; its last hour is a calm one. */
+  readonly payments: readonly Payment[];
+  /** Repeats; its last hour is calm. */
   readonly hours: readonly Hour[];
   readonly batchSize: number;
 }
@@ -505,7 +509,7 @@ const GWEI = 10n ** 9n;
 const TOP_UP_GAS = 21_000n;
 const ROUNDS_MAX = 4_000;
 
-const arbitraryLying = fc.record({
+const arbitraryPayment = fc.record({
   address: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'),
   symbol: fc.constantFrom('USDT', 'USDC'),
   amountBaseUnits: fc.oneof(
@@ -529,8 +533,8 @@ const arbitraryHour: fc.Arbitrary<Hour> = fc.record({
   ),
 });
 const arbitraryStory: fc.Arbitrary<Story> = fc.record({
-  lying: fc
-    .uniqueArray(arbitraryLying, {
+  payments: fc
+    .uniqueArray(arbitraryPayment, {
       selector: ({ address, symbol }) => `${address}/${symbol}`,
       minLength: 1,
       maxLength: 10,
@@ -547,40 +551,41 @@ const arbitraryStory: fc.Arbitrary<Story> = fc.record({
 
 const STORY_RULES: SweepRules = { ...RULES, maxGasPrice: 50n * GWEI };
 
-function wayAt(one: Lying, price: bigint): SweepOption {
+function optionAt(one: Payment, price: bigint): SweepOption {
   const fee = one.gas * price;
   return { method: 'TOP_UP', costBaseUnits: fee + TOP_UP_GAS * price, topUpBaseUnits: fee };
 }
 
-/** What may be spent in a day: just what the dearest costs in a calm hour. */
-function perDayOf({ lying, hours }: Story): bigint {
-  const costs = lying.map((one) => wayAt(one, hours.at(-1)?.price ?? 0n).costBaseUnits);
+/** Daily budget: exactly the most expensive payment in a calm hour. */
+function perDayOf({ payments, hours }: Story): bigint {
+  const costs = payments.map((one) => optionAt(one, hours.at(-1)?.price ?? 0n).costBaseUnits);
   return withFeeMargin(costs.reduce((most, cost) => (cost > most ? cost : most)));
 }
 
-/** Whether some hour that nothing stops has a price that its value and the day's budget bear. */
-function isEverWorthIt(story: Story, one: Lying): boolean {
+/** True if in some hour without a stop its value and the daily budget permit the price. */
+function isEverWorthSweeping(story: Story, one: Payment): boolean {
   return story.hours.some(({ price, stops }) => {
     if (price === undefined || stops !== undefined || price > 50n * GWEI) return false;
-    const { costBaseUnits } = wayAt(one, price);
+    const { costBaseUnits } = optionAt(one, price);
     const cost = costInAsset(STORY_RULES, { isNative: false, decimals: 6 }, costBaseUnits);
     return cost * 10_000n <= one.amountBaseUnits * 200n && withFeeMargin(costBaseUnits) <= perDayOf(story);
   });
 }
 
 /**
- * Plans an hour after the other, as planners do: what is under way keeps its place and its address, and counts against the day until a
- * day behind its end; what failed lies there again. Until nothing is left, or nothing has been worth it for days.
+ * Plans hour by hour as planners do. A running sweep keeps its place and its address, and counts against the budget
+ * until a day after its end. A failed one returns its money. Ends when no money is left, or none was worth a sweep
+ * for days.
  */
-function tell(story: Story): {
+function simulate(story: Story): {
   readonly left: readonly string[];
   readonly rounds: number;
 } {
-  const { lying, hours, batchSize } = story;
+  const { payments, hours, batchSize } = story;
   const tries = new Map<string, number>();
-  let there: readonly Lying[] = lying;
+  let there: readonly Payment[] = payments;
   let spent: readonly { readonly until: number; readonly cost: bigint }[] = [];
-  let open: readonly { readonly one: Lying; readonly until: number }[] = [];
+  let open: readonly { readonly one: Payment; readonly until: number }[] = [];
   let idle = 0;
   let hour = 0;
   for (
@@ -616,12 +621,12 @@ function tell(story: Story): {
           .map((one) => ({
             ...unswept({ address: one.address, symbol: one.symbol, sinceMs: one.sinceMs }),
             amountBaseUnits: baseUnits(one.amountBaseUnits),
-            options: price === undefined ? [] : [wayAt(one, price)],
+            options: price === undefined ? [] : [optionAt(one, price)],
           })),
       }),
     );
     for (const { asset, option } of begin) {
-      const one = lying.find(({ name }) => name === `${asset.address}/${asset.symbol}`)!;
+      const one = payments.find(({ name }) => name === `${asset.address}/${asset.symbol}`)!;
       open = [...open, { one, until: hour + 1 + one.lasts }];
       spent = [...spent, { until: hour + 1 + one.lasts + 24, cost: withFeeMargin(option.costBaseUnits) }];
     }

@@ -1,125 +1,131 @@
 import type { BaseUnits } from './money.ts';
 import { withFeeMargin } from './fee-margin.ts';
 
-/*
- * Which deposit addresses are emptied now, how the fee of each is paid, and what the hot wallet gives away. Pure: the same
- * facts have the same plan, so an operator may be shown what a planner would do, and a crash between two steps is harmless.
- */
+// Plans which deposit addresses are swept now, how each fee is paid, and what the hot wallet sends to cold storage.
+// Pure: the same facts give the same plan, so operators can see it in advance, and a crash between two steps is
+// harmless.
 
-/** How the fee of a sweep is paid: see the table `sweep`. */
+/** Ways to pay a sweep's fee: see the table `sweep`. */
 export type SweepMethod = 'FREE' | 'STAKE' | 'RENT' | 'TOP_UP';
 
-/** The bounds of one chain, as the sealed policy says them. */
+/** Limits of one chain, from the sealed policy. */
 export interface SweepRules {
-  /** What native coin is worth, to hold costs against values: `units` display units of a token for 10^`scale` coins. */
+  /**
+   * Value of the native coin, to compare costs with amounts: `units` display units of a token for 10^`scale` coins.
+   */
   readonly nativePrice: { readonly units: bigint; readonly scale: number };
   readonly nativeDecimals: number;
-  /** The most that a sweep may cost of what it moves, in hundredths of a percent. */
+  /** Maximum cost of a sweep relative to its amount, in basis points. */
   readonly maxCostBps: number;
-  /** The most that a unit of gas (EVM: wei) or energy (TRON: sun) may cost; undefined: any. */
+  /** Maximum price of a unit of gas (EVM: wei) or energy (TRON: sun); undefined: any. */
   readonly maxGasPrice: bigint | undefined;
-  /** Money younger than this waits, so that several payments leave together. */
+  /** Younger money waits, so that several payments are swept together. */
   readonly minAgeMs: number;
-  /** Money older than this is swept although it is less than the minimum, where its cost allows it. */
+  /** Older money is swept below the minimum, if its cost share permits it. */
   readonly maxAgeMs: number;
-  /** Sweeps under way at once. */
+  /** Maximum number of running sweeps. */
   readonly batchSize: number;
-  /** The most that one top-up may bring, in base units of the native coin. */
+  /** Maximum of one top-up, in base units of the native coin. */
   readonly maxTopUpBaseUnits: bigint;
-  /** The most that a seller of work is paid for one sweep, in base units of the native coin. Absent: nothing is bought. */
+  /** Maximum rent for one sweep, in base units of the native coin. Absent: no energy is rented. */
   readonly maxRentBaseUnits?: bigint;
-  /** The most that a whole day may cost, and bring in top-ups, in base units of the native coin. Absent: nobody knows. */
+  /** Maximum cost and top-ups per day, in base units of the native coin. Absent: unknown. */
   readonly maxNativePerDayBaseUnits?: bigint;
-  /** And what sellers of work are paid in it. Absent: nothing. */
+  /** Maximum rent per day, in base units of the native coin. Absent: none. */
   readonly maxRentPerDayBaseUnits?: bigint;
 }
 
-/** One way to sweep an address, with what it takes of the native coin, in base units. */
+/** One way to pay for a sweep, with its use of native coin in base units. */
 export interface SweepOption {
   readonly method: SweepMethod;
-  /** All that is lost: fees, activation, rent. */
+  /** Total cost: fees, activation, rent. */
   readonly costBaseUnits: bigint;
-  /** What the hot wallet has to send there before. */
+  /** Coin that the hot wallet has to send to the address first. */
   readonly topUpBaseUnits: bigint;
-  /** Stake of the hot wallet that is lent until the sweep has ended. Absent: none. */
+  /** The hot wallet's stake that is lent until the sweep has ended. Absent: none. */
   readonly stakeBaseUnits?: bigint;
-  /** What a seller is paid for the work, part of the cost. Absent: nothing. */
+  /** Rent for energy, part of the cost. Absent: none. */
   readonly rentBaseUnits?: bigint;
-  /** Whether the hot wallet pays the fee beside the address (SUI): nothing of it has to stay there. */
+  /** True if the hot wallet pays the fee as sponsor (SUI). No coin has to remain at the address for it. */
   readonly isSponsored?: true;
 }
 
-/** How an asset can be swept to one place. */
+/** Options to sweep an asset to one destination. */
 export interface SweepWays {
-  /** Empty while nobody knows the price, or something is in the way. */
+  /** Empty while the price is unknown, or an obstacle exists. */
   readonly options: readonly SweepOption[];
-  /** What is in the way, where that is known: the chain would refuse the transfer, or fees are above what may be paid at all. */
+  /** Known obstacle: the chain would reject the transfer, or fees exceed the cap. */
   readonly obstacle?: 'WOULD_FAIL' | 'FEES_ABOVE_CAP';
 }
 
-/** What lies on a deposit address of one asset, free to be swept; and how it can be swept to cold storage. */
+/** Unswept balance of one asset on a deposit address, with the options to sweep it to cold storage. */
 export interface UnsweptAsset extends SweepWays {
   readonly address: string;
   readonly symbol: string;
   readonly decimals: number;
-  /** Whether it is the native coin itself. */
   readonly isNative: boolean;
   readonly amountBaseUnits: BaseUnits;
-  /** Milliseconds since 1970: when the oldest of it may have come. */
+  /** Earliest possible arrival of its oldest part, in milliseconds since 1970. */
   readonly sinceMs: number;
-  /** To the hot wallet: a transfer to a holder of none of a token may cost much more. Absent: as to cold storage. */
+  /**
+   * Options to the hot wallet. A transfer to an address without the token may cost much more. Absent: as to cold
+   * storage.
+   */
   readonly toHot?: SweepWays;
 }
 
-/** The hot wallet's side of one asset. */
+/** One asset of the hot wallet. */
 export interface HotAsset {
   readonly symbol: string;
   readonly decimals: number;
   readonly isNative: boolean;
-  /** Free, and what is on its way there by sweeps; without what is promised to payouts. */
+  /** Available balance plus running sweeps to it, without reservations for payouts. */
   readonly heldBaseUnits: bigint;
-  /** What it is meant to hold at most; undefined: whatever comes. Without one nothing is swept to it. */
+  /** Maximum balance; undefined: no limit, but no sweep goes to it. */
   readonly floatBaseUnits: bigint | undefined;
-  /** The least that is worth a transaction. */
+  /** Minimum for a transfer to cold storage. */
   readonly minAmountBaseUnits: bigint;
-  /** What a transfer to cold storage costs, in the native coin; undefined while nobody knows, or one is under way. */
+  /** Cost of a transfer to cold storage in the native coin; undefined while unknown, or while one is running. */
   readonly toColdCostBaseUnits: bigint | undefined;
 }
 
 export interface SweepFacts {
   readonly rules: SweepRules;
   readonly nowMs: number;
-  /** Of the chain now; undefined while nobody knows. */
+  /** Current gas price; undefined while unknown. */
   readonly gasPrice: bigint | undefined;
-  /** What is left of the day's budget, in base units of the native coin: what is under way is counted already, with its margin. */
+  /**
+   * Rest of the daily budget, in base units of the native coin. Running sweeps are already subtracted, with their
+   * margin.
+   */
   readonly budgetBaseUnits: bigint;
-  /** What the hot wallet has of the native coin for fees, less what open top-ups will take. */
+  /** The hot wallet's native coin for fees, less the needs of open top-ups. */
   readonly gasHeldBaseUnits: bigint;
-  /** Stake of the hot wallet that can be lent now, less what open sweeps will lend. Absent: none. */
+  /** The hot wallet's stake that can be lent now, less the needs of open sweeps. Absent: none. */
   readonly lendableBaseUnits?: bigint;
-  /** What is left of the day for sellers of work; open orders are counted already. Absent: nothing is bought. */
+  /** Rest of the daily budget for rent; open orders are already subtracted. Absent: no energy is rented. */
   readonly rentBudgetBaseUnits?: bigint;
   readonly unswept: readonly UnsweptAsset[];
-  /** Addresses with a sweep that has not ended. */
+  /** Addresses with a running sweep. */
   readonly busyAddresses: ReadonlySet<string>;
-  /** Those of them whose sweep waits for the hot wallet while that is halted: they take no place in the batch. Absent: none. */
+  /** Busy addresses whose sweep waits for a halted hot wallet. They use no place in the batch. Absent: none. */
   readonly placelessAddresses?: ReadonlySet<string>;
   readonly hot: readonly HotAsset[];
-  /** Symbols that are held back: no money of theirs moves. */
+  /** Symbols on hold: their money does not move. */
   readonly heldSymbols: ReadonlySet<string>;
-  /** Whether something stops the chain: an operator's pause, a halt. */
+  /** Reason why the whole chain is stopped: an operator's pause, or a halt. */
   readonly stoppedBy: 'PAUSED' | 'CHAIN_HALTED' | undefined;
-  /** An operator asked for a run: age is not waited for. */
+  /** An operator requested a run: the minimum age does not apply. */
   readonly isRun: boolean;
-  /** Whether nothing of the hot wallet's is signed: what it brings or lends is not planned, and nothing is taken from it. */
+  /** True if the hot wallet signs no transaction: no top-up, no lending, no transfer from it is planned. */
   readonly isWalletHalted?: boolean;
-  /** When: of what came later it is. Absent: now. */
+  /** Time of that request. The minimum age still applies to money that came later. Absent: now. */
   readonly runAtMs?: number;
 }
 
 /**
- * Why an asset stays where it is for now. The last two nobody plans with: the network file has no such token, or another contract for it;
- * and an address that this keystore does not derive.
+ * Reasons why an asset is not swept now. The planner never uses the last two: the network file has no such token, or
+ * another contract for it; and an address that this keystore does not derive.
  */
 export const SWEEP_DELAYS = [
   'PAUSED',
@@ -145,7 +151,7 @@ export type SweepDelay = (typeof SWEEP_DELAYS)[number];
 export interface PlannedSweep {
   readonly asset: UnsweptAsset;
   readonly option: SweepOption;
-  /** What is moved: all of it, of the native coin less its own fee, where it pays that itself. */
+  /** Moved amount: the whole balance, less the fee if native coin pays it itself. */
   readonly amountBaseUnits: bigint;
   readonly destination: 'COLD' | 'HOT';
 }
@@ -165,10 +171,11 @@ export interface SweepPlan {
 const BPS = 10_000n;
 
 /**
- * Plans one round. Never beyond the budget, where each counts with the margin that it may cost more by; nor the batch, the bound of
- * cost or the float of the hot wallet, which is refilled before anything goes to cold storage, but by what is not worth its way there;
- * of an address one asset at a time, and the oldest money first. What is too young or too small waits; what is old enough waits for
- * its cost alone.
+ * Plans one round:
+ * - The plan stays within the budget (with a margin on each cost), the batch size, the cost limits and the float.
+ * - The hot wallet is refilled before cold storage, except by money that is not worth the cost of that way.
+ * - An address has one sweep at a time; the oldest money comes first.
+ * - Young or small money waits. Old money waits only for its cost.
  */
 export function planSweeps(facts: SweepFacts): SweepPlan {
   const { busyAddresses, placelessAddresses = new Set<string>() } = facts;
@@ -185,7 +192,7 @@ export function planSweeps(facts: SweepFacts): SweepPlan {
     held: new Map(facts.hot.map((hot) => [hot.symbol, hot.heldBaseUnits])),
   };
   for (const asset of facts.unswept.toSorted(oldestFirst)) {
-    const sweep = direct(facts, asset, round);
+    const sweep = selectDestination(facts, asset, round);
     if (typeof sweep === 'string') {
       waiting.push({ asset, reason: sweep });
       continue;
@@ -218,27 +225,28 @@ interface Round {
   readonly gas: bigint;
   readonly lendable: bigint;
   readonly rent: bigint;
-  /** What the hot wallet has of each symbol, and will. */
+  /** The hot wallet's balance by symbol, including planned sweeps. */
   readonly held: ReadonlyMap<string, bigint>;
 }
 
 /**
- * The hot wallet first, as long as all of it fits below its float, and waits for what time mends. What is not worth its way there, or
- * can't go it, goes to cold storage: where the wallet holds none of a token each transfer to it costs more.
+ * Selects the destination. The hot wallet comes first while the whole amount fits below its float, and the sweep
+ * waits for conditions that pass with time. Cold storage is used if the way to the hot wallet is impossible or not
+ * worth its cost: a transfer to a wallet without the token costs more.
  */
-function direct(facts: SweepFacts, asset: UnsweptAsset, round: Round): PlannedSweep | SweepDelay {
-  const standing = stopOf(facts, asset, round.busy);
-  if (standing !== undefined) return standing;
-  const option = choose(facts, asset, asset.toHot ?? asset, round);
+function selectDestination(facts: SweepFacts, asset: UnsweptAsset, round: Round): PlannedSweep | SweepDelay {
+  const stop = stopOf(facts, asset, round.busy);
+  if (stop !== undefined) return stop;
+  const option = chooseOption(facts, asset, asset.toHot ?? asset, round);
   const isWay = typeof option !== 'string';
-  const toHot = isWay ? movedOf(asset, option) : asset.amountBaseUnits;
+  const toHot = isWay ? movedAmount(asset, option) : asset.amountBaseUnits;
   if (fitsFloat(facts, asset, toHot, round.held)) {
     if (isWay) return { asset, option, amountBaseUnits: toHot, destination: 'HOT' };
     if (!NOT_WORTH_IT.has(option) && isWorthWaiting(facts, asset, option)) return option;
   }
-  const cold = choose(facts, asset, asset, round);
+  const cold = chooseOption(facts, asset, asset, round);
   if (typeof cold === 'string') return cold;
-  return { asset, option: cold, amountBaseUnits: movedOf(asset, cold), destination: 'COLD' };
+  return { asset, option: cold, amountBaseUnits: movedAmount(asset, cold), destination: 'COLD' };
 }
 
 const NOT_WORTH_IT: ReadonlySet<SweepDelay> = new Set([
@@ -249,8 +257,9 @@ const NOT_WORTH_IT: ReadonlySet<SweepDelay> = new Set([
 ]);
 
 /**
- * Whether to wait for the way to the hot wallet: for money that a day brings again, and for no longer than money lies anyway. What
- * would not fit a day on which nothing else is paid for never will; how much stake there is in all nobody says here.
+ * True if the sweep should wait for the way to the hot wallet: only for resources that are renewed daily, and not
+ * longer than maxAgeMs. An option that does not fit into a full daily budget never will. The total stake is unknown
+ * here, so it counts as sufficient.
  */
 function isWorthWaiting(facts: SweepFacts, asset: UnsweptAsset, reason: SweepDelay): boolean {
   if (reason !== 'BUDGET' && reason !== 'NO_GAS_MONEY') return true;
@@ -262,17 +271,17 @@ function isWorthWaiting(facts: SweepFacts, asset: UnsweptAsset, reason: SweepDel
     slots: 1,
     budget,
     gas: budget,
-    lendable: ANY,
+    lendable: UNLIMITED,
     rent,
     held: new Map(),
   };
-  return typeof choose(facts, asset, asset.toHot ?? asset, day) !== 'string';
+  return typeof chooseOption(facts, asset, asset.toHot ?? asset, day) !== 'string';
 }
 
-const ANY = 1n << 256n;
+const UNLIMITED = 1n << 256n;
 
-/** The cheapest way that every bound allows, or what stands in the way: what time alone mends comes last. */
-function choose(
+/** Cheapest option within all limits, or the obstacle. Obstacles that pass with time come last. */
+function chooseOption(
   facts: SweepFacts,
   asset: UnsweptAsset,
   { options, obstacle }: SweepWays,
@@ -292,7 +301,7 @@ function choose(
   const allowed = worthIt.filter((way) => way.topUpBaseUnits <= rules.maxTopUpBaseUnits);
   if (allowed.length === 0) return 'TOP_UP_TOO_LARGE';
   const payable = allowed.filter(
-    (way) => withFeeMargin(way.costBaseUnits) <= round.budget && isCapable(rules, way, round),
+    (way) => withFeeMargin(way.costBaseUnits) <= round.budget && isAffordable(rules, way, round),
   );
   if (payable.length === 0) return 'BUDGET';
   const funded = payable.find((way) => way.topUpBaseUnits <= round.gas);
@@ -300,14 +309,14 @@ function choose(
   return round.slots > 0 ? funded : 'BATCH_FULL';
 }
 
-/** Whether the hot wallet has to sign something before the address can be emptied, or beside it. */
+/** True if the hot wallet has to sign a transaction before the sweep, or sponsor it. */
 function needsWallet({ topUpBaseUnits, stakeBaseUnits = 0n, ...way }: SweepOption): boolean {
-  const isPaidBeside = way.isSponsored === true && way.costBaseUnits > 0n;
-  return topUpBaseUnits > 0n || stakeBaseUnits > 0n || isPaidBeside;
+  const isSponsoredCost = way.isSponsored === true && way.costBaseUnits > 0n;
+  return topUpBaseUnits > 0n || stakeBaseUnits > 0n || isSponsoredCost;
 }
 
-/** Whether the stake is there to be lent, and the work may be bought. */
-function isCapable(
+/** True if the stake is available and the rent is within its limits. */
+function isAffordable(
   { maxRentBaseUnits = 0n }: SweepRules,
   { stakeBaseUnits = 0n, rentBaseUnits = 0n }: SweepOption,
   round: Round,
@@ -316,7 +325,7 @@ function isCapable(
   return rentBaseUnits === 0n || (rentBaseUnits <= maxRentBaseUnits && rentBaseUnits <= round.rent);
 }
 
-/** What stops it whatever it costs. */
+/** Obstacle that does not depend on the cost. */
 function stopOf(facts: SweepFacts, asset: UnsweptAsset, busy: ReadonlySet<string>): SweepDelay | undefined {
   const { rules, nowMs } = facts;
   if (facts.stoppedBy !== undefined) return facts.stoppedBy;
@@ -329,7 +338,7 @@ function stopOf(facts: SweepFacts, asset: UnsweptAsset, busy: ReadonlySet<string
   return asset.amountBaseUnits < minimum && ageMs < rules.maxAgeMs ? 'TOO_SMALL' : undefined;
 }
 
-/** Of ways that cost the same the one that needs the least coin on its way; then by name, so that it is always the same. */
+/** Orders by cost, then top-up, then name, so that the order is deterministic. */
 function cheapestFirst(a: SweepOption, b: SweepOption): number {
   if (a.costBaseUnits !== b.costBaseUnits) return a.costBaseUnits < b.costBaseUnits ? -1 : 1;
   if (a.topUpBaseUnits !== b.topUpBaseUnits) return a.topUpBaseUnits < b.topUpBaseUnits ? -1 : 1;
@@ -338,7 +347,7 @@ function cheapestFirst(a: SweepOption, b: SweepOption): number {
 
 type Worth = Pick<UnsweptAsset, 'isNative' | 'decimals' | 'amountBaseUnits'>;
 
-/** Whether it costs no more of its value than the rules allow. */
+/** True if the cost share is within the rules. */
 function isWorthIt(rules: SweepRules, asset: Worth, costBaseUnits: bigint): boolean {
   if (asset.isNative && costBaseUnits >= asset.amountBaseUnits) return false;
   return costInAsset(rules, asset, costBaseUnits) * BPS <= asset.amountBaseUnits * BigInt(rules.maxCostBps);
@@ -356,12 +365,12 @@ export function costInAsset(
   return (costBaseUnits * units * 10n ** BigInt(decimals) + divisor - 1n) / divisor;
 }
 
-function movedOf(asset: UnsweptAsset, option: SweepOption): bigint {
+function movedAmount(asset: UnsweptAsset, option: SweepOption): bigint {
   const staysBehind = asset.isNative && option.isSponsored !== true;
   return staysBehind ? asset.amountBaseUnits - option.costBaseUnits : asset.amountBaseUnits;
 }
 
-/** Whether the hot wallet may be filled with so much of an asset: what it has, or will have, and this is within its float. */
+/** True if the amount fits below the float of the hot wallet, including its present and planned balance. */
 export function fitsFloat(
   { hot }: Pick<SweepFacts, 'hot'>,
   { symbol }: Pick<UnsweptAsset, 'symbol'>,
@@ -373,7 +382,7 @@ export function fitsFloat(
   return wallet?.floatBaseUnits !== undefined && has + amountBaseUnits <= wallet.floatBaseUnits;
 }
 
-/** What the hot wallet holds above its float, of each asset of which that is worth its transaction. */
+/** Excess over the float for each asset, if it is worth its transaction. */
 function excessOf({ rules, hot, heldSymbols, gasPrice }: SweepFacts, budget: bigint) {
   let left = budget;
   return hot.flatMap((asset) => {

@@ -1,13 +1,13 @@
-/** What a text is as JSON, or what is wrong with it in words that may be logged. */
+/** Parsed JSON, or an error text that is safe to log. */
 export type ReadJson =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly mistake: string };
 
-/** How V8 ends a message that knows the place. */
+/** End of a V8 message that contains the position. */
 const PLACE = /\(line [0-9]{1,9} column [0-9]{1,9}\)$/;
 
 /**
- * Reads the JSON of a file that a person names or writes. The error of JSON.parse quotes the text, and the text may be
- * a passphrase in the wrong place: of it nothing is kept but line and column, where it knows them.
+ * Parses the JSON of a file from an operator. The error of JSON.parse quotes the text, which may be a misplaced
+ * passphrase. So only line and column are kept, if known.
  */
 export function readJson(text: string): ReadJson {
   try {

@@ -8,7 +8,7 @@ import {
   type CollectionStatus,
 } from './order-status.ts';
 
-/** Reasons that the rules give (docs/api.md section 5); an operator's is any other text. */
+/** Reasons of the rules (docs/api.md section 5). Any other text is an operator's. */
 export const COLLECTION_REASONS = {
   reorganised: 'Reorganised',
   notPaid: 'Not paid',
@@ -16,26 +16,26 @@ export const COLLECTION_REASONS = {
   paidAfterExpiry: 'Paid after expiry',
 } as const;
 
-/** What an order asks for; fixed at creation. */
+/** Terms of an order; fixed at creation. */
 export interface CollectionTerms {
-  /** What has to arrive: the amount less the merchant's tolerance. */
+  /** Minimum sum: the amount less the merchant's tolerance. */
   readonly acceptedAmount: BaseUnits;
-  /** Last second in which a block may lie for its transfers to be in time: expiry plus the late grace, unix time. */
+  /** Last block time at which transfers are in time: expiry plus the late grace, in unix seconds. */
   readonly cutoffSeconds: number;
 }
 
-/** What changes of an order. */
+/** Mutable state of an order. */
 export interface CollectionState {
   readonly status: CollectionStatus;
   readonly reason: string | null;
-  /** Sum of the transfers in time, seen and not orphaned. Frozen at SUCCESS and FAILED. */
+  /** Sum of transfers in time that are not orphaned. Frozen at SUCCESS and FAILED. */
   readonly detectedAmount: BaseUnits;
   /**
-   * While open: sum of the confirmed transfers in time. EXPIRED: of all that are verified. SUCCESS: what was
-   * credited, frozen. Null while there is none.
+   * While open: sum of confirmed transfers in time. EXPIRED: sum of all verified transfers. SUCCESS: the credited
+   * sum, frozen. Null while it would be zero.
    */
   readonly actualAmount: BaseUnits | null;
-  /** EXPIRED: money came that no callback has reported, because the last one was less than a minute before. */
+  /** EXPIRED: money arrived that no callback has reported yet, because the last one was less than a minute before. */
   readonly owesLateCallback?: boolean;
 }
 
@@ -48,32 +48,32 @@ export interface CollectionFacts {
   readonly lateCallbackAllowed: boolean;
 }
 
-/** One move of an order: what becomes of it, what the merchant hears, what is credited to it. */
+/** One transition of an order, with its callback and its credit. */
 export interface CollectionStep {
   readonly event: CollectionEvent;
   readonly next: CollectionState;
-  /** The callback of this step, null for a step that is told by the next one or not worth telling. */
+  /** Callback of this step; null if the next step reports it, or it is not reported. */
   readonly notify: OrderNotifyType | null;
-  /** The transfers that make up actualAmount at SUCCESS (isCredited); null otherwise. */
+  /** Transfers that make up actualAmount at SUCCESS (isCredited); null otherwise. */
   readonly credits: CreditedTransfers | null;
 }
 
-/** At most one late-payment callback of an order in so long; the next one carries the sum. */
+/** Minimum interval between late-payment callbacks of an order. The next one carries the sum. */
 export const LATE_CALLBACK_SECONDS = 60;
 
-/** Longer than any chain of moves that the rules allow from one set of facts (three). */
+/** More than the longest sequence of transitions from one set of facts (three). */
 const STEPS_MAX = 6;
 
 /**
- * All moves that `facts` ask for, in order; none when the order already says what the facts say.
+ * All transitions that `facts` require, in order; none if the order is up to date.
  *
- * Facts, not events: called again, called late, called for every event or for the last one only, the order ends in
- * the same state. Only two things remember the past, as docs/api.md section 5 wants: SUCCESS and FAILED stay whatever the
- * chain does, and EXPIRED is left only by money, never by a chain time that was put back. The reason of INIT and
- * PENDING tells how they were reached; of PENDING also whether something that was taken back is still away.
+ * Facts, not events: repeated, late or skipped calls lead to the same final state. Only two rules depend on the past
+ * (docs/api.md section 5): SUCCESS and FAILED are final, and only money leaves EXPIRED, never a chain time that moves
+ * back. The reason of INIT and PENDING shows how they were reached; for PENDING also that a removed payment may still
+ * return.
  *
- * `byDustOnly`: asked for by transfers below the token's minimum only. Their money is in the sums, and moves the order only
- * if it decides whether the order is covered.
+ * `byDustOnly`: only transfers below the token's minimum changed. They count in the sums, but move the order only if
+ * they decide whether it is covered.
  */
 export function settleCollection(
   terms: CollectionTerms,
@@ -86,13 +86,13 @@ export function settleCollection(
   for (;;) {
     const step = decideCollection(terms, current, facts);
     if (step === undefined) return byDustOnly && !decidesCover(state, current) ? [] : steps;
-    if (steps.length === STEPS_MAX) throw new RangeError(`no end of moves from ${state.status}`);
+    if (steps.length === STEPS_MAX) throw new RangeError(`endless transitions from ${state.status}`);
     steps.push(step);
     current = step.next;
   }
 }
 
-/** Dust moves an order only where it decides whether the order is paid: an order must not fail for the last cent. */
+/** Dust moves an order only if it decides whether the order is paid: an order must not fail for the last cent. */
 function decidesCover(before: CollectionState, after: CollectionState): boolean {
   const isCovered = ({ status }: CollectionState) =>
     status === 'PENDING_CONFIRMATION' || status === 'SUCCESS';
@@ -101,7 +101,7 @@ function decidesCover(before: CollectionState, after: CollectionState): boolean 
   );
 }
 
-/** The next move that `facts` ask for, or undefined when there is none. Pure and idempotent. */
+/** The next transition that `facts` require; undefined if there is none. Pure and idempotent. */
 export function decideCollection(
   terms: CollectionTerms,
   state: CollectionState,
@@ -121,22 +121,22 @@ export function decideCollection(
   }
 }
 
-/** What an operator says of an order (docs/api.md section 5). */
+/** An operator's decision about an order (docs/api.md section 5). */
 export interface CollectionDecision {
   readonly decision: 'ACCEPT' | 'REFUSE';
-  /** Told to the merchant when refused. */
+  /** Reported to the merchant on refusal. */
   readonly reason: string;
   /**
-   * Of an acceptance: a verified transfer of another token, or on another chain, that is taken too, and what it counts as in base
-   * units of the order's token.
+   * Only with ACCEPT: a verified transfer in another token or on another chain that is credited too, with its worth
+   * in base units of the order's token.
    */
   readonly otherMoney?: { readonly transferId: number; readonly worth: BaseUnits };
 }
 
 /**
- * The move that an operator asks for: an EXPIRED order is accepted with what came, is verified and was not given back, any but a
- * SUCCESS is refused. Undefined when the order does not allow it, also an acceptance where nothing is left. Comes after all
- * moves that the facts ask for by themselves.
+ * The transition that an operator requests: accepts an EXPIRED order with its verified, unrefunded money, or refuses
+ * any order except SUCCESS. Undefined if the order does not permit it, or no money is left to accept. Apply it after
+ * all transitions that the facts require.
  */
 export function decideByOperator(
   state: CollectionState,
@@ -166,7 +166,7 @@ function decideOpen(
   sums: CollectionSums,
 ): CollectionStep | undefined {
   if (sums.detected >= terms.acceptedAmount) {
-    // Through PENDING, as the table says, but the merchant hears of the covered order only.
+    // Passes PENDING, as the table requires, but reports only the covered order.
     if (state.status === 'INIT') return { ...step(state, 'partlyPaid', open(sums, null)), notify: null };
     return step(state, 'covered', open(sums, null));
   }
@@ -182,7 +182,7 @@ function decideOpen(
   return settleActual(state, sums);
 }
 
-/** Of an order that is not covered: whether the rest may be asked for, or was there already. */
+/** Reason of an order that is not covered: it shows whether the payer may be asked for the rest. */
 function reasonOfPart(state: CollectionState, { detected, away }: CollectionSums): string | null {
   if (away || detected < state.detectedAmount) return COLLECTION_REASONS.reorganised;
   return detected === state.detectedAmount ? state.reason : null;
@@ -203,7 +203,7 @@ function decideConfirming(
   return settleActual(state, sums);
 }
 
-/** Brings the sums up to date without a word to the merchant. */
+/** Updates the sums without a callback. */
 function settleActual(state: CollectionState, sums: CollectionSums): CollectionStep | undefined {
   const amounts = open(sums, state.reason);
   if (amounts.detectedAmount === state.detectedAmount && amounts.actualAmount === state.actualAmount)

@@ -34,7 +34,7 @@ function facts(signing: SigningState, sent = false, ...fates: readonly FateFact[
   const signingReason = signing === 'REFUSED' ? 'Limit per day exceeded' : null;
   return { signing, signingReason: signing === 'EXPIRED' ? 'Payout expired' : signingReason, sent, fates };
 }
-/** `status callback` of every step, and the state at the end. */
+/** `status callback` of every step, and the final state. */
 function follow(state: PayoutOrderState, given: PayoutFacts) {
   const steps = settlePayout(state, given);
   return {
@@ -43,13 +43,13 @@ function follow(state: PayoutOrderState, given: PayoutFacts) {
   };
 }
 
-describe('a payout', () => {
-  test('that nobody signed or refused stays as it is', () => {
+describe('settlePayout', () => {
+  test('keeps a payout that is neither signed nor refused', () => {
     for (const signing of ['REQUESTED', 'AUTHORISED', 'SIGNED'] as const)
       expect(settlePayout(INIT, facts(signing))).toEqual([]);
   });
 
-  test('walks to SUCCESS, each step told', () => {
+  test('moves to SUCCESS and reports each step', () => {
     const sent = follow(INIT, facts('SIGNED', true));
     expect(sent.path).toEqual(['broadcast ORDER_PENDING']);
     const inBlock = follow(sent.end, facts('SIGNED', true, mined));
@@ -62,7 +62,7 @@ describe('a payout', () => {
     expect(atOnce.end).toEqual(done.end);
   });
 
-  test('fails unsent by the policy’s reason, or because its time was up', () => {
+  test('fails an unsent payout with the policy’s reason or as expired', () => {
     expect(follow(INIT, facts('REFUSED'))).toEqual({
       path: ['failed ORDER_FAILED'],
       end: { status: 'FAILED', reason: 'Limit per day exceeded', actualAmount: null },
@@ -74,7 +74,7 @@ describe('a payout', () => {
     });
   });
 
-  test.each([reverted, empty])('fails on chain at final depth alone: %o', (fate) => {
+  test.each([reverted, empty])('fails on chain only at final depth: %o', (fate) => {
     const confirming: PayoutOrderState = { ...INIT, status: 'PENDING_CONFIRMATION' };
     expect(settlePayout(confirming, facts('SIGNED', true, { ...fate, state: 'MINED' }))).toEqual([]);
     expect(follow(confirming, facts('SIGNED', true, fate)).end).toEqual({
@@ -84,7 +84,7 @@ describe('a payout', () => {
     });
   });
 
-  test('goes back to PENDING when a reorganisation takes it, and forward when it is mined again', () => {
+  test('returns to PENDING after a reorganisation and advances when mined again', () => {
     const confirming: PayoutOrderState = { ...INIT, status: 'PENDING_CONFIRMATION' };
     const back = follow(confirming, facts('SIGNED', true, orphaned));
     expect(back).toEqual({
@@ -95,15 +95,15 @@ describe('a payout', () => {
     expect(follow(back.end, facts('SIGNED', true, mined)).end).toEqual(confirming);
   });
 
-  test('goes back of a failure that was not final, and succeeds', () => {
+  test('recovers from a failure that was not final', () => {
     const failing = follow(INIT, facts('SIGNED', true, { ...reverted, state: 'MINED' })).end;
     const back = follow(failing, facts('SIGNED', true, { ...reverted, state: 'ORPHANED' })).end;
     expect(follow(back, facts('SIGNED', true, landed)).end.status).toBe('SUCCESS');
   });
 
-  test('that was sent fails unpaid when all that was sent is proven to land nowhere, and its time is up or it is refused', () => {
+  test('fails a sent payout once all its attempts are dead and it expired or was refused', () => {
     const sent = follow(INIT, facts('SIGNED', true)).end;
-    // To be signed anew: nothing of this is told.
+    // It will be signed again; no callback.
     expect(settlePayout(sent, facts('AUTHORISED', true, orphaned))).toEqual([]);
     expect(follow(sent, facts('EXPIRED', true))).toEqual({
       path: ['failed ORDER_FAILED'],
@@ -118,11 +118,11 @@ describe('a payout', () => {
       'reorganised ORDER_PENDING',
       'failed ORDER_FAILED',
     ]);
-    // The chain has the last word all the same.
+    // The chain still decides.
     expect(follow(sent, facts('EXPIRED', true, landed)).end.status).toBe('SUCCESS');
   });
 
-  test('is carried by any of its transactions, whichever was replaced', () => {
+  test('succeeds by any of its transactions, including a replaced one', () => {
     expect(follow(INIT, facts('SIGNED', true, orphaned, mined)).end.status).toBe('PENDING_CONFIRMATION');
     expect(follow(INIT, facts('SIGNED', true, orphaned, landed)).end.status).toBe('SUCCESS');
     expect(follow(INIT, facts('SIGNED', true, reverted, mined)).end.status).toBe('PENDING_CONFIRMATION');
@@ -130,7 +130,7 @@ describe('a payout', () => {
     expect(follow(INIT, facts('SIGNED', true, reverted, orphaned)).end.status).toBe('FAILED');
   });
 
-  test('that ended stays, whatever the chain does', () => {
+  test('keeps a final status whatever the chain does', () => {
     for (const status of ['SUCCESS', 'FAILED'] as const)
       for (const signing of SIGNING)
         for (const fate of FATES)
@@ -138,9 +138,9 @@ describe('a payout', () => {
   });
 });
 
-/** All sets of facts with up to two transactions that a signer and a chain can make. */
+/** All sets of facts with up to two transactions that a signer and a chain can produce. */
 const ALL_FACTS: readonly PayoutFacts[] = SIGNING.flatMap((signing) => {
-  // Of one that is not signed, or not any more, what was sent is in no block.
+  // Transactions of a payout that is not SIGNED (any more) are in no block.
   if (signing === 'REQUESTED') return [facts(signing)];
   if (signing !== 'SIGNED') return [facts(signing), facts(signing, true), facts(signing, true, orphaned)];
   const fates: (readonly FateFact[])[] = [
@@ -151,12 +151,12 @@ const ALL_FACTS: readonly PayoutFacts[] = SIGNING.flatMap((signing) => {
   return fates.flatMap((some) => [facts(signing, false, ...some), facts(signing, true, ...some)]);
 });
 
-describe('in every state and by every set of facts', () => {
+describe('settlePayout for every state and set of facts', () => {
   const pairs = PAYOUT_STATUSES.flatMap((status) =>
     ALL_FACTS.map((given) => ({ state: { ...INIT, status }, given })),
   );
 
-  test('it settles, and asked again has nothing to do', () => {
+  test('is idempotent', () => {
     expect(pairs.length).toBeGreaterThan(400);
     for (const { state, given } of pairs) {
       const { end } = follow(state, given);
@@ -164,7 +164,7 @@ describe('in every state and by every set of facts', () => {
     }
   });
 
-  test('SUCCESS needs a verified, successful delivery, and says what was delivered', () => {
+  test('requires a verified delivery for SUCCESS and reports its amount', () => {
     for (const { state, given } of pairs) {
       const { end } = follow(state, given);
       if (state.status === 'SUCCESS' || end.status !== 'SUCCESS') continue;
@@ -173,7 +173,7 @@ describe('in every state and by every set of facts', () => {
     }
   });
 
-  test('FAILED needs a payout that nobody signed, or a verified failure and nothing that may still land', () => {
+  test('requires for FAILED that no transaction has paid or may still land', () => {
     for (const { state, given } of pairs) {
       const { end } = follow(state, given);
       if (state.status === 'FAILED' || end.status !== 'FAILED') continue;
@@ -188,7 +188,7 @@ describe('in every state and by every set of facts', () => {
     }
   });
 
-  test('each status is told by its callback', () => {
+  test('reports each status with its callback', () => {
     for (const { state, given } of pairs)
       for (const { next, notify } of settlePayout(state, given))
         expect(notify).toBe(
@@ -199,7 +199,7 @@ describe('in every state and by every set of facts', () => {
   });
 });
 
-/** A signer and a chain as they may behave: at most one transaction of a payout lands. */
+/** Possible behaviour of signer and chain: at most one transaction of a payout lands. */
 interface World {
   signing: SigningState;
   sent: boolean;
@@ -231,7 +231,7 @@ function advance(world: World, step: Move): void {
   else if (step === 'expire' && open) world.signing = 'EXPIRED';
   else if (lives !== -1) {
     const fate = world.fates[lives];
-    if (fate === null || fate === undefined || fate.state === 'VERIFIED') return; // deep enough is for good here
+    if (fate === null || fate === undefined || fate.state === 'VERIFIED') return; // VERIFIED is final here
     if (step === 'orphan') world.fates[lives] = { ...fate, state: 'ORPHANED' };
     if (step === 'verify') world.fates[lives] = { ...fate, state: 'VERIFIED' };
   }
@@ -239,7 +239,7 @@ function advance(world: World, step: Move): void {
 const factsOf = ({ signing, sent, fates }: World): PayoutFacts =>
   facts(signing, sent, ...fates.filter((fate) => fate !== null));
 
-test('by any sequence of facts, seen at whatever moments, it ends where the last ones say', () => {
+test('ends in the state of the last facts after any sequence of observations', () => {
   fc.assert(
     fc.property(fc.array(move, { maxLength: 30 }), (sequence) => {
       const world: World = { signing: 'REQUESTED', sent: false, fates: [] };

@@ -2,7 +2,7 @@ import type { BaseUnits } from './money.ts';
 import { notifyTypeOf, type OrderNotifyType } from './notify-type.ts';
 import { nextStatus, PAYOUT_TRANSITIONS, type PayoutEvent, type PayoutStatus } from './order-status.ts';
 
-/** Reasons that the rules give; what the signer's policy says is any other text. */
+/** Reasons of the rules. Any other text is the signer's policy's. */
 export const PAYOUT_REASONS = {
   reorganised: 'Reorganised',
   expired: 'Payout expired',
@@ -10,40 +10,40 @@ export const PAYOUT_REASONS = {
   transactionFailed: 'Transaction failed',
 } as const;
 
-/** How far the signer is (table payout). */
+/** State of the signer's row (table payout). */
 export type SigningState = 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
 
-/** What the chain made of a transaction (table own_transaction_fate). */
+/** Outcome of a transaction on the chain (table own_transaction_fate). */
 export type FateState = 'MINED' | 'VERIFIED' | 'ORPHANED';
 
 export interface FateFact {
   readonly state: FateState;
-  /** By the receipt's status. */
+  /** The receipt's status. */
   readonly succeeded: boolean;
-  /** Of the payout's token, from the wallet to the receiver, by the receipt's logs. */
+  /** Amount of the payout's token from the wallet to the receiver, by the receipt's logs. */
   readonly delivered: BaseUnits;
 }
 
-/** What is known of a payout, read in one snapshot. */
+/** Facts about a payout, read in one snapshot. */
 export interface PayoutFacts {
   readonly signing: SigningState;
-  /** Why it is REFUSED or EXPIRED. */
+  /** Reason of REFUSED or EXPIRED. */
   readonly signingReason: string | null;
-  /** A first broadcast was attempted and noted. */
+  /** A first broadcast was attempted and recorded. */
   readonly sent: boolean;
-  /** Of those of its transactions that were in a block once. */
+  /** Outcomes of those of its transactions that were ever in a block. */
   readonly fates: readonly FateFact[];
 }
 
-/** What changes of a payout's order. */
+/** Mutable state of a payout's order. */
 export interface PayoutOrderState {
   readonly status: PayoutStatus;
   readonly reason: string | null;
-  /** What the receiver got, at SUCCESS; null before and otherwise. */
+  /** Delivered amount at SUCCESS; otherwise null. */
   readonly actualAmount: BaseUnits | null;
 }
 
-/** One move of a payout's order, and what the merchant hears of it. */
+/** One transition of a payout's order, with its callback. */
 export interface PayoutStep {
   readonly event: PayoutEvent;
   readonly next: PayoutOrderState;
@@ -51,8 +51,8 @@ export interface PayoutStep {
 }
 
 /**
- * What a fate amounts to. Only a verified one ends a payout: LANDED when something was delivered, which the logs say and
- * not the status alone; FAILED otherwise. IN_BLOCK may still be taken back, GONE was.
+ * Meaning of an outcome for the payout. Only a verified outcome is final: LANDED if the logs show a delivery (the
+ * status is not enough), else FAILED. IN_BLOCK may still be removed, GONE was removed.
  */
 export type FateVerdict = 'LANDED' | 'FAILED' | 'IN_BLOCK' | 'GONE';
 
@@ -62,15 +62,15 @@ export function verdictOf({ state, succeeded, delivered }: FateFact): FateVerdic
   return succeeded && delivered > 0n ? 'LANDED' : 'FAILED';
 }
 
-/** Longer than any chain of moves that the rules allow from one set of facts (three). */
+/** More than the longest sequence of transitions from one set of facts (three). */
 const STEPS_MAX = 6;
 
 /**
- * All moves that `facts` ask for, in order; none when the order already says what the facts say. The merchant hears of
- * each of them, also of those that were over when the tracker came to look.
+ * All transitions that `facts` require, in order; none if the order is up to date. Each is reported to the merchant,
+ * including those that passed before the tracker ran.
  *
- * Facts, not events: called again, late, or for the last event only, the order ends in the same state. Only SUCCESS and
- * FAILED remember the past: they stay, whatever the chain does.
+ * Facts, not events: repeated, late or skipped calls lead to the same final state. Only SUCCESS and FAILED depend on
+ * the past: they are final, whatever the chain does.
  */
 export function settlePayout(state: PayoutOrderState, facts: PayoutFacts): readonly PayoutStep[] {
   const steps: PayoutStep[] = [];
@@ -78,13 +78,13 @@ export function settlePayout(state: PayoutOrderState, facts: PayoutFacts): reado
   for (;;) {
     const step = decidePayout(current, facts);
     if (step === undefined) return steps;
-    if (steps.length === STEPS_MAX) throw new RangeError(`no end of moves from ${state.status}`);
+    if (steps.length === STEPS_MAX) throw new RangeError(`endless transitions from ${state.status}`);
     steps.push(step);
     current = step.next;
   }
 }
 
-/** The next move that `facts` ask for, or undefined when there is none. Pure and idempotent. */
+/** The next transition that `facts` require; undefined if there is none. Pure and idempotent. */
 function decidePayout(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | undefined {
   switch (state.status) {
     case 'INIT':
@@ -102,12 +102,15 @@ function decidePayout(state: PayoutOrderState, facts: PayoutFacts): PayoutStep |
 }
 
 function decideUnsent(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | undefined {
-  // What was in a block was sent, whether or not the signer lived to note it.
+  // A transaction in a block was sent, even if the signer crashed before it recorded that.
   if (facts.sent || facts.fates.length > 0) return step(state, 'broadcast');
   return decideEnded(state, facts);
 }
 
-/** Of one that was sent it ends by this only where nothing that was sent can land any more: the database insists. */
+/**
+ * Ends an unsent payout. A sent one reaches these states only when no transaction can land any longer, which the
+ * database enforces.
+ */
 function decideEnded(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | undefined {
   switch (facts.signing) {
     case 'EXPIRED':
@@ -124,7 +127,7 @@ function decideEnded(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | 
 function decideMined(state: PayoutOrderState, { fates }: PayoutFacts): PayoutStep | undefined {
   const landed = fates.find((fate) => verdictOf(fate) === 'LANDED');
   if (landed !== undefined) return step(state, 'confirmed', { actualAmount: landed.delivered });
-  // One that is in a block and not verified yet may be of another nonce, and land: it is waited for.
+  // A transaction in a block that is not verified may have another nonce and may still land.
   if (fates.some((fate) => verdictOf(fate) === 'IN_BLOCK')) return undefined;
   if (fates.some((fate) => verdictOf(fate) === 'FAILED'))
     return step(state, 'failed', { reason: PAYOUT_REASONS.transactionFailed });

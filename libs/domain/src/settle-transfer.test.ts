@@ -17,7 +17,7 @@ const fresh: TransferBooking = { booked: null, bookings: 0, credited: false };
 const booked = { symbol: 'USDT', amount: baseUnits(70n) };
 const ordered = (state: TransferState) => ({ state, fit: 'ORDERED' }) as const;
 
-/** Balances by account kind; fails where a liability would turn round on the way. */
+/** Balances by account kind. Fails if a liability changes its sign in between. */
 function post(entries: readonly LedgerEntry[]): Record<string, bigint> {
   const balances: Record<string, bigint> = { DEPOSIT: 0n, SUSPENSE: 0n, MERCHANT: 0n };
   for (const { account, amount } of entries.flatMap((e) => e.postings)) {
@@ -29,8 +29,8 @@ function post(entries: readonly LedgerEntry[]): Record<string, bigint> {
   return balances;
 }
 
-describe('the booking of a transfer', () => {
-  test('waits for verification', () => {
+describe('settleBooking', () => {
+  test('books no transfer before its verification', () => {
     expect(settleBooking(7, receipt, ordered('DETECTED'), fresh)).toEqual({
       booking: fresh,
       entries: [],
@@ -39,14 +39,14 @@ describe('the booking of a transfer', () => {
     });
   });
 
-  test('is one entry under a natural key, and nothing the second time', () => {
+  test('books one entry under a natural key and none on repetition', () => {
     const first = settleBooking(7, receipt, ordered('VERIFIED'), fresh);
     expect(first.entries.map((e) => [e.ref, e.kind])).toEqual([['deposit:7:1', 'DEPOSIT']]);
     expect(post(first.entries)).toEqual({ DEPOSIT: 70n, SUSPENSE: -70n, MERCHANT: 0n });
     expect(settleBooking(7, receipt, ordered('VERIFIED'), first.booking).entries).toEqual([]);
   });
 
-  test('of a credited one is taken back with its credit, and comes back with it under new references', () => {
+  test('reverses and restores a credited booking under new references', () => {
     const credited: TransferBooking = { booked, bookings: 1, credited: true };
     const reverted = settleBooking(7, receipt, ordered('ORPHANED'), credited);
     expect(reverted.creditReverted).toEqual({ ...booked, booking: 1 });
@@ -59,7 +59,7 @@ describe('the booking of a transfer', () => {
     expect(again.entries.map((e) => e.ref)).toEqual(['deposit:7:2', 'credit-again:7:2']);
   });
 
-  test('as another amount, in one step: the old is reversed as booked, the new is booked', () => {
+  test('reverses a booking with another amount as booked and books the new amount', () => {
     const credited: TransferBooking = { booked, bookings: 1, credited: true };
     const less = { ...receipt, amount: baseUnits(30n) };
     const settled = settleBooking(7, less, ordered('VERIFIED'), credited);
@@ -77,7 +77,7 @@ describe('the booking of a transfer', () => {
     expect(settleBooking(7, less, ordered('VERIFIED'), settled.booking).entries).toEqual([]);
   });
 
-  test('as another token, is not credited any more', () => {
+  test('removes the credit when the token changes', () => {
     const credited: TransferBooking = { booked, bookings: 1, credited: true };
     const other = { ...receipt, symbol: 'USDC' };
     const settled = settleBooking(7, other, { state: 'VERIFIED', fit: 'WRONG_TOKEN' }, credited);
@@ -89,7 +89,7 @@ describe('the booking of a transfer', () => {
     expect(settled).toMatchObject({ booking: { credited: false }, creditedAgain: false });
   });
 
-  test('follows the chain through any history: money is conserved, no reference twice', () => {
+  test('conserves money and uses no reference twice in any history', () => {
     const states = fc.array(
       fc.record({
         state: fc.constantFrom('DETECTED', 'VERIFIED', 'ORPHANED'),
@@ -126,11 +126,11 @@ describe('the booking of a transfer', () => {
     );
   });
 
-  test('nothing is never posted', () => {
+  test('rejects an entry without an amount', () => {
     expect(() => creditOrder({ ...receipt, amount: baseUnits(0n) })).toThrow(RangeError);
   });
 
-  test('DEPOSIT belongs to all, the liabilities to the merchant', () => {
+  test('assigns liabilities to the merchant and DEPOSIT to none', () => {
     const { entries } = settleBooking(7, receipt, ordered('VERIFIED'), fresh);
     expect(entries[0]?.postings.map((p) => [p.account.kind, p.account.merchantId])).toEqual([
       ['DEPOSIT', null],
@@ -139,7 +139,7 @@ describe('the booking of a transfer', () => {
   });
 });
 
-test('a transfer fits by chain and contract, never by symbol', () => {
+test('matches a transfer by chain and contract, never by symbol', () => {
   const order = { chain: 'ETH', contractAddress: '0xaa' };
   expect(fitOf(order, { chain: 'ETH', contractAddress: '0xaa' })).toBe('ORDERED');
   expect(fitOf(order, { chain: 'ETH', contractAddress: '0xbb' })).toBe('WRONG_TOKEN');
@@ -147,7 +147,7 @@ test('a transfer fits by chain and contract, never by symbol', () => {
   expect(fitOf(order, { chain: 'BSC', contractAddress: '0xaa' })).toBe('WRONG_CHAIN');
 });
 
-describe('what lies unmatched', () => {
+describe('unmatchedReason', () => {
   const base = { fit: 'ORDERED', state: 'VERIFIED', inTime: true, credited: false } as const;
 
   test.each([
@@ -166,7 +166,7 @@ describe('what lies unmatched', () => {
     expect(unmatchedReason(status, transfer)).toBe(reason);
   });
 
-  test('never what is gone', () => {
+  test('ignores an orphaned transfer', () => {
     for (const status of COLLECTION_STATUSES)
       expect(unmatchedReason(status, { ...base, state: 'ORPHANED' })).toBeNull();
   });

@@ -10,10 +10,10 @@ import {
 import type { BaseUnits } from './money.ts';
 import type { CollectionStatus } from './order-status.ts';
 
-/** Whether a transfer to a deposit address is what its order asked for. */
+/** Result of comparing a transfer to a deposit address with its order. */
 export type TransferFit = 'ORDERED' | 'WRONG_TOKEN' | 'WRONG_CHAIN';
 
-/** Why a transfer belongs to no order's amount (table unmatched_deposit). */
+/** Reasons why a transfer is not part of any order's amount (table unmatched_deposit). */
 export type UnmatchedReason =
   'WRONG_TOKEN' | 'WRONG_CHAIN' | 'LATE' | 'UNDERPAID' | 'AFTER_SUCCESS' | 'ORDER_FAILED';
 
@@ -23,15 +23,15 @@ export interface Asset {
   readonly contractAddress: string | null;
 }
 
-/** Compares a transfer to its order: the same address lives on every chain of a family. */
+/** Compares a transfer with its order. A deposit address is valid on every chain of its family. */
 export function fitOf(order: Asset, transfer: Asset): TransferFit {
   if (transfer.chain !== order.chain) return 'WRONG_CHAIN';
   return transfer.contractAddress === order.contractAddress ? 'ORDERED' : 'WRONG_TOKEN';
 }
 
 /**
- * Why a transfer lies unmatched once its order stands at `status`; null when it does not: gone, credited (also by an operator,
- * although it is not what was ordered), or still waiting with its order.
+ * Reason why a transfer is unmatched while its order has `status`. Null if it is orphaned, credited (also by an
+ * operator, in another token), or waits with its open order.
  */
 export function unmatchedReason(
   status: CollectionStatus,
@@ -58,21 +58,21 @@ export function unmatchedReason(
   }
 }
 
-/** What was booked of a transfer. Its chain is part of the transfer's natural key, so that stays. */
+/** Booked asset and amount of a transfer. Its chain is in the transfer's natural key and cannot change. */
 export interface BookedMoney {
   readonly symbol: string;
   readonly amount: BaseUnits;
 }
 
-/** What the ledger holds of a transfer (table transfer_settlement). */
+/** State of a transfer in the ledger (table transfer_settlement). */
 export interface TransferBooking {
-  /** What stands in the ledger now: as it was when booked, whatever the transaction did when it was mined again. */
+  /** The current booking, as booked; null: none. The transaction may have changed when it was mined again. */
   readonly booked: BookedMoney | null;
-  /** How often it was booked: the number in the references of its entries. */
+  /** Number of bookings so far; part of the references of its entries. */
   readonly bookings: number;
   /**
-   * Part of the actual amount of its order, which is SUCCESS. Stays when a reorganisation takes the transfer back,
-   * until it is verified again as something that the order did not ask for, and that nobody accepted for it.
+   * Part of the actual amount of its SUCCESS order. Remains true when a reorganisation removes the transfer, until it
+   * is verified again as something that was neither ordered nor accepted.
    */
   readonly credited: boolean;
 }
@@ -81,17 +81,17 @@ export interface TransferSettlement {
   readonly booking: TransferBooking;
   /** In the order in which they must be posted. */
   readonly entries: readonly LedgerEntry[];
-  /** The booking of a credited transfer that was taken back, by its number: an incident. */
+  /** The booking of a credited transfer that was removed, with its number: an incident. */
   readonly creditReverted: (BookedMoney & { readonly booking: number }) | null;
-  /** A credited transfer that was taken back, now or before, is booked and credited again. */
+  /** A credited transfer that was removed, now or earlier, is booked and credited again. */
   readonly creditedAgain: boolean;
 }
 
 /**
- * Brings the ledger in line with the chain: booked exactly while VERIFIED, as what it is now, and with it the credit
- * of a credited one. A booking that says something else is reversed by what it says, and the transfer booked anew: a
- * transaction mined again may move another amount or token at the same place. The credit at SUCCESS itself is the
- * order's (creditOrder), since it is one entry for all its transfers. Idempotent: with nothing to do, no entries.
+ * Updates the ledger to the chain: a transfer is booked exactly while VERIFIED, with its present asset and amount,
+ * together with its credit. A booking that differs is reversed as booked, and the transfer is booked again: a
+ * transaction that is mined again may move another amount or token at the same position. The credit at SUCCESS is not
+ * made here: it is one entry for all transfers of the order (creditOrder). Idempotent.
  */
 export function settleBooking(
   transferId: number,
@@ -99,7 +99,7 @@ export function settleBooking(
   now: {
     readonly state: TransferState;
     readonly fit: TransferFit;
-    /** Whether an operator accepted it for its order just as it is. */
+    /** True if an operator accepted it for its order exactly as it is. */
     readonly accepted?: boolean;
   },
   held: TransferBooking,

@@ -15,12 +15,12 @@ import {
 } from './ways-to-sweep.ts';
 
 const TRX = 1_000_000n;
-/** A transfer of Tether to somebody who has some, on the TRON of 2026. */
+/** A transfer of Tether to a holder, at TRON's prices of 2026. */
 const NEED: SweepNeed = { workUnits: 64_285n, bytes: 345n };
 const NEW: SweepMeans = { isActive: false, coinBaseUnits: 0n, workUnits: 0n, freeBytes: 0n };
 const ACTIVE: SweepMeans = { isActive: true, coinBaseUnits: 0n, workUnits: 0n, freeBytes: 600n };
 const PRICES = { perUnit: 100n, perByte: 1_000n, activation: 1_100_000n, freeBytesOfNew: 600n };
-/** 180 billion units a day for 19 billion TRX. */
+/** 180 billion units per day for 19 billion TRX. */
 const LENDING = {
   yields: { units: 180_000_000_000n, stake: 19_000_000_000n * TRX },
   bytes: 560n,
@@ -36,8 +36,8 @@ const terms = (overrides: Partial<SweepTerms> = {}): SweepTerms => ({
 const costs = (need: SweepNeed, means: SweepMeans, given = terms()) =>
   Object.fromEntries(waysToSweep(need, means, given).map((way) => [way.method, way.costBaseUnits]));
 
-describe('a sweep costs', () => {
-  test('to an address that is no account yet, its activation besides, whatever pays for the work', () => {
+describe('waysToSweep', () => {
+  test('adds the activation cost for an address without an account', () => {
     expect(costs(NEED, NEW)).toEqual({
       TOP_UP: 6_428_500n + 267_000n + 1_100_000n,
       STAKE: 267_000n + 1_100_000n + 560_000n,
@@ -45,7 +45,7 @@ describe('a sweep costs', () => {
     });
   });
 
-  test('to one that is, work alone, as long as the bytes of the day last', () => {
+  test('costs only energy while the free bytes of the day last', () => {
     expect(costs(NEED, ACTIVE)).toEqual({
       TOP_UP: 6_428_500n + 267_000n,
       STAKE: 560_000n,
@@ -59,18 +59,18 @@ describe('a sweep costs', () => {
     });
   });
 
-  test('nothing but what it burns where coin or work is there already, and that alone is offered', () => {
+  test('offers only FREE if the address has the coin or the energy', () => {
     const rich = { ...ACTIVE, coinBaseUnits: withTopUpMargin(6_428_500n) };
     expect(costs(NEED, rich)).toEqual({ FREE: 6_428_500n });
     expect(costs(NEED, { ...ACTIVE, workUnits: 64_285n })).toEqual({ FREE: 0n });
     expect(costs(NEED, { ...rich, coinBaseUnits: rich.coinBaseUnits - 1n })).toHaveProperty('TOP_UP');
   });
 
-  test('by the factor of the contract: whoever uses a busy token pays for more work', () => {
+  test('costs more for a token with a higher energy factor', () => {
     expect(costs({ ...NEED, workUnits: 14_650n }, ACTIVE)['TOP_UP']).toBe(1_465_000n + 267_000n);
   });
 
-  test('nothing by stake or seller where there are none', () => {
+  test('offers no STAKE or RENT without stake or seller', () => {
     expect(Object.keys(costs(NEED, ACTIVE, terms({ lending: undefined, rentOf: () => undefined })))).toEqual([
       'TOP_UP',
     ]);
@@ -79,14 +79,14 @@ describe('a sweep costs', () => {
   });
 });
 
-test('coin is brought with one small margin beside that of the work: what is left over is seldom used', () => {
+test('adds one small margin to a top-up', () => {
   const brought = waysToSweep(NEED, ACTIVE, terms()).find(
     ({ method }) => method === 'TOP_UP',
   )?.topUpBaseUnits;
   expect(brought).toBe((6_428_500n * 105n) / 100n);
 });
 
-test('stake is lent in whole coins, one at least, and enough of it', () => {
+test('lends enough stake in whole coins, at least one', () => {
   // 64,285 units for 6,786 TRX; 2 % more, in case others stake meanwhile.
   expect(stakeFor(64_285n, LENDING)).toBe(6_922n * TRX);
   expect(stakeFor(1n, LENDING)).toBe(TRX);
@@ -123,8 +123,8 @@ const arbitraryTerms: fc.Arbitrary<SweepTerms> = fc
     }),
   );
 
-describe('whatever an address has', () => {
-  test('each way pays for all that its sweep takes, and nobody pays twice for the same', () => {
+describe('waysToSweep for arbitrary addresses', () => {
+  test('pays for everything that the sweep needs, and only once', () => {
     fc.assert(
       fc.property(arbitraryNeed, arbitraryMeans, arbitraryTerms, (need, means, given) => {
         const { prices } = given;
@@ -149,7 +149,7 @@ describe('whatever an address has', () => {
     );
   });
 
-  test('what a top-up beside work brings leaves nothing to be brought', () => {
+  test('needs no second top-up after a top-up for bytes', () => {
     fc.assert(
       fc.property(arbitraryNeed, arbitraryMeans, (need, means) => {
         const brought = topUpBesideWork(need, means, PRICES);
@@ -167,7 +167,7 @@ describe('whatever an address has', () => {
   });
 });
 
-describe('of several addresses', () => {
+describe('planSweeps with several addresses', () => {
   const USDT = 1_000_000n;
   const RULES = {
     nativePrice: { units: 3n, scale: 1 },
@@ -211,18 +211,18 @@ describe('of several addresses', () => {
   };
   const plenty = { budget: 10_000n * TRX, gas: 10_000n * TRX, lendable: 0n, rent: 0n };
 
-  test('stake is lent as far as it goes, then a seller is asked as far as he may be paid, then coin is sent', () => {
+  test('uses stake first, then rent within its budget, then top-ups', () => {
     const ways = Array.from({ length: 4 }, () => waysToSweep(NEED, ACTIVE, terms()));
     const { begin } = planOf(ways, { ...plenty, lendable: 2n * 6_922n * TRX, rent: 64_285n * 44n });
     expect(begin.map(({ option }) => option.method)).toEqual(['STAKE', 'STAKE', 'RENT', 'TOP_UP']);
   });
 
-  test('nothing is bought for more than one order may cost', () => {
+  test('rents no energy above the limit of one order', () => {
     const ways = [waysToSweep(NEED, ACTIVE, terms({ lending: undefined, rentOf: () => 20n * TRX + 1n }))];
     expect(planOf(ways, { ...plenty, rent: 100n * TRX }).begin[0]?.option.method).toBe('TOP_UP');
   });
 
-  test('never a dearer way where a cheaper one can be had, never beyond stake or what sellers may be paid', () => {
+  test('selects the cheapest option within stake and rent budgets', () => {
     const arbitrary = fc.record({
       ways: fc.array(
         fc.tuple(arbitraryNeed, arbitraryMeans, arbitraryTerms).map((given) => waysToSweep(...given)),
@@ -261,7 +261,7 @@ describe('of several addresses', () => {
     );
   });
 
-  test('all of them are swept in the end, by whatever each day allows', () => {
+  test('eventually sweeps all addresses within the daily budgets', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(arbitraryNeed, arbitraryMeans), { minLength: 1, maxLength: 12 }),
@@ -271,7 +271,7 @@ describe('of several addresses', () => {
           let left = addresses.map(([need, means]) => waysToSweep(need, means, terms()));
           for (let day = 0; left.length > 0; day += 1) {
             expect(day).toBeLessThan(addresses.length);
-            // Pays for the dearest top-up there is.
+            // Pays for the most expensive top-up.
             const { begin } = planOf(left, { budget: 30n * TRX, gas: 25n * TRX, lendable, rent });
             left = left.filter((ways) => !begin.some(({ asset }) => asset.options === ways));
           }

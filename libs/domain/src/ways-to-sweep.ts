@@ -1,69 +1,68 @@
 import type { SweepOption } from './plan-sweeps.ts';
 
-/*
- * How the fee of one sweep can be paid where the work of a token's contract is paid for by coin, by stake that is lent to the address,
- * or by work that somebody sells (TRON: energy). Pure; every amount is of the native coin in base units.
- */
+// Options to pay for a sweep on a chain where contract calls cost work (TRON: energy): by coin, by stake that is lent
+// to the address, or by rented work. Pure; every amount is of the native coin in base units.
 
-/** What the transaction that empties an address takes, at most. */
+/** Maximum needs of the transaction that sweeps the address. */
 export interface SweepNeed {
   readonly workUnits: bigint;
   readonly bytes: bigint;
 }
 
-/** What the address can pay with now. */
+/** Resources of the address. */
 export interface SweepMeans {
-  /** Whether the chain knows it as an account: nothing is lent to one that it does not know. */
+  /** True if the account exists on the chain. Stake cannot be lent to other addresses. */
   readonly isActive: boolean;
   readonly coinBaseUnits: bigint;
   readonly workUnits: bigint;
-  /** Bytes of the next transaction that cost nothing. */
+  /** Free bytes for the next transaction. */
   readonly freeBytes: bigint;
 }
 
-/** What the chain asks for now. */
+/** Current prices of the chain. */
 export interface SweepPrices {
   readonly perUnit: bigint;
   readonly perByte: bigint;
-  /** What the first coin that comes to an address costs whoever sends it, besides. */
+  /** Extra cost for the sender of the first coin to an address. */
   readonly activation: bigint;
-  /** Bytes that cost a new account nothing. */
+  /** Free bytes of a new account. */
   readonly freeBytesOfNew: bigint;
 }
 
-/** What the hot wallet's transactions take, and what it may do. */
+/** Needs and means of the hot wallet's transactions. */
 export interface SweepTerms {
   readonly prices: SweepPrices;
   readonly topUpBytes: bigint;
-  /** Undefined: nothing is lent. */
+  /** Undefined: no stake is lent. */
   readonly lending:
     | {
-        /** `units` of work a day for `stake`. */
+        /** `units` of work per day for `stake`. */
         readonly yields: { readonly units: bigint; readonly stake: bigint };
-        /** Of lending and of taking back. */
+        /** Bytes of lending and of reclaiming together. */
         readonly bytes: bigint;
-        /** Stake is lent in whole ones of these, one at least. */
+        /** Stake is lent in multiples of this, at least one. */
         readonly step: bigint;
       }
     | undefined;
-  /** What somebody asks for the units that are missing; undefined: nobody sells them. */
+  /** Price of the missing units; undefined: no seller. */
   readonly rentOf: (units: bigint) => bigint | undefined;
 }
 
-/** The same stake gives less when others stake more until it is used. */
+/** The same stake yields less when others stake more before it is used. */
 const STAKE_MARGIN_PERCENT = 102n;
 
 const TOP_UP_MARGIN_PERCENT = 105n;
 
 /**
- * What is brought for what an address burns. No more than this above it: what the work may take has a margin of its own, and each address
- * mostly serves one order, so that what is left over is seldom used. What gets dearer by more meanwhile is planned anew, and the rest brought.
+ * Top-up for the coin that an address burns, with a small margin. The estimate of the work has its own margin, and
+ * most addresses serve one order, so a larger rest would seldom be used. If prices rise more, the sweep is planned
+ * again and the rest sent.
  */
 export function withTopUpMargin(burnt: bigint): bigint {
   return (burnt * TOP_UP_MARGIN_PERCENT) / 100n;
 }
 
-/** What the address would burn by sending it now, having the coin; nothing where work and bytes are there already. */
+/** Coin that the address would burn for the sweep, if it had it; zero if it has enough work and bytes. */
 export function burntBy(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
   const freeBytes = means.isActive ? means.freeBytes : prices.freeBytesOfNew;
   const bytes = need.bytes <= freeBytes ? 0n : need.bytes * prices.perByte;
@@ -75,7 +74,7 @@ export function missingUnits(need: SweepNeed, { workUnits }: SweepMeans): bigint
   return need.workUnits > workUnits ? need.workUnits - workUnits : 0n;
 }
 
-/** How much stake has to be lent for so many units; undefined where nobody knows what stake gives. */
+/** Stake to lend for this many units; undefined if its yield is unknown. */
 export function stakeFor(
   units: bigint,
   { yields, step }: Pick<NonNullable<SweepTerms['lending']>, 'yields' | 'step'>,
@@ -86,44 +85,49 @@ export function stakeFor(
 }
 
 /**
- * What coin the address needs when its work is paid for otherwise: for bytes that are not free, and where it is no account
- * yet the least there is, since that makes it one.
+ * Coin that the address needs if its work is paid in another way: for bytes that are not free, and the minimum to
+ * activate an account.
  */
 export function topUpBesideWork(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
   const burnt = burntBy(need, { ...means, workUnits: need.workUnits }, prices);
-  const short = withTopUpMargin(burnt) - means.coinBaseUnits;
-  if (short > 0n) return short;
+  const missing = withTopUpMargin(burnt) - means.coinBaseUnits;
+  if (missing > 0n) return missing;
   return means.isActive ? 0n : 1n;
 }
 
 /**
- * Every way in which this sweep can be paid for, each with all that it costs at most. FREE stands alone: what is there
- * already is never paid for a second time.
+ * All options to pay for this sweep, each with its maximum cost. FREE is the only option if the address has the
+ * resources, so that they are never paid twice.
  */
 export function waysToSweep(need: SweepNeed, means: SweepMeans, terms: SweepTerms): readonly SweepOption[] {
   const { prices, topUpBytes, lending, rentOf } = terms;
   const burnt = burntBy(need, means, prices);
-  const short = withTopUpMargin(burnt) - means.coinBaseUnits;
-  if (means.isActive && short <= 0n) return [{ method: 'FREE', costBaseUnits: burnt, topUpBaseUnits: 0n }];
-  const sending = topUpBytes * prices.perByte + (means.isActive ? 0n : prices.activation);
-  const topUpBaseUnits = short > 0n ? short : 1n;
-  const ways: SweepOption[] = [{ method: 'TOP_UP', costBaseUnits: burnt + sending, topUpBaseUnits }];
+  const missing = withTopUpMargin(burnt) - means.coinBaseUnits;
+  if (means.isActive && missing <= 0n) return [{ method: 'FREE', costBaseUnits: burnt, topUpBaseUnits: 0n }];
+  const topUpCost = topUpBytes * prices.perByte + (means.isActive ? 0n : prices.activation);
+  const topUpBaseUnits = missing > 0n ? missing : 1n;
+  const ways: SweepOption[] = [{ method: 'TOP_UP', costBaseUnits: burnt + topUpCost, topUpBaseUnits }];
   const units = missingUnits(need, means);
   if (units === 0n) return ways;
-  const beside = topUpBesideWork(need, means, prices);
+  const topUpForBytes = topUpBesideWork(need, means, prices);
   const bytes = burnt - units * prices.perUnit;
-  const base = bytes + (beside > 0n ? sending : 0n);
+  const base = bytes + (topUpForBytes > 0n ? topUpCost : 0n);
   const stakeBaseUnits = lending === undefined ? undefined : stakeFor(units, lending);
   if (lending !== undefined && stakeBaseUnits !== undefined)
     ways.push({
       method: 'STAKE',
       costBaseUnits: base + lending.bytes * prices.perByte,
-      topUpBaseUnits: beside,
+      topUpBaseUnits: topUpForBytes,
       stakeBaseUnits,
     });
   const rentBaseUnits = rentOf(units);
   if (rentBaseUnits !== undefined)
-    ways.push({ method: 'RENT', costBaseUnits: base + rentBaseUnits, topUpBaseUnits: beside, rentBaseUnits });
+    ways.push({
+      method: 'RENT',
+      costBaseUnits: base + rentBaseUnits,
+      topUpBaseUnits: topUpForBytes,
+      rentBaseUnits,
+    });
   return ways;
 }
 

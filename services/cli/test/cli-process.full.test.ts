@@ -24,6 +24,6 @@ it('prints an error as one line to standard error with exit code 1', async () =>
     err: 'opentill: configuration: OPS_URL is missing\n',
   });
   expect(noTerminal).toMatchObject({ code: 1, out: '' });
-  expect(noTerminal.err).toMatch(/^opentill: There is no terminal to ask on.*\n$/);
+  expect(noTerminal.err).toMatch(/^opentill: There is no terminal to read a secret from.*\n$/);
   expect(unknown).toEqual({ code: 1, out: '', err: "error: unknown command 'sell'\n" });
 });

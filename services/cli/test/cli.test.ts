@@ -323,7 +323,7 @@ describe('opentill merchant', () => {
       version: 'V3',
       callback_url: 'https://books.example/hook',
     });
-    expectRefusal(await opentill(args), 1, /Merchant books exists already/);
+    expectRefusal(await opentill(args), 1, /Merchant books already exists/);
     expect((await stored('books')).token_sealed).toEqual(row.token_sealed);
   });
 

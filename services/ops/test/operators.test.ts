@@ -149,7 +149,7 @@ describe('roles of operators', () => {
 });
 
 describe('failed authentications', () => {
-  it('limit an address but not an operator with a valid token', async () => {
+  it('rate limits an address but not an operator with a valid token', async () => {
     const guess = `ada.${'A'.repeat(43)}`;
     let last = await ops.request('GET', '/v1/me', { token: guess });
     for (let tries = 0; last.status !== 429 && tries < 50; tries += 1) {

@@ -337,7 +337,7 @@ describe('operations', () => {
     expect(await next('opentill webhook status')).toContain('default');
     expect(await next('opentill webhook attempts', { ORDER_ID: orderId })).toMatch(/200/);
     await next('opentill webhook enable');
-    expect(await next('opentill webhook replay', { ORDER_ID: orderId })).toContain('3 callbacks are meant');
+    expect(await next('opentill webhook replay', { ORDER_ID: orderId })).toContain('3 callbacks match');
     await next('opentill webhook replay', { ORDER_ID: orderId });
     await waitUntil('they came again', () => received() === 6, 20_000);
     expect(under.receiver.of(orderId)).toHaveLength(3); // the same nonces

@@ -263,7 +263,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
 
   // Nothing is released before it is decided.
   const early = await machine.opentill(['restore', 'release', '--reason', 'hurry']);
-  expect(early).toMatchObject({ code: 75, errors: expect.stringContaining('Nothing is released') });
+  expect(early).toMatchObject({ code: 75, errors: expect.stringContaining('No wallet was released') });
   const txidOf = ({ to }: { to: string }) => toDecide.find((one) => one.to === to)!.txid;
   for (const payout of again)
     await opentill([

@@ -138,7 +138,7 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
 
   // Another token: for what the operator says, shown as what it is.
   expect(await refused('unmatched', 'accept', ids.token, '--reason', 'as good')).toContain(
-    'counts as in USDT',
+    'its worth in USDT',
   );
   await done('unmatched', 'accept', ids.token, '--as', '99.5', '--reason', 'as good, less our trouble');
   await untilStatus(token, 'SUCCESS');
