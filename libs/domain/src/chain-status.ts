@@ -13,7 +13,7 @@ export type ChainState = (typeof CHAIN_STATES)[number];
 /** State of a chain, in the words that `/readyz`, the ops API and the CLI share. */
 export interface ChainStatus {
   readonly state: ChainState;
-  /** Error code; null while nothing is wrong. */
+  /** Error code; null without an error. */
   readonly reason: string | null;
   /** For operators. No secrets. */
   readonly detail: string | null;

@@ -51,26 +51,26 @@ function creditedIds(step: CollectionStep | undefined, { transfers }: Facts): re
 
 function settle(state: CollectionState, given: CollectionFacts, under = terms) {
   const steps = settleCollection(under, state, given);
-  return { state: steps.at(-1)?.next ?? state, told: steps.flatMap((s) => s.notify ?? []), steps };
+  return { state: steps.at(-1)?.next ?? state, notified: steps.flatMap((s) => s.notify ?? []), steps };
 }
 
 /** Applies several sets of facts in order. */
 function history(...given: readonly CollectionFacts[]) {
   let state = created;
-  const told: string[] = [];
+  const notified: string[] = [];
   for (const each of given) {
     const settled = settle(state, each);
     state = settled.state;
-    told.push(...settled.told);
+    notified.push(...settled.notified);
   }
-  return { state, told };
+  return { state, notified };
 }
 
 describe('settleCollection for a covering payment', () => {
   test('passes PENDING in one call and reports one callback', () => {
-    const { state, told, steps } = settle(created, facts([transfer(100n)]));
+    const { state, notified, steps } = settle(created, facts([transfer(100n)]));
     expect(steps.map((s) => s.next.status)).toEqual(['PENDING', 'PENDING_CONFIRMATION']);
-    expect(told).toEqual(['ORDER_PENDING_CONFIRMATION']);
+    expect(notified).toEqual(['ORDER_PENDING_CONFIRMATION']);
     expect(state).toEqual({
       status: 'PENDING_CONFIRMATION',
       reason: null,
@@ -84,16 +84,16 @@ describe('settleCollection for a covering payment', () => {
     const waiting = history(facts([transfer(100n)]), facts(shallow));
     expect(waiting.state.status).toBe('PENDING_CONFIRMATION');
     const verified = facts([transfer(100n, { state: 'VERIFIED' })]);
-    const { state, told, steps } = settle(waiting.state, verified);
+    const { state, notified, steps } = settle(waiting.state, verified);
     expect(state).toEqual({ status: 'SUCCESS', reason: null, detectedAmount: 100n, actualAmount: 100n });
-    expect(told).toEqual(['ORDER_SUCCESS']);
+    expect(notified).toEqual(['ORDER_SUCCESS']);
     expect(creditedIds(steps[0], verified)).toEqual([1]);
   });
 
   test('reports both states when first seen as verified', () => {
-    const { state, told } = settle(created, facts([transfer(100n, { state: 'VERIFIED' })], CUTOFF + 50));
+    const { state, notified } = settle(created, facts([transfer(100n, { state: 'VERIFIED' })], CUTOFF + 50));
     expect(state.status).toBe('SUCCESS');
-    expect(told).toEqual(['ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS']);
+    expect(notified).toEqual(['ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS']);
   });
 
   test('accepts an amount within the tolerance and an overpayment', () => {
@@ -112,19 +112,22 @@ describe('settleCollection for several payments', () => {
     const one = transfer(30n, { transferId: 1 });
     const two = transfer(30n, { transferId: 2 });
     const three = transfer(40n, { transferId: 3 });
-    const { state, told } = history(
+    const { state, notified } = history(
       facts([one]),
       facts([one, two]),
       facts([one, two]),
       facts([one, two, three]),
     );
-    expect(told).toEqual(['ORDER_PENDING', 'ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION']);
+    expect(notified).toEqual(['ORDER_PENDING', 'ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION']);
     expect(state).toMatchObject({ status: 'PENDING_CONFIRMATION', detectedAmount: 100n });
   });
 
   test('updates actualAmount of a verified partial payment without a callback', () => {
-    const { state, told } = history(facts([transfer(30n)]), facts([transfer(30n, { state: 'VERIFIED' })]));
-    expect(told).toEqual(['ORDER_PENDING']);
+    const { state, notified } = history(
+      facts([transfer(30n)]),
+      facts([transfer(30n, { state: 'VERIFIED' })]),
+    );
+    expect(notified).toEqual(['ORDER_PENDING']);
     expect(state).toMatchObject({ status: 'PENDING', actualAmount: 30n });
   });
 
@@ -141,8 +144,8 @@ describe('settleCollection for several payments', () => {
 
   test('records more money while confirming without a callback', () => {
     const covered = transfer(100n);
-    const { state, told } = history(facts([covered]), facts([covered, transfer(7n, { transferId: 2 })]));
-    expect(told).toEqual(['ORDER_PENDING_CONFIRMATION']);
+    const { state, notified } = history(facts([covered]), facts([covered, transfer(7n, { transferId: 2 })]));
+    expect(notified).toEqual(['ORDER_PENDING_CONFIRMATION']);
     expect(state).toMatchObject({ status: 'PENDING_CONFIRMATION', detectedAmount: 107n });
   });
 });
@@ -151,9 +154,9 @@ describe('settleCollection for a reorganisation', () => {
   const gone = transfer(100n, { state: 'ORPHANED' });
 
   test('returns the order to INIT when all payments are removed', () => {
-    const { state, told } = history(facts([transfer(100n)]), facts([gone]));
+    const { state, notified } = history(facts([transfer(100n)]), facts([gone]));
     expect(state).toEqual({ status: 'INIT', reason: 'Reorganised', detectedAmount: 0n, actualAmount: null });
-    expect(told).toEqual(['ORDER_PENDING_CONFIRMATION', 'ORDER_PENDING']);
+    expect(notified).toEqual(['ORDER_PENDING_CONFIRMATION', 'ORDER_PENDING']);
   });
 
   test('returns the order to PENDING when a part is removed', () => {
@@ -173,7 +176,7 @@ describe('settleCollection for a reorganisation', () => {
     expect(shrunk.state).toMatchObject({ status: 'PENDING', reason: 'Reorganised', detectedAmount: 30n });
     const back = history(facts([one, two]), without, facts([one, two]));
     expect(back.state).toMatchObject({ status: 'PENDING', reason: null, detectedAmount: 60n });
-    expect(back.told).toEqual(['ORDER_PENDING', 'ORDER_PENDING', 'ORDER_PENDING']);
+    expect(back.notified).toEqual(['ORDER_PENDING', 'ORDER_PENDING', 'ORDER_PENDING']);
   });
 
   describe('that removes two payments, of which one returns first', () => {
@@ -187,7 +190,7 @@ describe('settleCollection for a reorganisation', () => {
       expect(one.state).toMatchObject({ status: 'PENDING', reason: 'Reorganised', detectedAmount: 40n });
       const both = settle(one.state, facts([four, six]));
       expect(both.state).toMatchObject({ status: 'PENDING_CONFIRMATION', reason: null });
-      expect([...one.told, ...both.told]).toEqual([
+      expect([...one.notified, ...both.notified]).toEqual([
         'ORDER_PENDING_CONFIRMATION',
         'ORDER_PENDING',
         'ORDER_PENDING',
@@ -216,22 +219,22 @@ describe('settleCollection for a reorganisation', () => {
 
   test('reports a replaced payment even if the sum is the same', () => {
     const one = transfer(30n, { transferId: 1 });
-    const { state, told } = history(
+    const { state, notified } = history(
       facts([one]),
       facts([{ ...one, state: 'ORPHANED' }, transfer(30n, { transferId: 2 })]),
     );
     expect(state).toMatchObject({ status: 'PENDING', reason: 'Reorganised', detectedAmount: 30n });
-    expect(told).toEqual(['ORDER_PENDING', 'ORDER_PENDING']);
+    expect(notified).toEqual(['ORDER_PENDING', 'ORDER_PENDING']);
   });
 
   test('expires the order after the cutoff, and revives it when the payment returns', () => {
     const late = CUTOFF + 1;
     const expired = history(facts([transfer(100n)]), facts([gone], late));
     expect(expired.state).toMatchObject({ status: 'EXPIRED', reason: 'Not paid' });
-    expect(expired.told).toEqual(['ORDER_PENDING_CONFIRMATION', 'ORDER_PENDING', 'ORDER_EXPIRED']);
-    const { state, told } = settle(expired.state, facts([transfer(100n, { state: 'VERIFIED' })], late));
+    expect(expired.notified).toEqual(['ORDER_PENDING_CONFIRMATION', 'ORDER_PENDING', 'ORDER_EXPIRED']);
+    const { state, notified } = settle(expired.state, facts([transfer(100n, { state: 'VERIFIED' })], late));
     expect(state).toMatchObject({ status: 'SUCCESS', reason: null, actualAmount: 100n });
-    expect(told).toEqual(['ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS']);
+    expect(notified).toEqual(['ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS']);
   });
 
   test('does not change a SUCCESS', () => {
@@ -243,9 +246,9 @@ describe('settleCollection for a reorganisation', () => {
 describe('settleCollection for expiry', () => {
   test('waits for a verified block later than the cutoff', () => {
     expect(settle(created, facts([], CUTOFF)).steps).toEqual([]);
-    const { state, told } = settle(created, facts([], CUTOFF + 1));
+    const { state, notified } = settle(created, facts([], CUTOFF + 1));
     expect(state).toEqual({ status: 'EXPIRED', reason: 'Not paid', detectedAmount: 0n, actualAmount: null });
-    expect(told).toEqual(['ORDER_EXPIRED']);
+    expect(notified).toEqual(['ORDER_EXPIRED']);
   });
 
   test('reports the received part when a partial payment expires', () => {
@@ -270,13 +273,13 @@ describe('settleCollection for expiry', () => {
     const first = transfer(100n, { ...late, transferId: 1, state: 'VERIFIED' });
     const second = transfer(1n, { ...late, transferId: 2, state: 'VERIFIED' });
     const after = CUTOFF + 9;
-    const { state, told } = history(
+    const { state, notified } = history(
       facts([], after),
       facts([{ ...first, state: 'DETECTED', deepEnough: false }], after),
       facts([first], after),
       facts([first, second], after),
     );
-    expect(told).toEqual(['ORDER_EXPIRED', 'ORDER_EXPIRED', 'ORDER_EXPIRED']);
+    expect(notified).toEqual(['ORDER_EXPIRED', 'ORDER_EXPIRED', 'ORDER_EXPIRED']);
     expect(state).toEqual({
       status: 'EXPIRED',
       reason: 'Paid after expiry',
@@ -296,19 +299,19 @@ describe('settleCollection for late payments within a minute', () => {
   test('delays late payments to the end of the minute and reports one sum', () => {
     const second = settle(past, facts(three.slice(0, 2), after, false));
     const third = settle(second.state, facts(three, after, false));
-    expect([...second.told, ...third.told]).toEqual([]);
+    expect([...second.notified, ...third.notified]).toEqual([]);
     expect(third.state).toMatchObject({ status: 'EXPIRED', actualAmount: 3n, owesLateCallback: true });
-    const told = settle(third.state, facts(three, after));
-    expect(told.told).toEqual(['ORDER_EXPIRED']);
-    expect(told.state).toEqual({ ...third.state, owesLateCallback: undefined });
-    expect(settle(told.state, facts(three, after)).steps).toEqual([]);
+    const notified = settle(third.state, facts(three, after));
+    expect(notified.notified).toEqual(['ORDER_EXPIRED']);
+    expect(notified.state).toEqual({ ...third.state, owesLateCallback: undefined });
+    expect(settle(notified.state, facts(three, after)).steps).toEqual([]);
   });
 
   test('keeps an owed callback while only another amount changes', () => {
     const owing = settle(past, facts(three, after, false)).state;
     const seen = transfer(1n, { transferId: 4 });
-    const { state, told } = settle(owing, facts([...three, seen], after, false));
-    expect(told).toEqual([]);
+    const { state, notified } = settle(owing, facts([...three, seen], after, false));
+    expect(notified).toEqual([]);
     expect(state).toMatchObject({ detectedAmount: 1n, owesLateCallback: true });
   });
 });

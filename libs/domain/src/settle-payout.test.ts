@@ -130,7 +130,7 @@ describe('settlePayout', () => {
     expect(follow(INIT, facts('SIGNED', true, reverted, orphaned)).end.status).toBe('FAILED');
   });
 
-  test('keeps a final status whatever the chain does', () => {
+  test('keeps a final status after any change of the chain', () => {
     for (const status of ['SUCCESS', 'FAILED'] as const)
       for (const signing of SIGNING)
         for (const fate of FATES)
@@ -140,7 +140,7 @@ describe('settlePayout', () => {
 
 /** All sets of facts with up to two transactions that a signer and a chain can produce. */
 const ALL_FACTS: readonly PayoutFacts[] = SIGNING.flatMap((signing) => {
-  // Transactions of a payout that is not SIGNED (any more) are in no block.
+  // Transactions of a payout that is not SIGNED are in no block.
   if (signing === 'REQUESTED') return [facts(signing)];
   if (signing !== 'SIGNED') return [facts(signing), facts(signing, true), facts(signing, true, orphaned)];
   const fates: (readonly FateFact[])[] = [

@@ -70,7 +70,7 @@ const STEPS_MAX = 6;
  * including those that passed before the tracker ran.
  *
  * Facts, not events: repeated, late or skipped calls lead to the same final state. Only SUCCESS and FAILED depend on
- * the past: they are final, whatever the chain does.
+ * the past: they are final.
  */
 export function settlePayout(state: PayoutOrderState, facts: PayoutFacts): readonly PayoutStep[] {
   const steps: PayoutStep[] = [];

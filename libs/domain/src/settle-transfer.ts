@@ -99,7 +99,7 @@ export function settleBooking(
   now: {
     readonly state: TransferState;
     readonly fit: TransferFit;
-    /** True if an operator accepted it for its order exactly as it is. */
+    /** True if an operator accepted this transfer for its order, unchanged since. */
     readonly accepted?: boolean;
   },
   held: TransferBooking,

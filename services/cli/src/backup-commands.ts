@@ -55,7 +55,7 @@ function addAfterRestore(command: Command, add: AddCommand): void {
     'compare the wallets with their chains: list payments since the backup and open decisions';
   const chain = option('--chain <chain>', 'only this chain, enabled or not');
   add(command, 'reconcile', reconcile, [chain, cold], reconcileRestore);
-  const whose = [
+  const assignment = [
     option('--order <order>', 'order id or key of a payout with this receiver, token and amount'),
     option('--order-lost', 'its order is in no database; booked as a withdrawal by the owner'),
     option(
@@ -65,7 +65,7 @@ function addAfterRestore(command: Command, add: AddCommand): void {
     reason,
   ];
   const payment = 'assign a payment that the backup does not know to its order';
-  add(command, 'decide-payment <txid>', payment, whose, decidePayment);
+  add(command, 'decide-payment <txid>', payment, assignment, decidePayment);
   const payout = 'pay or refuse a payout that was unsigned at the backup and is not paid';
   const decisions = [option('--pay', 'pay it now'), option('--refuse'), reason];
   add(

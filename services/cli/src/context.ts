@@ -37,7 +37,7 @@ export type CliErrorCode =
   /** No scanner answered in time. The request stays queued. */
   | 'NO_ANSWER_YET';
 
-/** An error for the operator; retryable only if `options` say so. */
+/** An error for the operator; not retryable unless `options` set it. */
 export function cliError(
   code: CliErrorCode,
   message: string,

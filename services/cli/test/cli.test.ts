@@ -467,8 +467,8 @@ describe('opentill keys init', () => {
 
   it('writes the words into a new file of their owner and prints none of them', async () => {
     const wordsTo = join(mkdtempSync(join(directory, 'words-')), 'words.txt');
-    const told = [...args, '--passphrase-file', passphraseFile, '--words-to', wordsTo];
-    const run = await opentill(told);
+    const withWordsTo = [...args, '--passphrase-file', passphraseFile, '--words-to', wordsTo];
+    const run = await opentill(withWordsTo);
     expect(run).toMatchObject({ code: 0, errors: [] });
     const words = parseMnemonic(readFileSync(wordsTo, 'utf8'));
     expect(words.split(' ')).toHaveLength(24);
@@ -482,7 +482,7 @@ describe('opentill keys init', () => {
     expect(Buffer.from(secret)).toEqual(Buffer.from(seedOf(words)));
     rmSync(keystore);
     rmSync(publicKeys);
-    expectRefusal(await opentill(told), 1, /words\.txt exists already and is not overwritten/);
+    expectRefusal(await opentill(withWordsTo), 1, /words\.txt exists already and is not overwritten/);
     expect(existsSync(keystore)).toBe(false);
   });
 
@@ -795,9 +795,9 @@ describe('opentill explain', () => {
       expect(out.join('\n')).toContain(`TRX on TRON_TEST to ${address}`);
     }
     const { out } = await opentill(['explain', payout.order_id]);
-    const told = out.find((line) => line.includes(signed.tx_hash));
-    expect(told).toContain('valid until 2030-01-01T00:00:00.000Z');
-    expect(told).toContain('not in a block yet');
+    const line = out.find((text) => text.includes(signed.tx_hash));
+    expect(line).toContain('valid until 2030-01-01T00:00:00.000Z');
+    expect(line).toContain('not in a block yet');
   });
 
   it('advises a rescan for an unknown transaction', async () => {

@@ -57,9 +57,9 @@ test('accepts an archive as last endpoint but does not count it for comparison',
   expect(well.findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
   expect(well.sources).toMatchObject({ detail: '2 of 2 endpoints are usable.' });
   expect(well.findings.map(({ detail }) => detail)).toContain('It has no coins and no balances: an archive.');
-  const alone = await doctor({ chain: 'SUI', rpcUrls: [devnet.url, elsewhere(archive.url)] });
-  expect(alone.findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([alone.sources]);
-  expect(alone.sources).toMatchObject({ outcome: 'warn', detail: 'One endpoint is configured.' });
+  const single = await doctor({ chain: 'SUI', rpcUrls: [devnet.url, elsewhere(archive.url)] });
+  expect(single.findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([single.sources]);
+  expect(single.sources).toMatchObject({ outcome: 'warn', detail: 'One endpoint is configured.' });
   const first = await doctor({ chain: 'SUI', rpcUrls: [archive.url, ...full] });
   expect(first.findings.filter(({ outcome }) => outcome === 'fail')).toEqual([
     expect.objectContaining({ mend: expect.stringMatching(/an archive only as the last one/) }),

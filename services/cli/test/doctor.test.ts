@@ -277,8 +277,8 @@ describe('opentill doctor for a network', () => {
     await throughProxy({ rangeCapBlocks: 0 }, async (url) => {
       const { of } = await examine({ rpcUrls: [anvil.rpcUrl, url.replace('127.0.0.1', 'localhost')] });
       expect(of('sources')).toMatchObject({ outcome: 'warn', detail: '1 of 2 endpoints are usable.' });
-      const alone = await examine({ rpcUrls: [url] });
-      expect(alone.of('sources')).toMatchObject({ outcome: 'fail', detail: 'No endpoint is usable.' });
+      const single = await examine({ rpcUrls: [url] });
+      expect(single.of('sources')).toMatchObject({ outcome: 'fail', detail: 'No endpoint is usable.' });
     });
   });
 

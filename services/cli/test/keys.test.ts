@@ -149,9 +149,9 @@ describe('opentill keys import', () => {
 
 describe('opentill keys show-xpub', () => {
   it('prints the same keys from the public file, the keystore and both', async () => {
-    const alone = await opentill(['keys', 'show-xpub', '--public-keys', publicKeys]);
-    expect(alone).toMatchObject({ code: 0, errors: [] });
-    const text = alone.out.join('\n');
+    const fromFile = await opentill(['keys', 'show-xpub', '--public-keys', publicKeys]);
+    expect(fromFile).toMatchObject({ code: 0, errors: [] });
+    const text = fromFile.out.join('\n');
     expect(text).toContain(`Wallet ${WALLET.fingerprint}.`);
     for (const family of FAMILIES) {
       expect(text).toContain(WALLET.main[family].depositXpub);
@@ -160,7 +160,7 @@ describe('opentill keys show-xpub', () => {
     for (const address of [HOT_WALLET, TRON_HOT_WALLET, SUI_HOT_WALLET])
       expect(text).toContain(`${address} (hot wallet)`);
     const both = ['keys', 'show-xpub', '--public-keys', publicKeys, '--keystore', keystore];
-    expect((await opentill(both, { answers: [PASSPHRASE] })).out).toEqual(alone.out);
+    expect((await opentill(both, { answers: [PASSPHRASE] })).out).toEqual(fromFile.out);
   });
 
   it('rejects a wrong passphrase, a damaged keystore and missing options', async () => {

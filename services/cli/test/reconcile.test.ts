@@ -210,15 +210,18 @@ it('books a top-up that the chain shows once, and rejects one never sent', async
   await world.verified();
   const book = (amount: string, txid = sent.txHash) =>
     world.opentill(`wallet book-top-up --chain BSC_TEST --symbol USDT --amount ${amount} --txid ${txid}`);
-  const expectRefused = ({ code, said }: { readonly code: number; readonly said: string }, words: RegExp) => {
+  const expectRefused = (
+    { code, output }: { readonly code: number; readonly output: string },
+    words: RegExp,
+  ) => {
     expect(code).toBe(1);
-    expect(said).toMatch(words);
+    expect(output).toMatch(words);
   };
   expectRefused(await book('6.5'), /hold 6\.00 USDT more than the ledger, not 6\.50 USDT/);
   const ref = `BSC_TEST:${sent.txHash}:USDT`;
-  expect(await book('6')).toEqual({ code: 0, said: `Booked 6 USDT on BSC_TEST: ${ref}` });
+  expect(await book('6')).toEqual({ code: 0, output: `Booked 6 USDT on BSC_TEST: ${ref}` });
   const shouted = sent.txHash.toUpperCase().replace('0X', '0x');
-  expect(await book('6.00', shouted)).toEqual({ code: 0, said: 'Already booked; nothing changed.' });
+  expect(await book('6.00', shouted)).toEqual({ code: 0, output: 'Already booked; nothing changed.' });
   expectRefused(await book('5'), /another amount/);
   expectRefused(await book('0.01', world.aHash()), /hold 0\.00 USDT more than/);
   expect(await world.reconcile()).toMatchObject({ code: 0, differences: [] });

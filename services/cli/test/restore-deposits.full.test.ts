@@ -157,7 +157,7 @@ it('finds payments and fees of deposit addresses and books each once', async () 
   expect(await balance('OWNER')).toBe(0n);
   expect(await balance('DEPOSIT')).toBe(240n * USDT); // in the ledger; 100 of it were stolen
   expect(await balance('DEPOSIT_GAS', 'tBNB')).toBe(3n * GAS);
-  // The transfer is no deposit any more: the tracker reverses it.
+  // The transfer is no longer a deposit: the tracker reverses it.
   const { rows: mistaken } = await sql<{ state: string; version: number }>`
     select state, version from transfer where tx_hash = ${brought.txHash}`.execute(world.db);
   expect(mistaken).toEqual([{ state: 'ORPHANED', version: 2 }]);

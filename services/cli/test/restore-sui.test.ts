@@ -152,10 +152,10 @@ describe('a restored SUI wallet', () => {
     expect(owner.rows.find(({ symbol }) => symbol === 'USDC')!.balance).toBe(-(1_002n - 7n) * USDC);
     expect(owner.rows.find(({ symbol }) => symbol === 'SUI')!.balance).toBeGreaterThan(-95n * 10n ** 9n);
     // Transactions that an operator or the restore assigned are not foreign any longer.
-    const strange = await sql`
+    const foreign = await sql`
       select from foreign_transaction x where not exists (select from forgotten_payment f
         where f.tx_hash = x.tx_hash and f.decision is not null)`.execute(books.admin);
-    expect(strange.rows).toEqual([]);
+    expect(foreign.rows).toEqual([]);
   });
 });
 

@@ -53,7 +53,7 @@ async function createOrder(merchantId: string, states: readonly string[], hoursA
     const eventId = randomUUID();
     events.push(eventId);
     await sql`
-      with told as (
+      with new_notification as (
         insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
         values (${eventId}, ${merchantId}, ${order.order_pk}, ${index + 1}, 'ORDER_PENDING', '{}',
           now() - ${hoursAgo} * interval '1 hour' + ${index} * interval '1 ms')

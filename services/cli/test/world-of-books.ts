@@ -304,7 +304,7 @@ export async function createWorldOfBooks() {
       await world.bookPayout(sweep, tx.txHash);
       return tx.fee;
     },
-    /** Sets a balance, whatever it was before. */
+    /** Overwrites a balance. */
     async setCoin(address: string, amountWei: bigint): Promise<void> {
       await rpc('anvil_setBalance', address, `0x${amountWei.toString(16)}`);
       await rpc('evm_mine');
@@ -338,16 +338,16 @@ export async function createWorldOfBooks() {
     },
 
     /** Runs any command that uses the database directly. */
-    async opentill(line: string): Promise<{ readonly code: number; readonly said: string }> {
-      const said: string[] = [];
+    async opentill(line: string): Promise<{ readonly code: number; readonly output: string }> {
+      const output: string[] = [];
       const code = await runCli(line.split(' '), {
         env: { OPS_DATABASE_URL: server.url('ops'), NETWORKS_FILE: networksFile(folder, [rpcUrl]) },
         clock: { now: () => new Date() },
-        print: (out) => said.push(out),
-        printError: (error) => said.push(error),
+        print: (out) => output.push(out),
+        printError: (error) => output.push(error),
         askSecret: async () => '',
       });
-      return { code, said: said.join('\n') };
+      return { code, output: output.join('\n') };
     },
 
     /** Runs `opentill reconcile`. */

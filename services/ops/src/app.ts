@@ -31,7 +31,7 @@ export interface OpsAppDeps {
   readonly newId: NewId;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Tells the relay that the outbox has new events. */
+  /** Wakes the relay after new events in the outbox. */
   readonly wakeRelay: () => void;
   readonly brokerConnected: () => boolean;
   /** Unique per process. */

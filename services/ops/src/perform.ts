@@ -16,7 +16,7 @@ export interface PerformDeps {
   readonly database: Pick<Database, 'kysely'>;
   readonly authenticate: Authenticate;
   readonly observe: Observe;
-  /** Tells the relay that the outbox has new events. */
+  /** Wakes the relay after new events in the outbox. */
   readonly wakeRelay: () => void;
 }
 
@@ -36,7 +36,7 @@ export interface Perform {
   /**
    * Performs an act. The act, its events and its audit entry are one transaction, in which the operator is enabled
    * and has a permitted role.
-   * @throws the error that rejects it; then nothing changed
+   * @throws the error that rejects it, without a change
    */
   act(exchange: Exchange, operator: Operator, requested: RequestedOperation, work: Work): Promise<unknown>;
   /** Writes an audit entry for a rejected act. Ignores errors that are not rejections (5xx, 429, unauthenticated). */

@@ -18,7 +18,7 @@ export interface DepositState {
   /** Sweeps and their fees that were recognised in this run. */
   readonly adopted: number;
   /** Payments of an address to a receiver that no sweep in the backup has. */
-  readonly strange: readonly StoredPayment[];
+  readonly unknownReceivers: readonly StoredPayment[];
 }
 
 const ADDRESSES_PER_PAGE = 250;
@@ -43,13 +43,15 @@ export async function reconcileDeposits(
   const anchor = await readAnchor(db, chain);
   const unbooked = await findUnbooked(db, chain, anchor, restoredAt);
   if (anchor === undefined || unbooked.length > 0)
-    return { chain, adopted: 0, strange: [], waitsFor: unbooked };
+    return { chain, adopted: 0, unknownReceivers: [], waitsFor: unbooked };
   const places = await readOwnPlaces(db, network, cold);
   const since = { restoreId, chain, fromHeight, restoredAt };
   const waitsFor = network.family === 'EVM' ? await recordAddresses(db, network, since, anchor) : [];
   const outcome = await adoptMovements(db, network, { chain, anchor }, places);
-  const strange = (await readPayments(db, { chain })).filter(({ wallet }) => !places.hot.has(wallet));
-  return { chain, waitsFor: [...waitsFor, ...outcome.waitsFor], adopted: outcome.adopted, strange };
+  const unknownReceivers = (await readPayments(db, { chain })).filter(
+    ({ wallet }) => !places.hot.has(wallet),
+  );
+  return { chain, waitsFor: [...waitsFor, ...outcome.waitsFor], adopted: outcome.adopted, unknownReceivers };
 }
 
 /** Reads by the transaction counts of the addresses at the verified block. @returns what is still missing */

@@ -135,10 +135,10 @@ async function readStates(
 }
 
 function describeDeposits(
-  { chain, waitsFor, adopted, strange }: DepositState,
+  { chain, waitsFor, adopted, unknownReceivers }: DepositState,
   network: NetworkConfig,
 ): readonly string[] {
-  if (waitsFor.length + adopted + strange.length === 0) return [];
+  if (waitsFor.length + adopted + unknownReceivers.length === 0) return [];
   return [
     `${chain} deposit addresses: ${waitsFor.length === 0 ? 'reconciled' : `${waitsFor.length} open`}${adopted === 0 ? '' : `, ${adopted} movements recognised`}`,
     ...waitsFor.map((what) => `  waits for ${what}`),
@@ -147,7 +147,7 @@ function describeDeposits(
       : [
           '  note: payments of the hot wallet for their fees are recognised afterwards; decide none of them before',
         ]),
-    ...strange.map(
+    ...unknownReceivers.map(
       ({ txHash, wallet, pays }) =>
         `  note: ${txHash} of ${wallet}: ${pays === undefined || pays === null ? 'no payment' : `${describeAmount(pays, network)} to ${pays.to}, which no sweep in the backup names; if it is cold storage, add --cold ${pays.to}`}`,
     ),

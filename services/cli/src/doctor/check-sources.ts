@@ -4,10 +4,15 @@ import { fail, ok, warn, type Finding } from './finding.ts';
 /**
  * Checks that enough endpoints of different hosts work.
  * @param usable number of working endpoints, without archives
- * @param alone a sentence: further consequence of having one endpoint only
+ * @param singleSourceNote a sentence: further consequence of having one endpoint only
  * @param archives number of archives, which are last in the list and not used for comparison
  */
-export function checkSources(network: NetworkConfig, usable: number, alone?: string, archives = 0): Finding {
+export function checkSources(
+  network: NetworkConfig,
+  usable: number,
+  singleSourceNote?: string,
+  archives = 0,
+): Finding {
   const found = { subject: network.chain, check: 'sources' };
   const endpoints = rpcEndpointsOf(network);
   const hosts = endpoints.slice(0, endpoints.length - archives).map(({ url }) => new URL(url).hostname);
@@ -16,7 +21,7 @@ export function checkSources(network: NetworkConfig, usable: number, alone?: str
     return fail(found, 'No endpoint is usable.', mend);
   }
   const two = `Name two endpoints of different providers in ${network.chain}_RPC_URLS: a single one cannot be compared.`;
-  const mend = alone === undefined ? two : `${two} ${alone}`;
+  const mend = singleSourceNote === undefined ? two : `${two} ${singleSourceNote}`;
   if (hosts.length < 2) return warn(found, 'One endpoint is configured.', mend);
   if (new Set(hosts).size < 2) return warn(found, `All endpoints are at ${hosts[0] ?? ''}.`, mend);
   const detail = `${usable} of ${hosts.length} endpoints are usable.`;

@@ -45,7 +45,7 @@ export interface FamilyExamination {
   /** Description of a complete read of a block. */
   readonly wholeRead: string;
   /** Consequence of a single endpoint on main networks, as a sentence. */
-  readonly alone?: string;
+  readonly singleSourceNote?: string;
 }
 
 /** Compares a network of the file with its endpoints, and the endpoints with each other. */
@@ -61,7 +61,12 @@ export async function examineByReader(
   const full = usable.filter(({ isArchive }) => isArchive !== true);
   const archives = usable.length - full.length;
   return [
-    checkSources(network, full.length, isTestNetwork(network.chain) ? undefined : family.alone, archives),
+    checkSources(
+      network,
+      full.length,
+      isTestNetwork(network.chain) ? undefined : family.singleSourceNote,
+      archives,
+    ),
     ...examined.flatMap(({ findings }) => findings),
     ...(await compareEndpoints(usable, network)),
   ];

@@ -8,12 +8,12 @@ const REQUEST_TIMEOUT_MS = 10_000;
 export const TRON: FamilyExamination = {
   openReader({ solidityUrls, ...rest }, place, onMissing) {
     const solidityUrl = solidityUrls?.[place];
-    const alone = {
+    const singleEndpoint = {
       ...rest,
       rpcUrls: rpcEndpointsOf(rest).slice(place, place + 1),
       ...(solidityUrl === undefined ? {} : { solidityUrls: [solidityUrl] }),
     };
-    return tronFamily.createReader(alone, {
+    return tronFamily.createReader(singleEndpoint, {
       requestTimeoutMs: REQUEST_TIMEOUT_MS,
       onFinding: ({ kind }) => onMissing(kind),
     });
@@ -43,5 +43,5 @@ export const SUI: FamilyExamination = {
   mendMissing: 'Use a full node or a provider that has the indexes, and an archive only as the last one.',
   finalWord: 'final',
   wholeRead: 'was read whole, with all balance changes',
-  alone: 'A payout whose transaction never landed is paid again only with two of them.',
+  singleSourceNote: 'A payout whose transaction never landed is paid again only with two of them.',
 };

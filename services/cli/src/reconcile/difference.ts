@@ -21,7 +21,7 @@ export type DifferenceKind =
   | 'TRANSACTIONS_FOREIGN'
   /** A hot wallet is halted because it sent transactions that this database does not know. */
   | 'WALLET_IN_DOUBT'
-  /** payout-signer does not derive a deposit address: a third party controls its money, whatever the ledger says. */
+  /** payout-signer does not derive a deposit address: a third party controls its money, regardless of the ledger. */
   | 'ADDRESS_NOT_OURS'
   /** Two sources differ on the same block. */
   | 'SOURCES_DISAGREE';

@@ -122,7 +122,7 @@ function toErrorAnswer({ observe }: RouterDeps, exchange: Exchange, error: unkno
 }
 
 /**
- * Checks authentication, then role, then input, so that a client without permission learns nothing about the input.
+ * Checks authentication, then role, then input, so that a client without permission gets no information about the input.
  */
 function operationRoute(deps: RouterDeps, id: OpsOperation): RequestHandler {
   const route: OpsRoute = OPS_ROUTES[id];

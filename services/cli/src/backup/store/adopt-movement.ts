@@ -132,7 +132,7 @@ async function endSweep(
 ): Promise<void> {
   const [state, reason] =
     work === 'GAS_TOP_UP'
-      ? ['ABANDONED', 'restored: its fee was brought']
+      ? ['ABANDONED', 'restored: fee was topped up']
       : fate.succeeded && fate.deliveredBaseUnits > 0n
         ? ['DONE', null]
         : ['FAILED', 'SWEEP failed'];

@@ -99,8 +99,8 @@ async function readOnce(
       const number = numbers[place * assets.length + within];
       if (number === undefined) throw new TypeError('the source returned fewer balances than requested');
       const isDisputed = number.kind === 'DISPUTED';
-      const said = isDisputed ? number.said.map(({ value }) => value) : [number.value];
-      const amountBaseUnits = said.reduce((largest, value) => (value > largest ? value : largest), 0n);
+      const reported = isDisputed ? number.said.map(({ value }) => value) : [number.value];
+      const amountBaseUnits = reported.reduce((largest, value) => (value > largest ? value : largest), 0n);
       return amountBaseUnits === 0n
         ? []
         : [{ chain, symbol, decimals, displayDecimals, amountBaseUnits, isDisputed }];
