@@ -53,7 +53,7 @@ export function createAuthenticate(db: Db, observe: Observe): Authenticate {
     if (failed !== null && failed.consumedPoints >= FAILURES_PER_MINUTE) {
       throw tooMany(failed.msBeforeNext, 'Too many requests without a valid token came from this address.');
     }
-    await failures.consume(exchange.clientAddress).catch(() => undefined); // rejects only beyond the limit, which is already checked
+    await failures.consume(exchange.clientAddress).catch(() => undefined); // rejects only beyond the limit
     observe.notAuthenticated(exchange, why, operatorId);
     throw refuse('UNAUTHENTICATED', message);
   }

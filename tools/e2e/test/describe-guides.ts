@@ -147,7 +147,9 @@ export function describeGuides(book: GuideBook, stateDir: () => string): void {
     });
 
     it('makes a backup, where the person stands', async () => {
-      expect(await run(blockOf('operations', 'backup'), 'gateway-bin')).toContain('Contains the sealed keystore');
+      expect(await run(blockOf('operations', 'backup'), 'gateway-bin')).toContain(
+        'Contains the sealed keystore',
+      );
       expect(existsSync(join(folder, 'backups', 'monday', 'manifest.json'))).toBe(true);
     });
   });

@@ -40,7 +40,7 @@ export interface Match {
  * Finds the transactions whose order is certain.
  *
  * | nonce, as restored   | the transaction                              | belongs to                                 |
- * |-----------------------|----------------------------------------------|--------------------------------------------|
+ * |----------------------|----------------------------------------------|--------------------------------------------|
  * | signed for a payout   | makes the same payment                       | that payout: its fees were raised later    |
  * | signed for a cancel   | moves no money                               | that cancel                                |
  * | signed                | anything else                                | undecided: another party has the key       |

@@ -29,8 +29,8 @@ export async function whyNotAdopted(
 }
 
 /**
- * Makes it the payout's only attempt. Its bytes are not sent again: it is in a verified block. Earlier attempts of
- * which no block of their lifetime was found are DEAD.
+ * Makes it the payout's only attempt. Its bytes are not sent again: it is in a verified block. Earlier attempts that
+ * landed in no block of their lifetime become DEAD.
  * @throws GatewayError RESTORE_NOT_RECONCILED when another attempt of the payout may land or has landed, or when
  * `whyNotAdopted` gives a reason
  */

@@ -145,7 +145,7 @@ async function endSweep(
     where sweep_id = ${resumes}`.execute(tx);
 }
 
-/** Until now the transfer into the hot wallet was booked as an owner's top-up. */
+/** Books the transfer into the hot wallet as the sweep. Until now it was booked as the owner's top-up. */
 async function bookAsSweep(tx: Tx, { chain, txHash }: Moved): Promise<void> {
   await sql`
     select settle_hot_wallet_deposits((
@@ -155,8 +155,8 @@ async function bookAsSweep(tx: Tx, { chain, txHash }: Moved): Promise<void> {
 }
 
 /**
- * Until now a fee top-up was recorded as a customer's deposit, on chains that accept the native coin. Transfers by
- * the gateway are not deposits: the tracker reverses the booking.
+ * Marks a fee top-up as no deposit, so that the tracker reverses its booking. On chains that accept the native coin it
+ * was recorded as a customer's deposit, but transfers by the gateway are none.
  */
 async function orphanAsDeposit(tx: Tx, { chain, txHash }: Moved): Promise<void> {
   await sql`
