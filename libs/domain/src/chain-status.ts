@@ -1,4 +1,3 @@
-/** States of a chain that services report. */
 export const CHAIN_STATES = ['STARTING', 'RUNNING', 'FAILING', 'PAUSED', 'LEFT_OUT', 'HALTED'] as const;
 
 /**
@@ -46,23 +45,18 @@ export interface ShownChainStatus {
   readonly state: (typeof SHOWN_CHAIN_STATES)[number];
   readonly reason: string | null;
   readonly detail: string | null;
-  /** Start of the state, if a service reported it. */
   readonly since: Date | null;
 }
 
-/** Reports of services and operators about a chain. */
 export interface ChainReports {
   readonly scanner: (ChainStatus & { readonly since: Date }) | undefined;
   readonly signer: (ChainStatus & { readonly since: Date }) | undefined;
-  /** Reason of an operator's pause. */
   readonly pause: { readonly reason: string; readonly since: Date } | undefined;
   /** True while a scanner holds the chain's lease. */
   readonly isScanned: boolean;
 }
 
-/**
- * Combines the reports: a state that stops payouts comes first, then an operator's pause, then the scanner's report.
- */
+/** Ranks the reports: a state that stops payouts, then an operator's pause, then the scanner's report. */
 export function mergeChainReports({ scanner, signer, pause, isScanned }: ChainReports): ShownChainStatus {
   const stopping = [scanner, signer].find((report) => report !== undefined && stopsPayouts(report.state));
   if (stopping !== undefined) return stopping;

@@ -32,7 +32,6 @@ export const NETWORK_KINDS = ['main', 'test'] as const;
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
 export const CHAIN_VALUES = Object.keys(CHAINS) as readonly Chain[];
 
-/** True for one of the twelve chain values, case-sensitive. */
 export function isChain(value: unknown): value is Chain {
   return typeof value === 'string' && Object.hasOwn(CHAINS, value);
 }

@@ -12,10 +12,7 @@ export interface TransferFact {
   readonly txHash: string;
   readonly amount: BaseUnits;
   readonly state: TransferState;
-  /**
-   * Time of the earliest block that held it. A transfer in time stays in time after a reorganisation (docs/api.md
-   * section 5).
-   */
+  /** Time of the earliest block that held it, so that a reorganisation does not make it late (docs/api.md 5). */
   readonly firstBlockTimeSeconds: number;
   /** isDeepEnough for this order; implies VERIFIED. */
   readonly deepEnough: boolean;
@@ -37,21 +34,17 @@ export interface CollectionSums {
   readonly verifiedLate: BaseUnits;
   /** Part of `verified` that is not refunded. An operator may accept it. */
   readonly acceptable: BaseUnits;
-  /**
-   * A transaction that paid in time is currently in no block. It may return, so the payer is not asked to pay again.
-   */
+  /** A transaction that paid in time is in no block now. It may return: the payer is not asked to pay again. */
   readonly away: boolean;
 }
 
 /** CONFIRMED: in time and deep enough. ACCEPTED: all verified transfers, when an operator accepts the order. */
 export type CreditedTransfers = 'CONFIRMED' | 'ACCEPTED';
 
-/** True if the transfer, as first mined, is in time for the order. */
 export function isInTime(terms: Cutoff, transfer: Pick<TransferFact, 'firstBlockTimeSeconds'>): boolean {
   return transfer.firstBlockTimeSeconds <= terms.cutoffSeconds;
 }
 
-/** True if a transfer of the order is part of the amount that a step credits. */
 export function isCredited(
   terms: Cutoff,
   credits: CreditedTransfers | null,

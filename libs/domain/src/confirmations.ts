@@ -1,10 +1,7 @@
 /** State of a transfer on the chain (table transfer). */
 export type TransferState = 'DETECTED' | 'VERIFIED' | 'ORPHANED';
 
-/**
- * Confirmations of a block: 1 for the head itself, 0 while the head is below it, which may occur during a
- * reorganisation.
- */
+/** 1 for the head itself, 0 while the head is below the block, as during a reorganisation. */
 export function confirmedNum(headHeight: number, blockHeight: number): number {
   return Math.max(0, headHeight - blockHeight + 1);
 }

@@ -3,7 +3,6 @@ import type { BaseUnits } from './money.ts';
 /** Kinds of accounts that payments use (table ledger_account). */
 export type DepositAccountKind = 'DEPOSIT' | 'SUSPENSE' | 'MERCHANT';
 
-/** An account by its natural key. */
 export interface LedgerAccount {
   readonly kind: DepositAccountKind;
   readonly chain: string;

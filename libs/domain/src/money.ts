@@ -1,11 +1,9 @@
 /** An amount in a token's smallest unit. The only representation of money in calculations. */
 export type BaseUnits = bigint & { readonly __brand: 'BaseUnits' };
 
-/** Reasons why a decimal string is not an amount of a token. */
 export type AmountProblem =
   /** Not `digits[.digits]`, or more than 30 digits. */
   | 'NOT_A_NUMBER'
-  /** Zero. */
   | 'ZERO'
   /** More decimals than the token has, with a non-zero surplus. */
   | 'TOO_MANY_DECIMALS';

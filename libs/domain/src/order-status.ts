@@ -15,7 +15,6 @@ export type CollectionStatus = (typeof COLLECTION_STATUSES)[number];
 export const PAYOUT_STATUSES = ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS', 'FAILED'] as const;
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
 
-/** Events of a collection. */
 export const COLLECTION_EVENTS = [
   /** Money arrived in time, but does not cover the order yet. */
   'partlyPaid',
@@ -33,16 +32,13 @@ export const COLLECTION_EVENTS = [
   'amountChanged',
   /** An operator accepted money that came late or was too little. */
   'accepted',
-  /** An operator refused the order. */
   'refused',
 ] as const;
 export type CollectionEvent = (typeof COLLECTION_EVENTS)[number];
 
-/** Events of a payout. */
 export const PAYOUT_EVENTS = [
   /** Signed bytes are stored and sent. */
   'broadcast',
-  /** The transaction is in a block. */
   'mined',
   /** A reorganisation removed its transaction, which is sent again. */
   'reorganised',
@@ -94,9 +90,7 @@ export const PAYOUT_TRANSITIONS: TransitionTable<PayoutStatus, PayoutEvent> = {
 };
 
 export type OrderStatusErrorCode =
-  /**
-   * The state table has no such transition. A bug, or a race that a row lock should have prevented; never retryable.
-   */
+  /** The state table has no such transition: a bug, or a race that a row lock should prevent. Never retryable. */
   'ORDER_TRANSITION_REFUSED';
 
 /** The status after `event`. @throws GatewayError ORDER_TRANSITION_REFUSED if the table has no such pair */
@@ -116,7 +110,6 @@ export function nextStatus<Status extends string, Event extends string>(
   return next;
 }
 
-/** True if the status has no transitions. */
 export function isTerminal<Status extends string, Event extends string>(
   table: TransitionTable<Status, Event>,
   status: Status,

@@ -491,7 +491,6 @@ interface Payment {
   readonly fails: number;
 }
 
-/** An hour of the chain. */
 interface Hour {
   /** Wei per unit of gas; undefined: unknown. */
   readonly price: bigint | undefined;

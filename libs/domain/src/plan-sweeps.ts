@@ -5,14 +5,10 @@ import { withFeeMargin } from './fee-margin.ts';
 // Pure: the same facts give the same plan, so operators can see it in advance, and a crash between two steps is
 // harmless.
 
-/** Ways to pay a sweep's fee: see the table `sweep`. */
 export type SweepMethod = 'FREE' | 'STAKE' | 'RENT' | 'TOP_UP';
 
-/** Limits of one chain, from the sealed policy. */
 export interface SweepRules {
-  /**
-   * Value of the native coin, to compare costs with amounts: `units` display units of a token for 10^`scale` coins.
-   */
+  /** To compare costs with amounts: `units` display units of a token for 10^`scale` coins. */
   readonly nativePrice: { readonly units: bigint; readonly scale: number };
   readonly nativeDecimals: number;
   /** Maximum cost of a sweep relative to its amount, in basis points. */
@@ -23,7 +19,6 @@ export interface SweepRules {
   readonly minAgeMs: number;
   /** Older money is swept below the minimum, if its cost share permits it. */
   readonly maxAgeMs: number;
-  /** Maximum number of running sweeps. */
   readonly batchSize: number;
   /** Maximum of one top-up, in base units of the native coin. */
   readonly maxTopUpBaseUnits: bigint;
@@ -35,7 +30,6 @@ export interface SweepRules {
   readonly maxRentPerDayBaseUnits?: bigint;
 }
 
-/** One way to pay for a sweep, with its use of native coin in base units. */
 export interface SweepOption {
   readonly method: SweepMethod;
   /** Total cost: fees, activation, rent. */
@@ -50,7 +44,6 @@ export interface SweepOption {
   readonly isSponsored?: true;
 }
 
-/** Options to sweep an asset to one destination. */
 export interface SweepWays {
   /** Empty while the price is unknown, or an obstacle exists. */
   readonly options: readonly SweepOption[];
@@ -67,14 +60,10 @@ export interface UnsweptAsset extends SweepWays {
   readonly amountBaseUnits: BaseUnits;
   /** Earliest possible arrival of its oldest part, in milliseconds since 1970. */
   readonly sinceMs: number;
-  /**
-   * Options to the hot wallet. A transfer to an address without the token may cost much more. Absent: as to cold
-   * storage.
-   */
+  /** Options to the hot wallet, which may cost more if it holds none of the token. Absent: as to cold storage. */
   readonly toHot?: SweepWays;
 }
 
-/** One asset of the hot wallet. */
 export interface HotAsset {
   readonly symbol: string;
   readonly decimals: number;
@@ -94,10 +83,7 @@ export interface SweepFacts {
   readonly nowMs: number;
   /** Current gas price; undefined while unknown. */
   readonly gasPrice: bigint | undefined;
-  /**
-   * Rest of the daily budget, in base units of the native coin. Running sweeps are already subtracted, with their
-   * margin.
-   */
+  /** Rest of the daily budget in base units of the native coin, less running sweeps with their margin. */
   readonly budgetBaseUnits: bigint;
   /** The hot wallet's native coin for fees, less the needs of open top-ups. */
   readonly gasHeldBaseUnits: bigint;
@@ -106,7 +92,6 @@ export interface SweepFacts {
   /** Rest of the daily budget for rent; open orders are already subtracted. Absent: no energy is rented. */
   readonly rentBudgetBaseUnits?: bigint;
   readonly unswept: readonly UnsweptAsset[];
-  /** Addresses with a running sweep. */
   readonly busyAddresses: ReadonlySet<string>;
   /** Busy addresses whose sweep waits for a halted hot wallet. They use no place in the batch. Absent: none. */
   readonly placelessAddresses?: ReadonlySet<string>;
@@ -315,7 +300,6 @@ function needsWallet({ topUpBaseUnits, stakeBaseUnits = 0n, ...way }: SweepOptio
   return topUpBaseUnits > 0n || stakeBaseUnits > 0n || isSponsoredCost;
 }
 
-/** True if the stake is available and the rent is within its limits. */
 function isAffordable(
   { maxRentBaseUnits = 0n }: SweepRules,
   { stakeBaseUnits = 0n, rentBaseUnits = 0n }: SweepOption,
@@ -347,7 +331,6 @@ function cheapestFirst(a: SweepOption, b: SweepOption): number {
 
 type Worth = Pick<UnsweptAsset, 'isNative' | 'decimals' | 'amountBaseUnits'>;
 
-/** True if the cost share is within the rules. */
 function isWorthIt(rules: SweepRules, asset: Worth, costBaseUnits: bigint): boolean {
   if (asset.isNative && costBaseUnits >= asset.amountBaseUnits) return false;
   return costInAsset(rules, asset, costBaseUnits) * BPS <= asset.amountBaseUnits * BigInt(rules.maxCostBps);

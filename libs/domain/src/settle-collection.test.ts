@@ -54,7 +54,6 @@ function settle(state: CollectionState, given: CollectionFacts, under = terms) {
   return { state: steps.at(-1)?.next ?? state, notified: steps.flatMap((s) => s.notify ?? []), steps };
 }
 
-/** Applies several sets of facts in order. */
 function history(...given: readonly CollectionFacts[]) {
   let state = created;
   const notified: string[] = [];
@@ -401,7 +400,6 @@ function inTimeSum(given: Facts, confirmedOnly: boolean): bigint {
     .reduce((sum, t) => sum + t.amount, 0n);
 }
 
-/** Steps of a history, each with the facts that it was decided on. */
 function replay(given: readonly Facts[]): {
   end: CollectionState;
   moves: { from: CollectionState; step: CollectionStep; facts: Facts }[];

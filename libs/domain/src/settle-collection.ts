@@ -24,7 +24,6 @@ export interface CollectionTerms {
   readonly cutoffSeconds: number;
 }
 
-/** Mutable state of an order. */
 export interface CollectionState {
   readonly status: CollectionStatus;
   readonly reason: string | null;
@@ -48,7 +47,6 @@ export interface CollectionFacts {
   readonly lateCallbackAllowed: boolean;
 }
 
-/** One transition of an order, with its callback and its credit. */
 export interface CollectionStep {
   readonly event: CollectionEvent;
   readonly next: CollectionState;
@@ -121,7 +119,6 @@ export function decideCollection(
   }
 }
 
-/** An operator's decision about an order (docs/api.md section 5). */
 export interface CollectionDecision {
   readonly decision: 'ACCEPT' | 'REFUSE';
   /** Reported to the merchant on refusal. */

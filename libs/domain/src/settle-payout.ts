@@ -35,7 +35,6 @@ export interface PayoutFacts {
   readonly fates: readonly FateFact[];
 }
 
-/** Mutable state of a payout's order. */
 export interface PayoutOrderState {
   readonly status: PayoutStatus;
   readonly reason: string | null;
@@ -43,7 +42,6 @@ export interface PayoutOrderState {
   readonly actualAmount: BaseUnits | null;
 }
 
-/** One transition of a payout's order, with its callback. */
 export interface PayoutStep {
   readonly event: PayoutEvent;
   readonly next: PayoutOrderState;
@@ -107,10 +105,7 @@ function decideUnsent(state: PayoutOrderState, facts: PayoutFacts): PayoutStep |
   return decideEnded(state, facts);
 }
 
-/**
- * Ends an unsent payout. A sent one reaches these states only when no transaction can land any longer, which the
- * database enforces.
- */
+/** Ends a payout. A sent one gets here only when no transaction can land, which the database enforces. */
 function decideEnded(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | undefined {
   switch (facts.signing) {
     case 'EXPIRED':

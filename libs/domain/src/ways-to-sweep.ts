@@ -3,33 +3,27 @@ import type { SweepOption } from './plan-sweeps.ts';
 // Options to pay for a sweep on a chain where contract calls cost work (TRON: energy): by coin, by stake that is lent
 // to the address, or by rented work. Pure; every amount is of the native coin in base units.
 
-/** Maximum needs of the transaction that sweeps the address. */
 export interface SweepNeed {
   readonly workUnits: bigint;
   readonly bytes: bigint;
 }
 
-/** Resources of the address. */
 export interface SweepMeans {
   /** True if the account exists on the chain. Stake cannot be lent to other addresses. */
   readonly isActive: boolean;
   readonly coinBaseUnits: bigint;
   readonly workUnits: bigint;
-  /** Free bytes for the next transaction. */
   readonly freeBytes: bigint;
 }
 
-/** Current prices of the chain. */
 export interface SweepPrices {
   readonly perUnit: bigint;
   readonly perByte: bigint;
   /** Extra cost for the sender of the first coin to an address. */
   readonly activation: bigint;
-  /** Free bytes of a new account. */
   readonly freeBytesOfNew: bigint;
 }
 
-/** Needs and means of the hot wallet's transactions. */
 export interface SweepTerms {
   readonly prices: SweepPrices;
   readonly topUpBytes: bigint;
@@ -69,7 +63,6 @@ export function burntBy(need: SweepNeed, means: SweepMeans, prices: SweepPrices)
   return missingUnits(need, means) * prices.perUnit + bytes;
 }
 
-/** Units of work that the address lacks. */
 export function missingUnits(need: SweepNeed, { workUnits }: SweepMeans): bigint {
   return need.workUnits > workUnits ? need.workUnits - workUnits : 0n;
 }

@@ -1,9 +1,7 @@
 import { Option, type Argument, type Command } from 'commander';
 import type { CliContext } from './context.ts';
 
-/**
- * Adds a command: name with arguments, description, options, and the function that receives arguments and options.
- */
+/** Adds a command. `run` receives arguments and options as typed. */
 export type AddCommand = (
   parent: Command,
   name: string,
@@ -41,7 +39,6 @@ export const PASSPHRASE_FILE = option(
 
 export type Typed<N extends string> = { readonly [K in N]?: string };
 
-/** Options of a command that acts on behalf of an operator. */
 export interface Reason {
   readonly reason: string;
 }

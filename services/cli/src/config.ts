@@ -38,7 +38,6 @@ const PASSWORDS: Readonly<Record<string, VariableSchema>> = Object.fromEntries(
   ]),
 );
 
-/** JSON Schema of the environment of `setup`, read by readConfig. */
 export const SETUP_CONFIG_SCHEMA = {
   required: ['DATABASE_ADMIN_URL'],
   properties: {

@@ -27,10 +27,7 @@ export type CliErrorCode =
   | 'DOCTOR_FAILED'
   /** Ledger and chain differ; the report of `reconcile` names the differences. */
   | 'BOOKS_DIFFER'
-  /**
-   * A chain could not be compared: its scanner is behind the final block, or money moved during every attempt. Try
-   * again.
-   */
+  /** A chain was not comparable: its scanner is behind the final block, or money kept moving. Try again. */
   | 'CHAIN_NOT_AT_REST'
   /** Coin for fees was booked between its measurement and its booking. Measure again. */
   | 'GAS_BOOKED_MEANWHILE'

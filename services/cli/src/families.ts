@@ -25,9 +25,7 @@ export function canonicalContract(family: Family, contract: string): TokenContra
   return contractIn(CHAIN_FAMILIES[family].addressCodec, contract) ?? (contract as TokenContract);
 }
 
-/**
- * The configured token with this canonical contract. Null finds the native coin if configured, undefined no token.
- */
+/** The token with this canonical contract. Null: the native coin, if configured. Undefined: none. */
 export function findTokenOf(
   { family, tokens }: Pick<NetworkConfig, 'family' | 'tokens'>,
   contract: string | null | undefined,
@@ -37,7 +35,6 @@ export function findTokenOf(
   );
 }
 
-/** The expected effect of an own transaction. */
 export interface SentPayment {
   readonly txHash: string;
   readonly wallet: Address;

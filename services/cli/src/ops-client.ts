@@ -17,7 +17,6 @@ import { cliError, usage, type CliContext } from './context.ts';
 /** An input whose optional fields may also be undefined. */
 export type Given<I> = { readonly [K in keyof I]: object extends Pick<I, K> ? I[K] | undefined : I[K] };
 
-/** Client of the ops service, with the operator's token of OPS_TOKEN_FILE. */
 export interface OpsClient {
   /** Calls one operation. @throws GatewayError with code and message of the service's error */
   call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: Given<OpsInput<O>>): Promise<OpsAnswer<O>>;
@@ -102,7 +101,6 @@ export async function openOps(context: CliContext): Promise<OpsClient> {
   };
 }
 
-/** Calls the ops service once. @throws GatewayError as openOps and OpsClient.call */
 export async function callOps<O extends OperationOf<'READ' | 'ACT'>>(
   context: CliContext,
   operation: O,

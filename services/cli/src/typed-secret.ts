@@ -1,4 +1,3 @@
-/** Progress of the typed secret. */
 export type Typed =
   | { readonly kind: 'MORE' }
   /** The line, without its end. */

@@ -66,7 +66,6 @@ interface Run {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The operator's environment. */
 const operator = (): Environment => ({
   OPS_URL: ops.url,
   OPS_TOKEN_FILE: join(directory, 'ops-token'),
@@ -116,7 +115,6 @@ describe('setup', () => {
     await empty.drop();
   });
 
-  /** A database without migrations. */
   async function createEmptyDatabase() {
     const name = `opentill_test_${Math.floor(Date.now() / 1000)}_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
     const url = new URL(database.adminUrl);

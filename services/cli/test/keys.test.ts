@@ -29,7 +29,6 @@ const PASSPHRASE = 'a passphrase of the tests';
 const WORDS = 'legal winner thank year wave sausage worth useful legal winner thank yellow';
 const WALLET = publicKeysOf(seedOf(parseMnemonic(WORDS)), FAMILY_CODECS);
 const DERIVER = createDepositDeriver(publicKeysFor(WALLET, 'main'), [evmAddressCodec]);
-/** Keys of test networks. */
 const TEST_WALLET = publicKeysFor(WALLET, 'test');
 const TEST_DERIVER = createDepositDeriver(TEST_WALLET, [evmAddressCodec]);
 const TEST_HOT_WALLET = TEST_WALLET.families.EVM.hotWallets[0]!;

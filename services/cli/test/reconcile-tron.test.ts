@@ -68,7 +68,6 @@ async function topUpCoin(): Promise<void> {
   await books.recordVerified(signed);
 }
 
-/** Findings about the coin of the address. */
 async function reconcile() {
   const { out, errors } = await books.opentill('reconcile', '--json', '--addresses');
   const lines = out.split('\n');

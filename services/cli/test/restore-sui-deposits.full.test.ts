@@ -27,7 +27,6 @@ async function paid(form: 'coin' | 'address'): Promise<Address> {
   return address;
 }
 
-/** Books payments to orders as the tracker does. */
 async function book(): Promise<void> {
   await sql`
     insert into transfer_settlement (transfer_id, settled_version, order_pk, booked_amount, booked_symbol, bookings, credited)

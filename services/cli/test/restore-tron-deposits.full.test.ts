@@ -9,7 +9,6 @@ import { CHAIN, randomAddress, openTronBooks, USDT, type Signed, type TronBooks 
 
 const COLD = randomAddress();
 const STRANGER = randomAddress();
-/** Destination of sweeps in the backup. */
 const KNOWN = randomAddress();
 const TRX = 1_000_000n;
 
@@ -138,7 +137,6 @@ it('adopts each payment as its movement, once', async () => {
     '1 SWEEP RESERVED of OPEN',
     '1 TO_COLD RESERVED of null',
   ]);
-  // No decision is needed.
   expect((await opentill(`restore reconcile --cold ${COLD}`)).out).not.toContain('decide payment');
   const { rows } = await sql<{ tx_hash: string; wallet: string }>`
     select tx_hash, wallet from payout_attempt order by tx_hash`.execute(books.admin);

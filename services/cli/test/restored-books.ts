@@ -10,7 +10,6 @@ import { hashOperatorToken, newOperatorToken } from '@opentill/db/operators';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { runCli } from '../src/run-cli.ts';
 
-/** An operator who restores a database. */
 export interface RestoredBooks {
   /** Applies the changes that a restore makes to the current database. */
   restore(): Promise<void>;

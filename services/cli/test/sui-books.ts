@@ -48,7 +48,6 @@ export interface SuiBooks extends Omit<RestoredBooks, 'close'> {
   /** Received in coins of USDC or SUI. */
   gather(symbol?: 'USDC' | 'SUI'): Promise<Pick<SignedExpiring, 'txHash' | 'raw'>>;
   send(signed: Pick<SignedExpiring, 'txHash' | 'raw'>): Promise<void>;
-  /** Stores a signed transaction as the signer does. */
   store(order: OrderRow, signed: Signed): Promise<void>;
   /** Creates one checkpoint, and waits until the scanner has verified it. */
   checkpoint(): Promise<void>;

@@ -36,9 +36,7 @@ export interface TronBooks extends Pick<RestoredBooks, 'age' | 'opentill'> {
   deposited(account: TronDevAccount, amount: bigint): Promise<OrderRow>;
   signFor(order: OrderRow): Promise<Signed>;
   send(signed: Signed): Promise<void>;
-  /** Stores a signed transaction as the signer does. */
   store(order: OrderRow, signed: Signed): Promise<void>;
-  /** Records an outcome as the scanner does. */
   recordVerified(signed: Signed): Promise<void>;
   mine(blocks?: number): Promise<void>;
   /** Advances solid blocks past the expiry of every signature. */

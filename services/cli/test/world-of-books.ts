@@ -36,7 +36,6 @@ export const HOT_WALLET = HOT.address.toLowerCase();
 const CUSTOMER = devAccount(1);
 const COLD = `0x${'c01d'.repeat(10)}`;
 
-/** Payment of a payout or movement. */
 type Moved = Pick<OrderRow, 'order_pk' | 'symbol' | 'contract_address' | 'address' | 'amount'>;
 
 interface Mined {
@@ -129,7 +128,6 @@ export async function createWorldOfBooks() {
     );
   }
 
-  /** A payout or movement in a block, with the rows of signer and scanner. */
   async function signedAndMined(
     { order_pk, contract_address, address, amount }: Omit<Moved, 'symbol'>,
     wallet: string,
@@ -154,7 +152,6 @@ export async function createWorldOfBooks() {
     );
   }
 
-  /** A movement of a sweep as the planner requests it. @returns its order */
   async function planned(
     kind: string,
     sweepId: string,
@@ -186,7 +183,6 @@ export async function createWorldOfBooks() {
     merchantId,
     server,
 
-    /** A deposit address for an order. */
     order: (address: string, symbol = 'USDT'): Promise<OrderRow> =>
       aCollection(db, {
         merchant_id: merchantId,
@@ -230,7 +226,6 @@ export async function createWorldOfBooks() {
       return transfer_id;
     },
 
-    /** Settles a transfer to an order as the tracker does: booked, and credited or not. */
     async booked(transferId: number, order: OrderRow, amount: bigint, credited: boolean): Promise<void> {
       await db
         .insertInto('transfer_settlement')
@@ -257,7 +252,6 @@ export async function createWorldOfBooks() {
     },
     post,
 
-    /** A transfer to the hot wallet as the tracker books it. */
     async toppedUp(amount: bigint): Promise<void> {
       const id = await world.seen(HOT_WALLET, await world.pay(HOT_WALLET, amount), amount);
       await sql`select settle_hot_wallet_deposits(${JSON.stringify([{ transferId: id, version: 1 }])}::jsonb)`.execute(
@@ -304,7 +298,6 @@ export async function createWorldOfBooks() {
       await world.bookPayout(sweep, tx.txHash);
       return tx.fee;
     },
-    /** Overwrites a balance. */
     async setCoin(address: string, amountWei: bigint): Promise<void> {
       await rpc('anvil_setBalance', address, `0x${amountWei.toString(16)}`);
       await rpc('evm_mine');
@@ -350,7 +343,6 @@ export async function createWorldOfBooks() {
       return { code, output: output.join('\n') };
     },
 
-    /** Runs `opentill reconcile`. */
     async reconcile(
       args: readonly string[] = ['--json'],
       rpcUrls: readonly string[] = [rpcUrl],
@@ -389,7 +381,6 @@ export async function createWorldOfBooks() {
       await sql`update own_transaction_fate set updated_at = now() - interval '10 minutes'`.execute(db);
       await sql`update payout set updated_at = now() - interval '10 minutes'`.execute(db);
     },
-    /** Contents of the network file. */
     networks: (): string => networksText([rpcUrl]),
     newAddress: (): string => `0x${randomUUID().replaceAll('-', '')}00000000`,
     aHash,

@@ -3,14 +3,12 @@ import { OPS_ERRORS, type OpsErrorCode } from '@opentill/contracts/ops/errors';
 import { isDatabaseUnavailable } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** Response to a request: status and JSON body. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Body of an error response. */
 export interface Refusal {
   readonly code: OpsErrorCode;
   readonly message: string;

@@ -25,7 +25,6 @@ export interface OpsAppDeps {
   /** The same role, for exports: a statement may take long until its first row. */
   readonly exportDatabase: Database;
   readonly networks: readonly NetworkConfig[];
-  /** Key that seals merchants' secrets. */
   readonly secretsKey: Buffer;
   readonly clock: Clock;
   readonly newId: NewId;
@@ -44,9 +43,7 @@ export interface OpsAppDeps {
 export interface OpsApp {
   /** Listens even if the database is down. Resolves with the port. */
   start(): Promise<number>;
-  /** Completes requests in flight. */
   stop(): Promise<void>;
-  /** Readiness checks for the health port. */
   readonly checks: Checks;
 }
 

@@ -3,7 +3,6 @@ import { isChain, type Chain } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
 import { refuse } from './refuse.ts';
 
-/** The configured networks, and display amounts. */
 export interface Assets {
   readonly networks: readonly NetworkConfig[];
   /** @throws GatewayError UNPROCESSABLE */

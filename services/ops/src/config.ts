@@ -31,7 +31,6 @@ export interface OpsConfig extends ServiceSettings {
   readonly port: number;
   readonly host: string;
   readonly networksFile: string;
-  /** Key that seals merchants' secrets. */
   readonly secretsKey: Buffer;
 }
 

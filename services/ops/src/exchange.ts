@@ -1,7 +1,6 @@
 import type { Response } from 'express';
 import type { Operator } from '@opentill/db/operators';
 
-/** One request with its response, for log, limits and audit. */
 export interface Exchange {
   /** Sent as `X-Request-Id`; ties an answer to log and audit. */
   readonly requestId: string;
@@ -14,7 +13,6 @@ export interface Exchange {
   operator?: Operator;
 }
 
-/** Stores the exchange for exchangeOf. */
 export function keepExchange(response: Response, exchange: Exchange): void {
   response.locals['exchange'] = exchange;
 }

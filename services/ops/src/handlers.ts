@@ -13,7 +13,6 @@ export interface Act {
   emit(event: OutboxEvent): Promise<void>;
 }
 
-/** Result of an act. */
 export interface Done<A> {
   readonly answer: A;
   /** Subject of the audit entry. Default: the first parameter of the path. */

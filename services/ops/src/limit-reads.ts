@@ -1,7 +1,6 @@
 import type { OpsErrorCode } from '@opentill/contracts/ops/errors';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** Concurrent reads per operator. */
 const READS_PER_OPERATOR = 4;
 
 /** Runs a read of an operator. @throws GatewayError TOO_MANY_REQUESTS when too many of their reads are running */

@@ -1,6 +1,5 @@
 import { refuse } from './refuse.ts';
 
-/** A page of a list, and the cursor of the next one. */
 export interface Page<T> {
   readonly data: readonly T[];
   readonly nextCursor: string | null;
@@ -29,7 +28,6 @@ export function pageOf<Row, T>(
   };
 }
 
-/** Keys in cursors, by kind. */
 export const KEYS = {
   uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   number: /^[0-9]{1,15}$/,
@@ -47,10 +45,7 @@ export function keyAfter(cursor: string | undefined, kind: keyof typeof KEYS): s
 /** Ids are UUIDs of version 7, which start with their time. Clocks of other processes may differ by this much. */
 const SLACK_MS = 3_600_000;
 
-/**
- * Range of ids created in a period, with slack on both sides. It only narrows an index scan; exact filters still
- * apply.
- */
+/** Ids created in a period, with slack on both sides. Only narrows an index scan; exact filters still apply. */
 export function idsMadeIn(
   from: Date | undefined,
   until: Date | undefined,

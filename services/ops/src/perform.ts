@@ -20,7 +20,6 @@ export interface PerformDeps {
   readonly wakeRelay: () => void;
 }
 
-/** A requested operation. */
 export interface RequestedOperation {
   readonly id: OpsOperation;
   readonly route: OpsRoute;
@@ -47,7 +46,6 @@ export interface Perform {
   ): Promise<void>;
 }
 
-/** Checks roles, performs acts and audits them. */
 export function createPerform(deps: PerformDeps): Perform {
   const { database, authenticate, observe } = deps;
 

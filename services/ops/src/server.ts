@@ -9,7 +9,6 @@ const CONNECTIONS_MAX = 200;
 
 /** The operators' HTTP server, with a timeout for every wait. */
 export interface OpsServer {
-  /** Resolves with the port. */
   listen(port: number, host: string): Promise<number>;
   /** Stops accepting connections and lets requests in flight complete. Closes the others after `graceMs`. */
   close(graceMs: number): Promise<void>;

@@ -1,6 +1,5 @@
 import { formatAmount } from '@opentill/domain/money';
 
-/** A time in the format of the API. */
 export function time(at: Date): string {
   return at.toISOString();
 }

@@ -15,10 +15,7 @@ export interface MinedTransaction extends RecoveredTransaction {
   readonly blockTime: Date;
 }
 
-/**
- * Reads a wallet's transactions, from one source at a time. Signatures prove each transaction; the agreed count
- * proves that none is missing.
- */
+/** Reads from one source at a time. Signatures prove each transaction, the agreed count that none is missing. */
 export interface WalletHistory {
   /**
    * Every transaction of the wallet in the blocks above `from` up to `to`, ascending. `counts`: its transaction count

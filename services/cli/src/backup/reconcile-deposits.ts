@@ -97,10 +97,7 @@ async function findUnbooked(
   return count === 0 ? [] : [`the tracker to book ${count} verified transfers`];
 }
 
-/**
- * Transaction count of each address, by two sources. Leaves out addresses with newer transactions and adds a
- * condition for them.
- */
+/** Transaction counts on which two sources agree. Leaves out addresses with newer transactions, as a condition. */
 async function readCounts(
   network: NetworkConfig,
   page: readonly Address[],

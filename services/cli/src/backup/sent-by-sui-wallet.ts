@@ -87,10 +87,7 @@ async function bookGatherings({ db, network, hold, anchor }: AnchoredWork): Prom
   }
 }
 
-/**
- * The block to verify after which no transaction of the lost machine can land, and its estimated time; undefined:
- * verified.
- */
+/** Block after which no transaction of the lost machine can land, with its estimated time; undefined: verified. */
 async function readEnd(
   { db, hold, anchor }: AnchoredWork,
   history: SuiWalletHistoryReader,

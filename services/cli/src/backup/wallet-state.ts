@@ -26,7 +26,6 @@ export interface WorkEnd {
 
 /** Reconciliation of a wallet on a family without nonces. The returned sentences are what the wallet waits for. */
 export type OpenExpiringWallet = (work: AnchoredWork) => {
-  /** Stores transactions of the wallet that the database does not know. */
   readonly noteSent: () => Promise<readonly string[]>;
   /** Books transactions that paid no third party. */
   readonly bookOwn?: () => Promise<void>;
@@ -50,9 +49,7 @@ export interface WalletProof {
 export interface WalletState extends WalletProof {
   readonly hold: Hold;
   readonly network: NetworkConfig;
-  /** Payments whose order is not known. */
   readonly payments: readonly StoredPayment[];
-  /** Payouts that an operator has to decide. */
   readonly payouts: readonly NamedPayout[];
 }
 

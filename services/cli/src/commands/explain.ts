@@ -24,7 +24,6 @@ export async function explain(context: CliContext, wanted: string): Promise<void
   for (const orderPk of orderPks) explainOrder(context, await ops.call('getOrder', { orderPk }));
 }
 
-/** Matching orders, oldest first. */
 async function findOrders(ops: OpsClient, wanted: string): Promise<readonly string[]> {
   const asked = [
     ...(ORDER_ID.test(wanted) ? [{ orderId: wanted }] : []),

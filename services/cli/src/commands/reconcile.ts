@@ -93,10 +93,7 @@ async function reconcileNetwork(
   return one;
 }
 
-/**
- * Prints each reading at once and stores none, because there may be millions. With --json one line each, before the
- * rest.
- */
+/** Prints readings at once and stores none: there may be millions. With --json one line each, before the rest. */
 function createPrinter(
   context: CliContext,
   network: NetworkConfig,

@@ -49,7 +49,6 @@ export async function findForgottenMoney(context: CliContext, options: RestoreMo
   for (const line of report.totals()) context.print(line);
 }
 
-/** Searches one family. @returns a summary sentence */
 async function search(deps: {
   readonly db: Db;
   readonly skipped: SkippedIndexes;

@@ -57,7 +57,6 @@ async function kindOf(context: CliContext, { NETWORKS_FILE: file }: SetupEnviron
   return file === undefined ? 'main' : kindOfNetworks(await readNetworks(context, file));
 }
 
-/** Returns only the passwords that are set. */
 function passwordsOf<N extends string>(
   settings: SetupEnvironment,
   names: readonly N[],

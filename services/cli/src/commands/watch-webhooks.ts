@@ -7,7 +7,6 @@ type Attempt = OpsAnswer<'getOrder'>['notifications'][number]['attemptList'][num
 
 const MERCHANTS_MAX = 10_000;
 
-/** Prints each merchant's backlog and the state of its endpoint. @throws GatewayError NOT_FOUND */
 export async function printCallbackStatus(
   context: CliContext,
   merchantId: string | undefined,
@@ -52,7 +51,6 @@ export async function enableWebhook(context: CliContext, merchantId: string): Pr
     context.print(`${dead} are dead: opentill webhook replay --merchant ${merchantId} sends them.`);
 }
 
-/** Prints every attempt at the callbacks of an order. @throws GatewayError NOT_FOUND */
 export async function printAttempts(
   context: CliContext,
   options: { readonly order: string; readonly merchant: string },

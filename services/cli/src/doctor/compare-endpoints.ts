@@ -33,7 +33,6 @@ export async function compareEndpoints(
   return [fail(found, `Block ${height} differs between endpoints (${answers.join('; ')}).`, mend)];
 }
 
-/** The hash, or the reason why there is none. */
 async function hashAt(client: ReachedEndpoint['client'], height: number): Promise<string> {
   try {
     return (await readHeader(client, height)).hash;

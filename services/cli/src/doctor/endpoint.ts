@@ -10,7 +10,6 @@ export interface Endpoint {
   readonly label: string;
   readonly config: RpcEndpoint;
   readonly client: EvmClient;
-  /** Every HTTP exchange so far. */
   readonly exchanges: readonly RpcExchange[];
 }
 

@@ -38,7 +38,6 @@ export interface FamilyExamination {
   readonly missing: Readonly<Record<string, string>>;
   /** Missing feature that is accepted in the last endpoint, as an archive. */
   readonly archiveLacks?: string;
-  /** Advice for missing features. */
   readonly mendMissing: string;
   /** The chain's word for a final block. */
   readonly finalWord: string;
@@ -48,7 +47,6 @@ export interface FamilyExamination {
   readonly singleSourceNote?: string;
 }
 
-/** Compares a network of the file with its endpoints, and the endpoints with each other. */
 export async function examineByReader(
   family: FamilyExamination,
   network: NetworkConfig,
@@ -180,7 +178,6 @@ function solidFinding(
   return { ...found, outcome: 'fail', mend };
 }
 
-/** Reads the final block in the same way as the scanner. */
 async function checkBlock(
   { wholeRead }: FamilyExamination,
   label: string,

@@ -7,7 +7,6 @@ import { readHeader, type ReachedEndpoint } from './endpoint.ts';
 import { fail, findingOf, ok, warn, type Finding } from './finding.ts';
 import { measureLogRange } from './measure-log-range.ts';
 
-/** An endpoint with the results that later checks need. */
 export interface ExaminedEndpoint extends ReachedEndpoint {
   readonly findings: readonly Finding[];
   /** Headers below its head, newest first. Fewer than requested on a short chain; none if refused. */
@@ -20,10 +19,7 @@ const HEADERS = 20;
 /** Several nodes may serve one URL, and some may not have the newest blocks. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/**
- * Checks everything that a scanner and a signer need, one request after the other, because the endpoint may be
- * public.
- */
+/** All checks that a scanner and a signer need, in sequence, because the endpoint may be public. */
 export async function examineEndpoint(
   endpoint: ReachedEndpoint,
   network: NetworkConfig,

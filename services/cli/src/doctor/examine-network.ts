@@ -23,7 +23,6 @@ const EXAMINE: Readonly<Record<Family, Examine>> = {
   SUI: (network, clock) => examineByReader(SUI, network, clock),
 };
 
-/** Compares a network of the file with its endpoints, and the endpoints with each other. */
 export const examineNetwork: Examine = (network, clock) => EXAMINE[network.family](network, clock);
 
 async function examineEvmNetwork(network: NetworkConfig, clock: Clock): Promise<readonly Finding[]> {
@@ -61,10 +60,7 @@ async function examineEvmNetwork(network: NetworkConfig, clock: Clock): Promise<
   ];
 }
 
-/**
- * Compares the heads with the scanner's own head watch. Each head is noted twice, so that it is compared with all
- * others.
- */
+/** Compares heads with the scanner's own head watch. Notes each head twice, to compare it with all others. */
 function watchHeads(endpoints: readonly ReachedEndpoint[], network: NetworkConfig, clock: Clock): HeadWatch {
   const watch = createHeadWatch({
     blockTimeMs: network.blockTimeMs,

@@ -2,10 +2,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { describeRisk, findSourceRisks } from '@opentill/contracts/source-risks';
 import type { Finding } from './finding.ts';
 
-/**
- * Warnings for sources of a main network with which payout-signer does not start. SOURCE_RISKS_ACCEPTED can accept
- * them.
- */
+/** Warnings for sources with which payout-signer does not start, unless SOURCE_RISKS_ACCEPTED names them. */
 export function examineSources(network: NetworkConfig): readonly Finding[] {
   return findSourceRisks([{ ...network, enabled: true }]).map((risk) => ({
     subject: network.chain,

@@ -1,19 +1,14 @@
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/**
- * `fail`: payments would be missed or not credited until it is corrected. `warn`: it works, but slower or less
- * reliably.
- */
+/** `fail`: payments are missed or not credited. `warn`: it works, but slower or less reliably. */
 export type Outcome = 'ok' | 'warn' | 'fail';
 
-/** Result of one check of `opentill doctor`. */
 export interface Finding {
   readonly outcome: Outcome;
   /** The examined thing: an endpoint by host and port, a token by its symbol, or the network. */
   readonly subject: string;
   readonly check: string;
-  /** One sentence with the observation. */
   readonly detail: string;
   /** One sentence with the correction; absent if the outcome is `ok`. */
   readonly mend?: string;

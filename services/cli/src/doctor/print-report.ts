@@ -1,6 +1,5 @@
 import type { Finding, Outcome } from './finding.ts';
 
-/** A group of findings: a network, or the deployment. */
 export interface Section {
   readonly title: string;
   readonly findings: readonly Finding[];

@@ -6,7 +6,6 @@ import { cliError } from '../context.ts';
 import { leftOver } from './compare-hot-wallets.ts';
 import type { Reconciliation } from './reconciliation.ts';
 
-/** Unbooked native coin in the hot wallets at one block. */
 export interface UnbookedGas {
   readonly chain: Chain;
   readonly symbol: string;

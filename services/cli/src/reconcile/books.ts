@@ -20,7 +20,6 @@ export interface Anchor {
   readonly time: Date;
 }
 
-/** The accounts that make up a hot wallet's balance. */
 export const HOT_ACCOUNTS = ['HOT_AVAILABLE', 'HOT_RESERVED', 'IN_FLIGHT', 'HOT_GAS'] as const;
 
 /** A ledger account, and the sum of the rows that it was booked from. Base units; a debit is positive. */
@@ -36,7 +35,6 @@ export interface Account {
 export type OpenItemKind =
   /** A verified transfer to a deposit address that is not booked, or is booked as another amount. */
   | 'DEPOSIT_NOT_BOOKED'
-  /** A verified transfer to a hot wallet that is not booked. */
   | 'TOP_UP_NOT_BOOKED'
   /** Booked, but its transfer to a hot wallet is in no block up to this one. */
   | 'TOP_UP_AHEAD'
@@ -82,14 +80,10 @@ export interface HotWallet {
   readonly address: Address;
   /** Its known transactions in blocks up to the anchor, own and foreign ones; null: the gateway made none from it. */
   readonly knownTransactions: number | null;
-  /**
-   * Open halts of the wallet or its chain because it sent transactions that this database does not know; oldest
-   * first.
-   */
+  /** Open halts because of transactions that this database does not know; oldest first. */
   readonly doubts: readonly Doubt[];
 }
 
-/** A halt that operators have to examine. */
 export interface Doubt {
   readonly kind: 'FOREIGN_NONCE' | 'RESTORED';
   readonly reason: string;
@@ -120,7 +114,6 @@ export interface AddressReading {
   readonly unasked: bigint;
   /** Height of this reading. Later pages may be read at a newer block. */
   readonly height: number;
-  /** Time when the address was assigned. */
   readonly since: Date;
 }
 

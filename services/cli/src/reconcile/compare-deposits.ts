@@ -8,10 +8,7 @@ import { unswept } from './store/unswept-balance.ts';
 /** Blocks may come faster than the usual block time. The suggested rescan range starts earlier by this factor. */
 const RESCAN_MARGIN = 1.25;
 
-/**
- * Assets that are read on deposit addresses. On SUI not the coin for fees, because deposit addresses never receive
- * it. Pure.
- */
+/** On SUI without the coin for fees, because deposit addresses never receive it. Pure. */
 export function assetsOfDeposits({ assets, chain }: Books): readonly Asset[] {
   return assets.filter(({ isConfigured }) => isConfigured || familyOf(chain) !== 'SUI');
 }
@@ -55,7 +52,6 @@ export function explainUnasked(
   }));
 }
 
-/** Accounts that make up the balances of deposit addresses. */
 const DEPOSIT_ACCOUNTS: readonly string[] = ['DEPOSIT', 'DEPOSIT_RESERVED', 'DEPOSIT_SENT', 'DEPOSIT_GAS'];
 
 function sumOf(books: Books, symbol: string): bigint {
@@ -76,7 +72,6 @@ export function nameForeignAddresses({ foreignAddresses }: Books): readonly Diff
   }));
 }
 
-/** Describes an address's excess or deficit. Pure. */
 export function nameAddressDifference(
   books: Books,
   network: Pick<NetworkConfig, 'chain' | 'blockTimeMs' | 'nativeSymbol'>,

@@ -5,9 +5,7 @@ import { shownAmount } from './shown-amount.ts';
 
 type Network = Pick<NetworkConfig, 'chain' | 'nativeSymbol'>;
 
-/**
- * Compares the hot wallets' accounts with their balances: one line per asset, and a difference if they differ. Pure.
- */
+/** One line per asset, and a difference if accounts and balances differ. Pure. */
 export function compareHotWallets(
   books: Books,
   onChain: HotOnChain,
@@ -22,10 +20,7 @@ export function compareHotWallets(
   return { lines, differences: [...differences, ...foreign, ...doubtfulWallets(books)] };
 }
 
-/**
- * Reports wallets that are halted because of unknown transactions. Equal sums do not settle the outcome of their
- * payouts.
- */
+/** Wallets halted for unknown transactions: equal sums do not settle the outcome of their payouts. */
 function doubtfulWallets({ hotWallets }: Books): readonly Difference[] {
   return hotWallets.flatMap(({ address, doubts }) =>
     doubts.map(({ kind, reason, since }): Difference => {

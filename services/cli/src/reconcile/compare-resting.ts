@@ -30,7 +30,6 @@ export interface RestingDeps extends ReconcileWork {
 const ADDRESSES_PER_PAGE = 250;
 /** The scanner is some seconds behind. Usually a few attempts are enough. */
 export const COMPARED_WITHIN_MS = 120_000;
-/** Interval between database polls. */
 export const POLL_MS = 50;
 const TRIES_PER_PAGE = 5;
 
@@ -52,9 +51,7 @@ export async function untilVerified(
   }
 }
 
-/**
- * Compares the deposit addresses page by page. Reads an address again if its balance changed while its page was read.
- */
+/** Page by page. Reads an address again if its balance changed while its page was read. */
 export async function compareResting(deps: RestingDeps, books: Books): Promise<FoundOnAddresses> {
   const { db, network, paidOnly } = deps;
   const assets = assetsOfDeposits(books);

@@ -30,7 +30,6 @@ export type DifferenceKind =
 export interface Difference {
   readonly kind: DifferenceKind;
   readonly symbol: string;
-  /** Account, address, order or wallet. */
   readonly subject: string;
   /** Excess of the chain (or the rows) over the ledger; null if unknown. */
   readonly amount: bigint | null;

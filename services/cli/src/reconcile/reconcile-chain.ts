@@ -19,10 +19,7 @@ import {
 export interface ReconcileWork {
   readonly db: Db;
   readonly network: NetworkConfig;
-  /**
-   * Leave out addresses that never received a transfer: cheaper, but does not find a first payment that no source
-   * showed.
-   */
+  /** Leave out addresses that never received a transfer. A first payment that no source showed is not found. */
   readonly paidOnly: boolean;
   /** Leave out all deposit addresses. Their lines are then meaningless. */
   readonly hotOnly?: boolean;

@@ -24,7 +24,6 @@ export interface Reconciliation extends Comparison {
 
 const ADDRESSES_NAMED = 200;
 
-/** Result for a comparison of hot wallets only. */
 export const NO_ADDRESSES: FoundOnAddresses = {
   addresses: 0,
   heights: [],
@@ -34,7 +33,6 @@ export const NO_ADDRESSES: FoundOnAddresses = {
   unasked: new Map(),
 };
 
-/** Combines the comparisons of a chain. Pure. */
 export function reconciliationOf(
   books: Books,
   network: NetworkConfig,
@@ -101,10 +99,7 @@ export function unexplained({ recorded, onChain, unasked }: AddressReading): OnC
   return onChain === undefined ? undefined : onChain - unswept(recorded) - unasked;
 }
 
-/**
- * Combines a page's balances (by address, then asset) with the recorded movements. Leaves out assets with neither.
- * Pure.
- */
+/** Combines a page's balances (by address, then asset) with the records. Leaves out assets with neither. Pure. */
 export function readingsOf(
   page: readonly DepositAddress[],
   assets: readonly Pick<Asset, 'symbol' | 'isConfigured'>[],

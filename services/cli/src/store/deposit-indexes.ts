@@ -11,7 +11,6 @@ export async function readNextIndexes(db: Db): Promise<ReadonlyMap<Family, numbe
   return new Map(rows.map(({ family, next }) => [family, next]));
 }
 
-/** Indexes that a restore skipped. */
 export interface SkippedIndexes {
   readonly family: Family;
   readonly from: number;

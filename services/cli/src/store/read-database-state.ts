@@ -8,7 +8,6 @@ export interface DatabaseState {
   readonly versionNumber: number;
   /** Undefined: no migration was ever applied. */
   readonly migrations: readonly { readonly name: string; readonly checksum: string }[] | undefined;
-  /** Existing roles of services. */
   readonly roles: readonly string[];
 }
 

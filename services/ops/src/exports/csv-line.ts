@@ -2,10 +2,7 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
 /** Characters that start a formula in spreadsheets (OWASP, "CSV Injection"), also after white space. */
 const FORMULA = /^\s*[=+\-@\t\r]/;
 
-/**
- * A line of CSV (RFC 4180). Text that a spreadsheet would read as a formula gets a leading apostrophe; numbers do
- * not.
- */
+/** RFC 4180. Text that a spreadsheet would read as a formula gets a leading apostrophe; numbers do not. */
 export function csvLine(cells: readonly (string | null)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }

@@ -35,11 +35,9 @@ type ChainOperation =
   | 'requestRescan';
 
 const SCANNERS = FAMILIES.map(scannerSchemaOf).filter((schema) => schema !== undefined);
-/** Services that announce their presence. */
 const PRESENT: readonly ServiceSchema[] = [...SCANNERS, 'tracker', 'signer', 'webhook', 'ops'];
 const RESCAN_BLOCKS_MAX = 10_000_000;
 
-/** Networks and the services that read them. */
 export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOperation> {
   return {
     async listChains() {

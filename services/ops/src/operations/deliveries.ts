@@ -34,7 +34,6 @@ interface Choice {
 
 type DeliveryOperation = 'listDeliveries' | 'countReplay' | 'replayDelivery' | 'replayDeliveries';
 
-/** Callbacks in delivery, and their replay. */
 export function deliveryHandlers({ db }: OpsDeps): Pick<Handlers, DeliveryOperation> {
   return {
     async listDeliveries({ limit = PAGE_SIZE, cursor, ...filter }) {

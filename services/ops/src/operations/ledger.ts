@@ -19,7 +19,6 @@ import type { OpsDeps } from './ops-deps.ts';
 type LedgerOperation =
   'listBalances' | 'bookTopUp' | 'listTopUps' | 'reverseTopUp' | 'exportOrders' | 'exportLedger';
 
-/** Ledger: balances, top-ups booked by hand, and CSV exports. */
 export function ledgerHandlers(deps: OpsDeps): Pick<Handlers, LedgerOperation> {
   const { db, assets } = deps;
   return {

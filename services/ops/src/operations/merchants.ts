@@ -23,7 +23,6 @@ type MerchantOperation =
 
 const SECRET_BYTES = 32;
 
-/** Merchants: settings, secrets, and callback endpoints. */
 export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, MerchantOperation> {
   return {
     async listMerchants({ limit = PAGE_SIZE, cursor }) {

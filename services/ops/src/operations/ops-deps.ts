@@ -5,12 +5,10 @@ import type { Assets } from '../assets.ts';
 
 /** Dependencies of the operations. Acts write through their own transaction. */
 export interface OpsDeps {
-  /** Role opentill_ops, for reads. */
   readonly db: Db;
   /** The same role with a longer statement timeout, for exports. */
   readonly exportDb: Db;
   readonly assets: Assets;
-  /** Key that seals merchants' secrets. */
   readonly secretsKey: Buffer;
   readonly clock: Clock;
   readonly newId: NewId;

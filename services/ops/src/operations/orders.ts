@@ -8,7 +8,6 @@ import { describeOrder } from './describe-order.ts';
 import type { OpsDeps } from './ops-deps.ts';
 import { showDecision, showOrder } from './show-order.ts';
 
-/** Orders, and operators' decisions about them. */
 export function orderHandlers(deps: OpsDeps): Pick<Handlers, 'listOrders' | 'getOrder' | 'decideOrder'> {
   const { db, clock, newId } = deps;
   return {

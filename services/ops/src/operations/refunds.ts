@@ -68,9 +68,7 @@ function partOf(
   return parsed.value;
 }
 
-/**
- * Canonical address. A transfer to a mistyped address cannot be reverted, so a checksum, if present, must be right.
- */
+/** Canonical address. A transfer to a mistyped one cannot be reverted, so a checksum, if present, must be right. */
 function canonical(family: Family, address: string): string {
   const parsed = ADDRESS_CODECS.find((codec) => codec.family === family)?.parse(address);
   if (parsed === undefined)

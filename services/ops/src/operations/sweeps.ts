@@ -10,7 +10,6 @@ import { showPause } from './show-pause.ts';
 
 type SweepOperation = 'listSweeps' | 'listSweepPlans' | 'pauseSweeps' | 'resumeSweeps' | 'runSweeps';
 
-/** Sweeps of deposit addresses. */
 export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOperation> {
   return {
     async listSweeps({ limit = PAGE_SIZE, cursor, ...filter }) {

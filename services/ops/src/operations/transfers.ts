@@ -5,7 +5,6 @@ import { findTransfers, findUnmatched } from '../store/transfers.ts';
 import type { OpsDeps } from './ops-deps.ts';
 import { showTransfer } from './show-transfer.ts';
 
-/** Incoming transfers. */
 export function transferHandlers({
   db,
   assets,

@@ -37,7 +37,6 @@ type WatchOperation =
 
 const OPEN_NONCES_SHOWN = 100;
 
-/** Hot wallets, halts, holds and incidents. */
 export function watchHandlers(deps: OpsDeps): Pick<Handlers, WatchOperation> {
   return { ...walletHandlers(deps), ...haltHandlers(deps), ...holdHandlers(deps), ...incidentHandlers(deps) };
 }

@@ -30,9 +30,7 @@ type Input = Readonly<Record<string, unknown>>;
 
 const readJson = express.json({ limit: '64kb', type: 'application/json', inflate: false });
 
-/**
- * Routes of every operation in the catalog. A known path answers other methods with 405, an unknown path with 404.
- */
+/** A known path answers other methods with 405, an unknown path with 404. */
 export function buildRouter(deps: RouterDeps): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false);
@@ -121,9 +119,7 @@ function toErrorAnswer({ observe }: RouterDeps, exchange: Exchange, error: unkno
   return answer;
 }
 
-/**
- * Checks authentication, then role, then input, so that a client without permission gets no information about the input.
- */
+/** Checks authentication, then role, then input: without permission a client learns no more. */
 function operationRoute(deps: RouterDeps, id: OpsOperation): RequestHandler {
   const route: OpsRoute = OPS_ROUTES[id];
   const checkInput = createCheckInput(route);

@@ -56,7 +56,6 @@ function matchesOrderId(orderId: string, merchantId: string | undefined, table: 
 /** States that a replay may select. PENDING callbacks are sent anyway. */
 export type ReplayableState = 'DEAD' | 'DELIVERED' | 'SUPERSEDED';
 
-/** Selection of callbacks for a replay. */
 export interface CallbackChoice {
   readonly merchantId: string | undefined;
   readonly orderId: string | undefined;
@@ -66,7 +65,6 @@ export interface CallbackChoice {
   readonly states: readonly ReplayableState[];
 }
 
-/** Progress of a replay: the last replayed callback. */
 export interface ReplayPosition {
   /** Postgres' own text of a timestamptz, which keeps microseconds. */
   readonly occurredAt: string;
@@ -93,7 +91,6 @@ export async function chooseCallbacks(
     .execute();
 }
 
-/** Number of selected callbacks by state. */
 export async function countChosen(db: Db, choice: CallbackChoice) {
   return selectCallbacks(db, choice)
     .select(['d.state', sql<number>`count(*)::int`.as('count')])
@@ -141,7 +138,6 @@ export async function replayDelivery(db: Db, eventId: string): Promise<boolean> 
 
 type Endpoint = OpsAnswer<'listCallbackEndpoints'>;
 const DATES = ['openedAt', 'probeAt', 'disabledAt', 'lastFailedAt'] as const;
-/** An endpoint as the database returns it. */
 export type EndpointRow = Omit<Endpoint, (typeof DATES)[number]> & {
   readonly [K in (typeof DATES)[number]]: Date | null;
 };
@@ -180,7 +176,6 @@ export async function enableEndpoint(db: Db, merchantId: string): Promise<boolea
   return rows.length > 0;
 }
 
-/** Callbacks of an order, oldest first. */
 export async function notificationsOf(db: Db, orderPk: string, limit: number) {
   return db
     .selectFrom('notification as n')

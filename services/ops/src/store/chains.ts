@@ -86,7 +86,6 @@ export async function insertRescan(
     .executeTakeFirstOrThrow();
 }
 
-/** Number of open requests, by chain. */
 export async function countOpenRescans(db: Db): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ chain: string; waiting: number }>`
     select chain, count(*)::int as waiting from rescan_request where done_at is null group by chain`.execute(

@@ -45,7 +45,6 @@ export interface TopUpRow {
   readonly state: 'OPEN' | 'REPLACED' | 'REVERSED';
 }
 
-/** Top-ups booked by hand, newest first. */
 export async function findTopUps(
   db: Db,
   { chain, symbol, open }: OpsInput<'listTopUps'>,

@@ -78,7 +78,6 @@ function matchesTransaction(txid: string) {
 
 export type OrderSummaryRow = Awaited<ReturnType<typeof findOrders>>[number];
 
-/** One order with all columns. */
 export async function readOrder(db: Db, orderPk: string) {
   return db
     .selectFrom('orders as o')
@@ -96,7 +95,6 @@ export async function readOrder(db: Db, orderPk: string) {
     .executeTakeFirst();
 }
 
-/** The fields of an order that a decision depends on. */
 export async function readOrderForDecision(db: Db, orderPk: string) {
   return db
     .selectFrom('orders')
@@ -116,7 +114,6 @@ const DECISION = [
   'outcome',
 ] as const;
 
-/** Operators' decisions about an order, oldest first. */
 export async function decisionsOf(db: Db, orderPk: string) {
   return db
     .selectFrom('order_decision')

@@ -3,10 +3,7 @@ import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { isSymbol } from './is-symbol.ts';
 
-/**
- * Age after which a signed transaction without a block counts as stuck. Equals the alert on
- * opentill_signer_payout_oldest_in_flight_seconds in the guides.
- */
+/** Stuck after this; as the guides' alert on opentill_signer_payout_oldest_in_flight_seconds. */
 const IN_FLIGHT_TOO_LONG = sql`interval '10 minutes'`;
 
 interface FlightRow {
@@ -20,7 +17,6 @@ interface FlightRow {
   readonly unproven: string | null;
 }
 
-/** Transactions in flight of the payout `p`. */
 const FLIGHT = sql<FlightRow>`(
   select min(t.signed_at) as signed_at, (array_agg(t.send_outcome order by t.signed_at desc))[1] as send_outcome,
     bool_or(case when a.last_epoch is null then c.verified_time >= to_timestamp(a.expires_ms / 1000.0)
@@ -51,9 +47,7 @@ const OBSTACLE = sql<string | null>`coalesce(p.obstacle, case
     else concat_ws(': ', 'UNPROVEN', flight.unproven) end
   when ${IS_IN_FLIGHT_TOO_LONG} then concat_ws(': ', 'IN_FLIGHT', flight.send_outcome) end)`;
 
-/**
- * Superset of stuck payouts, through the indexes payout_stuck, payout_attempt_open, wallet_nonce_open, payout_open.
- */
+/** Superset of stuck payouts, by indexes: payout_stuck, payout_attempt_open, wallet_nonce_open, payout_open. */
 const MAYBE_STUCK = sql`
   select s.order_pk from payout s where s.obstacle is not null and s.state in ('REQUESTED', 'AUTHORISED', 'SIGNED')
   union all select a.order_pk from payout_attempt a where a.state = 'OPEN'
@@ -185,7 +179,6 @@ export async function insertPayoutDecision(
   return rows.length > 0;
 }
 
-/** The highest nonce of a payout that an unknown transaction used. */
 export async function highestTakenNonce(db: Db, orderPk: string): Promise<number | undefined> {
   const row = await db
     .selectFrom('wallet_nonce')
@@ -210,10 +203,7 @@ export async function unprovenAttemptOf(db: Db, orderPk: string): Promise<string
   return rows[0]?.tx_hash;
 }
 
-/**
- * True if a transaction that the gateway did not sign makes the same payment, and no operator has assigned it
- * elsewhere.
- */
+/** True if a foreign transaction makes the same payment and no operator has assigned it elsewhere. */
 export async function mayBePaidByForeign(db: Db, orderPk: string): Promise<boolean> {
   const { rows } = await sql<{
     may: boolean;

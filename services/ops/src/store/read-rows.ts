@@ -2,10 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
 const BATCH_ROWS = 1_000;
-/**
- * Maximum time for the client to take a batch before Postgres ends the transaction. The timeout of send-csv.ts is
- * shorter.
- */
+/** Time for the client to take a batch, then Postgres ends the transaction. send-csv.ts has a shorter limit. */
 const IDLE_LIMIT = '60s';
 
 /**

@@ -14,7 +14,6 @@ export interface SweepMovementRow {
   readonly obstacle: string | null;
 }
 
-/** Sweeps, newest first. */
 export async function findSweeps(
   db: Db,
   { chain, open, address }: OpsInput<'listSweeps'>,

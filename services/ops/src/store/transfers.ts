@@ -74,7 +74,6 @@ export async function transfersOf(db: Db, orderPk: string, limit: number) {
     .execute();
 }
 
-/** Unmatched deposits, newest first. */
 export async function findUnmatched(
   db: Db,
   filter: OpsInput<'listUnmatchedDeposits'>,

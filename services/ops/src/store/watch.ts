@@ -27,7 +27,6 @@ export async function findHotWallet(db: Db, family: Family, address: string): Pr
   return row?.address;
 }
 
-/** Balances of hot wallets that the signer read from the chain. */
 export async function balancesOf(db: Db, wallets: readonly string[]) {
   if (wallets.length === 0) return [];
   return db

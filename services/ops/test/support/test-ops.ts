@@ -63,9 +63,7 @@ export interface Answered {
 export interface TestOps {
   readonly url: string;
   readonly database: Database;
-  /** A token of each role. */
   readonly tokens: Readonly<Record<OperatorRole, string>>;
-  /** Sends any request. */
   request(method: string, path: string, init?: RequestInit & { readonly token?: string }): Promise<Answered>;
   /** Calls an operation by name and validates its response. The default role is ADMIN. */
   call(
@@ -74,7 +72,6 @@ export interface TestOps {
     as?: OperatorRole | { token: string },
   ): Promise<Answered>;
   wakes(): number;
-  /** The log so far. */
   log(): string;
   stop(): Promise<void>;
 }
@@ -175,7 +172,6 @@ export async function startTestOps(
   };
 }
 
-/** The HTTP request of an operation. */
 export function requestOf(operation: OpsOperation, input: Record<string, unknown>) {
   const route: OpsRoute = OPS_ROUTES[operation];
   const rest = { ...input };

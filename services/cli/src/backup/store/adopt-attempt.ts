@@ -6,10 +6,7 @@ import { familyOf, type Chain } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 import { hasLandedNowhere, readRaw, type StoredPayment } from './restored-rows.ts';
 
-/**
- * Every later signature gets a later timestamp. Adopting one from far in the future would use up the timestamps
- * before it.
- */
+/** Later signatures get later timestamps. One from far in the future would use up all timestamps before it. */
 const FAR_MS = 86_400_000;
 
 /** Reason why a payment cannot be one of the wallet's own transactions; undefined: it can. */

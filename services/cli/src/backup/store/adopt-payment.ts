@@ -39,7 +39,6 @@ export async function adoptPayment(
   });
 }
 
-/** Assigns the nonce and its transaction to the order. */
 async function takeNonce(
   tx: Tx,
   { chain, wallet, txHash, nonce, blockTime }: StoredPayment & { readonly nonce: number },

@@ -6,10 +6,7 @@ import { matchForgotten } from '../match-forgotten.ts';
 import { readDoubtful, readOpenNonces, readPayments, type Hold } from './restored-rows.ts';
 import { PROVEN } from '../wallet-state.ts';
 
-/**
- * A payout that was in flight at the backup and is verified needs no decision: no second transaction was signed for
- * it.
- */
+/** A payout in flight at the backup that is verified needs no decision: it was signed only once. */
 export async function noteLanded(db: Db, { chain, wallet }: Hold): Promise<void> {
   await sql`
     update doubtful_payout d set decision = 'ADOPTED', decided_by = ${PROVEN.by}, decided_at = clock_timestamp()
@@ -18,10 +15,7 @@ export async function noteLanded(db: Db, { chain, wallet }: Hold): Promise<void>
       and a.state <> 'DEAD' and f.state = 'VERIFIED'`.execute(db);
 }
 
-/**
- * Adopts the transactions that match one payout in its time. Its attempts from before the backup are known to have
- * landed nowhere.
- */
+/** Adopts matches. The payouts' attempts from before the backup are known to have landed nowhere. */
 export async function adoptProven(db: Db, hold: Hold): Promise<number> {
   return db.transaction().execute(async (tx) => {
     const payments = await readPayments(tx, { hold });

@@ -15,10 +15,7 @@ export async function findUnsettledOnTron(
   return rows.map((row) => row.tx_hash);
 }
 
-/**
- * Transactions in flight at the backup that are in a checkpoint. They have to be verified before the wallet is
- * released.
- */
+/** In-flight transactions of the backup that are in a checkpoint: they must be verified before the release. */
 export async function findUnsettledOnSui(db: Db, { chain, wallet }: Hold): Promise<readonly string[]> {
   const { rows } = await sql<{ tx_hash: string }>`
     select a.tx_hash from payout_attempt a

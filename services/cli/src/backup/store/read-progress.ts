@@ -11,7 +11,6 @@ interface Progress {
   readonly overMs: number | null;
 }
 
-/** Selects held hot wallets and deposit addresses. */
 export function oursAmong(db: Db, { restoreId, chain }: Hold): OursAmong {
   return async (owners) => {
     const { rows } = await sql<{ address: Address }>`
@@ -59,7 +58,6 @@ export function saveRead(
   });
 }
 
-/** Own transactions in these blocks that the scanner has not recorded as verified. */
 async function findNotVerified(
   tx: Tx,
   { chain }: Hold,

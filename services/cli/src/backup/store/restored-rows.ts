@@ -16,7 +16,6 @@ export interface Hold {
   readonly restoredAt: Date;
 }
 
-/** A stored transaction that the restored database did not know. */
 export interface StoredPayment extends ForgottenPayment {
   readonly chain: Chain;
   readonly wallet: Address;
@@ -26,7 +25,6 @@ export interface StoredPayment extends ForgottenPayment {
   readonly orderPk: string | null;
 }
 
-/** A payout with the fields that messages show. */
 export interface NamedPayout extends DoubtfulPayout {
   readonly orderId: string;
   readonly merchantId: string;
@@ -35,7 +33,6 @@ export interface NamedPayout extends DoubtfulPayout {
   readonly displayDecimals: number;
 }
 
-/** Held wallets, ordered by chain. */
 export async function readHolds(db: Db | Tx, lock = false): Promise<readonly Hold[]> {
   const { rows } = await sql<Hold>`
     select h.restore_id as "restoreId", h.chain, h.wallet, h.from_height as "fromHeight", r.restored_at as "restoredAt"
@@ -90,7 +87,6 @@ export async function readAccountedNonces(
   return { accounted: new Set(rows.map((row) => row.nonce)), first: lowest[0]?.first ?? null };
 }
 
-/** Stores transactions of the chain that the database does not know. */
 export async function saveForgotten(db: Db, hold: Hold, found: readonly MinedTransaction[]): Promise<void> {
   for (const { txHash, nonce, raw, aim, blockHeight, blockTime } of found) {
     const pays = aim.kind === 'PAYMENT' ? aim : undefined;
@@ -157,10 +153,7 @@ function paysOf(
   return { contract: canonical(chain, contract), to, amount };
 }
 
-/**
- * Undecided payouts of a wallet that were unsigned at the backup, or whose only transaction is known to have landed
- * nowhere.
- */
+/** Undecided payouts that were unsigned at the backup, or whose only transaction landed nowhere. */
 export function readDoubtful(
   db: Db | Tx,
   { restoreId, chain, wallet }: Hold,

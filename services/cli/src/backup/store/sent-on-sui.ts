@@ -6,10 +6,7 @@ import { sql } from 'kysely';
 import type { Anchor } from '../../reconcile/books.ts';
 import type { Hold } from './restored-rows.ts';
 
-/**
- * A transaction of a hot wallet or deposit address that the scanner recorded. One in which both take part is recorded
- * for both.
- */
+/** A transaction that the scanner recorded, once for each own wallet or deposit address that takes part. */
 export interface SentOnSui {
   readonly txHash: TxHash;
   readonly wallet: Address;

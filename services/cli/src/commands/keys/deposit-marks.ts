@@ -23,7 +23,6 @@ export function parseMarks(texts: readonly string[]): DepositMarks {
   );
 }
 
-/** Marks of a database: the live one, or one restored from a backup. */
 export function readMarks(context: CliContext): Promise<DepositMarks> {
   return withOpsDatabase(context, readNextIndexes);
 }

@@ -4,7 +4,6 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { DepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import type { Money, MoneyReader } from './money-reader.ts';
 
-/** An address of the wallet with its balances. */
 export interface FoundAddress {
   readonly family: Family;
   /** Main or test networks: the seed has separate keys for each. */

@@ -7,10 +7,7 @@ import { printWallet, requireAbsent, writeWallet, type WalletFiles } from './wri
 
 export interface InitKeysOptions extends WalletFiles {
   readonly passphraseFile?: string;
-  /**
-   * A new file for the words, for set-ups without a terminal. The words are then not printed, so no log contains
-   * them.
-   */
+  /** New file for the words. They are then not printed, so that no log contains them. */
   readonly wordsTo?: string;
 }
 

@@ -13,7 +13,6 @@ import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { canonicalContract } from '../../families.ts';
 
-/** A non-zero balance. */
 export interface Money {
   readonly chain: Chain;
   readonly symbol: string;
@@ -25,7 +24,6 @@ export interface Money {
   readonly isDisputed: boolean;
 }
 
-/** Reads the balances of addresses on one network. */
 export interface MoneyReader {
   readonly chain: Chain;
   /** In the order of the addresses. Throws a GatewayError with a ReaderErrorCode after a few attempts. */

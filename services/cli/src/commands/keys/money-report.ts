@@ -4,12 +4,10 @@ import { cliError } from '../../context.ts';
 import type { FoundAddress } from './find-money.ts';
 import type { Money } from './money-reader.ts';
 
-/** Destination of the results of a search. */
 export interface MoneyReport {
   add(found: FoundAddress): Promise<void>;
   /** Sums by chain and symbol; those of hot wallets are separate. */
   totals(): readonly string[];
-  /** Number of balances on which two sources differ. */
   readonly disputes: number;
   close(): Promise<void>;
 }
@@ -23,9 +21,7 @@ interface Total {
 
 const CSV_HEADER = 'family,index,address,chain,symbol,amount,disputed,keys\n';
 
-/**
- * Prints every address, or only those with money if a CSV file receives all. Throws CLI_USAGE when the file exists.
- */
+/** Prints every address, or only those with money if a CSV file receives all. Throws CLI_USAGE if it exists. */
 export async function openMoneyReport(
   print: (line: string) => void,
   file: string | undefined,

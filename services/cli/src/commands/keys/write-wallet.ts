@@ -44,7 +44,6 @@ export function isThere(file: string): Promise<boolean> {
   );
 }
 
-/** Prints the paths of a wallet and its addresses. */
 export function printWallet(
   context: Pick<CliContext, 'print'>,
   files: WalletFiles,

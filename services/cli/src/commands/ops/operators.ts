@@ -91,7 +91,6 @@ export interface SetOperatorOptions {
   readonly disabled?: boolean;
 }
 
-/** Changes an operator's name or role, or disables or enables them. */
 export async function setOperator(
   context: CliContext,
   operatorId: string,
@@ -109,7 +108,6 @@ export async function setOperator(
   );
 }
 
-/** Prints the audit log, newest first. */
 export async function printAudit(
   context: CliContext,
   options: Typed<'operator' | 'action' | 'subject' | 'since'> & { refused?: boolean; limit: string },

@@ -88,7 +88,6 @@ export async function closeIncident(
   context.print(`Closed: ${kind}. A hold that it set remains until it is released.`);
 }
 
-/** Prints each chain's state, the blocks read, and the scanner that reads it. */
 export async function listChains(context: CliContext): Promise<void> {
   for (const c of await callOps(context, 'listChains', {})) {
     const read =
@@ -103,7 +102,6 @@ export async function listChains(context: CliContext): Promise<void> {
   }
 }
 
-/** Pauses reading a chain. */
 export async function pauseChain(context: CliContext, chain: string, { reason }: Reason): Promise<void> {
   await callOps(context, 'pauseChain', { chain: chainOf(chain), reason });
   context.print(`${chain} is not read from now on: no payment is seen or credited, and no order expires.`);

@@ -8,7 +8,6 @@ import { chainOf, shownOf, type ShowOptions } from './read-options.ts';
 
 const LIST_MAX = 1_000;
 
-/** Prints the sweeps to begin now, their costs, and why others wait. */
 export async function showSweepPlan(
   context: CliContext,
   { chain }: { readonly chain?: string },
@@ -68,7 +67,6 @@ export async function listSweeps(context: CliContext, options: ShowOptions): Pro
   ]);
 }
 
-/** Price paid for energy, and the seller's order reference. */
 function describeRent({ rentCost, rentCostBaseUnits, rentRef }: OpsAnswer<'listSweeps'>): string | null {
   if (rentCostBaseUnits === null) return null;
   return `energy for ${rentCost ?? rentCostBaseUnits}${rentRef === null ? '' : `, order ${rentRef}`}`;
@@ -136,7 +134,6 @@ function transferNumber(text: string): number {
   throw usage(`${text} is not a deposit number: the first column of \`opentill unmatched list\` shows them.`);
 }
 
-/** Refunds an unmatched deposit. */
 export async function refundUnmatched(
   context: CliContext,
   id: string,

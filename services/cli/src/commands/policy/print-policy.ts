@@ -30,7 +30,6 @@ function chainLines({ chains }: Policy): readonly string[] {
   });
 }
 
-/** Decimals of the native coin by family, for display. */
 const NATIVE_DECIMALS: Readonly<Record<Family, number>> = { EVM: 18, TRON: 6, SUI: 9 };
 
 function describeSweep(chain: Chain, sweep: SweepPolicy): string {

@@ -4,7 +4,6 @@ import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
 import { DEPOSIT_ASSET_SUMS, depositMovements, type DepositAsset } from './unswept-balance.ts';
 
-/** A deposit address with its recorded movements. */
 export interface DepositAddress {
   readonly address: Address;
   readonly since: Date;

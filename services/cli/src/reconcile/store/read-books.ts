@@ -142,10 +142,7 @@ async function readForeignAddresses(
   return rows;
 }
 
-/**
- * True if a hot wallet received a transfer, or the gateway or a hot wallet sent one, in the checkpoints above `from`
- * up to `to`.
- */
+/** True if own or incoming movements of a hot wallet are in the checkpoints above `from` up to `to`. */
 export async function hasMoved(
   db: Db,
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
@@ -163,9 +160,7 @@ export async function hasMoved(
   return rows.length > 0;
 }
 
-/**
- * Counts known transactions from nonce 0. The first known nonce may be a later one, if the wallet was used before.
- */
+/** The first known nonce may be above 0, if the wallet was used before. */
 async function readHotWallets(
   tx: Tx,
   { chain, family }: NetworkConfig,

@@ -3,9 +3,7 @@ import type { Tx } from '@opentill/db/database';
 import { sql } from 'kysely';
 import type { OpenItem, OpenItemKind } from '../books.ts';
 
-/**
- * Maximum number of listed deposits. After a long outage of the tracker there may be many more; the sums include all.
- */
+/** Maximum number of listed deposits. After an outage there may be many more; the sums include all. */
 const DEPOSITS_NAMED = 200;
 
 type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;

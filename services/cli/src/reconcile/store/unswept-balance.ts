@@ -5,12 +5,10 @@ type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;
 
 /** Movements of an asset on a deposit address, in base units, none below zero. */
 export interface DepositAsset {
-  /** Received in verified transfers. */
   readonly received: bigint;
   /** Native coin that the hot wallet sent to it for fees. */
   readonly brought: bigint;
   readonly swept: bigint;
-  /** Fees of its own transactions. */
   readonly fees: bigint;
   /** Part of `received` that no order could take. */
   readonly unmatched: bigint;
@@ -54,7 +52,6 @@ export function depositMovements(
       where ${inBlock} and m.kind = 'GAS_TOP_UP' and f.succeeded and f.delivered > 0`;
 }
 
-/** Columns of DepositAsset over rows `l` of depositMovements. */
 export const DEPOSIT_ASSET_SUMS = sql`
   coalesce(sum(l.amount) filter (where l.what = 'RECEIVED'), 0) as received,
   coalesce(sum(l.amount) filter (where l.what = 'BROUGHT'), 0) as brought,
