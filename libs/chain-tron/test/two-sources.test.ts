@@ -149,9 +149,9 @@ test('asks one of two sources again when both read the blocks before', async () 
   let now = 0;
   const { reader, exchanges } = readerOf({}, { nowMs: () => now });
   await reader.readSeen(first, last());
-  lies[0] = away; // so the second one reads them too
+  wrongAnswers[0] = away; // so the second one reads them too
   await reader.readSeen(first, last());
-  lies = {};
+  wrongAnswers = {};
   now += 120_000;
   exchanges.length = 0;
   await reader.readVerified(first, last(), []);
