@@ -12,20 +12,20 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { readScannerConfig, type scannerConfigSchema } from './scanner-config.ts';
-import type { ScannerApp, ScannerDeps } from './start-scanner.ts';
+import type { ScannerApp, ScannerDeps } from './create-scanner.ts';
 
 /** A scanner service of one family. */
 export interface ScannerService {
   readonly service: string;
   readonly family: Family;
   readonly schema: ReturnType<typeof scannerConfigSchema>;
-  readonly startScanner: (
+  readonly createApp: (
     deps: Omit<ScannerDeps, 'schema' | 'openNetworks'> & { readonly networks: readonly NetworkConfig[] },
   ) => ScannerApp;
 }
 
 /** Makes the composition root of a scanner service: it opens what the service needs, and starts it. */
-export function composeScannerOf({ service, family, schema, startScanner }: ScannerService): Compose {
+export function composeScannerOf({ service, family, schema, createApp }: ScannerService): Compose {
   return async (env, { fail, sharesProcess }) => {
     const config = readScannerConfig(schema, env);
     const { instanceId } = config;
@@ -45,7 +45,7 @@ export function composeScannerOf({ service, family, schema, startScanner }: Scan
       onStop(() => database.close(STOP_LIMITS_MS.database));
       const broker = connectBroker({ url: config.amqpUrl, logger, name: `${service} ${instanceId}` });
       onStop(() => broker.close());
-      const app = startScanner({
+      const app = createApp({
         db: database.kysely,
         broker,
         logger,
@@ -58,6 +58,7 @@ export function composeScannerOf({ service, family, schema, startScanner }: Scan
         fail: sharesProcess ? () => undefined : fail,
       });
       onStop(() => app.stop());
+      app.start();
       const { healthPort: port, healthHost: host } = config;
       return { checks: app.checks, metrics, health: { port, host } };
     });

@@ -13,9 +13,9 @@ import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
-import { createObserve } from './observe.ts';
+import { createObserve, type ScanObserver } from './observe.ts';
 import type { NodeObserver } from './observe/nodes.ts';
-import { createChainGates, startChainScan } from './scan-chain.ts';
+import { createChainGates, startChainScan, type ChainScan } from './scan-chain.ts';
 import type { ScanNetwork } from './scan-network.ts';
 import { createScanStore } from './store/scan-store.ts';
 
@@ -51,6 +51,8 @@ export interface ScannerDeps {
 export interface ScannerApp {
   /** What /readyz asks: each chain by its name, and the broker for show. */
   readonly checks: Checks;
+  /** Scans all networks, relays the events and announces this instance. */
+  start(): void;
   /** Scans first, so that nothing new is committed; within 6 s, whatever hangs. What is not yet published waits. */
   stop(): Promise<void>;
 }
@@ -58,19 +60,53 @@ export interface ScannerApp {
 const LEASE_TTL_MS = 5_000;
 
 /**
- * Scans all given networks, relays the events and announces this instance. Closes none of what it was given.
+ * Makes a scanner of all given networks. It closes nothing of `deps`.
  *
  * Each chain has a lease of its own, and whoever asks first for a free one has it until it stops or dies: replicas
  * that start later stand by and take over, they share out nothing by themselves. Where one process is not enough for
  * all chains, CHAINS gives each its own.
  */
-export function startScanner(deps: ScannerDeps): ScannerApp {
+export function createScanner(deps: ScannerDeps): ScannerApp {
+  const { broker, logger, metrics, clock } = deps;
+  const observe = createObserve({ logger, metrics, clock });
+  const networks = deps.openNetworks(observe.nodes);
+  const chainChecks = networks.map(
+    ({ network: { chain } }) => [chain, () => Promise.resolve(observe.health(chain))] as const,
+  );
+  let work: Work | undefined;
+  return {
+    checks: {
+      ...Object.fromEntries(chainChecks),
+      // Without a broker events wait in the database; scanning goes on.
+      broker: () => Promise.resolve({ ok: true, detail: broker.state }),
+    },
+    start() {
+      work ??= startWork(deps, observe, networks);
+    },
+    async stop() {
+      if (work === undefined) return;
+      const { scans, relay, presence } = work;
+      const stopScans = scans.map((scan) => [scan.chain, () => scan.stop()] as const);
+      await stopWithin(STOP_LIMITS_MS.intake, Object.fromEntries(stopScans), logger);
+      await stopWithin(
+        STOP_LIMITS_MS.tail,
+        { relay: () => relay.stop(), presence: () => presence.stop() },
+        logger,
+      );
+    },
+  };
+}
+
+interface Work {
+  readonly scans: readonly ChainScan[];
+  readonly relay: { stop(): Promise<void> };
+  readonly presence: { stop(): Promise<void> };
+}
+
+function startWork(deps: ScannerDeps, observe: ScanObserver, networks: readonly ScannedNetwork[]): Work {
   const { db, schema, broker, logger, metrics, clock, newId, instanceId } = deps;
   const leaseTtlMs = deps.leaseTtlMs ?? LEASE_TTL_MS;
-  const observe = createObserve({ logger, metrics, clock });
   const store = createScanStore({ db, schema, clock, newId });
-  // Before anything starts.
-  const networks = deps.openNetworks(observe.nodes);
   const gates = createChainGates(clock, deps.fail);
   const publisher = createPublisher(broker);
   const relay = startRelay({ store: createOutboxStore(db, schema), publisher, logger, metrics });
@@ -100,24 +136,5 @@ export function startScanner(deps: ScannerDeps): ScannerApp {
     instance: instanceId,
     onError: (error) => logger.warn('presence not announced', { error }),
   });
-
-  const chainChecks = scans.map(
-    ({ chain }) => [chain, () => Promise.resolve(observe.health(chain))] as const,
-  );
-  return {
-    checks: {
-      ...Object.fromEntries(chainChecks),
-      // Without a broker events wait in the database; scanning goes on.
-      broker: () => Promise.resolve({ ok: true, detail: broker.state }),
-    },
-    async stop() {
-      const stopScans = scans.map((scan) => [scan.chain, () => scan.stop()] as const);
-      await stopWithin(STOP_LIMITS_MS.intake, Object.fromEntries(stopScans), logger);
-      await stopWithin(
-        STOP_LIMITS_MS.tail,
-        { relay: () => relay.stop(), presence: () => presence.stop() },
-        logger,
-      );
-    },
-  };
+  return { scans, relay, presence };
 }

@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { startScanner, type ScannerApp } from '../src/start-scanner.ts';
+import { createScanner, type ScannerApp } from '../src/create-scanner.ts';
 import { createMockNode, type MockNode } from './mock-node.ts';
 import { createTestLogger, forgetScans, MOCK_NETWORK, type LogLine } from './scan-harness.ts';
 
@@ -57,7 +57,7 @@ afterAll(async () => {
 
 function start(): void {
   metrics = createMetrics('test');
-  app = startScanner({
+  app = createScanner({
     db: scanner.kysely,
     schema: 'scanner_evm',
     broker,
@@ -82,6 +82,7 @@ function start(): void {
         },
       })),
   });
+  app.start();
 }
 
 const verified = async (chain: Chain): Promise<number | undefined> => {

@@ -1,8 +1,11 @@
 import { evmFamily } from '@opentill/chain-evm/family';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
-import type { ScannerApp, ScannerDeps as ScannerOfFamilyDeps } from '@opentill/scanner/start-scanner';
-import { startScanner as startScannerOfFamily } from '@opentill/scanner/start-scanner';
+import {
+  createScanner,
+  type ScannerApp,
+  type ScannerDeps as ScannerOfFamilyDeps,
+} from '@opentill/scanner/create-scanner';
 import { createJudgementObserver } from './observe-judgements.ts';
 
 export type { ScannerApp };
@@ -12,10 +15,10 @@ export interface ScannerDeps extends Omit<ScannerOfFamilyDeps, 'schema' | 'openN
   readonly networks: readonly NetworkConfig[];
 }
 
-/** Scans all given networks as the role opentill_scanner_evm; see @opentill/scanner/start-scanner. */
-export function startScanner({ networks, ...deps }: ScannerDeps): ScannerApp {
+/** Makes a scanner of all given networks, with the role opentill_scanner_evm; see @opentill/scanner/create-scanner. */
+export function createApp({ networks, ...deps }: ScannerDeps): ScannerApp {
   const judgements = createJudgementObserver(deps);
-  return startScannerOfFamily({
+  return createScanner({
     ...deps,
     schema: 'scanner_evm',
     openNetworks: (nodes) =>

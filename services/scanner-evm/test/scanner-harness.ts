@@ -22,7 +22,7 @@ import { readEvmTransfers } from '@opentill/testkit/evm-transfers';
 import { anEvmAddress } from '@opentill/testkit/scenario';
 import { createScannerWorldOf, type Replica as ReplicaOf } from '@opentill/testkit/scanner-world';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { startScanner, type ScannerApp } from '../src/app.ts';
+import { createApp, type ScannerApp } from '../src/app.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
 const CHAIN_ID = 11155111;
@@ -69,7 +69,7 @@ export async function createScannerWorld(
     service: 'scanner-evm',
     network,
     newAddress: anEvmAddress,
-    startScanner,
+    createApp,
     async isCaughtUp({ seen, verified, seenHash }) {
       const head = await callRpc<{ hash: string }>(rpcUrl, 'eth_getBlockByNumber', ['latest', false]);
       const depth = network.confirmations === 'finalized' ? undefined : network.confirmations - 1;

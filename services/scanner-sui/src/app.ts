@@ -2,8 +2,11 @@ import { parseCoinType } from '@opentill/chain-sui/coin-type';
 import { suiFamily } from '@opentill/chain-sui/family';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
-import type { ScannerApp, ScannerDeps as ScannerOfFamilyDeps } from '@opentill/scanner/start-scanner';
-import { startScanner as startScannerOfFamily } from '@opentill/scanner/start-scanner';
+import {
+  createScanner,
+  type ScannerApp,
+  type ScannerDeps as ScannerOfFamilyDeps,
+} from '@opentill/scanner/create-scanner';
 
 export type { ScannerApp };
 
@@ -12,9 +15,9 @@ export interface ScannerDeps extends Omit<ScannerOfFamilyDeps, 'schema' | 'openN
   readonly networks: readonly NetworkConfig[];
 }
 
-/** Scans all given networks as the role opentill_scanner_sui; see @opentill/scanner/start-scanner. */
-export function startScanner({ networks, ...deps }: ScannerDeps): ScannerApp {
-  return startScannerOfFamily({
+/** Makes a scanner of all given networks, with the role opentill_scanner_sui; see @opentill/scanner/create-scanner. */
+export function createApp({ networks, ...deps }: ScannerDeps): ScannerApp {
+  return createScanner({
     ...deps,
     schema: 'scanner_sui',
     openNetworks: (nodes) =>

@@ -1,5 +1,5 @@
 import { composeScannerOf } from '@opentill/scanner/compose-scanner';
-import { startScanner } from './app.ts';
+import { createApp } from './app.ts';
 import { SCANNER_CONFIG_SCHEMA } from './config.ts';
 
 /** Opens what the service needs, and starts it: its composition root but for the process. */
@@ -7,5 +7,5 @@ export const composeScanner = composeScannerOf({
   service: 'scanner-sui',
   family: 'SUI',
   schema: SCANNER_CONFIG_SCHEMA,
-  startScanner,
+  createApp,
 });

@@ -4,7 +4,7 @@ import type { SuiDevnetOptions } from '@opentill/devnets/sui/start-sui-devnet';
 import { startSuiDevnet } from '@opentill/devnets/sui/start-sui-devnet';
 import { suiDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { createScannerWorldOf, type Replica as ReplicaOf } from '@opentill/testkit/scanner-world';
-import { startScanner, type ScannerApp } from '../src/app.ts';
+import { createApp, type ScannerApp } from '../src/app.ts';
 
 export const CHAIN = 'SUI_TEST';
 
@@ -24,7 +24,7 @@ export async function createScannerWorld(
     network: suiDevnetNetwork(devnet, { rpcUrls: [node.url], reorgWindow: 30, ...network }),
     newAddress: () => `0x${randomBytes(32).toString('hex')}`,
     order: { contract_address: devnet.tokens.USDT },
-    startScanner,
+    createApp,
     isCaughtUp({ seenHash, verified }) {
       const { digest, checkpoint } = devnet.control.summary();
       return seenHash === digest && verified === checkpoint;

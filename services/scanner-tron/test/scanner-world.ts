@@ -5,7 +5,7 @@ import type { TronDevnetOptions } from '@opentill/devnets/tron/start-tron-devnet
 import { startTronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { tronDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { createScannerWorldOf, type Replica as ReplicaOf } from '@opentill/testkit/scanner-world';
-import { startScanner, type ScannerApp } from '../src/app.ts';
+import { createApp, type ScannerApp } from '../src/app.ts';
 
 export type Replica = ReplicaOf<ScannerApp>;
 
@@ -22,7 +22,7 @@ export async function createScannerWorld(
     network: tronDevnetNetwork(devnet, { reorgWindow: 30, ...network }),
     newAddress: () => addressOfShortHex(randomBytes(20).toString('hex'))!,
     order: { contract_address: devnet.tokens.USDT },
-    startScanner,
+    createApp,
     isCaughtUp({ seenHash, verified }) {
       const { headId, solid } = devnet.control.summary();
       return seenHash === headId && verified === solid;

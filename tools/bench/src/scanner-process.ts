@@ -5,9 +5,9 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { startScanner as startEvmScanner } from '@opentill/scanner-evm/app';
-import { startScanner as startSuiScanner } from '@opentill/scanner-sui/app';
-import { startScanner as startTronScanner } from '@opentill/scanner-tron/app';
+import { createApp as createEvmScanner } from '@opentill/scanner-evm/app';
+import { createApp as createSuiScanner } from '@opentill/scanner-sui/app';
+import { createApp as createTronScanner } from '@opentill/scanner-tron/app';
 import type { ScannedFamily } from './canned/plan.ts';
 import { answerParent } from './child.ts';
 
@@ -22,9 +22,9 @@ export type ScannerRequest =
   | { readonly ask: 'stop' };
 
 const SCANNERS = {
-  EVM: { start: startEvmScanner, service: 'scanner-evm' },
-  TRON: { start: startTronScanner, service: 'scanner-tron' },
-  SUI: { start: startSuiScanner, service: 'scanner-sui' },
+  EVM: { createApp: createEvmScanner, service: 'scanner-evm' },
+  TRON: { createApp: createTronScanner, service: 'scanner-tron' },
+  SUI: { createApp: createSuiScanner, service: 'scanner-sui' },
 } as const;
 
 let stop = (): Promise<void> => Promise.resolve();
@@ -33,11 +33,11 @@ answerParent(async (request: ScannerRequest) => {
   await stop();
   stop = () => Promise.resolve();
   if (request.ask === 'stop') return;
-  const { start, service } = SCANNERS[request.family];
+  const { createApp, service } = SCANNERS[request.family];
   const logger = createLogger({ service, level: 'error' });
   const pool = openDatabase({ url: request.databaseUrl, applicationName: `bench ${service}` });
   const broker = connectBroker({ url: request.amqpUrl, logger, name: `bench ${service}` });
-  const app = start({
+  const app = createApp({
     db: pool.kysely,
     broker,
     logger,
@@ -51,6 +51,7 @@ answerParent(async (request: ScannerRequest) => {
       process.exit(1);
     },
   });
+  app.start();
   stop = async () => {
     await app.stop();
     await broker.close();

@@ -21,7 +21,7 @@ export interface ScannerOfFamily<App> {
   readonly order?: OrderOverrides;
   /** Whether the seen cursor is at the node's head, by hash, and the verified one at its depth. */
   isCaughtUp(cursor: ScanCursor): boolean | Promise<boolean>;
-  startScanner(deps: {
+  createApp(deps: {
     readonly db: Db;
     readonly broker: Broker;
     readonly logger: Logger;
@@ -54,7 +54,7 @@ export interface Replica<App> {
 const CAUGHT_UP_MAX_MS = 60_000;
 
 /** A scanner of a devnet, with a database and a broker. */
-export async function createScannerWorldOf<App extends { stop(): Promise<void> }>(
+export async function createScannerWorldOf<App extends { start(): void; stop(): Promise<void> }>(
   ofFamily: ScannerOfFamily<App>,
 ) {
   const { network, service, order, newAddress, isCaughtUp, closeDevnet } = ofFamily;
@@ -79,7 +79,7 @@ export async function createScannerWorldOf<App extends { stop(): Promise<void> }
       },
       transformResult: ({ result }) => Promise.resolve(result),
     });
-    const app = ofFamily.startScanner({
+    const app = ofFamily.createApp({
       db: counting,
       broker: connection,
       logger,
@@ -91,6 +91,7 @@ export async function createScannerWorldOf<App extends { stop(): Promise<void> }
       fail: (error) => failures.push(error),
       leaseTtlMs: 1_500,
     });
+    app.start();
     const replica: Replica<App> = {
       app,
       metrics,
