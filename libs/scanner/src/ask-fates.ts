@@ -7,31 +7,31 @@ import { seenBlock, type ChainState } from './chain-state.ts';
 import { isLost, type FateAnswers, type OpenTransaction, type VerifiedAnswer } from './judge-fates.ts';
 import type { Scanning } from './scanning.ts';
 
-/** The chain at the commit whose fates are asked for. */
+/** Chain position at the commit for which transaction outcomes are requested. */
 export interface FateMoment {
-  /** As it is after the commit. */
+  /** State after the commit. */
   readonly after: ChainState;
-  /** Whether the commit takes blocks back. */
+  /** The commit removes blocks. */
   readonly isReorganised: boolean;
-  /** Whether the verified cursor moves. */
+  /** The verified cursor moves. */
   readonly isVerifying: boolean;
 }
 
-/** Whether it is in no block of the chain, as far as is recorded: any source may know better. */
+/** True when no recorded block contains the transaction. Any source may have newer information. */
 export function isUnmined({ fate }: OpenTransaction, state: ChainState): boolean {
   return fate === undefined || fate.state === 'ORPHANED' || isLost(fate, state);
 }
 
-/** Whether one source is asked for it as long as it is in no block: those of taken nonces are seldom asked for, and of two. */
-export function isAskedOfOne(own: OpenTransaction, state: ChainState): boolean {
+/** True when a single source suffices for this unmined transaction. Transactions with taken nonces need two sources. */
+export function needsOneSource(own: OpenTransaction, state: ChainState): boolean {
   return own.isTaken !== true && isUnmined(own, state);
 }
 
 /**
- * Asks what became of open transactions: one source for those that are in no block so far; two for those that are where
- * depth is reached, of those of taken nonces for all and, when the verified cursor moves, for all that are in no block,
- * so that a source which keeps a receipt back is found out. Nothing is asked of one that is mined and waits for depth. `early` is what one source said
- * already, if it did.
+ * Requests receipts of open transactions: from one source while they are in no block, from two once they are deep
+ * enough. Two sources are also asked for transactions with taken nonces and, when the verified cursor moves, for
+ * all unmined ones; this detects a source that withholds a receipt. Mined transactions that wait for depth are not
+ * requested. `early` is the answer of one source, if it was requested already.
  */
 export async function askFates(
   { reader }: Pick<Scanning, 'reader'>,
@@ -40,28 +40,28 @@ export async function askFates(
   options: ReadOptions,
 ): Promise<FateAnswers> {
   const isKnown = early !== undefined || isVerifying;
-  const askedOfOne = isKnown ? [] : open.filter((own) => isAskedOfOne(own, after));
+  const forOneSource = isKnown ? [] : open.filter((own) => needsOneSource(own, after));
   const one =
     early ??
-    (await reader.readFates(askedOfOne, {
+    (await reader.readFates(forOneSource, {
       ...options,
       byOneSource: true,
       // A payout that only moved to another block must not look lost because a node is behind.
       ...(isReorganised ? { atHeight: seenBlock(after).height } : {}),
     }));
   const seen = new Map(one.fates.map((fate) => [fate.txHash, fate]));
-  const askedOfTwo = open.filter(
+  const forTwoSources = open.filter(
     (own) =>
       own.isTaken === true ||
       isDeep(own, seen.get(own.txHash), after) ||
       (isVerifying && isUnmined(own, after)),
   );
-  const two = await reader.readFates(askedOfTwo, { ...options, atHeight: after.verifiedHeight });
+  const two = await reader.readFates(forTwoSources, { ...options, atHeight: after.verifiedHeight });
   const olderBlocks = await readOlderBlocks(reader, after, two.fates, options);
-  return { seen, verified: answersOf(askedOfTwo, two), olderBlocks };
+  return { seen, verified: answersOf(forTwoSources, two), olderBlocks };
 }
 
-/** Whether it is, by what is recorded or by what one source says, where two have to be heard. */
+/** True when the recorded or reported block is at or below the verified height, where two sources must agree. */
 function isDeep(own: OpenTransaction, seen: TransactionFate | undefined, state: ChainState): boolean {
   const height = isUnmined(own, state) ? seen?.blockHeight : own.fate?.blockHeight;
   return height !== undefined && height <= state.verifiedHeight;
@@ -79,8 +79,8 @@ function answersOf(
 }
 
 /**
- * The blocks of receipts that lie below all that is stored: of transactions that were mined long before anybody asked.
- * A block that can't be had leaves its transactions waiting, and no others.
+ * Reads the blocks of receipts that are below every stored block. If a block cannot be read, only its transactions
+ * wait.
  */
 async function readOlderBlocks(
   reader: Scanning['reader'],

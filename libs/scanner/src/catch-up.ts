@@ -2,7 +2,7 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
 import { isolateFailure } from './isolate-failure.ts';
-import { lookUpTogether } from './look-up-together.ts';
+import { batchLookups } from './look-up-together.ts';
 import { createReadingLimit } from './read-ahead.ts';
 import {
   readSegmentsAhead,
@@ -17,33 +17,33 @@ import type { Scanning } from './scanning.ts';
 import { changeOf, type ScanGoal } from './segment-change.ts';
 import { countedDepth, verifiableHeight } from './depth.ts';
 
-/** How far it came. `failure`: why reading ended before the goal; what was committed until then stands. */
+/** Position reached. `failure` is why reading ended before the goal; earlier commits remain valid. */
 interface CaughtUp {
   readonly state: ChainState;
   readonly failure?: Error;
 }
 
-/** Segments being read, or read and waiting. The raw answers of those being read take the memory. */
+/** Segments being read or waiting for commit. Limits memory: the raw answers of segments being read are large. */
 const SEGMENTS_AHEAD = 12;
-/** One statement looks up the recipients of so many segments; the first of them waits so long for the others. */
-const LOOK_UP = { together: 5, withinMs: 50 };
-/** Segments of one commit. Fewer commits are faster, but a longer time passes without a payment shown. */
+/** Recipient lookups: segments per SQL statement, and the time in milliseconds that the first waits for the others. */
+const LOOKUP_BATCH = { together: 5, withinMs: 50 };
+/** Fewer, larger commits are faster, but payments become visible later. */
 const SEGMENTS_PER_COMMIT = 5;
-/** A commit waits so long for one more segment: what is read already must not wait for a source that hangs. */
+/** A commit waits this long for one more segment, so that a hanging source does not delay segments already read. */
 const COMMIT_PATIENCE_MS = 100;
-/** Segments that a chain has to be behind for catching up to be worth it. */
+/** Catching up starts when a chain is more than this many segments behind. */
 const SEGMENTS_FAR_BEHIND = 2;
 
 export type CatchingUp = ReturnType<typeof createCatchingUp>;
 
-/** Reads long ways of one chain in parallel. */
+/** Reads long ranges of one chain in parallel. */
 export function createCatchingUp(scanning: Scanning) {
   const isolation = isolateFailure(scanning, 'catch-up');
   return {
-    /** Whether so many blocks are worth it, and the last attempt did not just fail. */
+    /** True when the range is long enough and no back-off is in effect. */
     isWorthwhile: (blocks: number) =>
       blocks > SEGMENTS_FAR_BEHIND * segmentBlocks(scanning) && isolation.isDue(),
-    /** Reports a failure to read as one of `part`, and gives how far it came. */
+    /** Catches up and returns the position reached. A read failure is reported under `part`. */
     async *run(
       part: 'catch-up' | 'verified',
       before: ChainState,
@@ -52,7 +52,7 @@ export function createCatchingUp(scanning: Scanning) {
     ): Changes<CaughtUp> {
       const caughtUp = yield* catchUp(scanning, before, goal, options);
       const { state, failure } = caughtUp;
-      if (state !== before || failure === undefined) isolation.succeeded(); // the next failure is the first again
+      if (state !== before || failure === undefined) isolation.succeeded(); // restart the back-off
       if (state.verifiedHeight > before.verifiedHeight) scanning.observe.verifiedRead(scanning.network.chain);
       if (failure === undefined) return caughtUp;
       if (options.signal?.aborted === true) throw failure;
@@ -63,10 +63,10 @@ export function createCatchingUp(scanning: Scanning) {
 }
 
 /**
- * Reads a long way in parallel and yields it in order. Blocks that are deep enough are read once, in the verified way, and both
- * cursors move over them together; those above are read as seen. A segment is verified only when the blocks read behind it make it
- * deep enough. They must be linked to it by parent hashes, and a second source must confirm them. A failure or a block that does not
- * fit ends the reading and discards what follows.
+ * Reads a long range in parallel and yields its changes in chain order. Blocks that are deep enough are read once,
+ * the verified way, and both cursors move over them; blocks above are read as seen. A segment is verified only
+ * when later blocks make it deep enough, are linked to it by parent hashes, and are confirmed by a second source.
+ * A failure or an unlinked block ends the reading and discards later segments.
  */
 async function* catchUp(
   scanning: Scanning,
@@ -75,7 +75,7 @@ async function* catchUp(
   options: ReadOptions,
 ): Changes<CaughtUp> {
   const { network, store } = scanning;
-  const findRecipients = lookUpTogether(store.findRecipients, LOOK_UP);
+  const findRecipients = batchLookups(store.findRecipients, LOOKUP_BATCH);
   const reads = readSegmentsAhead(
     { ...scanning, store: { ...store, findRecipients } },
     before,
@@ -108,7 +108,7 @@ async function* catchUp(
   }
 }
 
-/** The way up from a state, in order: what is to be verified, then what is to be seen above it. */
+/** Segments above `from` in ascending order: the verified range, then the seen range. */
 function* segmentsTo(
   { verifiedHeight, seenHeight }: ScanGoal,
   from: ChainState,
@@ -149,7 +149,7 @@ async function takeNext(
   return failure ?? (isEnd ? 'end' : 'more');
 }
 
-/** Every block must be the stored one of its height, or follow the block below it. Throws BRANCHES_DIFFER. */
+/** Throws BRANCHES_DIFFER unless each block equals the stored block at its height or follows the block below it. */
 function checkLinked(state: ChainState, below: BlockHeader | undefined, read: SegmentRead): void {
   for (const header of read.headers) {
     const { height, hash, parentHash } = header;
@@ -157,7 +157,7 @@ function checkLinked(state: ChainState, below: BlockHeader | undefined, read: Se
     const parent = below?.height === height - 1 ? below : blockAt(state, height - 1);
     const fits = stored === undefined ? parent?.hash === parentHash : stored.hash === hash;
     if (!fits)
-      throw scanError('BRANCHES_DIFFER', 'a block read ahead does not follow what was read before', {
+      throw scanError('BRANCHES_DIFFER', 'a block read ahead does not follow the blocks read before it', {
         height,
         hash,
       });
@@ -165,7 +165,7 @@ function checkLinked(state: ChainState, below: BlockHeader | undefined, read: Se
   }
 }
 
-/** How many of the waiting segments, of one kind, may be committed now. */
+/** Number of leading segments of one kind that can be committed now. */
 function countReady(
   network: Scanning['network'],
   state: ChainState,
@@ -185,8 +185,8 @@ function countReady(
 }
 
 /**
- * Has a second source confirm the block that makes the last of the next segments deep enough. A block that was read in the verified
- * way needs no confirmation: two sources agreed on its hash.
+ * Asks a second source to confirm the block that makes the last of the next segments deep enough. Blocks read the
+ * verified way need no confirmation: two sources agreed on their hashes.
  */
 async function confirmDepth(
   { network, reader }: Scanning,
@@ -202,6 +202,10 @@ async function confirmDepth(
   const read = waiting.flatMap(({ headers }) => headers).find((header) => header.height === height);
   const block = read ?? blockAt(state, height);
   if (block === undefined)
-    throw scanError('DEPTH_NOT_VOUCHED', 'the block from which depth is counted is not known', { height });
+    throw scanError(
+      'DEPTH_NOT_VOUCHED',
+      'the block from which depth is counted is not stored; it is read again',
+      { height },
+    );
   await reader.vouch({ height, hash: block.hash }, options);
 }

@@ -12,7 +12,7 @@ import type { ScanStore } from './store/scan-store.ts';
 const committeeOf = (epoch: number): EpochCommittee => ({ epoch, members: [{ publicKey: 'k', weight: 1 }] });
 const hash = 'c9' as BlockHash;
 
-/** A chain of which nothing is known, with a clock that is moved past every pause. */
+/** A chain without stored committees and a clock that passes every back-off. */
 function world() {
   const done: string[] = [];
   const stored: EpochCommittee[] = [];
@@ -64,7 +64,7 @@ function world() {
   return { run, asked, forget: certifying.forget };
 }
 
-test('trusts one committee, and follows the others by what the one before has signed', async () => {
+test('trusts one committee and derives the others from signatures', async () => {
   const { run } = world();
   expect(await run(4)).toEqual(['trusts 4']);
   expect(await run(4)).toEqual([]);
@@ -73,7 +73,7 @@ test('trusts one committee, and follows the others by what the one before has si
   expect(await run(6)).toEqual([]);
 });
 
-test('waits for a certified end, and trusts no committee anew for it', async () => {
+test('waits for a certified epoch end instead of trusting a second committee', async () => {
   const { run, asked, forget } = world();
   await run(4);
   asked.isEndGiven = false;
@@ -84,7 +84,7 @@ test('waits for a certified end, and trusts no committee anew for it', async () 
   expect(await run(6)).toEqual(['certifies 4']);
 });
 
-test('reports an epoch that was certified with another end than the scan read', async () => {
+test('reports an epoch whose certified end differs from the scanned one', async () => {
   const { run, asked } = world();
   await run(4);
   asked.isReadOtherwise = true;

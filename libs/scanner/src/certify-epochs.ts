@@ -7,11 +7,11 @@ import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
 /**
- * Follows who certifies the epochs of a chain, and which end of each of them they certified.
+ * Follows the validator committees of a chain and the last checkpoint of each epoch that they signed.
  *
- * The committee of one epoch is trusted by the word of two sources, once: the first time that the chain is scanned. Every later one is
- * named by the last checkpoint of the epoch before it, which that epoch's committee has signed. So it is never trusted anew: nodes could
- * hide the signatures of an epoch's end, to name a committee of their own.
+ * The first committee is trusted once, when two sources agree on it. Each later committee is named in the last
+ * checkpoint of the previous epoch, signed by that epoch's committee. No committee is trusted a second time: nodes
+ * could hide an epoch's signatures and name a committee of their own.
  */
 export function createEpochCertifying(scanning: Scanning) {
   const {
@@ -23,7 +23,10 @@ export function createEpochCertifying(scanning: Scanning) {
   const isolation = isolateFailure(scanning, 'certify');
   let known: EpochCommittee | undefined;
   return {
-    /** Takes one step where the verified cursor is in a later epoch than the known committee. A failed step is tried again. */
+    /**
+     * Advances one epoch if the verified cursor is in a later epoch than the known committee. Retries after a
+     * failure.
+     */
     async run(lease: Lease, state: ChainState, options: ReadOptions): Promise<void> {
       const { epoch } = verifiedBlock(state);
       if (committees === undefined || epoch === undefined || !isolation.isDue()) return;
@@ -34,7 +37,7 @@ export function createEpochCertifying(scanning: Scanning) {
         if (first === undefined) return;
         await store.committees.trust(lease, chain, first);
         observe.committeeTrusted(chain, first);
-        return; // the next step reads which one is stored
+        return; // the next step loads the stored one; another replica may have stored it first
       }
       const from = known;
       if (from.epoch >= epoch) return;
@@ -44,10 +47,10 @@ export function createEpochCertifying(scanning: Scanning) {
       known = end.next;
       if (!isOther) return;
       const context = { epoch: from.epoch, height: end.height, hash: end.hash };
-      const message = 'the validators certified another end of an epoch than was read';
+      const message = 'the validators certified another last block of the epoch than the scanner stored';
       observe.failed(chain, 'certify', scanError('NOT_CERTIFIED', message, context), 1);
     },
-    /** Reads from the database again: another replica may have continued. */
+    /** Drops the cached committee: another replica may have stored a later one. */
     forget(): void {
       known = undefined;
     },

@@ -1,56 +1,53 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import { scanError } from './scan-error.ts';
 
-/** A block as far as a cursor names it. */
 export type HeadBlock = Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>;
 
-/** How far a chain is scanned: the row of its cursor and its stored blocks. Never changed, only replaced. */
+/** Scan position of a chain: its cursor row and stored blocks. Immutable. */
 export interface ChainState {
-  /** The newest block known when the seen cursor moved last; never below it. */
+  /** Newest block known when the seen cursor last moved. Never below the seen block. */
   readonly head: HeadBlock;
-  /** Height of the newest block the chain called final, of those that were seen; null where confirmations are a number. Never falls. */
+  /** Highest finalized block among seen blocks; never decreases. Null if confirmations are a number. */
   readonly finalizedHeight: number | null;
   /** Never above the seen block. */
   readonly verifiedHeight: number;
-  /** The stored blocks, ascending without a gap; the last is the seen block, and the verified block is among them. */
+  /** Stored blocks in ascending order without gaps. The last is the seen block; the verified block is among them. */
   readonly blocks: readonly BlockHeader[];
 }
 
-/** How one commit moves a chain on. */
+/** Change of a chain's position in one commit. */
 export interface ChainStep {
   readonly head: HeadBlock;
   readonly finalizedHeight: number | null;
   readonly verifiedHeight: number;
-  /** Stored blocks above this height leave the chain; the seen height when there are none. Not below `verifiedHeight`. */
+  /** Stored blocks above this height are removed; equals the seen height if none are. Not below `verifiedHeight`. */
   readonly ancestorHeight: number;
-  /** Follow the ancestor, linked. */
+  /** Linked blocks above the ancestor. */
   readonly newBlocks: readonly BlockHeader[];
-  /** Stored blocks, by the same hashes, that the verified read tells otherwise than one source did when they were seen. */
+  /** Stored blocks whose verified read differs from the seen read although the hash is the same. */
   readonly corrected?: readonly BlockHeader[];
 }
 
-/** The newest stored block. */
 export function seenBlock(state: ChainState): BlockHeader {
   const block = state.blocks.at(-1);
-  if (block === undefined) throw scanError('STORED_CHAIN_BROKEN', 'no stored block');
+  if (block === undefined) throw scanError('STORED_CHAIN_BROKEN', 'the chain has no stored block');
   return block;
 }
 
-/** The stored block at a height, or undefined outside of what is stored. */
+/** Returns the stored block at a height, or undefined outside the stored range. */
 export function blockAt(state: ChainState, height: number): BlockHeader | undefined {
   const base = state.blocks[0];
   return base === undefined ? undefined : state.blocks[height - base.height];
 }
 
-/** The block of the verified cursor. */
 export function verifiedBlock(state: ChainState): BlockHeader {
   const block = blockAt(state, state.verifiedHeight);
   if (block === undefined) throw scanError('STORED_CHAIN_BROKEN', 'the verified block is not stored');
   return block;
 }
 
-/** The state after a step, with the blocks dropped that are more than `reorgWindow` below the verified block. */
-export function takeStep(state: ChainState, step: ChainStep, reorgWindow: number): ChainState {
+/** Returns the state after a step, without blocks more than `reorgWindow` below the verified block. */
+export function applyStep(state: ChainState, step: ChainStep, reorgWindow: number): ChainState {
   const oldestKept = step.verifiedHeight - reorgWindow;
   const corrected = new Map(step.corrected?.map((block) => [block.height, block]));
   const kept = state.blocks
@@ -64,7 +61,7 @@ export function takeStep(state: ChainState, step: ChainStep, reorgWindow: number
   });
 }
 
-/** The same state, if it is one. Throws STORED_CHAIN_BROKEN when blocks are not linked or a cursor is outside of them. */
+/** Returns the state unchanged. Throws STORED_CHAIN_BROKEN if blocks are not linked or a cursor is outside them. */
 export function checkState(state: ChainState): ChainState {
   const seen = seenBlock(state);
   verifiedBlock(state);
@@ -86,8 +83,8 @@ export function checkState(state: ChainState): ChainState {
   return state;
 }
 
-/** A step that changes nothing. */
-export function standStill(state: ChainState): ChainStep {
+/** Returns a step that changes no field. */
+export function unchangedStep(state: ChainState): ChainStep {
   const { head, finalizedHeight, verifiedHeight } = state;
   return { head, finalizedHeight, verifiedHeight, ancestorHeight: seenBlock(state).height, newBlocks: [] };
 }

@@ -14,7 +14,6 @@ import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { readScannerConfig, type scannerConfigSchema } from './scanner-config.ts';
 import type { ScannerApp, ScannerDeps } from './create-scanner.ts';
 
-/** A scanner service of one family. */
 export interface ScannerService {
   readonly service: string;
   readonly family: Family;
@@ -24,7 +23,7 @@ export interface ScannerService {
   ) => ScannerApp;
 }
 
-/** Makes the composition root of a scanner service: it opens what the service needs, and starts it. */
+/** Returns the composition root of a scanner service. */
 export function composeScannerOf({ service, family, schema, createApp }: ScannerService): Compose {
   return async (env, { fail, sharesProcess }) => {
     const config = readScannerConfig(schema, env);
@@ -33,7 +32,8 @@ export function composeScannerOf({ service, family, schema, createApp }: Scanner
     const file = await readNetworkFile(config.networksFile, env);
     const networks = selectNetworks(file, family, config.chains);
     for (const risk of findSourceRisks(networks)) logger.warn('source risk', { ...risk });
-    if (networks.length === 0) logger.warn(`nothing to scan: the network file enables no ${family} network`);
+    if (networks.length === 0)
+      logger.warn(`no network to scan: the network file enables no ${family} network`);
     const metrics = createMetrics(service, { ofProcess: !sharesProcess });
     return openInTurn(async (onStop) => {
       const database = openDatabase({
@@ -65,7 +65,7 @@ export function composeScannerOf({ service, family, schema, createApp }: Scanner
   };
 }
 
-/** The enabled networks of the family, of these the ones named. May be none: then the scanner runs without work. */
+/** Enabled networks of the family, restricted to `chains` if given. An empty result is valid: the scanner idles. */
 function selectNetworks(
   networks: readonly NetworkConfig[],
   family: Family,
@@ -74,6 +74,6 @@ function selectNetworks(
   const enabled = networks.filter((network) => network.family === family && network.enabled);
   const unknown = (chains ?? []).filter((chain) => !enabled.some((network) => network.chain === chain));
   if (unknown.length === 0) return enabled.filter((network) => chains?.includes(network.chain) ?? true);
-  const message = `CHAINS: not an enabled ${family} network of the network file: ${unknown.join(', ')}`;
+  const message = `CHAINS names no enabled ${family} network of the network file: ${unknown.join(', ')}`;
   throw new GatewayError('CHAINS_INVALID', message, { retryable: false });
 }

@@ -19,14 +19,13 @@ import { createChainGates, startChainScan, type ChainScan } from './scan-chain.t
 import type { ScanNetwork } from './scan-network.ts';
 import { createScanStore } from './store/scan-store.ts';
 
-/** A network with what reads it. */
 export interface ScannedNetwork {
   readonly network: ScanNetwork;
   readonly reader: ChainReader;
 }
 
 export interface ScannerDeps {
-  /** As the role of the schema. */
+  /** Connected as the schema's role. */
   readonly db: Db;
   readonly schema: ServiceSchema;
   readonly broker: Broker;
@@ -35,36 +34,34 @@ export interface ScannerDeps {
   readonly clock: Clock;
   readonly newId: NewId;
   /**
-   * Makes the networks, each scanned by itself, with readers that tell `nodes` of their work. Called at once: what it
-   * throws, of a network that is none, is the operator's mistake.
+   * Creates the networks, each scanned independently, with readers that report to `nodes`. Called at once; an
+   * error is a configuration mistake.
    */
   readonly openNetworks: (nodes: NodeObserver) => readonly ScannedNetwork[];
-  /** Unique to the process. */
+  /** Unique per process. */
   readonly instanceId: string;
   /** Receives the error when no chain passes its start-up checks; the service must then end. */
   readonly fail: (error: unknown) => void;
-  /** How long a chain stays with a replica that says nothing. @default 5000 */
+  /** Milliseconds until the lease of a silent replica expires. @default 5000 */
   readonly leaseTtlMs?: number;
 }
 
-/** A scanner service without its process. */
 export interface ScannerApp {
-  /** What /readyz asks: each chain by its name, and the broker for show. */
+  /** Checks of /readyz by chain name, plus the broker, which never fails it. */
   readonly checks: Checks;
-  /** Scans all networks, relays the events and announces this instance. */
+  /** Scans all networks, relays events and announces this instance. */
   start(): void;
-  /** Scans first, so that nothing new is committed; within 6 s, whatever hangs. What is not yet published waits. */
+  /** Stops scanning first, so that no commit follows; takes at most 6 s. Unpublished events stay in the outbox. */
   stop(): Promise<void>;
 }
 
 const LEASE_TTL_MS = 5_000;
 
 /**
- * Makes a scanner of all given networks. It closes nothing of `deps`.
+ * Creates a scanner of the given networks. Does not close its dependencies.
  *
- * Each chain has a lease of its own, and whoever asks first for a free one has it until it stops or dies: replicas
- * that start later stand by and take over, they share out nothing by themselves. Where one process is not enough for
- * all chains, CHAINS gives each its own.
+ * Each chain has its own lease, held until its replica stops or dies. Replicas that start later stand by; leases
+ * are not balanced. If one process cannot scan all chains, split them with CHAINS.
  */
 export function createScanner(deps: ScannerDeps): ScannerApp {
   const { broker, logger, metrics, clock } = deps;

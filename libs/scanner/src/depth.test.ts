@@ -8,27 +8,27 @@ const facts = (partial: Partial<DepthFacts> = {}): DepthFacts => ({
   ...partial,
 });
 
-describe('what may be verified', () => {
-  it('is so many blocks deep, the linked block being the first', () => {
+describe('verifiableHeight', () => {
+  it('returns the height at the given number of confirmations', () => {
     expect(verifiableHeight({ confirmations: 1 }, facts())).toBe(1_000);
     expect(verifiableHeight({ confirmations: 15 }, facts())).toBe(986);
     expect(verifiableHeight({ confirmations: 15 }, facts({ linkedHeight: 3 }))).toBe(-11);
   });
 
-  it('is what the chain calls final, and never above what is linked', () => {
+  it('returns the finalized height, but never above the linked block', () => {
     const network = { confirmations: 'finalized' } as const;
     expect(verifiableHeight(network, facts())).toBe(990);
     expect(verifiableHeight(network, facts({ finalizedHeight: 5_000 }))).toBe(1_000);
     expect(verifiableHeight(network, facts({ finalizedHeight: null }))).toBe(-1);
   });
 
-  it('must be minDepth deep as well', () => {
+  it('also requires minDepth', () => {
     const network = { confirmations: 'finalized', finality: { staleSeconds: 30, minDepth: 16 } } as const;
     expect(verifiableHeight(network, facts())).toBe(985);
     expect(verifiableHeight(network, facts({ finalizedHeight: 900 }))).toBe(900);
   });
 
-  it('holds while finality stalls, unless the network has a depth to fall back to', () => {
+  it('uses fallbackDepth while finality is stale, or keeps the finalized height', () => {
     const stale = facts({ finalizedHeight: 700, isFinalityStale: true });
     const holding = { confirmations: 'finalized', finality: { staleSeconds: 60, minDepth: 16 } } as const;
     expect(verifiableHeight(holding, stale)).toBe(700);
@@ -37,7 +37,7 @@ describe('what may be verified', () => {
       finality: { staleSeconds: 30, minDepth: 15, fallbackDepth: 240 },
     } as const;
     expect(verifiableHeight(bsc, stale)).toBe(761);
-    expect(verifiableHeight(bsc, { ...stale, finalizedHeight: 800 })).toBe(800); // never below what is final
+    expect(verifiableHeight(bsc, { ...stale, finalizedHeight: 800 })).toBe(800); // never below the finalized height
     expect(verifiableHeight(bsc, { ...stale, isFinalityStale: false })).toBe(700);
     expect(verifiableHeight(bsc, { ...stale, finalizedHeight: null })).toBe(761);
   });

@@ -6,23 +6,24 @@ import { isContradiction, scanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
 import type { Scanning } from './scanning.ts';
 
-/** What is known of a chain's depth and finality at one moment. */
+/** Depth and finality of a chain at one moment. */
 export interface DepthFacts {
   /**
-   * Height of the newest block that is linked, parent by parent, to everything below it. Depth counts from there:
-   * while a node is ahead of what was read, its head is a bare number that it may have made up.
+   * Height of the newest block that is linked by parent hashes to every block below it. Depth counts from this
+   * block: an unread head of a node has no proof.
    */
   readonly linkedHeight: number;
-  /** Newest block that the chain called final; null when it never named one. */
+  /** Newest finalized block; null if the chain has never named one. */
   readonly finalizedHeight: number | null;
-  /** Whether finality has stalled for longer than the network allows. */
+  /** Finality has not moved for longer than the network allows. */
   readonly isFinalityStale: boolean;
 }
 
 /**
- * The highest block that may be verified. With a number of confirmations: so many blocks deep, the linked block being
- * the first. With 'finalized': not above the finalized height and `minDepth` deep; once finality is stale also what is
- * `fallbackDepth` deep, where the network has such a rule, else the chain holds. May be negative on a young chain.
+ * Highest block that may be verified. May be negative on a young chain.
+ * - Number of confirmations: the block has that depth, counting the linked block as 1.
+ * - 'finalized': at or below the finalized height and `minDepth` deep. With stale finality, `fallbackDepth` also
+ * suffices if the network defines it; otherwise the chain waits.
  */
 export function verifiableHeight(
   { confirmations, finality }: Pick<ScanNetwork, 'confirmations' | 'finality'>,
@@ -39,8 +40,8 @@ export function verifiableHeight(
 }
 
 /**
- * How many blocks make a verifiable height deep enough, itself included: those that somebody has to vouch for. 1 where
- * none above it does, since it is final or needs no depth; its own hash is compared when it is read.
+ * Number of blocks, including `height` itself, that make `height` deep enough and need confirmation by a second
+ * source. 1 if the block is final or needs no depth: its own hash is compared when it is read.
  */
 export function countedDepth(
   { confirmations, finality }: Pick<ScanNetwork, 'confirmations' | 'finality'>,
@@ -52,7 +53,7 @@ export function countedDepth(
   return (isFinal ? finality?.minDepth : finality?.fallbackDepth) ?? 1;
 }
 
-/** The height that the verified cursor may reach now: never above what was seen, nor below where it is. */
+/** Height that the verified cursor may reach now: at least its current height, at most the seen height. */
 export function verifiedTarget(
   state: ChainState,
   network: Pick<ScanNetwork, 'confirmations' | 'finality'>,
@@ -65,10 +66,10 @@ export function verifiedTarget(
 }
 
 /**
- * Makes the function that gives the highest height above the verified cursor, at most `target`, whose depth two sources confirm. Depth
- * is a number of blocks above, and those were read from one source, which may have invented them. The other source may be some blocks
- * behind. Throws DEPTH_NOT_VOUCHED when it lacks the block that makes the next height deep enough, and what the reader throws.
- * Remembers the block that was confirmed last: that confirms everything below it.
+ * Returns a function that finds the highest height in (verified, `target`] whose depth two sources confirm. Depth
+ * counts blocks that one source returned and could have invented. The second source may be some blocks behind, so
+ * lower heights are tried. Throws DEPTH_NOT_VOUCHED if the second source lacks the block for the next height, and
+ * reader errors. The last confirmed block is cached: it confirms all blocks below it.
  */
 export function confirmDepths({ network, reader }: Pick<Scanning, 'network' | 'reader'>) {
   let confirmed: Pick<BlockHeader, 'height' | 'hash'> | undefined;
@@ -108,14 +109,14 @@ export function confirmDepths({ network, reader }: Pick<Scanning, 'network' | 'r
     const context = { verified: state.verifiedHeight, target };
     throw scanError(
       'DEPTH_NOT_VOUCHED',
-      'no second source has the blocks yet that make the next one deep enough',
+      'no second source has the blocks yet that make the next block deep enough',
       context,
       failure,
     );
   };
 }
 
-/** From the highest to the lowest, in growing steps. */
+/** Yields heights from highest to lowest in growing steps. */
 function* downwards(highest: number, lowest: number): Generator<number, undefined, undefined> {
   let step = 1;
   for (let height = highest; height > lowest; height -= step, step *= 2) yield height;

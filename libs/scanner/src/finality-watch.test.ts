@@ -6,7 +6,7 @@ const KNOWN = { finalizedHeight: null, headHeight: 1_000 };
 
 interface Watched {
   readonly watch: FinalityWatch;
-  /** Looks after so many seconds; gives how many seconds nothing has moved. */
+  /** Polls after this many seconds; returns the seconds without a move. */
   look(afterSeconds: number): Promise<number>;
   answers: number | ReaderErrorCode;
 }
@@ -46,19 +46,19 @@ function watched(fallbackDepth?: number): Watched {
   return own;
 }
 
-describe('the time for which finality has not moved', () => {
-  it('begins with the first look and ends with each move', async () => {
+describe('finality watch', () => {
+  it('counts time without finality from the first poll and restarts with each move', async () => {
     const finality = watched();
     expect(await finality.look(500)).toBe(0);
     expect(await finality.look(30)).toBe(30);
     expect(await finality.look(30)).toBe(60);
     finality.answers = 11;
     expect(await finality.look(30)).toBe(0);
-    finality.answers = 10; // another node, behind
+    finality.answers = 10; // another node that is behind
     expect(await finality.look(30)).toBe(30);
   });
 
-  it('is not the time in which nobody looked, or nobody answered', async () => {
+  it('does not count time without polls or answers', async () => {
     const finality = watched();
     await finality.look(0);
     await finality.look(30);
@@ -71,7 +71,7 @@ describe('the time for which finality has not moved', () => {
     expect(finality.watch.view().isStale).toBe(false);
   });
 
-  it('goes on while a node says that it knows no final block, up to the fallback', async () => {
+  it('counts time while a node knows no final block, until the fallback applies', async () => {
     const finality = watched(50);
     await finality.look(0);
     finality.answers = 'FINALITY_UNAVAILABLE';
@@ -80,7 +80,7 @@ describe('the time for which finality has not moved', () => {
     await expect(finality.watch.look(KNOWN, {})).resolves.toBe(0);
   });
 
-  it('begins anew with another lease', async () => {
+  it('restarts the finality time under another lease', async () => {
     const finality = watched();
     await finality.look(0);
     await finality.look(60);

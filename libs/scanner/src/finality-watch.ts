@@ -3,24 +3,23 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import type { Clock } from '@opentill/runtime/clock';
 import type { ScanNetwork } from './scan-network.ts';
 
-/** How a chain's finality does. */
 export interface FinalityView {
-  /** For how long, as far as it was watched, the finalized height has not moved. Milliseconds. */
+  /** Milliseconds without a move of the finalized height, counted only while it was polled. */
   readonly unmovedMs: number;
   readonly isStale: boolean;
 }
 
 export type FinalityWatch = ReturnType<typeof createFinalityWatch>;
 
-/** Between two looks that are further apart nobody was watching: that time is no stall. */
-const LOOKS_APART_MS_MIN = 90_000;
-const LOOKS_APART_POLLS = 6;
+/** A longer gap between two polls does not count as a stall. */
+const POLL_GAP_MS_MIN = 90_000;
+const POLL_GAP_POLLS = 6;
 
 /**
- * Looks at the finalized height of a chain and remembers when it moved.
+ * Polls the finalized height of a chain and measures how long it has not moved.
  *
- * Time counts between looks that were answered, and from the first of them, so that a new replica waits its full time
- * before it falls back: neither a process that slept nor nodes that could not be asked make finality stale.
+ * Only time between answered polls counts, starting with the first. So neither a suspended process nor unreachable
+ * nodes make finality stale, and a new replica waits the full time before it falls back.
  */
 export function createFinalityWatch(deps: {
   readonly network: ScanNetwork;
@@ -29,7 +28,7 @@ export function createFinalityWatch(deps: {
 }) {
   const { network, reader, clock } = deps;
   const staleMs = (network.finality?.staleSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
-  const apartMsMax = Math.max(LOOKS_APART_MS_MIN, LOOKS_APART_POLLS * network.pollIntervalMs);
+  const gapMsMax = Math.max(POLL_GAP_MS_MIN, POLL_GAP_POLLS * network.pollIntervalMs);
   let lastHeight = -1;
   let unmovedMs = 0;
   let answeredAtMs: number | undefined;
@@ -40,21 +39,22 @@ export function createFinalityWatch(deps: {
     const sinceMs = answeredAtMs === undefined ? 0 : nowMs - answeredAtMs;
     answeredAtMs = nowMs;
     if (height > lastHeight) unmovedMs = 0;
-    else if (sinceMs > 0 && sinceMs <= apartMsMax) unmovedMs += sinceMs;
+    else if (sinceMs > 0 && sinceMs <= gapMsMax) unmovedMs += sinceMs;
     lastHeight = Math.max(lastHeight, height);
   };
 
   return {
     view,
-    /** Begins anew: another replica had the chain meanwhile, or will have it. */
+    /** Resets the watch when the chain changes to or from another replica. */
     forget(): void {
       lastHeight = -1;
       unmovedMs = 0;
       answeredAtMs = undefined;
     },
     /**
-     * The newest height that the chain calls final: never lower than the known one, never above the head, since a node that names a
-     * higher one is wrong. Null where depth alone decides. Throws what the reader does; FINALITY_UNAVAILABLE only while no fallback applies.
+     * Polls the finalized height. The result never decreases and never exceeds the head: a node that names a
+     * higher one is wrong. Null if only depth decides. Throws reader errors; FINALITY_UNAVAILABLE only while no
+     * fallback applies.
      */
     async look(
       {
@@ -73,7 +73,7 @@ export function createFinalityWatch(deps: {
           answeredAtMs = undefined;
           throw error;
         }
-        noteAnswer(lastHeight); // that there is none is an answer
+        noteAnswer(lastHeight); // an answer without a finalized block is an answer
         if (!view().isStale || network.finality?.fallbackDepth === undefined) throw error;
       }
       return Math.max(height, finalizedHeight ?? 0);

@@ -9,10 +9,11 @@ import type { Scanning } from './scanning.ts';
 const FIRST_STEP_BLOCKS = 8;
 
 /**
- * Height of the last stored block that the chain still has, given headers that contradict the stored ones. Reads
- * older headers in growing steps until a block is common to both, or none of the stored ones is.
- * Throws REORG_TOO_DEEP for a fork below the stored blocks or below a block that the chain had called final, once a
- * second source shows that branch as well; BRANCH_NOT_VOUCHED until then.
+ * Finds the height of the last stored block that is still in the chain, given headers that contradict stored ones.
+ * Reads older headers in growing steps until a common block is found.
+ *
+ * Throws REORG_TOO_DEEP if the fork is below all stored blocks or below a finalized block and a second source
+ * shows the branch too; until then BRANCH_NOT_VOUCHED.
  */
 export async function findAncestor(
   { network, reader }: Scanning,
@@ -21,7 +22,7 @@ export async function findAncestor(
   options: ReadOptions,
 ): Promise<number> {
   const oldestHeight = state.blocks[0]?.height ?? 0;
-  // At most the verified height: a stored block above it may be another than the one that became final.
+  // Limited to the verified height: a stored block above it may differ from the one that became final.
   const isTagged = network.confirmations === 'finalized';
   const finalHeight = isTagged ? Math.min(state.finalizedHeight ?? 0, state.verifiedHeight) : 0;
   let read = contradicting;
@@ -35,25 +36,33 @@ export async function findAncestor(
       const branch = read.find((header) => header.height === ancestorHeight + 1);
       if (branch !== undefined) await confirmBranch(reader, branch, options);
       const context = { ancestorHeight, finalHeight };
-      throw scanError('REORG_TOO_DEEP', 'the chain forked below a block that it had called final', context);
+      throw scanError(
+        'REORG_TOO_DEEP',
+        'the chain forked below a finalized block; compare the nodes with an explorer',
+        context,
+      );
     }
     if (found.kind === 'below-window' || first === undefined) {
       if (first !== undefined) await confirmBranch(reader, first, options);
-      throw scanError('REORG_TOO_DEEP', 'the chain forked below every stored block', { oldestHeight });
+      throw scanError(
+        'REORG_TOO_DEEP',
+        'the chain forked below every stored block; compare the nodes with an explorer',
+        { oldestHeight },
+      );
     }
     const { height, parentHash } = first;
     const from = Math.max(oldestHeight, height - stepBlocks);
     const older = found.kind === 'extends' ? [] : await reader.headers(from, height - 1, options);
     if (older.at(-1)?.hash !== parentHash)
-      throw scanError('BRANCHES_DIFFER', 'the chain changed while its fork was looked for', { height });
+      throw scanError('BRANCHES_DIFFER', 'the chain changed while the scanner searched the fork', { height });
     read = [...older, ...read];
     stepBlocks = Math.min(stepBlocks * 2, network.maxBlockRange);
   }
 }
 
 /**
- * Has a second source confirm the first block of a branch that would take verified blocks back, or halt the chain.
- * Throws BRANCH_NOT_VOUCHED while none does: the cursors stay where they are.
+ * Asks a second source to confirm the first block of a branch that would remove verified blocks or halt the chain.
+ * Throws BRANCH_NOT_VOUCHED if none does; the cursors do not move.
  */
 export async function confirmBranch(
   reader: Pick<ChainReader, 'vouch'>,
@@ -67,7 +76,7 @@ export async function confirmBranch(
     const context = { height, hash, why: error.code };
     throw scanError(
       'BRANCH_NOT_VOUCHED',
-      'a single source shows another branch from below the verified block on',
+      'only one source shows a branch that forks below the verified block',
       context,
       error,
     );

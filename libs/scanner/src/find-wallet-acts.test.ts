@@ -55,7 +55,7 @@ async function found(
   }));
 }
 
-it('all that a transaction moved is written down, what the wallet gave first', async () => {
+it("records all movements of a transaction, the wallet's own first", async () => {
   const transfers = [
     moves('theft', [OTHER, BOB], 9n),
     moves('theft', [HOT, ALICE], 1n),
@@ -68,12 +68,12 @@ it('all that a transaction moved is written down, what the wallet gave first', a
   ]);
 });
 
-it('what came to the wallet itself, and what is nothing, paid nobody', async () => {
+it('omits movements to the wallet itself and of amount zero', async () => {
   const transfers = [moves('change', [HOT, HOT], 5n), moves('change', [HOT, ALICE], 0n)];
   expect(await found(transfers)).toEqual([{ txHash: 'change', moved: [] }]);
 });
 
-it('a transaction by which the wallet only acted is one, whoever gave what it moved; its own are none', async () => {
+it("finds transactions in which the wallet only acted, but not the gateway's own", async () => {
   const transfers = [moves('sponsored', [OTHER, ALICE], 5n), moves('own', [HOT, ALICE], 6n)];
   expect(await found(transfers, ['sponsored', 'own', 'empty'])).toEqual([
     { txHash: 'sponsored', moved: ['5 USDC to alice'] },
@@ -81,7 +81,7 @@ it('a transaction by which the wallet only acted is one, whoever gave what it mo
   ]);
 });
 
-it('a reader that looks for the wallets itself is asked for the hot ones, and nobody is written down whom it does not name', async () => {
+it('records only actors that the reader names if it searches for wallets itself', async () => {
   const transfers = [moves('theft', [HOT, ALICE], 1n), moves('strangers', [HOT, BOB], 2n)];
   const asked: ReadonlySet<Address>[] = [];
   const actsOf: RangeRead['actsOf'] = (wallets) => {

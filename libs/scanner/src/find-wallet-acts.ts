@@ -5,9 +5,10 @@ import type { ForeignTransaction, ForeignTransfer, LandedTransaction } from './s
 import type { Scanning } from './scanning.ts';
 
 /**
- * Finds in a verified range what hot wallets did that the gateway knows nothing of: somebody else has the key, was allowed to
- * spend, or this database forgot it. Only where the reader tells who acted: elsewhere a count of the wallet's transactions
- * says it. The signer commits what it signed before it sends it, so whoever reads it in a block finds it here.
+ * Finds transactions of hot wallets in a verified range that this gateway did not sign. Another party has the key,
+ * has an allowance, or the database was restored. Needs a reader that names actors; on other chains the
+ * transaction count of the wallet serves this purpose. The signer commits before it sends, so its own transactions
+ * are always in the database by now.
  */
 export async function findForeign(
   { network, store }: Pick<Scanning, 'network' | 'store'>,
@@ -33,7 +34,7 @@ export async function findForeign(
   return [...found.values()];
 }
 
-/** Undefined where nobody told who acted. */
+/** Undefined if the reader names no actors. */
 function actsAmong(
   transfers: readonly CandidateTransfer[],
   actors: readonly Actor[] | undefined,
@@ -48,8 +49,8 @@ function actsAmong(
 }
 
 /**
- * The hot wallets. While a restore holds wallets of the chain the deposit addresses that acted as well, where the reader tells of
- * everybody (SUI): nothing else says there what was swept since the backup.
+ * Hot wallets, and while a restore holds the chain also the deposit addresses that acted. Only SUI readers name
+ * all actors; there no other source shows sweeps made since the backup.
  */
 async function watchedWallets(
   { network, store }: Pick<Scanning, 'network' | 'store'>,
@@ -62,8 +63,8 @@ async function watchedWallets(
 }
 
 /**
- * One transaction may pay many. Whose money each of them got is not always to be told, where several gave: any of it may have paid
- * what the wallet was to pay.
+ * Lists payments of a transaction, the wallet's own transfers first. If several parties contributed, any of them
+ * may have funded any recipient.
  */
 function movedBy(
   transfers: readonly CandidateTransfer[],
@@ -78,9 +79,9 @@ function movedBy(
 }
 
 /**
- * Finds in a verified range the attempts that may land yet. Only where epochs end them: there no blocks are read anew to prove one
- * dead, but nodes are asked for it, and one that was read here is not dead whatever they answer. The signer commits an attempt before
- * it sends it, so whoever has read it in a block finds it open.
+ * Finds open attempts in a verified range, on chains whose transactions expire by epoch. There, expiry is proven
+ * by asking nodes; an attempt read here has landed even if nodes deny it. The signer commits an attempt before
+ * sending it, so it is in the database by now.
  */
 export async function findLanded(
   { network, store }: Pick<Scanning, 'network' | 'store'>,

@@ -1,44 +1,43 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { FatesRead } from '@opentill/chain/own-transaction';
 import type { TxHash } from '@opentill/chain/transfer';
-import { askFates, isAskedOfOne, isUnmined, type FateMoment } from './ask-fates.ts';
-import { seenBlock, standStill, takeStep, type ChainState, type HeadBlock } from './chain-state.ts';
+import { askFates, needsOneSource, isUnmined, type FateMoment } from './ask-fates.ts';
+import { seenBlock, unchangedStep, applyStep, type ChainState, type HeadBlock } from './chain-state.ts';
 import { isolateFailure } from './isolate-failure.ts';
 import { judgeFates, type FateAnswers, type OpenTransaction } from './judge-fates.ts';
 import type { FateFigures } from './observe/chain-figures.ts';
 import type { ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 
-/** No fate is recorded so high. */
-const NOWHERE = Number.MAX_SAFE_INTEGER;
+const ABOVE_ALL_BLOCKS = Number.MAX_SAFE_INTEGER;
 const NO_ANSWERS: FateAnswers = { seen: new Map(), verified: new Map(), olderBlocks: new Map() };
 
-/** What is open, and what one source says of it, if that was asked early. */
+/** Open transactions and, if requested early, one source's answer. */
 interface Known {
   readonly open: readonly OpenTransaction[];
   readonly early: FatesRead | undefined;
 }
 
 /**
- * Follows the outcomes of the transactions that the gateway signed: by their receipts, not by the blocks that are read. So one that was
- * mined long before it is asked about is found as well. What is found is part of the commit that moves the cursor over its block. A
- * failure here holds no cursor back: sources are asked again.
+ * Follows the outcomes of the gateway's own transactions by their receipts, which also finds those mined in old
+ * blocks. Outcomes are part of the commit that moves the cursor over their block. A failure delays no cursor;
+ * sources are asked again.
  */
 export function createFateFollowing(deps: Scanning) {
   const { network, reader, observe, clock } = deps;
   const isolation = isolateFailure(deps, 'fates');
   const waits = createWaits();
-  const openOnes = createOpenOnes(deps, (own) => waits.has(own.txHash));
+  const openTransactions = createOpenTransactions(deps, (own) => waits.has(own.txHash));
   let early: Promise<Known> | undefined;
   let isAsked = false;
 
   async function readEarly(state: ChainState, options: ReadOptions): Promise<Known> {
-    const open = await openOnes.load();
-    const unmined = open.filter((own) => isAskedOfOne(own, state));
+    const open = await openTransactions.load();
+    const unmined = open.filter((own) => needsOneSource(own, state));
     return { open, early: await reader.readFates(unmined, { ...options, byOneSource: true }) };
   }
 
-  /** Undefined when nothing could be asked: then only what a reorganisation takes back is judged. */
+  /** Undefined when no source answered; then only blocks that a reorganisation removed are processed. */
   async function judgeAt(
     moment: FateMoment,
     options: ReadOptions,
@@ -47,7 +46,7 @@ export function createFateFollowing(deps: Scanning) {
     const begun = moment.isReorganised ? undefined : early;
     early = undefined;
     const asked = await isolation.run(options, async () => {
-      const known = (await begun) ?? { open: takenBack ?? (await openOnes.load()), early: undefined };
+      const known = (await begun) ?? { open: takenBack ?? (await openTransactions.load()), early: undefined };
       if (known.open.length === 0) return { open: known.open, answers: NO_ANSWERS };
       isAsked = true;
       return { open: known.open, answers: await askFates(deps, moment, known, options) };
@@ -63,48 +62,48 @@ export function createFateFollowing(deps: Scanning) {
   }
 
   return {
-    /** Begins to ask while the round reads blocks: payments to us must not wait for our own. */
+    /** Starts the request while the round reads blocks, so that incoming payments do not wait for it. */
     begin(state: ChainState, head: HeadBlock, options: ReadOptions): void {
       early = undefined;
       isAsked = false;
-      if (!isolation.isDue() || (head.hash === seenBlock(state).hash && !openOnes.mayHaveSome())) return;
+      if (!isolation.isDue() || (head.hash === seenBlock(state).hash && !openTransactions.mayBeAny())) return;
       early = readEarly(state, options);
-      early.catch(() => undefined); // told when it is waited for, if it ever is
+      early.catch(() => undefined); // reported when it is awaited
     },
-    /** The change with the outcomes that belong to it. A rescan has none: its cursor stands still. */
+    /** Adds the outcomes of the same commit to a change. A rescan has none: its cursor does not move. */
     async addTo(state: ChainState, change: ScanChange, options: ReadOptions): Promise<ScanChange> {
       if (change.rescan !== undefined || change.fates !== undefined) return change;
       const { step } = change;
       const moment = {
-        after: takeStep(state, step, network.reorgWindow),
+        after: applyStep(state, step, network.reorgWindow),
         isReorganised: step.ancestorHeight < seenBlock(state).height,
         isVerifying: step.verifiedHeight > state.verifiedHeight,
       };
-      // A reorganisation takes back what it takes back, whether anybody can be asked or not.
-      const takenBack = moment.isReorganised ? await openOnes.load(step.ancestorHeight) : undefined;
+      // A reorganisation orphans transactions even when no source can be asked.
+      const takenBack = moment.isReorganised ? await openTransactions.load(step.ancestorHeight) : undefined;
       const fates = await judgeAt(moment, options, takenBack);
       return fates === undefined ? change : { ...change, fates };
     },
-    /** What changed although no cursor moved in this round; undefined when nothing did, or nothing is open. */
+    /** Outcomes to commit in a round in which no cursor moved; undefined if there are none. */
     async planIdle(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined> {
-      if (isAsked || (early === undefined && !openOnes.mayHaveSome())) return undefined;
+      if (isAsked || (early === undefined && !openTransactions.mayBeAny())) return undefined;
       const fates = await judgeAt({ after: state, isReorganised: false, isVerifying: false }, options);
       if (fates === undefined) return undefined;
-      return { step: standStill(state), matched: [], matchedState: 'DETECTED', orphaned: [], fates };
+      return { step: unchangedStep(state), matched: [], matchedState: 'DETECTED', orphaned: [], fates };
     },
   };
 }
 
-/** The open transactions of a chain, and whether there were any when they were looked up last. */
-function createOpenOnes(deps: Scanning, isWaiting: (own: OpenTransaction) => boolean) {
+/** Open transactions of a chain. Remembers if the last lookup found any. */
+function createOpenTransactions(deps: Scanning, isWaiting: (own: OpenTransaction) => boolean) {
   const { network, store } = deps;
-  const nextTaken = createTakenOnes(deps, isWaiting);
+  const nextTaken = createTakenTransactions(deps, isWaiting);
   let hadSome = false;
   return {
-    /** With `aboveHeight` also what a reorganisation down to there takes back. */
-    async load(aboveHeight = NOWHERE): Promise<readonly OpenTransaction[]> {
-      const isLikelyNone = !hadSome && aboveHeight === NOWHERE;
-      hadSome = true; // unless it turns out otherwise: what could not be asked now is asked again
+    /** With `aboveHeight`, includes transactions recorded above that height. */
+    async load(aboveHeight = ABOVE_ALL_BLOCKS): Promise<readonly OpenTransaction[]> {
+      const isLikelyNone = !hadSome && aboveHeight === ABOVE_ALL_BLOCKS;
+      hadSome = true; // stays true if the query throws, so that the next round queries again
       const isNone = isLikelyNone && !(await store.mayHaveOpenTransactions(network.chain));
       const open = isNone ? [] : await store.openTransactions(network.chain, aboveHeight);
       const known = new Set(open.map(({ txHash }) => txHash));
@@ -112,20 +111,20 @@ function createOpenOnes(deps: Scanning, isWaiting: (own: OpenTransaction) => boo
       hadSome = open.length > 0;
       return [...open, ...taken];
     },
-    /** True also after a look-up that failed. */
-    mayHaveSome: () => hadSome,
+    /** Also true after a failed lookup. */
+    mayBeAny: () => hadSome,
   };
 }
 
 const TAKEN_EVERY_MS = 30_000;
-/** Asked for at once; of more others come the next time. */
+/** Page size; the next page follows in the next period. */
 const TAKEN_AT_ONCE = 256;
 
 /**
- * Gives own transactions of taken nonces when they are due, page by page and round again; in between none but those on
- * which sources differ.
+ * Returns own transactions with taken nonces page by page every 30 s, then starts over. Between pages it returns
+ * only those on which sources disagree.
  */
-function createTakenOnes(
+function createTakenTransactions(
   { network, store, clock }: Scanning,
   isWaiting: (own: OpenTransaction) => boolean,
 ): () => Promise<readonly OpenTransaction[]> {
@@ -145,18 +144,18 @@ function createTakenOnes(
   };
 }
 
-/** Since when two sources have differed on each transaction. */
+/** Times since which two sources have disagreed, by transaction. */
 function createWaits() {
   const since = new Map<TxHash, number>();
   return {
-    /** Of the unheard no more is known than before: one source has no receipt of them, and two were not asked. */
+    /** Keeps the entry of a transaction in `unheard`: two sources were not asked about it this time. */
     note(waiting: readonly TxHash[], unheard: readonly OpenTransaction[], nowMs: number): void {
       const kept = new Set([...waiting, ...unheard.map(({ txHash }) => txHash)]);
       for (const txHash of since.keys()) if (!kept.has(txHash)) since.delete(txHash);
       for (const txHash of waiting) if (!since.has(txHash)) since.set(txHash, nowMs);
     },
     has: (txHash: TxHash) => since.has(txHash),
-    /** Of the one that waits longest; undefined when none does. */
+    /** Start of the longest wait; undefined if there is none. */
     sinceMs: () => least([...since.values()]),
   };
 }

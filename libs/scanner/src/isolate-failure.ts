@@ -6,25 +6,27 @@ import type { Scanning } from './scanning.ts';
 
 const FIRST_MS = 200;
 const MAX_MS = 10_000;
-/** Limit of the pause that a provider may ask for. */
+/** Upper limit of a provider's Retry-After. */
 const RETRY_AFTER_MS_MAX = 60_000;
 
-/** Isolates one part of the round: its failures hold back only itself. It has no timer of its own. */
+/** Isolates one part of the round, so that its failures delay only this part. Uses no timer. */
 export function isolateFailure(
   { network, observe, clock }: Pick<Scanning, 'network' | 'observe' | 'clock'>,
   ownPart: ScanPart,
 ) {
   let failures = 0;
   let dueAtMs = 0;
-  /** False for a while after a failure: twice as long after each one in a row, or as long as the error says. */
+  /**
+   * False during back-off. The pause doubles with each failure in a row, and is at least the provider's
+   * Retry-After.
+   */
   const isDue = (): boolean => clock.now().getTime() >= dueAtMs;
-  /** Backs off without a report. */
   function backOff(error: unknown): void {
     failures += 1;
     const waitMs = Math.max(backoffMs(failures, { firstMs: FIRST_MS, maxMs: MAX_MS }), retryAfterMs(error));
     dueAtMs = clock.now().getTime() + waitMs;
   }
-  /** Backs off, and reports the failure, as one of this part unless another is named. */
+  /** Backs off and reports the failure under `part`. */
   function failed(error: unknown, part = ownPart): void {
     backOff(error);
     observe.failed(network.chain, part, error, failures);
@@ -32,7 +34,10 @@ export function isolateFailure(
   function succeeded(): void {
     failures = 0;
   }
-  /** Reads, if due. Undefined when it backs off, or failed, which is reported. An abort is passed on. Never for a commit. */
+  /**
+   * Runs `work` if due. Returns undefined during back-off and after a failure, which is reported. Rethrows aborts.
+   * Not for commits.
+   */
   async function run<T>({ signal }: ReadOptions, work: () => Promise<T>): Promise<T | undefined> {
     if (!isDue()) return undefined;
     try {
@@ -48,7 +53,7 @@ export function isolateFailure(
   return { isDue, backOff, failed, succeeded, run };
 }
 
-/** How long the provider asked to be left alone, in milliseconds; 0 when it did not. */
+/** Retry-After of the provider in milliseconds; 0 if it gave none. */
 export function retryAfterMs(error: unknown): number {
   const asked = error instanceof GatewayError ? error.context['retryAfterMs'] : undefined;
   return typeof asked === 'number' ? Math.min(Math.max(asked, 0), RETRY_AFTER_MS_MAX) : 0;

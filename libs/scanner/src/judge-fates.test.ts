@@ -14,7 +14,7 @@ import {
   type VerifiedAnswer,
 } from './judge-fates.ts';
 
-/** Stored: blocks 10 to 20 of branch a; verified: 15. */
+/** Blocks 10 to 20 of branch a are stored; 15 is verified. */
 const CHAIN: ChainState = stateOf(buildChain({ from: 10, to: 20 }), 15);
 const TX = '0xtx' as TxHash;
 
@@ -56,7 +56,7 @@ interface Case {
   readonly after?: ChainState;
 }
 
-/** `MINED 17a`, `VERIFIED 12a failed`, `ORPHANED`, or nothing. */
+/** Returns `MINED 17a`, `VERIFIED 12a failed`, `ORPHANED` or an empty string. */
 function judged({ fate, seen, verified, older = new Map(), after = CHAIN }: Case): string {
   const own: OpenTransaction = {
     txHash: TX,
@@ -72,32 +72,40 @@ function judged({ fate, seen, verified, older = new Map(), after = CHAIN }: Case
     verified: new Map(verified === undefined ? [] : [[TX, verified]]),
     olderBlocks: older,
   });
-  const said = changes.map((change) => {
+  const changed = changes.map((change) => {
     if (change.state === 'ORPHANED') return 'ORPHANED';
     const { succeeded, deliveredBaseUnits, blockHash } = change.fate;
-    const told = `${change.state} ${blockHash.slice(2)}`;
-    return succeeded ? (deliveredBaseUnits === 100n ? told : `${told} short`) : `${told} failed`;
+    const text = `${change.state} ${blockHash.slice(2)}`;
+    return succeeded ? (deliveredBaseUnits === 100n ? text : `${text} short`) : `${text} failed`;
   });
-  return [...said, ...waiting.map(() => 'waits')].join(', ');
+  return [...changed, ...waiting.map(() => 'waits')].join(', ');
 }
 
-describe('by the word of one source', () => {
+describe('judgeFates with the answer of one source', () => {
   it.each<[string, Case, string]>([
-    ['in no block', {}, ''],
-    ['in a stored block', { seen: receipt(17) }, 'MINED 17a'],
-    ['in a stored block, failed', { seen: receipt(17, 'a', REVERTED) }, 'MINED 17a failed'],
-    ['in a block that is not stored', { seen: receipt(17, 'b') }, ''],
-    ['in a block above the stored ones', { seen: receipt(21) }, ''],
-    ['in a block where two have to be heard', { seen: receipt(15) }, ''],
-    ['in a block below the stored ones', { seen: receipt(3) }, ''],
-    ['again, once orphaned', { fate: recorded('ORPHANED', 17, 'b'), seen: receipt(18) }, 'MINED 18a'],
+    ['keeps no record of a transaction in no block', {}, ''],
+    ['records a transaction in a stored block as MINED', { seen: receipt(17) }, 'MINED 17a'],
     [
-      'again in the very block it was orphaned of',
+      'records a failed transaction in a stored block',
+      { seen: receipt(17, 'a', REVERTED) },
+      'MINED 17a failed',
+    ],
+    ['ignores a receipt in a block that is not stored', { seen: receipt(17, 'b') }, ''],
+    ['ignores a receipt above the stored blocks', { seen: receipt(21) }, ''],
+    ['ignores a receipt at the verified height, where two sources must agree', { seen: receipt(15) }, ''],
+    ['ignores a receipt below the stored blocks', { seen: receipt(3) }, ''],
+    [
+      'records an orphaned transaction as MINED again',
+      { fate: recorded('ORPHANED', 17, 'b'), seen: receipt(18) },
+      'MINED 18a',
+    ],
+    [
+      'records an orphaned transaction as MINED in the block it was orphaned from',
       { fate: recorded('ORPHANED', 18), seen: receipt(18) },
       'MINED 18a',
     ],
-    ['not found any more while its block stands', { fate: recorded('MINED', 17) }, ''],
-    ['as recorded', { fate: recorded('MINED', 17), seen: receipt(17) }, ''],
+    ['keeps MINED without a receipt while the block is stored', { fate: recorded('MINED', 17) }, ''],
+    ['writes no change for an identical receipt', { fate: recorded('MINED', 17), seen: receipt(17) }, ''],
     ['verified, whatever one says', { fate: recorded('VERIFIED', 12), seen: receipt(12, 'a', REVERTED) }, ''],
     ['verified below all that is stored', { fate: recorded('VERIFIED', 4) }, ''],
     ['orphaned and nowhere', { fate: recorded('ORPHANED', 17, 'b') }, ''],
@@ -106,20 +114,32 @@ describe('by the word of one source', () => {
   });
 });
 
-describe('when its block left the chain', () => {
+describe('judgeFates when the recorded block left the chain', () => {
   it.each<[string, Case, string]>([
-    ['and it is nowhere', { fate: recorded('MINED', 17, 'b') }, 'ORPHANED'],
-    ['and it was above what is stored now', { fate: recorded('MINED', 23, 'b') }, 'ORPHANED'],
-    ['it moves', { fate: recorded('MINED', 17, 'b'), seen: receipt(18) }, 'MINED 18a'],
+    ['orphans a transaction without a receipt', { fate: recorded('MINED', 17, 'b') }, 'ORPHANED'],
     [
-      'it moves and fails there',
+      'orphans a transaction recorded above the stored blocks',
+      { fate: recorded('MINED', 23, 'b') },
+      'ORPHANED',
+    ],
+    [
+      'moves a MINED transaction to its new block',
+      { fate: recorded('MINED', 17, 'b'), seen: receipt(18) },
+      'MINED 18a',
+    ],
+    [
+      'moves a transaction that fails in its new block',
       { fate: recorded('MINED', 17, 'b'), seen: receipt(17, 'a', REVERTED) },
       'MINED 17a failed',
     ],
-    ['one that was verified moves', { fate: recorded('VERIFIED', 17, 'b'), seen: receipt(18) }, 'MINED 18a'],
-    ['one that was verified is taken back', { fate: recorded('VERIFIED', 16, 'b') }, 'ORPHANED'],
     [
-      'a receipt of the block that left is none',
+      'moves a VERIFIED transaction as MINED',
+      { fate: recorded('VERIFIED', 17, 'b'), seen: receipt(18) },
+      'MINED 18a',
+    ],
+    ['orphans a VERIFIED transaction', { fate: recorded('VERIFIED', 16, 'b') }, 'ORPHANED'],
+    [
+      'ignores a receipt of the block that left the chain',
       { fate: recorded('VERIFIED', 16, 'b'), seen: receipt(16, 'b') },
       'ORPHANED',
     ],
@@ -138,25 +158,29 @@ describe('when its block left the chain', () => {
   });
 });
 
-describe('by the word of two sources', () => {
+describe('judgeFates with the answers of two sources', () => {
   const at = (height: number): FateAnswers['olderBlocks'] =>
     new Map([[hashAt(height), { height, hash: hashAt(height), timeSeconds: 1 }]]);
 
   it.each<[string, Case, string]>([
-    ['at the verified height', { fate: recorded('MINED', 15), verified: receipt(15) }, 'VERIFIED 15a'],
-    ['never mined for anybody until now', { verified: receipt(12) }, 'VERIFIED 12a'],
     [
-      'orphaned, and there after all',
+      'verifies a transaction at the verified height',
+      { fate: recorded('MINED', 15), verified: receipt(15) },
+      'VERIFIED 15a',
+    ],
+    ['verifies a transaction without a record', { verified: receipt(12) }, 'VERIFIED 12a'],
+    [
+      'verifies an orphaned transaction that was mined again',
       { fate: recorded('ORPHANED', 12), verified: receipt(12) },
       'VERIFIED 12a',
     ],
     [
-      'otherwise than one source had said',
+      'replaces the outcome that one source had reported',
       { fate: recorded('MINED', 15), verified: receipt(15, 'a', REVERTED) },
       'VERIFIED 15a failed',
     ],
     [
-      'with less delivered than one source had said',
+      'replaces the delivered amount that one source had reported',
       { fate: recorded('MINED', 15), verified: receipt(15, 'a', { deliveredBaseUnits: 99n }) },
       'VERIFIED 15a short',
     ],
@@ -193,7 +217,7 @@ describe('by the word of two sources', () => {
     expect(judged(given)).toBe(expected);
   });
 
-  it('is written once', () => {
+  it('writes an unchanged outcome once', () => {
     expect(judged({ fate: recorded('VERIFIED', 12), verified: receipt(12) })).toBe('');
   });
 });

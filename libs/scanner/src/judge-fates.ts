@@ -4,63 +4,64 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
 
 /**
- * What is recorded of a transaction that the gateway signed. MINED: in a stored block, by one source's word at least.
- * VERIFIED: in a block at or below the verified cursor, by the word of two. ORPHANED: its block left the chain, or the
- * verified chain has no such transaction; it may be mined again. Without a record it was in no block yet.
+ * Recorded outcome of a transaction that the gateway signed.
+ * - MINED: in a stored block according to at least one source.
+ * - VERIFIED: in a block at or below the verified cursor, according to two sources.
+ * - ORPHANED: its block left the chain, or the verified chain lacks it. It may be mined again.
+ * - no record: in no block yet.
  */
 export interface RecordedFate extends Omit<TransactionFate, 'txHash'> {
   readonly state: 'MINED' | 'VERIFIED' | 'ORPHANED';
 }
 
-/** A transaction of the gateway's own that the chain has to be asked about. */
+/** An own transaction whose outcome is not final. */
 export interface OpenTransaction extends OwnTransaction {
   readonly signedAtSeconds: number;
   readonly fate: RecordedFate | undefined;
-  /** Another's transaction used its nonce, as the signer found: it is not expected in a block any more. */
+  /** The signer found that another transaction used its nonce. It is not expected in a block. */
   readonly isTaken?: boolean;
 }
 
-/** What a commit writes of an own transaction. */
 export type FateChange =
   | {
       readonly state: 'MINED' | 'VERIFIED';
       readonly fate: TransactionFate;
-      /** Time of its block in whole seconds since 1970. */
+      /** Block time in seconds since 1970. */
       readonly blockTimeSeconds: number;
     }
   | { readonly state: 'ORPHANED'; readonly txHash: TxHash };
 
-/** What two sources say of a transaction; 'none' where both have no receipt of it. */
+/** Answer on which two sources agree: a receipt, or 'none'; 'disputed' if they differ. */
 export type VerifiedAnswer = TransactionFate | 'none' | 'disputed';
 
-/** What the chain was asked about own transactions for one commit. */
+/** Answers of sources about own transactions for one commit. */
 export interface FateAnswers {
-  /** By one source's word; what is not in it was not found, or not asked for: it makes no difference. */
+  /** Receipts from one source. A missing entry means not found or not requested. */
   readonly seen: ReadonlyMap<TxHash, TransactionFate>;
-  /** By the word of two, of those they were asked for. */
+  /** Answers of two sources, for the transactions they were asked about. */
   readonly verified: ReadonlyMap<TxHash, VerifiedAnswer>;
-  /** Blocks below all that is stored, which two sources named as the chain's. */
+  /** Blocks below all stored ones that two sources confirmed. */
   readonly olderBlocks: ReadonlyMap<BlockHash, Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>>;
 }
 
 export interface JudgedFates {
   readonly changes: readonly FateChange[];
-  /** On which two sources differ, or which they place where the stored chain has another block: nothing is changed. */
+  /** Transactions left unchanged: two sources disagree, or their block differs from the stored one. */
   readonly waiting: readonly TxHash[];
 }
 
 /**
- * What becomes of own transactions in the chain as it is after a commit. In words:
+ * Decides the outcome of own transactions in the chain after a commit. With the answer of one source:
  *
- * | recorded              | receipt in a stored block | in no stored block, or none | block left the chain, no receipt |
+ * | record                | receipt in a stored block | no receipt in stored blocks | block left the chain, no receipt |
  * |-----------------------|---------------------------|-----------------------------|----------------------------------|
- * | nothing, or ORPHANED  | MINED                     | as it is                    | –                                |
- * | MINED                 | MINED, there              | as it is                    | ORPHANED                         |
- * | VERIFIED              | as it is                  | as it is                    | ORPHANED                         |
+ * | no record, ORPHANED   | MINED                     | unchanged                   | –                                |
+ * | MINED                 | MINED in that block       | unchanged                   | ORPHANED                         |
+ * | VERIFIED              | unchanged                 | unchanged                   | ORPHANED                         |
  *
- * and where two sources were asked, whose word alone counts at or below the verified height: a receipt there makes it
- * VERIFIED; that neither has one makes what was MINED there ORPHANED; where they differ it waits. A transaction whose
- * block left the chain but which is in another one moves there: one that was VERIFIED is MINED again.
+ * At or below the verified height only the answers of two sources count. A receipt from both makes the transaction
+ * VERIFIED, no receipt from both makes a MINED one ORPHANED, and a disagreement keeps it waiting. A transaction that
+ * a reorganisation moved to another block is MINED there, even if it was VERIFIED.
  */
 export function judgeFates(
   own: readonly OpenTransaction[],
@@ -95,12 +96,12 @@ function judge(
   if (answer !== undefined) {
     const block = storedBlock(after, answer) ?? olderBlocks.get(answer.blockHash);
     if (block !== undefined) return { change: foundIn(block, answer, after) };
-    // Above what was seen the sources are merely further than the scanner.
+    // Above the seen block the sources are ahead of the scanner.
     return { change: ifLost, waits: answer.blockHeight <= seenBlock(after).height };
   }
   const found = seen.get(txHash);
   const block = found && storedBlock(after, found);
-  // At or below the verified height one source's word makes nothing: two are asked there.
+  // At or below the verified height two sources are required.
   if (found === undefined || block === undefined || block.height <= after.verifiedHeight)
     return { change: ifLost };
   return { change: foundIn(block, found, after) };
@@ -115,15 +116,15 @@ function foundIn(
   return { state, fate, blockTimeSeconds: block.timeSeconds };
 }
 
-/** Whether the chain does not have the block any more in which the transaction was recorded. */
+/** True when the block in which the transaction was recorded has left the chain. */
 export function isLost(recorded: RecordedFate, state: ChainState): boolean {
   if (recorded.state === 'ORPHANED') return false;
   const oldestHeight = state.blocks[0]?.height ?? 0;
-  // What lies below the window was in the chain when it left the window.
+  // A block below the window was in the chain when it left the window.
   return recorded.blockHeight >= oldestHeight && storedBlock(state, recorded) === undefined;
 }
 
-/** The stored block that is named, undefined when another one is stored at its height, or none. */
+/** The stored block with this hash and height; undefined if none is stored. */
 function storedBlock(
   state: ChainState,
   named: { readonly blockHeight: number; readonly blockHash: BlockHash },

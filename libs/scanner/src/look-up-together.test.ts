@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
-import { lookUpTogether } from './look-up-together.ts';
+import { batchLookups } from './look-up-together.ts';
 
 const address = (name: string): Address => name as Address;
 const [A, B, C, D] = ['a', 'b', 'c', 'd'].map(address) as [Address, Address, Address, Address];
@@ -12,9 +12,9 @@ interface Asked {
   fail(error: Error): void;
 }
 
-function aLookUp(options: { readonly withinMs: number; readonly together: number }) {
+function batchedLookup(options: { readonly withinMs: number; readonly together: number }) {
   const asked: Asked[] = [];
-  const find = lookUpTogether((_, addresses) => {
+  const find = batchLookups((_, addresses) => {
     const { promise, resolve, reject } = Promise.withResolvers<ReadonlySet<Address>>();
     asked.push({ addresses, answer: (...ours) => resolve(new Set(ours)), fail: reject });
     return promise;
@@ -22,9 +22,9 @@ function aLookUp(options: { readonly withinMs: number; readonly together: number
   return { asked, find: (...addresses: readonly Address[]) => find('EVM', addresses) };
 }
 
-describe('look-ups that come together', () => {
-  it('are one statement, and all get its answer', async () => {
-    const { asked, find } = aLookUp({ withinMs: LONG_MS, together: 3 });
+describe('batchLookups', () => {
+  it('batches concurrent lookups into one statement and answers all of them', async () => {
+    const { asked, find } = batchedLookup({ withinMs: LONG_MS, together: 3 });
     const first = find(A, B);
     const second = find(B, C);
     expect(asked).toEqual([]);
@@ -34,16 +34,16 @@ describe('look-ups that come together', () => {
     for (const answer of [first, second, third]) expect(await answer).toEqual(new Set([C, D]));
   });
 
-  it('wait for no others longer than they should', async () => {
-    const { asked, find } = aLookUp({ withinMs: 1, together: 3 });
+  it('starts the statement after withinMs', async () => {
+    const { asked, find } = batchedLookup({ withinMs: 1, together: 3 });
     const first = find(A);
     while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     asked[0]!.answer();
     expect(await first).toEqual(new Set());
   });
 
-  it('never join a statement that is under way: its answer may be older than the blocks', async () => {
-    const { asked, find } = aLookUp({ withinMs: LONG_MS, together: 2 });
+  it('does not join a running statement, whose answer may be older than the blocks', async () => {
+    const { asked, find } = batchedLookup({ withinMs: LONG_MS, together: 2 });
     const first = [find(A), find(B)];
     const later = [find(A), find(B)];
     expect(asked).toHaveLength(2);
@@ -53,8 +53,8 @@ describe('look-ups that come together', () => {
     for (const answer of later) expect(await answer).toEqual(new Set([A]));
   });
 
-  it('fail together, and the next try is a new one', async () => {
-    const { asked, find } = aLookUp({ withinMs: LONG_MS, together: 2 });
+  it('rejects all lookups of a failed statement and starts a new one for the next', async () => {
+    const { asked, find } = batchedLookup({ withinMs: LONG_MS, together: 2 });
     const failing = [find(A), find(B)];
     asked[0]!.fail(new Error('away'));
     for (const answer of failing) await expect(answer).rejects.toThrow('away');

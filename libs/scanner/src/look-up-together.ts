@@ -2,15 +2,14 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { ScanStore } from './store/scan-store.ts';
 
 /**
- * Joins look-ups of recipients, all of one family, that come about at the same time into one statement. A part of a long
- * way waits at most `withinMs` for others, and for none once `together` have joined. One statement for several parts
- * costs the database less than one for each: each address is sent and looked for once, and those that lie beside one
- * another in the index are found together.
+ * Batches concurrent recipient lookups of one family into one SQL statement. A lookup waits at most `withinMs` for
+ * others; the statement starts at once when `together` have joined. One statement sends each address once and
+ * finds neighbours in the index together.
  *
- * Nobody joins a statement that is under way: what is answered was asked of the database after the blocks were read.
- * Whoever joined gets those of all that are ours.
+ * A lookup never joins a running statement, so the database is always queried after the blocks were read. Each
+ * caller receives the recipients found for the whole batch.
  */
-export function lookUpTogether(
+export function batchLookups(
   find: ScanStore['findRecipients'],
   { withinMs, together }: { readonly withinMs: number; readonly together: number },
 ): ScanStore['findRecipients'] {

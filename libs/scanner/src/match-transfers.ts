@@ -5,12 +5,11 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { MatchedTransfer } from './scan-change.ts';
 
 /**
- * Finds the transfers of a range that went to deposit addresses or hot wallets and has them proven by their receipts.
- * Asks the database, not a cache: an address is known to it before anybody can learn it, hence before a payment to it.
+ * Finds transfers of a range to deposit addresses or hot wallets and confirms them by their receipts. It queries
+ * the database without a cache: an address is stored before it is shown, hence before a payment to it.
  *
- * What the gateway itself moved is no deposit: a payout or a fee to an address of ours is left out by its transaction's
- * hash. Nor was it ever recorded as one, since the signer commits what it signed before it sends it: whoever reads it
- * in a block finds it here.
+ * The gateway's own transactions are no deposits and are excluded by hash. The signer commits before it sends, so
+ * an own transaction read from a block is always found.
  */
 export async function matchTransfers(
   { network, reader, store, observe }: Scanning,
@@ -40,10 +39,10 @@ export async function matchTransfers(
   }));
 }
 
-/** The reader promises both: only configured tokens, and only transfers of the headers it gave. */
+/** The reader returns only configured tokens and only transfers of the given headers. */
 function known<T>(value: T | undefined, { txHash, contract, blockHash }: CandidateTransfer): T {
   if (value !== undefined) return value;
-  throw readerError('INCONSISTENT_ANSWER', 'a transfer that was not asked for', {
+  throw readerError('INCONSISTENT_ANSWER', 'the reader returned a transfer that was not requested', {
     txHash,
     contract,
     blockHash,

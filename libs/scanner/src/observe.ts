@@ -27,7 +27,7 @@ import type { Written } from './scan-change.ts';
 import { isContradiction, isHalt, isScanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
-/** Parts that fail on their own. A failure of 'seen' stops the whole chain. */
+/** Parts of a round that fail independently. A failure of 'seen' stops the whole chain. */
 export type ScanPart =
   | 'seen'
   | 'branch'
@@ -46,7 +46,7 @@ const LOGGED_IDS_MAX = 50;
 export interface Commit {
   readonly state: ChainState;
   readonly written: Written;
-  /** Stored blocks that a reorganisation took back; mostly 0. */
+  /** Number of stored blocks that a reorganisation removed; usually 0. */
   readonly depthBlocks: number;
 }
 
@@ -58,10 +58,10 @@ interface Noting {
   readonly nowMs: () => number;
 }
 
-/** Receives what happens to chains, changes once they are committed. */
+/** Receives scan events; changes only after they are committed. */
 export type ScanObserver = ReturnType<typeof createObserve>;
 
-/** Logs, counts and judges what the scan loops of a process report. */
+/** Turns scan events into logs, metrics and alarms for all chains of a process. */
 export function createObserve(deps: {
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -79,41 +79,41 @@ export function createObserve(deps: {
   const meters = createScanMeters(metrics, { figures, alarms, nowMs });
   const noting = { figureOf, alarms, meters, logger, nowMs };
   return {
-    /** For the readers of the nodes. */
+    /** Observer for the node clients. */
     nodes: createNodeObserver(deps, (chain, source) => {
-      figureOf(chain).finalityLag = { source, toldAtMs: nowMs() };
+      figureOf(chain).finalityLag = { source, observedAtMs: nowMs() };
     }),
     ...noteProgress(noting),
     ...noteReadings(noting),
     ...noteTrouble(noting),
-    /** State of the chain, for the database. */
+    /** Chain state to store in the database. */
     status: (chain: Chain): ChainStatus => statusOf(figureOf(chain), alarms.judge(chain), nowMs()),
-    /** Whether the chain is scanned, or its standby works, for a health check. */
+    /** Health check: true if this replica scans the chain, or waits as its standby. */
     health: (chain: Chain): CheckResult => healthOf(figureOf(chain), alarms.judge(chain), nowMs()),
   };
 }
 
-/** A chain from one lease to the next, round by round. */
+/** Progress of a chain from one lease to the next. */
 function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   return {
-    /** This replica or another one is going to scan the chain; `sources` gives the health of its nodes. */
+    /** This replica scans the chain or waits for its lease. `sources` returns the health of its nodes. */
     watching(network: ScanNetwork, sources: ChainReader['sources']): void {
       Object.assign(figureOf(network.chain), { network, sources, watchedAtMs: nowMs() });
     },
-    /** This replica begins to scan the chain. */
+    /** This replica starts to scan the chain. */
     opened(chain: Chain, state: ChainState, isFirst: boolean): void {
       const figure = figureOf(chain);
-      // After an error the state is loaded again; only the first time is news.
+      // After an error the state is loaded again; only the first load is logged.
       if (figure.state === undefined) {
         figure.openedAtMs = nowMs();
         logger.info('chain opened', { chain, isFirst, ...positions(state) });
       }
       markMoves(figure, state, nowMs());
     },
-    /** Another replica scans the chain, now or still. */
+    /** Another replica scans the chain. */
     closed(chain: Chain): void {
       const figure = figureOf(chain);
-      figure.pauseReason = undefined; // the holder of the chain reports it
+      figure.pauseReason = undefined; // reported by the lease holder
       if (figure.state === undefined && figure.halted === undefined) return;
       Object.assign(figure, {
         state: undefined,
@@ -128,11 +128,11 @@ function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
       logger.info('chain given up', { chain });
       alarms.judge(chain);
     },
-    /** A round went through, with or without something new. */
+    /** A round succeeded, with or without changes. */
     ticked(chain: Chain): void {
       const figure = figureOf(chain);
       figure.tickedAtMs = nowMs();
-      // A paused chain reads nothing, so its halt may still hold.
+      // A paused chain is not read, so its halt may persist.
       if (figure.pauseReason === undefined)
         Object.assign(figure, { halted: undefined, haltDetail: undefined });
       alarms.judge(chain);
@@ -154,49 +154,46 @@ function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
       const { changedFates } = written;
       if (changedFates.length === 0) return;
       meters.fates.inc({ chain }, changedFates.length);
-      const told = { txHashes: changedFates.slice(0, LOGGED_IDS_MAX), count: changedFates.length };
-      logger.info('fates changed', { chain, ...told, ...positions(state) });
+      const hashes = { txHashes: changedFates.slice(0, LOGGED_IDS_MAX), count: changedFates.length };
+      logger.info('fates changed', { chain, ...hashes, ...positions(state) });
     },
   };
 }
 
-/** Answers of nodes and of the database, which alarms judge later. */
+/** Answers of nodes and the database that alarms evaluate later. */
 function noteReadings({ figureOf, logger, nowMs }: Noting) {
   return {
-    /** A node named its newest block. */
     headNamed(chain: Chain, head: HeadBlock): void {
-      // The last one counts, not the highest, and none counts as newer than now. Otherwise one answer from the future would hide
-      // permanently that a chain stands still, and a development chain ahead of the clock would look as if it stood still.
+      // Uses the last head, not the highest, capped at now. One answer from the future would otherwise hide a
+      // stalled chain permanently, and a development chain ahead of the clock would look stalled.
       figureOf(chain).headTimeSeconds = Math.min(head.timeSeconds, Math.floor(nowMs() / 1_000));
     },
     finalitySeen(chain: Chain, finality: FinalityView): void {
       figureOf(chain).finality = finality;
     },
-    /** The verified cursor moved, or nothing was deep enough. */
+    /** The verified cursor moved, or no block was deep enough. */
     verifiedRead(chain: Chain): void {
       figureOf(chain).verifying = NOT_FAILING;
     },
-    /** Sources were asked about own transactions. */
     fatesRead(chain: Chain, own: FateFigures): void {
       Object.assign(figureOf(chain), { own, fates: { waitingSinceMs: own.waitingSinceMs } });
     },
-    /** The contracts of the tokens were asked. */
     tokensAsked(chain: Chain, tokenWarnings: readonly TokenWarning[]): void {
       figureOf(chain).tokenWarnings = tokenWarnings;
     },
-    /** All later committees are proven from this one, which is trusted by the word of nodes. Once a chain. */
+    /** Logged once per chain. All later committees are derived from this one, which nodes reported without proof. */
     committeeTrusted(chain: Chain, { epoch, members }: EpochCommittee): void {
       const digest = createHash('sha256').update(JSON.stringify(members)).digest('hex');
-      logger.warn('committee trusted by the word of nodes', { chain, epoch, digest });
+      logger.warn('committee trusted without proof', { chain, epoch, digest });
     },
-    /** An operator has paused the chain for this reason, or it is not paused. */
+    /** Sets or clears (undefined) the operator's pause reason. */
     pauseSeen(chain: Chain, reason: string | undefined): void {
       figureOf(chain).pauseReason = reason;
     },
   };
 }
 
-/** Failures, and answers that contradict one another. */
+/** Failures and contradicting answers. */
 function noteTrouble({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   const contradicted =
     (kind: string) =>
@@ -212,29 +209,29 @@ function noteTrouble({ figureOf, alarms, meters, logger, nowMs }: Noting) {
       if (isHalt(error)) Object.assign(figureOf(chain), { halted: code, haltDetail: error.message });
       markFailure(figureOf(chain), part, error, nowMs());
       alarms.judge(chain);
-      // A halt is logged as its alarm. Other failures are logged ever more rarely; the counter has all of them.
+      // A halt is logged as its alarm. Other failures are logged at powers of two; the counter counts all.
       if (isHalt(error) || !Number.isInteger(Math.log2(failuresInRow))) return;
       logger[levelOf(error)]('scan failed', { chain, part, code, failuresInRow, error });
     },
-    /** A commit was refused, because another replica has taken the chain meanwhile. Nothing was written. */
+    /** The database rejected a commit because another replica holds the chain's lease. No row was written. */
     refused(chain: Chain): void {
       meters.refusedCommits.inc({ chain });
       logger.warn('commit refused', { chain });
     },
-    /** The node's logs named transfers that its receipts do not have. */
+    /** Transfers in a node's logs that its receipts do not contain. */
     refuted: contradicted('refuted'),
-    /** Transfers that the seen pass recorded are not in the verified blocks: taken back. */
+    /** Seen transfers that the verified blocks lack. They are orphaned. */
     seenButNotVerified: contradicted('seen-not-verified'),
-    /** A rescan did not find what is recorded and verified. Nothing was changed: an operator has to look. */
+    /** A rescan did not find a recorded, verified transfer. No row is changed; an operator must decide. */
     rescanContradicts: contradicted('rescan'),
-    /** The start-up checks ran; `leftOut`: why the chain is left out. */
+    /** Result of the start-up checks; `leftOut` is why the chain is left out. */
     checked(chain: Chain, leftOut: CheckFailure | undefined): void {
       const figure = figureOf(chain);
       if (figure.leftOut === leftOut) return;
       figure.leftOut = leftOut;
       alarms.judge(chain);
     },
-    /** An earlier holder of the chain stored this halt. It holds until a round succeeds. */
+    /** Halt stored by an earlier lease holder. It lasts until a round succeeds. */
     inheritedHalt(chain: Chain, code: string): void {
       figureOf(chain).halted ??= code;
       alarms.judge(chain);
@@ -243,7 +240,7 @@ function noteTrouble({ figureOf, alarms, meters, logger, nowMs }: Noting) {
 }
 
 function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
-  // With every block one source is a moment behind the other. When it lasts, an alarm says so.
+  // One source is briefly behind the other at each new block. An alarm reports it if it lasts.
   if (isScanError(error, 'DEPTH_NOT_VOUCHED')) return 'debug';
   return error instanceof GatewayError && error.retryable ? 'warn' : 'error';
 }

@@ -16,13 +16,13 @@ function paced(): { at(ms: number): boolean; hintAt(ms: number): void } {
   };
 }
 
-describe('the pace of polls', () => {
-  it('leaves none out without a subscription', () => {
+describe('poll pace', () => {
+  it('makes every poll without a subscription', () => {
     const pace = paced();
     expect([0, 1_000, 2_000, 3_000].map((ms) => pace.at(ms))).toEqual([true, true, true, true]);
   });
 
-  it('makes one at each hint, and every fourth of the others while hints come', () => {
+  it('polls at each hint and skips three of four other polls while hints arrive', () => {
     const pace = paced();
     pace.hintAt(0);
     expect(pace.at(1)).toBe(true);
@@ -30,10 +30,10 @@ describe('the pace of polls', () => {
     pace.hintAt(3_500);
     expect(pace.at(3_501)).toBe(true);
     expect([4_500, 5_500, 6_500].map((ms) => pace.at(ms))).toEqual([false, false, false]);
-    expect(pace.at(7_490)).toBe(true); // the timer came a little early
+    expect(pace.at(7_490)).toBe(true); // the timer fired early
   });
 
-  it('makes all of them again when hints stay away', () => {
+  it('makes every poll again when hints stop', () => {
     const pace = paced();
     pace.hintAt(0);
     expect(pace.at(1)).toBe(true);

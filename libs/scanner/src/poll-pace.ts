@@ -1,13 +1,13 @@
 import type { Clock } from '@opentill/runtime/clock';
 import type { ScanNetwork } from './scan-network.ts';
 
-/** So many polls are left out, but for one, while a subscription tells of every block. */
-const STRETCH = 4;
+/** One poll in this many is made while a subscription reports every block. */
+const POLLS_PER_PERIOD = 4;
 
 /**
- * Polling is what finds heads; a subscription only finds them earlier. While one tells of heads as fast as the chain
- * makes them, only every fourth poll is made, in case it misses some. Once it has been silent for two block times and
- * a poll, every poll is made again: it may be dead without knowing.
+ * Reduces polling while a head subscription works: only every fourth poll is made, in case the subscription misses
+ * a head. After a silence of two block times and a poll interval the subscription may be dead, and every poll is
+ * made.
  */
 export function createPollPace(
   { blockTimeMs, pollIntervalMs }: Pick<ScanNetwork, 'blockTimeMs' | 'pollIntervalMs'>,
@@ -18,17 +18,17 @@ export function createPollPace(
   let polledAtMs = Number.NEGATIVE_INFINITY;
   let isHinted = false;
   return {
-    /** A subscription reported a head: the next poll is due. */
     hinted(): void {
       hintedAtMs = clock.now().getTime();
       isHinted = true;
     },
-    /** Whether to ask the node now. When it is, the time is noted. */
+    /** True if the node should be polled now; records the time of the poll. */
     isDue(): boolean {
       const nowMs = clock.now().getTime();
-      const isTold = nowMs - hintedAtMs <= silentAfterMs && nowMs >= hintedAtMs;
-      // A timer may come a little early: the fourth poll must not be left to the fifth.
-      if (isTold && !isHinted && nowMs - polledAtMs < (STRETCH - 0.5) * pollIntervalMs) return false;
+      const isHintRecent = nowMs - hintedAtMs <= silentAfterMs && nowMs >= hintedAtMs;
+      // A timer may fire early; the tolerance keeps the fourth poll from becoming the fifth.
+      if (isHintRecent && !isHinted && nowMs - polledAtMs < (POLLS_PER_PERIOD - 0.5) * pollIntervalMs)
+        return false;
       isHinted = false;
       polledAtMs = nowMs;
       return true;

@@ -22,8 +22,8 @@ function reading(count: number, ahead: number | (() => number)) {
   return { calls, reads };
 }
 
-describe('reading ahead', () => {
-  it('begins so many at once and hands them over in order, whatever order they end in', async () => {
+describe('createReadAhead', () => {
+  it('starts several reads and returns their results in order', async () => {
     const { calls, reads } = reading(5, 3);
     const first = reads.next();
     expect(calls.map((call) => call.item)).toEqual([0, 1, 2]);
@@ -34,13 +34,13 @@ describe('reading ahead', () => {
     expect(await first).toBe(0);
     expect(await reads.isNextReady(0)).toBe(true);
     expect(await reads.next()).toBe(10);
-    expect(calls).toHaveLength(4); // one more for each handed over, when the next is asked for
+    expect(calls).toHaveLength(4); // each returned result starts one more read at the next call
     expect(await reads.next()).toBe(20);
     calls.slice(3).forEach((call) => call.done());
     expect([await reads.next(), await reads.next(), await reads.next()]).toEqual([30, 40, undefined]);
   });
 
-  it('begins fewer when it is told that they have become heavier, and one all the same', async () => {
+  it('lowers concurrency when `ahead` falls, but keeps one read running', async () => {
     let ahead = 3;
     const { calls, reads } = reading(9, () => ahead);
     const first = reads.next();
@@ -60,17 +60,17 @@ describe('reading ahead', () => {
     expect(await fifth).toBe(40);
   });
 
-  it('waits a while for the next, and not for what comes later', async () => {
+  it('waits only for the next result', async () => {
     const { calls, reads } = reading(3, 2);
     const ready = reads.isNextReady(60_000);
     expect(calls.map((call) => call.item)).toEqual([0, 1]);
     calls[1]!.done();
-    calls[0]!.fail(new Error('broken')); // to be handed over as well
+    calls[0]!.fail(new Error('broken')); // a failure counts as ready
     expect(await ready).toBe(true);
     await expect(reads.next()).rejects.toThrow('broken');
   });
 
-  it('has nothing to wait for behind the last', async () => {
+  it('reports ready after the last result', async () => {
     const { calls, reads } = reading(1, 2);
     const first = reads.next();
     calls[0]!.done();
@@ -79,7 +79,7 @@ describe('reading ahead', () => {
     expect(await reads.next()).toBeUndefined();
   });
 
-  it('hands nothing over behind what failed, and aborts what is under way', async () => {
+  it('returns no result after a failure and aborts running reads', async () => {
     const { calls, reads } = reading(5, 3);
     const first = reads.next();
     calls[2]!.done();
@@ -94,14 +94,14 @@ describe('reading ahead', () => {
   });
 });
 
-it('reads two segments at once at first, and as many as allowed of empty ones', () => {
+it('reads two segments at first, and the maximum when segments are empty', () => {
   const limit = createReadingLimit();
   expect([limit.segments(12), limit.segments(1)]).toEqual([2, 1]);
   limit.note(0);
   expect(limit.segments(12)).toBe(12);
 });
 
-it('reads fewer full segments at once, and at least one', () => {
+it('reads fewer full segments at once, but at least one', () => {
   const limit = createReadingLimit();
   limit.note(10_000);
   expect([limit.segments(12), limit.segments(4)]).toEqual([5, 4]);
@@ -109,7 +109,7 @@ it('reads fewer full segments at once, and at least one', () => {
   expect(limit.segments(12)).toBe(1);
 });
 
-it('reads more at once after a while of small segments only', () => {
+it('reads more segments after 16 small ones', () => {
   const limit = createReadingLimit();
   limit.note(25_000);
   for (let times = 0; times < 15; times += 1) limit.note(1);

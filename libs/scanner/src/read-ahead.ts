@@ -1,8 +1,8 @@
 /**
- * Reads several things at once and hands them over strictly in order.
+ * Reads several items concurrently and returns the results in order.
  *
- * Reads the items with at most `ahead()` begun and not yet handed over: that bounds calls and memory alike. Whoever asks
- * for the next begins more, one at least. `signal` aborts all of them.
+ * At most `ahead()` items, and at least one, are started and not yet returned; this bounds calls and memory. Each
+ * call of `next` starts more. `signal` aborts all reads.
  */
 export function createReadAhead<I, R>(options: {
   readonly items: Iterator<I, unknown, undefined>;
@@ -29,7 +29,7 @@ export function createReadAhead<I, R>(options: {
   }
 
   return {
-    /** The next result; undefined behind the last. Rejects with what its reading threw; nothing follows after that. */
+    /** Returns the next result, or undefined after the last. Rejects with the error of its read; no result follows. */
     async next(): Promise<R | undefined> {
       begin();
       const first = started[0];
@@ -41,17 +41,17 @@ export function createReadAhead<I, R>(options: {
       started.shift();
       return result;
     },
-    /** Whether `next` has something to hand over, or nothing follows: at once, or within so many milliseconds. */
+    /** Resolves to true once `next` would not wait, or to false after `withinMs`. */
     async isNextReady(withinMs: number): Promise<boolean> {
       begin();
       const first = started[0];
       if (first === undefined || first.isSettled) return true;
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, withinMs, false)));
-      const settled = first.result.then(isSo, isSo);
+      const settled = first.result.then(yes, yes);
       return Promise.race([settled, late]).finally(() => clearTimeout(timer));
     },
-    /** Ends what is under way, and resolves when it ended; nothing more is begun. */
+    /** Aborts all reads and resolves when they have ended. Starts no more. */
     async stop(): Promise<void> {
       stopping.abort();
       await Promise.allSettled(started.map(({ result }) => result));
@@ -59,27 +59,27 @@ export function createReadAhead<I, R>(options: {
   };
 }
 
-const isSo = (): true => true;
+const yes = (): true => true;
 
-/** So many transfers and transactions, some 500 bytes each, may be read at once. */
+/** Limit of transfers and transactions in memory, about 500 bytes each. */
 const READINGS_AHEAD = 50_000;
-/** Before it is known how full they are. */
+/** Used before a segment has been measured. */
 const SEGMENTS_AT_FIRST = 2;
-/** The fullest of so many counts: a few empty blocks among full ones do not raise the limit. */
+/** The fullest of the last 16 segments counts, so that a few empty blocks do not raise the limit. */
 const SEGMENTS_REMEMBERED = 16;
 
 export type ReadingLimit = ReturnType<typeof createReadingLimit>;
 
-/** Limits how many segments are read at once, by how full the last ones were. */
+/** Limits the number of segments read at once by the size of recent ones. */
 export function createReadingLimit() {
   const last: number[] = [];
   return {
-    /** A segment was read that had so many transfers and transactions. */
+    /** Records the number of transfers and transactions of a segment. */
     note(readings: number): void {
       last.push(readings);
       if (last.length > SEGMENTS_REMEMBERED) last.shift();
     },
-    /** At least one, at most `most`. */
+    /** Number of segments to read at once, from 1 to `most`. */
     segments(most: number): number {
       if (last.length === 0) return Math.min(most, SEGMENTS_AT_FIRST);
       return Math.min(most, Math.max(1, Math.floor(READINGS_AHEAD / Math.max(1, ...last))));

@@ -9,35 +9,35 @@ import type { ForeignTransaction, LandedTransaction, LiveTransfer, MatchedTransf
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Blocks that are read together: to be verified at once, or only to be shown. */
+/** Range of blocks to read together, either to verify or only to show. */
 export interface Segment {
   readonly kind: 'verified' | 'seen';
   readonly from: number;
   readonly to: number;
 }
 
-/** A segment's blocks, with the few of their transfers and transactions that concern the gateway. */
+/** Blocks of a segment with the transfers and transactions that concern the gateway. */
 export interface SegmentRead extends Segment {
   readonly headers: readonly BlockHeader[];
   readonly matched: readonly MatchedTransfer[];
-  /** What was recorded of it before; only of blocks that are to be verified. */
+  /** Recorded transfers in these blocks; empty for 'seen'. */
   readonly live: readonly LiveTransfer[];
   readonly foreign: readonly ForeignTransaction[];
   readonly landed: readonly LandedTransaction[];
   readonly proof: RangeProof | undefined;
-  /** Number of its transfers and transactions, ours or not. Reading takes memory in proportion. */
+  /** Number of all its transfers and transactions. Memory use is proportional to it. */
   readonly readings: number;
 }
 
-/** Blocks of one segment: what most readers ask of a node at once, and about what is worth a look-up of recipients. */
+/** Most nodes accept this many blocks per call, and a recipient lookup is efficient at this size. */
 const SEGMENT_BLOCKS = 20;
 
-/** How many blocks are read as one segment, unless fewer are left. */
+/** Maximum number of blocks in a segment. */
 export function segmentBlocks({ network, reader }: Pick<Scanning, 'network' | 'reader'>): number {
   return Math.min(network.maxBlockRange, reader.blocksPerCall ?? SEGMENT_BLOCKS);
 }
 
-/** The blocks from `from` to `to` as segments of at most `blocks()`, which is asked when each begins. Ascending. */
+/** Splits a range into ascending segments of at most `blocks()`, which is evaluated for each segment. */
 export function* splitRange(
   { kind, from, to }: Segment,
   blocks: () => number,
@@ -50,7 +50,7 @@ export function* splitRange(
   return undefined;
 }
 
-/** Reads a segment in the way of its kind. Throws BRANCHES_DIFFER when it has another block than is stored. */
+/** Reads a segment according to its kind. Throws BRANCHES_DIFFER if a block differs from the stored one. */
 export async function readSegment(
   scanning: Scanning,
   state: ChainState,
@@ -83,7 +83,7 @@ function checkStored(state: ChainState, headers: readonly BlockHeader[]): void {
     const stored = blockAt(state, height);
     if (stored === undefined || stored.hash === hash) continue;
     const context = { height, stored: stored.hash, read: hash };
-    throw scanError('BRANCHES_DIFFER', 'a source has another block than the stored one', context);
+    throw scanError('BRANCHES_DIFFER', 'a source returned another block than the stored one', context);
   }
 }
 
@@ -91,7 +91,7 @@ function readingsIn({ transfers, transactions, actors }: RangeRead): number {
   return transfers.length + (transactions ?? actors?.length ?? 0);
 }
 
-/** Reads segments ahead, at most `most` at once, fewer where they are full. */
+/** Reads at most `most` segments at once, and fewer if they are large. */
 export function readSegmentsAhead(
   scanning: Scanning,
   state: ChainState,

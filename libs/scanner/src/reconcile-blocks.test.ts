@@ -12,29 +12,29 @@ describe('reconcileBlocks', () => {
     expect(reconcileBlocks(stored, longer.slice(101, 102))).toEqual({ kind: 'extends' });
   });
 
-  it('extends when stored blocks are read once more, with or without new ones', () => {
+  it('extends when stored blocks are read again, with or without new ones', () => {
     expect(reconcileBlocks(stored, longer.slice(97, 105))).toEqual({ kind: 'extends' });
     expect(reconcileBlocks(stored, longer.slice(95, 98))).toEqual({ kind: 'extends' });
     expect(reconcileBlocks(stored, longer)).toEqual({ kind: 'extends' });
   });
 
-  it('does not take a lower head of a known hash for a reorganisation', () => {
+  it('does not treat a lower head with a known hash as a reorganisation', () => {
     expect(reconcileBlocks(stored, [longer[96]!])).toEqual({ kind: 'extends' });
   });
 
-  it('finds the last common block, also by the parent of the first read one', () => {
+  it('finds the last common block, also by the parent of the first header', () => {
     const fork = forkAt(longer, 98, { branch: 'b', to: 104 });
     const ancestor = { kind: 'reorganised', ancestorHeight: 98 };
     expect(reconcileBlocks(stored, fork.slice(95))).toEqual(ancestor);
     expect(reconcileBlocks(stored, fork.slice(99))).toEqual(ancestor);
   });
 
-  it('sees a fork that is shorter than what is stored', () => {
+  it('finds a fork that is shorter than the stored blocks', () => {
     const fork = forkAt(longer, 95, { branch: 'b', to: 97 });
     expect(reconcileBlocks(stored, fork.slice(96))).toEqual({ kind: 'reorganised', ancestorHeight: 95 });
   });
 
-  it('needs older headers while everything read contradicts', () => {
+  it('needs older headers while every header contradicts', () => {
     const fork = forkAt(longer, 95, { branch: 'b', to: 104 });
     expect(reconcileBlocks(stored, fork.slice(101))).toEqual({ kind: 'undecided' });
     expect(reconcileBlocks(stored, fork.slice(97))).toEqual({ kind: 'undecided' });
@@ -48,17 +48,17 @@ describe('reconcileBlocks', () => {
     expect(reconcileBlocks(stored, fork.slice(92))).toEqual({ kind: 'undecided' });
   });
 
-  it('gives up when the read blocks end below the oldest stored one', () => {
+  it('gives up when all headers are below the oldest stored block', () => {
     expect(reconcileBlocks(stored, longer.slice(50, 60))).toEqual({ kind: 'below-window' });
   });
 
-  it('refuses to compare across a gap, or nothing', () => {
+  it('throws RangeError for a gap or an empty list', () => {
     expect(() => reconcileBlocks(stored, longer.slice(102))).toThrow(RangeError);
     expect(() => reconcileBlocks(stored, [])).toThrow(RangeError);
     expect(() => reconcileBlocks([], longer)).toThrow(RangeError);
   });
 
-  it('names the one ancestor of any two branches, whatever part of them is known and read', () => {
+  it('finds the common ancestor of any two branches', () => {
     const cases = fc.record({
       base: fc.integer({ min: 0, max: 40 }),
       length: fc.integer({ min: 1, max: 40 }),
@@ -81,7 +81,7 @@ describe('reconcileBlocks', () => {
         const end = from + read.length - 1;
         const verdict = reconcileBlocks(old, read);
         seen.add(verdict.kind);
-        // What anybody can see from the whole branches.
+        // Derived from the complete branches.
         const isContradicted = ancestor < tip && end > ancestor;
         const isAncestorVisible = ancestor >= base && ancestor >= from - 1;
         if (end < base) expect(verdict.kind).toBe('below-window');

@@ -1,20 +1,20 @@
 import type { BlockHeader } from '@opentill/chain/block';
 
-/** What newly read headers say of the stored blocks. */
+/** Result of comparing newly read headers with stored blocks. */
 export type Reconciliation =
-  /** No stored block is contradicted: what was read repeats them, or goes on from the last of them, or both. */
+  /** No stored block is contradicted. The headers repeat or continue the stored blocks. */
   | { readonly kind: 'extends' }
-  /** The stored blocks above this height are not in the chain any more. */
+  /** Stored blocks above this height have left the chain. */
   | { readonly kind: 'reorganised'; readonly ancestorHeight: number }
-  /** Contradicted, with no block in common yet: headers below the ones that were read are needed. */
+  /** Contradicted, with no common block yet. Lower headers are needed. */
   | { readonly kind: 'undecided' }
-  /** Contradicted down to the oldest stored block, or nothing to compare at all: the fork can't be found. */
+  /** Contradicted down to the oldest stored block, or no block to compare. The fork cannot be found. */
   | { readonly kind: 'below-window' };
 
 /**
- * Compares stored blocks with headers read from a node. Both ascend without a gap, each the parent of the next, and
- * neither is empty; `read` may start anywhere up to the block after the last stored one, else RangeError. Only hashes
- * decide: a head that is lower than before and of a known hash is a node that lags, not a reorganisation.
+ * Compares stored blocks with headers read from a node. Both are non-empty, ascending and linked; `read` starts at
+ * most one block above the last stored one, otherwise RangeError. Only hashes count: a lower head with a known
+ * hash is a lagging node, not a reorganisation.
  */
 export function reconcileBlocks(
   stored: readonly BlockHeader[],
@@ -23,10 +23,10 @@ export function reconcileBlocks(
   const [base, tip] = [stored[0], stored.at(-1)];
   const [first, last] = [read[0], read.at(-1)];
   if (base === undefined || tip === undefined || first === undefined || last === undefined) {
-    throw new RangeError('no blocks to compare');
+    throw new RangeError('no blocks to compare: both lists must be non-empty');
   }
   if (first.height > tip.height + 1) {
-    throw new RangeError(`a gap between the stored block ${tip.height} and the read block ${first.height}`);
+    throw new RangeError(`gap between stored block ${tip.height} and read block ${first.height}`);
   }
   let ancestorHeight: number | undefined;
   let contradicted = false;

@@ -1,6 +1,6 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { standStill, type ChainState } from './chain-state.ts';
+import { unchangedStep, type ChainState } from './chain-state.ts';
 import { isolateFailure } from './isolate-failure.ts';
 import { createReadingLimit, type ReadingLimit } from './read-ahead.ts';
 import { readSegmentsAhead, segmentBlocks, splitRange, type SegmentRead } from './read-segment.ts';
@@ -15,15 +15,15 @@ import type {
 import { scanError, type ScanErrorCode } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Segments read at once, fewer where blocks are full. They are one commit; while they are read a new head waits. */
+/** Segments read at once for one commit; fewer if blocks are full. A new head waits for them. */
 const SEGMENTS_PER_PART = 4;
 const LOOKUP_INTERVAL_MS = 5_000;
-/** Another replica has continued with the chain: not the rescan's failure. */
+/** Another replica continued the chain; no failure of the rescan. */
 const TAKEN_OVER: ReadonlySet<string> = new Set(['LEASE_LOST', 'CURSOR_MOVED' satisfies ScanErrorCode]);
 
 /**
- * The rescans of one chain, one part after another. Looks for requests every few seconds. The row of a request says how far it got, in the transaction that records what was found.
- * So the holder of the chain continues there, also after a crash.
+ * Runs the rescans of one chain part by part. Polls for requests every 5 s. Each commit stores the progress in the
+ * request's row, so the next lease holder continues there, also after a crash.
  */
 export function createRescans(scanning: Scanning) {
   const { network, store, clock } = scanning;
@@ -46,11 +46,11 @@ export function createRescans(scanning: Scanning) {
   }
 
   return {
-    /** Looks a request under way up anew: another replica may have continued or answered it. */
+    /** Drops the cached request: another replica may have continued or finished it. */
     forget,
-    /** Whether a request is under way, and the last part did not just fail. */
+    /** True if a request is in progress and no back-off is in effect. */
     isDue: () => request !== undefined && isolation.isDue(),
-    /** Yields the next part, if a rescan is asked for. A failure holds back only the rescan; the cursor stays. */
+    /** Yields the next part of a requested rescan. A failure delays only the rescan; the cursor does not move. */
     async *run(before: ChainState, options: ReadOptions): Changes<ChainState> {
       const part = await isolation.run(options, () => nextPart(before, options));
       if (part === undefined) return before;
@@ -60,11 +60,11 @@ export function createRescans(scanning: Scanning) {
         else request = { ...request, fromHeight: part.rescan.nextHeight };
         return state;
       } catch (error) {
-        const isOthers = error instanceof GatewayError && TAKEN_OVER.has(error.code);
-        if (options.signal?.aborted === true || isOthers) throw error;
-        forget(); // it may have been committed all the same
+        const isTakenOver = error instanceof GatewayError && TAKEN_OVER.has(error.code);
+        if (options.signal?.aborted === true || isTakenOver) throw error;
+        forget(); // the commit may have succeeded all the same
         isolation.failed(error);
-        return before; // which a rescan never changes
+        return before; // a rescan never changes the state
       }
     },
   };
@@ -75,8 +75,8 @@ interface RescanPart extends ScanChange {
 }
 
 /**
- * Reads the next part. Only blocks below the verified cursor are read: those above are about to be read anyway. The part records what
- * is missing and takes nothing back. Of a transaction that is not found, or found otherwise, nothing is written: an operator decides.
+ * Reads the next part, only from blocks below the verified cursor. It adds missing transfers and orphans none. If
+ * a transaction is missing or differs from the record, none of its transfers is written: an operator decides.
  */
 async function planPart(
   scanning: Scanning,
@@ -96,10 +96,11 @@ async function planPart(
     .flatMap((segment) => segment.live)
     .filter((transfer) => !found.has(identityOf(transfer)));
   if (missing.length > 0) observe.rescanContradicts(network.chain, missing);
-  // Another transfer of such a transaction may be the same movement under another position: credited twice.
+  // A differing transfer of the same transaction may be the same movement at another position; writing it would
+  // credit it twice.
   const doubted = new Set(missing.map(({ txHash }) => txHash));
   return {
-    step: standStill(state),
+    step: unchangedStep(state),
     matched: read.filter(({ txHash }) => !doubted.has(txHash)),
     matchedState: 'VERIFIED',
     orphaned: [],
@@ -107,19 +108,22 @@ async function planPart(
   };
 }
 
-/** All that must be as it is recorded. */
+/** All fields that must equal the record. */
 function identityOf(transfer: LiveTransfer | MatchedTransfer): string {
   const { txHash, position, blockHash, contract, to, amountBaseUnits } = transfer;
   return [txHash, position, blockHash, contract, to, amountBaseUnits].join(' ');
 }
 
-/** Each segment was read by itself: those of two branches would give a transaction twice. Throws BRANCHES_DIFFER. */
+/**
+ * Throws BRANCHES_DIFFER unless the segments are linked. Segments of two branches could contain a transaction
+ * twice.
+ */
 function checkLinked(segments: readonly SegmentRead[]): void {
   segments.forEach(({ headers: [first] }, place) => {
     const below = segments[place - 1]?.headers.at(-1);
     if (first === undefined || below === undefined || first.parentHash === below.hash) return;
     const context = { height: first.height, parent: first.parentHash, below: below.hash };
-    throw scanError('BRANCHES_DIFFER', 'the parts of a rescan are of different branches', context);
+    throw scanError('BRANCHES_DIFFER', 'the segments of a rescan are from different branches', context);
   });
 }
 

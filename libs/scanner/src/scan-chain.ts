@@ -12,25 +12,24 @@ import { startReporting } from './report-status.ts';
 
 export interface ScanChainDeps extends Omit<ScanTickDeps, 'lease'> {
   readonly lease: LeaseKeeper;
-  /** How often the lease is renewed, or asked for: a third of its time to live. */
+  /** Interval of lease renewals and requests in milliseconds: a third of its time to live. */
   readonly leaseIntervalMs: number;
-  /** Start-up checks of all chains of the service. */
   readonly gates: StartGates<CheckFailure>;
 }
 
-/** A chain that is being scanned, or waited for while another replica scans it. */
+/** A chain that this replica scans, or whose lease it waits for. */
 export interface ChainScan {
   readonly chain: Chain;
-  /** Looks for a new head now. */
+  /** Polls for a new head now. */
   wake(): void;
-  /** Ends what is under way and gives the lease back. */
+  /** Stops the loops and releases the lease. */
   stop(): Promise<void>;
 }
 
 const MAX_BACKOFF_MS = 5_000;
 
 /**
- * Start-up checks of a scanner's chains. A chain that fails them is left out and checked again.
+ * Creates the start-up checks of a scanner's chains. A chain that fails is left out and checked again.
  * @param onNoneUsable receives the error when every chain is left out
  */
 export function createChainGates(
@@ -41,10 +40,10 @@ export function createChainGates(
 }
 
 /**
- * Scans one chain for as long as this replica holds its lease, and competes for the lease while it does not. Two loops
- * run beside each other, so that a node that answers slowly does not cost the lease: one keeps the lease, the other
- * scans, woken by heads where the reader announces them and by time anyway. Nothing is scanned before the node was
- * found to be the configured network. A third loop reports the chain's state to the database.
+ * Scans one chain while this replica holds its lease, and competes for the lease otherwise. The lease has its own
+ * loop, so that a slow node does not cost the lease. The scan loop polls, and also runs when a subscription
+ * reports a head. It starts only after the nodes passed the start-up checks. A third loop reports the chain's
+ * state to the database.
  */
 export function startChainScan(deps: ScanChainDeps): ChainScan {
   const { network, reader, lease, observe } = deps;
@@ -60,7 +59,7 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
     maxBackoffMs: MAX_BACKOFF_MS,
     run: async (signal) => {
       if (!pace.isDue() && !hasMore) return undefined;
-      hasMore = true; // unless the round says otherwise: after a failure it is tried again
+      hasMore = true; // stays true after a failure, so that the round is retried
       try {
         const isAdmitted = await gate.admit(signal);
         observe.checked(network.chain, gate.leftOut());
@@ -69,7 +68,7 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
         const outcome = await tick(signal);
         observe.ticked(network.chain);
         reporting.wakeIfChanged();
-        hasMore = outcome !== undefined; // what is to be done soon must not wait for a poll that is left out
+        hasMore = outcome !== undefined; // pending work must not wait for a skipped poll
         return outcome === 'again' ? outcome : undefined;
       } catch (error) {
         await abortableDelay(retryAfterMs(error), signal);

@@ -1,23 +1,26 @@
 import { isReaderError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** Why a scanner stopped where it stands. Nothing was written. */
+/** Reasons why a scanner stopped without writing. */
 export type ScanErrorCode =
-  /** The chain forked below everything that is stored, or below a block it had called final. An operator decides. */
+  /** The chain forked below all stored blocks or below a finalized block. An operator decides. */
   | 'REORG_TOO_DEEP'
-  /** The node's head lies below every stored block: it lags so far that it can't tell anything. Retryable. */
+  /** The node's head is below every stored block, so its answers are useless. Retryable. */
   | 'NODE_FAR_BEHIND'
-  /** The verified read saw other blocks than the seen pass: two nodes, or a reorganisation just now. Retryable. */
+  /** The verified read returned other blocks than the seen pass: two nodes, or a reorganisation. Retryable. */
   | 'BRANCHES_DIFFER'
-  /** One source shows another branch from below the verified block on, and no second one does so far. Retryable. */
+  /** Only one source shows a branch that forks below the verified block. Retryable. */
   | 'BRANCH_NOT_VOUCHED'
-  /** The blocks that make something deep enough are known to one source only so far: it is waited for. Retryable. */
+  /** Only one source has the blocks that would make the next block deep enough. Retryable. */
   | 'DEPTH_NOT_VOUCHED'
-  /** The stored blocks and the cursor don't fit together. An operator decides. */
+  /** Stored blocks and cursor do not match. An operator decides. */
   | 'STORED_CHAIN_BROKEN'
-  /** The chain's validators signed another block than was read: nodes made up what was read. An operator looks. */
+  /**
+   * The chain's validators signed another block than the scanner stored: the nodes invented blocks. An operator
+   * decides.
+   */
   | 'NOT_CERTIFIED'
-  /** The cursor in the database is not the one this replica goes on from. Retryable: it is loaded again. */
+  /** The cursor in the database differs from this replica's. Retryable: the state is loaded again. */
   | 'CURSOR_MOVED';
 
 const PERMANENT: ReadonlySet<ScanErrorCode> = new Set<ScanErrorCode>([
@@ -27,7 +30,7 @@ const PERMANENT: ReadonlySet<ScanErrorCode> = new Set<ScanErrorCode>([
 
 export type ScanError = GatewayError<ScanErrorCode>;
 
-/** Makes a scanner's error; whether it is retryable follows from the code. */
+/** Creates a scanner error. The code determines if it is retryable. */
 export function scanError(
   code: ScanErrorCode,
   message: string,
@@ -37,18 +40,20 @@ export function scanError(
   return new GatewayError(code, message, { retryable: !PERMANENT.has(code), context, cause });
 }
 
-/** Whether a chain stands still until somebody looks: the error will not pass by itself, though it is tried again. */
+/**
+ * True for errors that halt a chain until an operator decides. The round is retried, but will not succeed by
+ * itself.
+ */
 export function isHalt(error: unknown): error is ScanError {
   return error instanceof GatewayError && PERMANENT.has(error.code as ScanErrorCode);
 }
 
-/** Whether answers contradict one another, or what was seen: two nodes, or a reorganisation just now. */
+/** True if answers contradict each other or the seen blocks: two nodes, or a reorganisation. */
 export function isContradiction(error: unknown): boolean {
   const isOfBranches = isScanError(error, 'BRANCHES_DIFFER') || isScanError(error, 'BRANCH_NOT_VOUCHED');
   return isReaderError(error, 'INCONSISTENT_ANSWER') || isOfBranches;
 }
 
-/** Whether `error` is a GatewayError with this code of a scanner. */
 export function isScanError(error: unknown, code: ScanErrorCode): error is ScanError {
   return error instanceof GatewayError && error.code === code;
 }

@@ -12,9 +12,8 @@ import type { Written } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
 /**
- * The events of one commit: what was taken back first, then what was detected, then how far the chain is verified, then
- * what became of own transactions.
- * Lists too long for one event become several.
+ * Events of one commit, in this order: orphaned transfers, detected transfers, verified height and transfers,
+ * outcomes of own transactions. A list too long for one event is split.
  */
 export function eventsOf(
   { chain, family }: Pick<ScanNetwork, 'chain' | 'family'>,

@@ -2,7 +2,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { headStaleSecondsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** What the scan loop knows of the network it follows. */
+/** Configuration of a network for the scan loop. */
 export interface ScanNetwork extends Pick<
   NetworkConfig,
   | 'chain'
@@ -14,15 +14,14 @@ export interface ScanNetwork extends Pick<
   | 'reorgWindow'
   | 'maxBlockRange'
 > {
-  /** A newest block older than this is an alarm, and the chain not ready. */
+  /** A head older than this raises an alarm and makes the chain unready. */
   readonly headStaleSeconds: number;
-  /** Symbol of each configured token by its contract in canonical form; null is the native coin. */
+  /** Token symbols by canonical contract; null is the native coin. */
   readonly symbols: ReadonlyMap<TokenContract | null, string>;
 }
 
 /**
- * What a network file says, for the scan loop. `canonicalContract` is the family's; undefined for what is not a
- * contract.
+ * Converts a network file entry. `canonicalContract` returns undefined if its argument is no contract address.
  * @throws GatewayError TOKEN_CONTRACT_INVALID
  */
 export function scanNetworkOf(
@@ -39,7 +38,7 @@ export function scanNetworkOf(
     if (canonical === undefined) {
       throw new GatewayError(
         'TOKEN_CONTRACT_INVALID',
-        `${symbol} on ${network.chain}: ${contract} is not the address of a contract`,
+        `${symbol} on ${network.chain}: ${contract} is not a contract address. Correct it in the network file.`,
         { retryable: false },
       );
     }

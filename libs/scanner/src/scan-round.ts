@@ -11,14 +11,13 @@ import { createSeenPass } from './seen-pass.ts';
 import { createTokenWatch } from './token-watch.ts';
 import { createVerifiedPass } from './verified-pass.ts';
 
-/** The end of a round. */
 export interface RoundEnd {
   readonly state: ChainState;
-  /** 'again': there is more to do at once. 'soon': something waits that needs no new head. */
+  /** 'again': more work now. 'soon': work is waiting that needs no new head. */
   readonly next: 'again' | 'soon' | undefined;
 }
 
-/** The rounds of one chain. Their parts remember things from round to round; losing them costs only time. */
+/** Runs the rounds of one chain. Parts keep state between rounds; losing it costs only time. */
 export function createScanRounds(scanning: Scanning) {
   const { network, reader, observe } = scanning;
   const fates = createFateFollowing(scanning);
@@ -30,22 +29,23 @@ export function createScanRounds(scanning: Scanning) {
 
   return {
     /**
-     * One round. It yields one change at a time, in this order, and computes the next one from the state that the commit returns.
+     * Runs one round. Yields one change at a time, in this order, and computes the next from the committed state.
      *
-     * | step               | it reads                               | in flight during a commit | a failed read leaves       |
+     * | step               | reads                                  | in flight during a commit | state after a failed read  |
      * |--------------------|----------------------------------------|---------------------------|----------------------------|
-     * | head               | the newest block                       | own receipts, tokens      | nothing: the round ends    |
-     * | catch-up           | a long way to the head, in parallel    | up to 12 segments         | the commits so far         |
-     * | seen pass          | one range, or a new branch             | own receipts              | nothing: the round ends    |
-     * | verified pass      | one range, or a long way in parallel   | up to 12 segments         | the commits so far         |
+     * | head               | the newest block                       | own receipts, tokens      | unchanged; the round ends  |
+     * | catch-up           | a long range to the head, in parallel  | up to 12 segments         | the commits so far         |
+     * | seen pass          | one range, or a new branch             | own receipts              | unchanged; the round ends  |
+     * | verified pass      | one range, or a long one in parallel   | up to 12 segments         | the commits so far         |
      * | committee (SUI)    | the certified end of an epoch          | –                         | the known committee        |
-     * | rescan             | up to 4 segments                       | –                         | the request as it was      |
-     * | idle outcomes      | own receipts, unless a commit had them | –                         | the outcomes as they were  |
+     * | rescan             | up to 4 segments                       | –                         | the unchanged request      |
+     * | idle outcomes      | own receipts, unless a commit had them | –                         | the unchanged outcomes     |
      *
-     * Where a failed read does not end the round, the step backs off and the round continues. A commit is one transaction: cursor,
-     * blocks, transfers, outcomes and events. A failed commit is thrown at the `yield`: it stops what is read ahead and ends the round
-     * with nothing half-written. Only a rescan survives its failed commit, unless the lease is lost or another replica moved the cursor.
-     * An abort ends all reads and the round. After any error the caller loads the state: a commit whose answer was lost may stand.
+     * If a failed read does not end the round, its step backs off and the round continues. A commit is one
+     * transaction with cursor, blocks, transfers, outcomes and events. A failed commit is thrown at the `yield`, stops
+     * reading ahead and ends the round. Only a rescan survives its failed commit, unless the lease was lost or another
+     * replica moved the cursor. An abort ends all reads and the round. After any error the caller loads the state,
+     * because a commit may have succeeded although its answer was lost.
      */
     async *round(lease: Lease, opened: ChainState, options: ReadOptions): Changes<RoundEnd> {
       const head = await reader.head(options);
@@ -54,7 +54,7 @@ export function createScanRounds(scanning: Scanning) {
       tokens.look(options);
       const reached = yield* verifiedPass.catchUpWithHead(opened, head, options);
       const seen = yield* seenPass.run(reached, head, options);
-      // Depths counted from the old head do not hold.
+      // Depths counted from the old head are invalid.
       if (seen === undefined) return { state: reached, next: 'soon' };
       const verified = yield* verifiedPass.run(seen, options);
       if (verified.verifiedHeight > seen.verifiedHeight) seenPass.verified();
@@ -68,11 +68,11 @@ export function createScanRounds(scanning: Scanning) {
       if (isBehind || isVerifiable === true || rescans.isDue()) return { state, next: 'again' };
       return { state, next: isVerifiable === 'later' ? 'soon' : undefined };
     },
-    /** The planned change with the outcomes of own transactions that belong to it. */
+    /** Adds the outcomes of own transactions to a planned change. */
     withFates: fates.addTo,
-    /** The state was loaded anew: another replica may have continued a rescan. */
+    /** Call after loading the state: another replica may have continued a rescan. */
     stateLoaded: rescans.forget,
-    /** Forgets what was noted under an earlier lease. */
+    /** Drops state noted under an earlier lease. */
     leaseChanged(): void {
       verifiedPass.forget();
       tokens.forget();

@@ -9,26 +9,26 @@ import { verifiableHeight } from './depth.ts';
 
 export interface ScanTickDeps extends Scanning {
   readonly lease: Pick<LeaseKeeper, 'current' | 'renew'>;
-  /** A commit added events to the outbox, perhaps. */
+  /** Called after each commit; the outbox may have new events. */
   readonly onCommitted: () => void;
 }
 
 /**
- * Makes the function that runs one round of a chain and commits its changes, each by itself. It does nothing without the lease, nor
- * while an operator has paused the chain. After any error the state is loaded from the database again.
+ * Returns the function that runs one round of a chain and commits each of its changes. It returns at once without
+ * the lease or while the chain is paused. After any error the state is loaded again.
  */
 export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Promise<RoundEnd['next']> {
   const { network, reader, observe } = deps;
   const rounds = createScanRounds(deps);
   const isPaused = createPauseWatch(deps);
-  /** A state is worthless under another lease than its own. */
+  /** Valid only under its own lease. */
   let held: { readonly lease: Lease; readonly state: ChainState } | undefined;
   let knownToken: Lease['fencingToken'] | undefined;
   observe.watching(network, reader.sources);
 
-  /** Nothing that was noted under one lease counts under another. */
+  /** Drops everything noted under another lease. */
   function noteLease(token: Lease['fencingToken'] | undefined): void {
-    // First: answers that are still under way must not be reported of a chain that another replica has.
+    // First, so that pending answers are not reported for a chain that another replica scans.
     if (knownToken !== token) rounds.leaseChanged();
     knownToken = token;
     if (token === undefined) observe.closed(network.chain);
@@ -40,7 +40,7 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
     const before = held;
     held = undefined;
     if (lease === undefined) {
-      noteLease(undefined); // also after an error, which left nothing held
+      noteLease(undefined); // also after an error, when `held` is undefined
       return undefined;
     }
     try {
@@ -57,14 +57,14 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
     } catch (error) {
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
       observe.refused(network.chain);
-      await deps.lease.renew(); // finds the lease gone and forgets it
+      await deps.lease.renew(); // detects the loss and drops the lease
       noteLease(undefined);
       return undefined;
     }
   };
 }
 
-/** Commits each change of a round before it asks for the next one, and hands the committed state to the round. */
+/** Commits each change before requesting the next one, and passes the committed state to the round. */
 async function commitEach<R>(
   round: Changes<R>,
   opened: ChainState,
@@ -97,12 +97,12 @@ async function commit(
   return state;
 }
 
-/** How long a pause, or its end, may go unnoticed. */
+/** Maximum delay in milliseconds until a pause or its end is noticed. */
 const PAUSE_LOOKUP_MS = 2_000;
 
 /**
- * Makes the function that tells whether an operator has paused the chain. It asks the database every few seconds. A paused chain keeps
- * its lease: no other replica continues in its place.
+ * Returns a function that reports if an operator has paused the chain, from a query every 2 s. A paused chain
+ * keeps its lease, so that no other replica continues it.
  */
 function createPauseWatch({ network: { chain }, store, observe, clock }: Scanning): () => Promise<boolean> {
   let isPaused = false;
@@ -128,10 +128,10 @@ async function open(deps: ScanTickDeps, lease: Lease, options: ReadOptions): Pro
 }
 
 /**
- * Where to begin a chain that was never scanned: at the verified depth under the head, so that the seen pass reads what lies above.
- * Nothing older matters, since the chain takes no order before this is committed. Where a fork may reach deeper than the verified
- * depth, the blocks of the reorganisation window are read as well. A second source confirms the block to begin at: a start above the
- * true head would leave out what is paid below it.
+ * Start position of a chain that was never scanned: the verified depth below the head; the seen pass reads the
+ * blocks above. Older blocks are irrelevant, because the chain takes no orders before this commit. If forks may be
+ * deeper than the verified depth, the reorganisation window is read as well. A second source confirms the start
+ * block: a start above the true head would skip payments.
  */
 async function readFirstState({ network, reader }: Scanning, options: ReadOptions): Promise<ChainState> {
   const head = await reader.head(options);

@@ -7,10 +7,9 @@ import {
   type ServiceVariables,
 } from '@opentill/runtime/service-settings';
 
-/** The settings of a scanner service. */
 export interface ScannerConfig extends ServiceSettings {
   readonly networksFile: string;
-  /** The chains to scan; undefined: all of the family that are enabled. */
+  /** Chains to scan; undefined means all enabled chains of the family. */
   readonly chains: readonly string[] | undefined;
 }
 
@@ -34,7 +33,7 @@ export function scannerConfigSchema(healthPort: number) {
 
 /**
  * Reads a scanner's settings from the environment.
- * @throws GatewayError CONFIG_INVALID that names every mistake
+ * @throws GatewayError CONFIG_INVALID listing every mistake
  */
 export function readScannerConfig(
   schema: ReturnType<typeof scannerConfigSchema>,

@@ -4,7 +4,7 @@ import type { ScanNetwork } from './scan-network.ts';
 import type { ScanObserver } from './observe.ts';
 import type { ScanStore } from './store/scan-store.ts';
 
-/** What the passes over a chain work with. */
+/** Dependencies of the passes over a chain. */
 export interface Scanning {
   readonly network: ScanNetwork;
   readonly reader: ChainReader;

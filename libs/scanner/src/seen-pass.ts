@@ -1,6 +1,6 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
-import { blockAt, seenBlock, standStill, type ChainState, type ChainStep } from './chain-state.ts';
+import { blockAt, seenBlock, unchangedStep, type ChainState, type ChainStep } from './chain-state.ts';
 import { confirmBranch, findAncestor } from './find-ancestor.ts';
 import { matchTransfers } from './match-transfers.ts';
 import { reconcileBlocks } from './reconcile-blocks.ts';
@@ -8,18 +8,18 @@ import { notFound, type Changes, type ScanChange } from './scan-change.ts';
 import { isScanError, scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** How long a shorter branch must stay before it is followed: it may be the chain's, though most grow at once. */
+/** Delay before a shorter branch is followed. Most branches grow at once. */
 const SHORTER_BRANCH_GRACE_MS = 2_000;
 
-/** Follows the head of one chain with the seen cursor. */
+/** Moves the seen cursor of one chain to the head. */
 export function createSeenPass(scanning: Scanning) {
   const { network, observe, clock } = scanning;
   let shorterSinceMs: number | undefined;
   let timesHeld = 0;
   return {
     /**
-     * Reads up to `head`. Gives undefined, without a change, when the head's branch is not believed yet: it is shorter, or only one
-     * source shows it and it would take verified blocks back.
+     * Reads up to `head`. Returns undefined without a change while the head's branch is not accepted: it is
+     * shorter, or only one source shows it and it would remove verified blocks.
      */
     async *run(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState | undefined> {
       const nowMs = clock.now().getTime();
@@ -34,7 +34,7 @@ export function createSeenPass(scanning: Scanning) {
       if (change === 'shorter-branch' || change === 'held') return undefined;
       return change === undefined ? before : yield change;
     },
-    /** The verified cursor has moved: a branch that is held back is the first one again. */
+    /** Restarts the count of held branches after the verified cursor moved. */
     verified(): void {
       timesHeld = 0;
     },
@@ -42,11 +42,11 @@ export function createSeenPass(scanning: Scanning) {
 }
 
 /**
- * Plans the blocks that the seen cursor has to take in next: those up to the head, at most a range of them, or the new branch after a
- * reorganisation. Undefined when there is nothing new; also when the node merely lags.
+ * Plans the next blocks of the seen cursor: a range up to the head, or the new branch after a reorganisation.
+ * Returns undefined if there is no new block or the node lags.
  *
- * A branch that ends below the seen block is 'shorter-branch' unless `mayShrink`. A node in the middle of a reorganisation shows
- * such a branch. Following it would take payments back that are about to be there again.
+ * Returns 'shorter-branch' for a branch that ends below the seen block, unless `mayShrink`. A node in the middle
+ * of a reorganisation shows such a branch; following it would orphan payments that reappear at once.
  */
 async function planSeen(
   scanning: Scanning,
@@ -72,7 +72,7 @@ async function planSeen(
   if (reconcileBlocks(state.blocks, range.headers).kind !== 'extends')
     return planReorganisation(scanning, state, head, range.headers, options);
   return {
-    step: { ...standStill(state), ...follow(head, range) },
+    step: { ...unchangedStep(state), ...follow(head, range) },
     matched: await matchTransfers(scanning, range, { ...options, byOneSource: true }),
     matchedState: 'DETECTED',
     orphaned: [],
@@ -80,8 +80,9 @@ async function planSeen(
 }
 
 /**
- * One commit takes the old branch back and the new one in, at least as high as the old one was: a payment that only moved to another
- * block never looks lost. Throws BRANCH_NOT_VOUCHED where it would replace verified blocks and no second source shows the new branch.
+ * Replaces the old branch by the new one in one commit, at least up to the old height. So a payment that only
+ * moved to another block never appears lost. Throws BRANCH_NOT_VOUCHED if it would replace verified blocks and no
+ * second source shows the new branch.
  */
 async function planReorganisation(
   scanning: Scanning,
@@ -96,7 +97,9 @@ async function planReorganisation(
   const range = await reader.readSeen(ancestorHeight + 1, Math.min(head.height, highest), options);
   const first = range.headers[0];
   if (first?.parentHash !== blockAt(state, ancestorHeight)?.hash)
-    throw scanError('BRANCHES_DIFFER', 'the chain changed while its new branch was read', { ancestorHeight });
+    throw scanError('BRANCHES_DIFFER', 'the chain changed while the scanner read its new branch', {
+      ancestorHeight,
+    });
   if (ancestorHeight < state.verifiedHeight && first !== undefined)
     await confirmBranch(reader, first, options);
   const matched = await matchTransfers(scanning, range, { ...options, byOneSource: true });
@@ -114,7 +117,10 @@ async function planReorganisation(
   };
 }
 
-/** The head is the last block that was read, when it was read so far: it is linked; the named head may be gone. */
+/**
+ * Uses the last block read as head once it reaches the named one: it is linked, and the named head may have left
+ * the chain.
+ */
 function follow(head: BlockHeader, range: RangeRead): Pick<ChainStep, 'head' | 'newBlocks'> {
   const last = range.headers.at(-1) ?? head;
   return { head: last.height >= head.height ? last : head, newBlocks: range.headers };

@@ -22,7 +22,7 @@ test('proves a range of proven, linked blocks', () => {
   expect(proofOf(state, [block(6), block(7)], parts)).toEqual({ epochEnds: [end] });
 });
 
-test('proves nothing when a part is unproven, a link is broken or a block is left out', () => {
+test('returns no proof for an unproven part, a broken link or a missing block', () => {
   const broken = { ...block(7), parentHash: hashOf(99) };
   expect(proofOf(state, [block(6), block(7)], [parts[0], undefined])).toBeUndefined();
   expect(proofOf(state, [block(6), block(7)], [])).toBeUndefined();

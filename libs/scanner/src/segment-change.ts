@@ -5,22 +5,21 @@ import type { SegmentRead } from './read-segment.ts';
 import { notFound, type ScanChange } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
-/** How far to read, as it was known at the beginning. What is mined meanwhile is left to the next round. */
+/** Target heights of catching up, fixed at its start. Blocks mined meanwhile are left to the next round. */
 export interface ScanGoal {
-  /** The newest block; read as far as `seenHeight`. */
   readonly head: HeadBlock;
-  /** How far to see: the head, or where the chain is seen already. */
+  /** Head, or the current seen height. */
   readonly seenHeight: number;
-  /** How far to verify; the cursor as it is where nothing is deep enough. */
+  /** Height to verify; the current cursor if no block is deep enough. */
   readonly verifiedHeight: number;
-  /** Null where depth decides, and while it cannot be told. */
+  /** Null if only depth decides, or while finality is unknown. */
   readonly finalizedHeight: number | null;
   readonly isFinalityStale: boolean;
 }
 
 /**
- * The change of segments of one kind that follow one another. Transfers that were seen and are not in the verified blocks are
- * orphaned; those that are there and were not seen are recorded.
+ * Builds the change of consecutive segments of one kind. Recorded transfers that the verified blocks lack are
+ * orphaned; unrecorded ones are added.
  */
 export function changeOf(
   network: Pick<ScanNetwork, 'confirmations'>,
@@ -37,7 +36,7 @@ export function changeOf(
   const proofs = reads.map((read) => read.proof);
   return {
     step: {
-      // The head is the block that was read, when it was read so far; what the node said before may be gone.
+      // Uses the last block read as head once it reaches the named one, which may have left the chain.
       head:
         [goal.head, state.head].find((head) => head.height > seenAfter) ??
         (last.height === seenAfter ? last : state.head),
@@ -71,8 +70,8 @@ function finalizedAfter(
 }
 
 /**
- * Whether the verified read gives a stored block another time or epoch. All sources compare the hash; the time and the epoch came
- * from one source when the block was seen. Orders expire by the verified time, and transactions of SUI end by the verified epoch.
+ * True if the verified read has another time or epoch than the stored block. Sources agree only on the hash; time
+ * and epoch came from one source. Orders expire by the verified time, and SUI transactions by the verified epoch.
  */
 function isCorrection(state: ChainState, { height, timeSeconds, epoch }: BlockHeader): boolean {
   const stored = blockAt(state, height);
@@ -81,8 +80,8 @@ function isCorrection(state: ChainState, { height, timeSeconds, epoch }: BlockHe
 }
 
 /**
- * The proof of the blocks that the verified cursor passes. Undefined unless every segment is proven and each block names the one
- * before it, the first one the block of the cursor.
+ * Proof of the blocks that the verified cursor passes. Undefined unless every segment is proven and all blocks are
+ * linked to the cursor's block.
  */
 export function proofOf(
   before: ChainState,

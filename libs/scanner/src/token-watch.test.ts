@@ -8,14 +8,14 @@ import { createTokenWatch } from './token-watch.ts';
 const MINUTE_MS = 60_000;
 const PAUSED: readonly TokenWarning[] = [{ kind: 'PAUSED', contract: 'T' as TokenContract }];
 
-/** A watch on a reader that answers, or fails, as it is told. */
+/** A watch on a reader with scripted answers and failures. */
 function watched() {
   let nowMs = 0;
   const asked: (() => Promise<readonly TokenWarning[]>)[] = [];
-  const [told, failed]: [unknown[], unknown[]] = [[], []];
+  const [warned, failed]: [unknown[], unknown[]] = [[], []];
   const reader = { tokenWarnings: () => asked.shift()?.() ?? Promise.resolve([]) };
   const observe = {
-    tokensAsked: (_chain: string, warnings: unknown) => void told.push(warnings),
+    tokensAsked: (_chain: string, warnings: unknown) => void warned.push(warnings),
     failed: (_chain: string, part: string) => void failed.push(part),
   };
   const watch = createTokenWatch({
@@ -25,56 +25,56 @@ function watched() {
     clock: { now: () => new Date(nowMs) },
   } as unknown as Scanning);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
-  return { watch, asked, told, failed, settled, pass: (ms: number) => (nowMs += ms) };
+  return { watch, asked, warned, failed, settled, pass: (ms: number) => (nowMs += ms) };
 }
 
-test('asks at once, then every ten minutes, and anew after a change of the lease', async () => {
-  const { watch, asked, told, settled, pass } = watched();
+test('asks at once, then every ten minutes, and again after a lease change', async () => {
+  const { watch, asked, warned, settled, pass } = watched();
   asked.push(() => Promise.resolve(PAUSED));
   watch.look({});
   await settled();
   pass(10 * MINUTE_MS - 1);
   watch.look({});
   await settled();
-  expect(told).toEqual([PAUSED]);
+  expect(warned).toEqual([PAUSED]);
   pass(1);
   watch.look({});
   await settled();
-  expect(told).toEqual([PAUSED, []]);
+  expect(warned).toEqual([PAUSED, []]);
   watch.forget();
   watch.look({});
   await settled();
-  expect(told).toHaveLength(3);
+  expect(warned).toHaveLength(3);
 });
 
-test('a failure is told, and it is asked again soon; what was said stands meanwhile', async () => {
-  const { watch, asked, told, failed, settled, pass } = watched();
+test('reports a failure, retries soon and keeps the last warnings', async () => {
+  const { watch, asked, warned, failed, settled, pass } = watched();
   asked.push(() => Promise.reject(readerError('RPC_UNAVAILABLE', 'away')));
   watch.look({});
   await settled();
-  expect([told, failed]).toEqual([[], ['tokens']]);
+  expect([warned, failed]).toEqual([[], ['tokens']]);
   watch.look({});
   await settled();
-  expect(told).toEqual([]);
+  expect(warned).toEqual([]);
   pass(MINUTE_MS);
   watch.look({});
   await settled();
-  expect(told).toEqual([[]]);
+  expect(warned).toEqual([[]]);
 });
 
-test('never asks twice at once', async () => {
-  const { watch, asked, told, settled } = watched();
+test('makes one request at a time', async () => {
+  const { watch, asked, warned, settled } = watched();
   const answer = Promise.withResolvers<readonly TokenWarning[]>();
   asked.push(() => answer.promise);
   watch.look({});
   watch.look({});
   answer.resolve(PAUSED);
   await settled();
-  expect(told).toEqual([PAUSED]);
+  expect(warned).toEqual([PAUSED]);
 });
 
-test('what is answered after the chain was another’s is not told, and it is asked anew', async () => {
-  const { watch, asked, told, failed, settled } = watched();
+test('drops answers that arrive after the chain changed replicas, and asks again', async () => {
+  const { watch, asked, warned, failed, settled } = watched();
   const [before, broken] = [
     Promise.withResolvers<readonly TokenWarning[]>(),
     Promise.withResolvers<readonly TokenWarning[]>(),
@@ -91,14 +91,14 @@ test('what is answered after the chain was another’s is not told, and it is as
   before.resolve(PAUSED);
   broken.reject(readerError('RPC_UNAVAILABLE', 'away'));
   await settled();
-  expect([told, failed]).toEqual([[], []]);
+  expect([warned, failed]).toEqual([[], []]);
   watch.look({});
   await settled();
-  expect(told).toEqual([[]]);
+  expect(warned).toEqual([[]]);
 });
 
-test('nothing is told after the scanner has stopped', async () => {
-  const { watch, asked, told, settled } = watched();
+test('reports no warnings after the scanner stopped', async () => {
+  const { watch, asked, warned, settled } = watched();
   const stopping = new AbortController();
   const answer = Promise.withResolvers<readonly TokenWarning[]>();
   asked.push(() => answer.promise);
@@ -106,5 +106,5 @@ test('nothing is told after the scanner has stopped', async () => {
   stopping.abort();
   answer.resolve(PAUSED);
   await settled();
-  expect(told).toEqual([]);
+  expect(warned).toEqual([]);
 });

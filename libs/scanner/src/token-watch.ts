@@ -2,15 +2,15 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isolateFailure } from './isolate-failure.ts';
 import type { Scanning } from './scanning.ts';
 
-/** An issuer that pauses or replaces its contract tells the world long before, or cannot tell at all. */
+/** Issuers announce a pause or replacement long in advance, or not at all, so a long interval suffices. */
 const EVERY_MS = 10 * 60 * 1_000;
 
-/** Asks the contracts of a chain's tokens now and then about themselves, for alarms. */
+/** Queries the token contracts of a chain for warnings every 10 minutes, for alarms. */
 export function createTokenWatch(scanning: Scanning) {
   const { network, reader, observe, clock } = scanning;
   const isolation = isolateFailure(scanning, 'tokens');
   let askedAtMs = -Infinity;
-  /** The question that is under way. */
+  /** Request in progress. */
   let asking: object | undefined;
 
   async function ask(own: object, options: ReadOptions): Promise<void> {
@@ -29,14 +29,14 @@ export function createTokenWatch(scanning: Scanning) {
   }
 
   return {
-    /** Asks when it is due, and is not waited for. A failure is reported, and payments are read on. */
+    /** Starts a request if due, without waiting for it. A failure is reported and delays no payment. */
     look(options: ReadOptions): void {
       const isDue = clock.now().getTime() - askedAtMs >= EVERY_MS && isolation.isDue();
       if (reader.tokenWarnings === undefined || asking !== undefined || !isDue) return;
       asking = {};
       void ask(asking, options);
     },
-    /** The chain was another replica's meanwhile: asks anew, and drops answers that are still under way. */
+    /** Restarts the schedule and drops pending answers after another replica had the chain. */
     forget(): void {
       asking = undefined;
       askedAtMs = -Infinity;

@@ -15,7 +15,7 @@ interface Finality {
   readonly isFinalityStale: boolean;
 }
 
-/** Verifies what is deep enough, and knows what is final. */
+/** Verifies blocks that are deep enough and polls finality. */
 export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
   const { network, observe } = scanning;
   const finality = createFinalityWatch(scanning);
@@ -33,7 +33,7 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
     }
   }
 
-  /** Up to what is deep enough of the seen blocks; undefined when that is verified already. */
+  /** Returns the goal within the seen blocks; undefined if all deep enough blocks are verified. */
   async function goalOf(state: ChainState, options: ReadOptions): Promise<ScanGoal | undefined> {
     const seenHeight = seenBlock(state).height;
     const { head, verifiedHeight } = state;
@@ -49,7 +49,7 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
   }
 
   return {
-    /** Reads in parallel up to a head that is far, and verifies on the way all that will be deep enough. */
+    /** Catches up with a distant head in parallel, verifying blocks that will be deep enough. */
     async *catchUpWithHead(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState> {
       if (!catchingUp.isWorthwhile(head.height - seenBlock(before).height)) return before;
       const named = verifying.isDue()
@@ -58,7 +58,7 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
       const goal = goalAtHead(scanning, before, head, named);
       return (yield* catchingUp.run('catch-up', before, goal, options)).state;
     },
-    /** Verifies a range of what is deep enough, or all of it when that is much. Gives the state as far as it came. */
+    /** Verifies one range, or catches up if many blocks are deep enough. Returns the state reached. */
     async *run(before: ChainState, options: ReadOptions): Changes<ChainState> {
       const plan = await verifying.run(options, async () => {
         const goal = await goalOf(before, options);
@@ -80,17 +80,17 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
       if (state.verifiedHeight > before.verifiedHeight) observe.verifiedRead(network.chain);
       return state;
     },
-    /** Whether something is deep enough: 'later' while the pass backs off. */
+    /** True if a block is deep enough to verify; 'later' during back-off. */
     hasMore(state: ChainState): boolean | 'later' {
       const isMore = verifiedTarget(state, network, finality.view().isStale) > state.verifiedHeight;
       return isMore && (verifying.isDue() || 'later');
     },
-    /** Forgets what was noted under an earlier lease. */
+    /** Drops state noted under an earlier lease. */
     forget: finality.forget,
   };
 }
 
-/** Up to the head, verifying all that will be deep enough then; nothing while it cannot be told what is final. */
+/** Goal up to the head. Verifies blocks that will be deep enough; none while finality is unknown. */
 function goalAtHead(
   { network }: Scanning,
   state: ChainState,

@@ -33,7 +33,7 @@ beforeEach(async () => {
 type Warnings = readonly TokenWarning[];
 const network = { ...MOCK_NETWORK, headStaleSeconds: 120 };
 
-/** A scan whose clock shows the time of the head. */
+/** A scan whose clock shows the time of the head block. */
 async function openAtHead(sources?: () => readonly SourceHealth[]): Promise<TestScan> {
   const scan = await openScan({
     db: scanner.kysely,
@@ -45,7 +45,7 @@ async function openAtHead(sources?: () => readonly SourceHealth[]): Promise<Test
   return scan;
 }
 
-/** One round as the loop of the service makes it. */
+/** One round as the service's loop makes it. */
 async function round(scan: TestScan): Promise<void> {
   try {
     await scan.tick();
@@ -67,9 +67,9 @@ const edges = (): readonly string[] =>
     .filter((line) => line.message.startsWith('alarm'))
     .map((line) => `${line.message} ${String(line.fields['kind'])}`);
 
-describe('a head that stands still', () => {
+describe('stalled head', () => {
   it.each(['no new block', 'no answer'])(
-    'by %s makes the chain unready, with one line at each edge',
+    'makes the chain unready after %s and logs each alarm change once',
     async (why) => {
       const scan = await openAtHead();
       await round(scan);
@@ -86,7 +86,9 @@ describe('a head that stands still', () => {
       const { ok, detail } = scan.observe.health(CHAIN);
       expect(ok).toBe(false);
       expect(detail).toBe(
-        why === 'no new block' ? 'failing: HEAD_STALE' : 'failing: RPC_UNAVAILABLE: no round for 30 s',
+        why === 'no new block'
+          ? 'failing: HEAD_STALE'
+          : 'failing: RPC_UNAVAILABLE: no successful round for 30 s',
       );
       expect(await raised(scan)).toEqual(['head-stale']);
       node.faults.beforeCall = undefined;
@@ -99,8 +101,8 @@ describe('a head that stands still', () => {
   );
 });
 
-describe('sources', () => {
-  it('that disagree again and again are told of, until something is verified', async () => {
+describe('source alarms', () => {
+  it('raises sources-disagree until a block is verified', async () => {
     const scan = await openAtHead();
     await round(scan);
     node.mine();
@@ -113,7 +115,7 @@ describe('sources', () => {
       await round(scan);
     }
     expect(await raised(scan)).toEqual(['sources-disagree', 'verification-failing']);
-    expect(scan.observe.health(CHAIN).ok).toBe(true); // payments are shown, and somebody has been told
+    expect(scan.observe.health(CHAIN).ok).toBe(true); // payments are still shown, and the alarm is raised
     node.faults.beforeCall = undefined;
     scan.clock.pass(11_000);
     await round(scan);
@@ -126,7 +128,7 @@ describe('sources', () => {
     ]);
   });
 
-  it('that lag or serve another network are told of by name', async () => {
+  it('names sources that lag or serve another network', async () => {
     const well: SourceHealth = {
       place: 0,
       label: 'a.example:443',
@@ -155,8 +157,8 @@ describe('sources', () => {
   });
 });
 
-describe('the time of a head', () => {
-  it('is the last one told: an answer from the future hides no chain that stands still', async () => {
+describe('head time', () => {
+  it('uses the last answer, so that a future time cannot hide a stalled chain', async () => {
     const scan = await openAtHead();
     await round(scan);
     const head = node.head();
@@ -169,7 +171,7 @@ describe('the time of a head', () => {
   });
 });
 
-describe('a chain that halts', () => {
+describe('halted chain', () => {
   it('raises its alarm and is not ready', async () => {
     const scan = await openAtHead();
     for (let i = 0; i < 11; i += 1) node.mine();
@@ -182,7 +184,7 @@ describe('a chain that halts', () => {
     expect(edges()).toContain('alarm raised reorg-too-deep');
   });
 
-  it('that another replica takes over is no alarm of this one any more', async () => {
+  it('clears its alarms when another replica takes over', async () => {
     const scan = await openAtHead();
     await round(scan);
     scan.clock.pass(130_000);
@@ -198,7 +200,7 @@ describe('a chain that halts', () => {
     expect(scan.observe.health(CHAIN)).toEqual({ ok: true, detail: 'standby' });
   });
 
-  it('whose tokens answer when it is another replica’s raises none, also when it is this one’s again', async () => {
+  it('drops token warnings that arrive after the lease was lost', async () => {
     const [before, after] = [Promise.withResolvers<Warnings>(), Promise.withResolvers<Warnings>()];
     const questions = [before, after];
     const tokenWarnings = (): Promise<Warnings> => questions.shift()?.promise ?? Promise.resolve([]);
@@ -218,7 +220,7 @@ describe('a chain that halts', () => {
     await scan.lease.acquire();
     await round(scan);
     expect(await raised(scan)).toEqual([]);
-    // Told under the lease it is one.
+    // Answers under the current lease count.
     after.resolve([{ kind: 'PAUSED', contract: MOCK_TOKEN }]);
     await after.promise;
     await round(scan);

@@ -4,8 +4,8 @@ import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 const BLOCK_SECONDS = 12;
 
 /**
- * Blocks `from` to `to` of one branch. Their hashes say what they are: block 7 of branch `b` that left branch `a` at
- * block 4 is `0x7b` with a parent `0x6b`; block 4 is `0x4a`.
+ * Blocks `from` to `to` of one branch. Hashes describe the block: block 7 of branch `b`, which left branch `a` at
+ * block 4, is `0x7b` with parent `0x6b`; block 4 is `0x4a`.
  */
 export function buildChain(options: {
   readonly branch?: string;
@@ -16,7 +16,7 @@ export function buildChain(options: {
   return Array.from({ length: to - from + 1 }, (_, place) => blockOf(branch, from + place, branch));
 }
 
-/** The chain as it is after a fork: its blocks up to `ancestorHeight`, then blocks of another branch up to `to`. */
+/** The chain after a fork: blocks up to `ancestorHeight`, then blocks of another branch up to `to`. */
 export function forkAt(
   chain: readonly BlockHeader[],
   ancestorHeight: number,

@@ -42,7 +42,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A chain that was scanned up to block 20 and then went on by so many blocks, each with a payment. */
+/** A chain scanned to block 20, then extended by this many blocks with one payment each. */
 async function leftBehind(blocks: number, network?: ScanNetwork): Promise<readonly MockTx[]> {
   await forgetScans(admin.kysely);
   node = createMockNode(CHAIN);
@@ -65,7 +65,7 @@ const open = (options: Partial<TestScanOptions> = {}): Promise<TestScan> =>
   openScan({ db: scanner.kysely, reader: node.reader, ...options });
 const cursor = () => storedCursor(admin.kysely);
 
-/** What is recorded is what the chain has, each in the state that the verified cursor says. */
+/** Expects that the recorded transfers equal the chain's, each in the state implied by the verified cursor. */
 async function expectTruth(): Promise<void> {
   const { verified, seen } = await cursor();
   const recorded = await recordedTransfers(admin.kysely);
@@ -86,7 +86,7 @@ async function expectTruth(): Promise<void> {
 }
 
 describe('catching up', () => {
-  it('reads what is deep enough once, by the verified way, and credits it in order', async () => {
+  it('reads deep enough blocks once, the verified way, and credits them in order', async () => {
     await leftBehind(100);
     node.faults.latencyMs = () => Math.random() * 5;
     const scan = await open();
@@ -117,10 +117,10 @@ describe('catching up', () => {
     );
     expect(credited).toEqual(rows.map((row) => row.id));
     expect(credited).toHaveLength(98);
-    expect(events.filter((e) => e.type === 'transfer.detected')).toHaveLength(1); // of the two blocks at the head
+    expect(events.filter((e) => e.type === 'transfer.detected')).toHaveLength(1); // for the two blocks at the head
   });
 
-  it('never has a verified time past a payment that is not recorded', async () => {
+  it('never moves the verified time past an unrecorded payment', async () => {
     await leftBehind(60);
     const gaps: unknown[] = [];
     const scan = await open({
@@ -137,9 +137,9 @@ describe('catching up', () => {
     expect(gaps).toEqual([]);
   });
 
-  it('knows an address that was given out while blocks are read: recipients are looked up after the reading', async () => {
+  it('looks up recipients after reading, so that a new address is found', async () => {
     await leftBehind(60);
-    const early = aTx({ to: CAROL, amount: 1n }); // a stranger's until then
+    const early = aTx({ to: CAROL, amount: 1n }); // CAROL is a stranger until then
     const payment = aTx({ to: CAROL, amount: 2n });
     node.reorg(60, [early], ...Array.from({ length: 58 }, () => []), [payment]);
     let isGivenOut = false;
@@ -161,7 +161,7 @@ describe('catching up', () => {
     expect(recorded.filter(({ tx }) => tx === payment.hash)).toMatchObject([{ to: CAROL, height: 80 }]);
   });
 
-  it('verifies nothing that is not deep under blocks that were read, whatever head is claimed', async () => {
+  it('verifies only blocks below linked ones if a node claims a higher head', async () => {
     await leftBehind(12);
     node.claimHead(1_000);
     const scan = await open();
@@ -183,41 +183,38 @@ describe('catching up', () => {
     [0, 12],
     [6_500, 7],
     [60_000, 1],
-  ])(
-    'of which each part has %d transfers besides reads %d parts ahead, and all of them',
-    async (besides, most) => {
-      await leftBehind(100);
-      let [underWay, ahead] = [0, 0];
-      const [begun, first] = [[] as number[], FIRST_HEAD + MOCK_NETWORK.maxBlockRange];
-      const reader: typeof node.reader = {
-        ...node.reader,
-        async readVerified(from, ...rest) {
-          begun.push(from);
-          underWay += 1;
-          await new Promise((resolve) => setTimeout(resolve, 5));
-          // Nothing is known of the very first ones.
-          if (from > first) ahead = Math.max(ahead, underWay);
-          const range = await node.reader.readVerified(from, ...rest);
-          underWay -= 1;
-          const [like] = range.transfers;
-          const others = Array.from({ length: besides }, (_, i) => ({
-            ...like!,
-            to: STRANGER,
-            indexInBlock: 1_000 + i,
-          }));
-          return { ...range, transfers: [...range.transfers, ...others] };
-        },
-      };
-      const scan = await open({ reader });
-      await scan.tick();
-      expect(begun.length).toBeGreaterThan(most);
-      expect(ahead).toBeLessThanOrEqual(most);
-      expect(ahead).toBeGreaterThan(most / 2);
-      await expectTruth();
-    },
-  );
+  ])('reads ahead with %d other transfers per segment: %d segments, none skipped', async (besides, most) => {
+    await leftBehind(100);
+    let [underWay, ahead] = [0, 0];
+    const [begun, first] = [[] as number[], FIRST_HEAD + MOCK_NETWORK.maxBlockRange];
+    const reader: typeof node.reader = {
+      ...node.reader,
+      async readVerified(from, ...rest) {
+        begun.push(from);
+        underWay += 1;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        // The first segments have no measurements.
+        if (from > first) ahead = Math.max(ahead, underWay);
+        const range = await node.reader.readVerified(from, ...rest);
+        underWay -= 1;
+        const [like] = range.transfers;
+        const others = Array.from({ length: besides }, (_, i) => ({
+          ...like!,
+          to: STRANGER,
+          indexInBlock: 1_000 + i,
+        }));
+        return { ...range, transfers: [...range.transfers, ...others] };
+      },
+    };
+    const scan = await open({ reader });
+    await scan.tick();
+    expect(begun.length).toBeGreaterThan(most);
+    expect(ahead).toBeLessThanOrEqual(most);
+    expect(ahead).toBeGreaterThan(most / 2);
+    await expectTruth();
+  });
 
-  it('goes on where the depth is more than is read at once', async () => {
+  it('continues when the depth exceeds the blocks read at once', async () => {
     const network = { ...MOCK_NETWORK, confirmations: 60, reorgWindow: 8 };
     await leftBehind(150, network);
     const scan = await open({ network });
@@ -227,14 +224,14 @@ describe('catching up', () => {
     expect(node.callsAtOnce()).toBeLessThanOrEqual(12);
   });
 
-  it('commits what lies below a read that failed, discards what lies above, and skips nothing', async () => {
+  it('commits the blocks below a failed read and discards those above', async () => {
     await leftBehind(100);
     let calls = 0;
     node.faults.beforeCall = (method) => {
       if (method === 'readVerified' && (calls += 1) === 9) throw readerError('RPC_UNAVAILABLE', 'down');
     };
     const scan = await open();
-    await scan.tick(); // the passes of the round go on where it ended: one range each
+    await scan.tick(); // the other passes continue with one range each
     const { seen, verified } = await cursor();
     expect(verified).toBeGreaterThanOrEqual(19 + 4 * 7 - 1);
     expect(verified).toBeLessThan(19 + 4 * 12);
@@ -248,7 +245,7 @@ describe('catching up', () => {
     );
   });
 
-  it('shows payments on while nothing can be verified', async () => {
+  it('keeps showing payments while verification fails', async () => {
     await leftBehind(100);
     node.faults.beforeCall = (method) => {
       if (method === 'readVerified') throw readerError('INCONSISTENT_ANSWER', 'two forks');
@@ -263,12 +260,12 @@ describe('catching up', () => {
     await expectTruth();
   });
 
-  it.each([1, 3, 8, 20])('follows a reorganisation under the %i. read', async (place) => {
+  it.each([1, 3, 8, 20])('follows a reorganisation during read number %i', async (place) => {
     const txs = await leftBehind(100);
     let calls = 0;
     node.faults.beforeCall = (method) => {
       if (method !== 'readVerified' || (calls += 1) !== place) return;
-      // The last 100 blocks are made anew, with every other payment, one block later.
+      // Replaces the last 100 blocks; every other payment is mined one block later.
       node.reorg(100, [], ...txs.map((tx, i) => (i % 2 === 0 ? [tx] : [])));
     };
     const scan = await open();
@@ -276,7 +273,8 @@ describe('catching up', () => {
     for (let i = 0; i < 5; i += 1) await scan.settle().catch((thrown: unknown) => (error = thrown));
     if ((await cursor()).seen < 121) {
       expect(error).toMatchObject({ code: 'REORG_TOO_DEEP' });
-      // Where more was verified than the window holds, nobody can follow; nothing was recorded of the new branch.
+      // When more blocks were verified than the window holds, the fork cannot be followed, and no block of it is
+      // recorded.
       expect(place).toBeGreaterThan(3);
       return;
     }
@@ -284,10 +282,10 @@ describe('catching up', () => {
     expect(await cursor()).toMatchObject({ seen: 121, verified: 119, seenHash: node.head().hash });
   });
 
-  it('takes time and epoch of a block from the verified read, whatever one source told when it was seen', async () => {
+  it('replaces block time and epoch of the seen read by the verified read', async () => {
     await leftBehind(1);
     const EPOCH = 7;
-    const LIE_SECONDS = 86_400;
+    const OFFSET_SECONDS = 86_400;
     let isVerifiable = false;
     const told = ({ headers, ...range }: RangeRead, epoch: number, bySeconds: number): RangeRead => ({
       ...range,
@@ -296,7 +294,7 @@ describe('catching up', () => {
     const scan = await open({
       reader: {
         ...node.reader,
-        readSeen: async (...given) => told(await node.reader.readSeen(...given), EPOCH + 5, LIE_SECONDS),
+        readSeen: async (...given) => told(await node.reader.readSeen(...given), EPOCH + 5, OFFSET_SECONDS),
         readVerified: async (...given) => {
           if (!isVerifiable) throw readerError('RPC_UNAVAILABLE', 'down');
           return told(await node.reader.readVerified(...given), EPOCH, 0);
@@ -320,7 +318,7 @@ describe('catching up', () => {
     expect(rows).toEqual([{ epoch: EPOCH, time: mined.at(-3)!.timeSeconds, late: 0 }]);
   });
 
-  it('ends when another replica takes the chain, which goes on without gap or double', async () => {
+  it('stops when another replica takes the chain, which continues without gaps', async () => {
     await leftBehind(100);
     let commits = 0;
     const first = await open({
@@ -343,7 +341,7 @@ describe('catching up', () => {
     await expectTruth();
   });
 
-  it('stops soon when told', async () => {
+  it('stops soon after an abort', async () => {
     await leftBehind(100);
     node.faults.latencyMs = () => 20;
     const scan = await open();
@@ -355,7 +353,7 @@ describe('catching up', () => {
     await expectTruth();
   });
 
-  it('takes in the native coin where the network names it', async () => {
+  it('records native coin payments if the network lists the coin', async () => {
     await leftBehind(30);
     const native = aTx({ to: STRANGER, amount: 1n }, { to: ALICE, amount: 7n, isNative: true });
     node.mine(native);
@@ -384,7 +382,7 @@ describe('finality', () => {
     ...(finality === undefined ? {} : { finality }),
   });
 
-  it('bounds what is caught up with; a jump is taken in by the same way', async () => {
+  it('verifies up to the finalized block and catches up with a jump in parallel', async () => {
     const network = finalized();
     await leftBehind(100, network);
     node.finalize(60);
@@ -402,20 +400,20 @@ describe('finality', () => {
     await expectTruth();
   });
 
-  it('is not believed above the head, and not above what was seen', async () => {
+  it('caps finality at the head and at the seen block', async () => {
     const network = finalized();
     await leftBehind(4, network);
     node.finalize(10 ** 9);
     const scan = await open({ network });
     await scan.settle();
     expect(await cursor()).toMatchObject({ seen: 24, verified: 24 });
-    node.finalize(20); // it was a lie
+    node.finalize(20); // the earlier height was wrong
     for (let i = 0; i < 10; i += 1) node.mine();
     await scan.settle();
     expect(await cursor()).toMatchObject({ seen: 34, verified: 24 });
   });
 
-  it('asks for minDepth as well', async () => {
+  it('also requires minDepth', async () => {
     const network = finalized({ staleSeconds: 30, minDepth: 15 });
     await leftBehind(100, network);
     node.finalize(118);
@@ -425,7 +423,7 @@ describe('finality', () => {
     await expectTruth();
   });
 
-  it.each(['stands still', 'is named by nobody'])('that %s holds the verified cursor', async (how) => {
+  it.each(['stands still', 'is unavailable'])('holds the verified cursor while finality %s', async (how) => {
     const network = finalized({ staleSeconds: 60 });
     await leftBehind(50, network);
     node.faults.finalityStalled = how !== 'stands still';
@@ -445,37 +443,34 @@ describe('finality', () => {
     await expectTruth();
   });
 
-  it.each(['stands still', 'is named by nobody'])(
-    'that %s gives way to a depth where the network has one',
-    async (how) => {
-      const network = finalized({ staleSeconds: 30, minDepth: 3, fallbackDepth: 24 });
-      await leftBehind(50, network);
-      node.faults.finalityStalled = how !== 'stands still';
-      const scan = await open({ network });
-      await scan.tick();
-      scan.clock.pass(29_000);
-      await scan.tick();
-      expect(await cursor()).toMatchObject({ seen: 70, verified: 18 });
-      scan.clock.pass(1_000);
-      await scan.settle();
-      expect(await cursor()).toMatchObject({ seen: 70, verified: 47 });
-      node.mine();
-      await scan.settle();
-      expect(await cursor()).toMatchObject({ seen: 71, verified: 48 });
-      await expectTruth();
-      node.faults.finalityStalled = false;
-      node.finalize(30); // moves, though it is not where the cursor is: no fallback any more
-      node.mine();
-      await scan.tick();
-      expect(await cursor()).toMatchObject({ seen: 72, verified: 48 });
-      node.finalize(66);
-      await scan.settle();
-      expect(await cursor()).toMatchObject({ seen: 72, verified: 66 });
-      await expectTruth();
-    },
-  );
+  it.each(['stands still', 'is unavailable'])('verifies at fallbackDepth while finality %s', async (how) => {
+    const network = finalized({ staleSeconds: 30, minDepth: 3, fallbackDepth: 24 });
+    await leftBehind(50, network);
+    node.faults.finalityStalled = how !== 'stands still';
+    const scan = await open({ network });
+    await scan.tick();
+    scan.clock.pass(29_000);
+    await scan.tick();
+    expect(await cursor()).toMatchObject({ seen: 70, verified: 18 });
+    scan.clock.pass(1_000);
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 70, verified: 47 });
+    node.mine();
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 71, verified: 48 });
+    await expectTruth();
+    node.faults.finalityStalled = false;
+    node.finalize(30); // finality moved, though not to the cursor, so the fallback ends
+    node.mine();
+    await scan.tick();
+    expect(await cursor()).toMatchObject({ seen: 72, verified: 48 });
+    node.finalize(66);
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 72, verified: 66 });
+    await expectTruth();
+  });
 
-  it('of a branch that is not followed yet says nothing of the stored blocks above the verified one', async () => {
+  it('finalizes no stored block by the finality of an unfollowed branch', async () => {
     const network = finalized();
     await leftBehind(0, network);
     node.finalize(10);
@@ -489,7 +484,7 @@ describe('finality', () => {
     expect(await cursor()).toMatchObject({ seen: 41, verified: 41, seenHash: node.head().hash });
   });
 
-  it('that fell back follows a reorganisation below the verified block, above the final one', async () => {
+  it('follows a fork below the verified block after a fallback', async () => {
     const network = finalized({ staleSeconds: 30, fallbackDepth: 6 });
     await leftBehind(10, network);
     const scan = await open({ network });

@@ -23,7 +23,7 @@ import {
   recordedTransfers,
   signPayout,
   storedCursor,
-  toldFates,
+  fateEvents,
   type TestScan,
   type TestScanOptions,
 } from './scan-harness.ts';
@@ -62,7 +62,7 @@ function mineEmpty(count: number): void {
 
 const open = (options: Partial<TestScanOptions> = {}): Promise<TestScan> =>
   openScan({ db: scanner.kysely, reader: node.reader, ...options });
-/** A scan at the head, before anything of ours happens. */
+/** A scan at the head, before own transactions exist. */
 async function openSettled(options: Partial<TestScanOptions> = {}): Promise<TestScan> {
   const scan = await open(options);
   await scan.settle();
@@ -74,13 +74,13 @@ const fates = (): Promise<readonly string[]> => recordedFates(admin.kysely);
 const verifiedHeight = async (): Promise<number> => (await storedCursor(admin.kysely)).verified;
 const failed = (tx: MockTx): unknown => node.faults.failed.add(tx.hash);
 
-/** Every version of every fate was told of, once. */
-async function expectAllTold(): Promise<void> {
-  expect(await toldFates(admin.kysely)).toEqual(await fateVersions(admin.kysely));
+/** Expects one event for every version of every outcome. */
+async function expectAllEvents(): Promise<void> {
+  expect(await fateEvents(admin.kysely)).toEqual(await fateVersions(admin.kysely));
 }
 
-describe('an own transaction', () => {
-  it('is mined with its block and verified with it, told of each time', async () => {
+describe('own transaction', () => {
+  it('records an own transaction as MINED, then VERIFIED, with an event each', async () => {
     const scan = await openSettled();
     const tx = await sign();
     await scan.settle();
@@ -106,15 +106,15 @@ describe('an own transaction', () => {
     await scan.tick();
     expect(await fates()).toEqual([`${tx.hash} VERIFIED 21`]);
     expect(await verifiedHeight()).toBe(21);
-    const told = (await outboxEvents(admin.kysely)).filter(({ type }) => type === 'fate.changed');
-    expect(told.map(({ data }) => data)).toEqual([
+    const events = (await outboxEvents(admin.kysely)).filter(({ type }) => type === 'fate.changed');
+    expect(events.map(({ data }) => data)).toEqual([
       { chain: CHAIN, txHashes: [tx.hash] },
       { chain: CHAIN, txHashes: [tx.hash] },
     ]);
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('stands in the very commit that moves the cursor over its block', async () => {
+  it('records an own transaction in the commit that moves the cursor over its block', async () => {
     const moves: string[] = [];
     const scan = await open({
       wrapStore: (store) => ({
@@ -137,7 +137,7 @@ describe('an own transaction', () => {
     expect(moves).toEqual(['21/18 MINED', '21/19 MINED', '23/19 MINED', '23/21 VERIFIED']);
   });
 
-  it('that failed, that delivered less, and that paid the native coin', async () => {
+  it('records own transactions that failed, delivered less or paid native coin', async () => {
     const scan = await openSettled();
     const [reverted, short, native] = [
       await sign(),
@@ -157,7 +157,7 @@ describe('an own transaction', () => {
     );
   });
 
-  it('is asked for with all the others at once, and not at all while it waits for depth', async () => {
+  it('requests own transactions together, and none that waits for depth', async () => {
     const scan = await openSettled();
     const callsOf = async (work: () => void): Promise<readonly string[]> => {
       work();
@@ -169,7 +169,7 @@ describe('an own transaction', () => {
     expect(await callsOf(() => undefined)).toEqual([]);
     expect(await callsOf(() => node.mine())).toEqual([]);
     const [a, b, c] = [await sign(), await sign(), await sign()];
-    // Of what was signed since the last commit the scanner hears with the next one.
+    // Transactions signed since the last commit are noticed at the next one.
     expect(await callsOf(() => undefined)).toEqual([]);
     expect(await callsOf(() => node.mine())).toEqual(['3 by one', '3 by two']);
     expect(await callsOf(() => undefined)).toEqual(['3 by one']);
@@ -184,7 +184,7 @@ describe('an own transaction', () => {
     expect(node.calls).toEqual(['head', 'readSeen', 'vouch', 'readVerified']);
   });
 
-  it('is found at the next poll when its receipt came after its block', async () => {
+  it('finds a receipt at the next poll if it appears after its block', async () => {
     const scan = await openSettled();
     const tx = await sign();
     node.faults.withoutReceipt.add(tx.hash);
@@ -194,10 +194,10 @@ describe('an own transaction', () => {
     node.faults.withoutReceipt.clear();
     await scan.tick();
     expect(await fates()).toEqual([`${tx.hash} MINED 21`]);
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('of which a sibling was mined is asked for no more once that is verified', async () => {
+  it('stops asking for a transaction once another one of its nonce is VERIFIED', async () => {
     const scan = await openSettled();
     const first = await sign();
     const second = await sign({ replaces: first });
@@ -216,8 +216,8 @@ describe('an own transaction', () => {
   });
 });
 
-describe('an own transaction that was mined before anybody asked', () => {
-  it('is found in the blocks that are caught up with, verified at once', async () => {
+describe('own transaction mined before it was requested', () => {
+  it('verifies an own transaction at once in blocks that are caught up with', async () => {
     const scan = await openSettled();
     await scan.lease.release();
     const [old, recent, pending] = [await sign(), await sign(), await sign()];
@@ -233,16 +233,16 @@ describe('an own transaction that was mined before anybody asked', () => {
     mineEmpty(2);
     await again.settle();
     expect((await fates()).filter((fate) => fate.includes('VERIFIED'))).toHaveLength(3);
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('is found below all that is stored, in a block that two sources name', async () => {
+  it('finds an own transaction below all stored blocks if two sources confirm it', async () => {
     const tx = aTx({ to: address('payee'), amount: 100n });
     node.mine(tx);
     mineEmpty(40);
     const scan = await openSettled();
     expect((await storedCursor(admin.kysely)).blocks[0]).toBe('0xblock-49-0');
-    // Signed and sent by a signer whose rows came back from a backup later.
+    // Signed and sent by a signer whose rows were restored from a backup later.
     const row = await sign();
     await sql`insert into own_transaction
       select chain, ${tx.hash}, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount, raw, fee_terms,
@@ -252,10 +252,10 @@ describe('an own transaction that was mined before anybody asked', () => {
     await scan.settle();
     expect(await fates()).toEqual([`${tx.hash} VERIFIED 21`]);
     expect(node.calls.filter((call) => call === 'headers')).toHaveLength(1);
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('is found at the next poll in a block that is verified already', async () => {
+  it('finds an own transaction at the next poll in an already verified block', async () => {
     const scan = await openSettled();
     const tx = await sign();
     node.faults.withoutReceipt.add(tx.hash);
@@ -272,8 +272,8 @@ describe('an own transaction that was mined before anybody asked', () => {
   });
 });
 
-describe('a reorganisation', () => {
-  it('moves a transaction in the commit that takes its block back; it never looks lost', async () => {
+describe('reorganisation of own transactions', () => {
+  it('moves a transaction in the commit that removes its block', async () => {
     const scan = await openSettled();
     const tx = await sign();
     node.mine(tx);
@@ -282,10 +282,10 @@ describe('a reorganisation', () => {
     await scan.tick();
     expect(await fates()).toEqual([`${tx.hash} MINED 22`]);
     expect(await fateVersions(admin.kysely)).toEqual({ [tx.hash]: 2 });
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('mines it again in the same height, as a failed one', async () => {
+  it('records a transaction mined again at the same height as failed', async () => {
     const scan = await openSettled();
     const tx = await sign();
     node.mine(tx);
@@ -298,10 +298,10 @@ describe('a reorganisation', () => {
     await scan.settle();
     expect(await fates()).toEqual([`${tx.hash} VERIFIED 21 failed`]);
     expect(await fateVersions(admin.kysely)).toEqual({ [tx.hash]: 3 });
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('takes it back for good, and it may still come', async () => {
+  it('orphans a transaction, which may be mined again later', async () => {
     const scan = await openSettled();
     const tx = await sign();
     node.mine(tx);
@@ -316,10 +316,10 @@ describe('a reorganisation', () => {
     node.mine(tx);
     await scan.tick();
     expect(await fates()).toEqual([`${tx.hash} MINED 28`]);
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('below the verified cursor takes back what was verified, moved or gone', async () => {
+  it('orphans or moves VERIFIED transactions below the verified cursor', async () => {
     const scan = await openSettled();
     const [moves, goes, stays] = [await sign(), await sign(), await sign()];
     node.mine(stays);
@@ -339,10 +339,10 @@ describe('a reorganisation', () => {
     expect(await fates()).toEqual(
       [`${moves.hash} VERIFIED 24`, `${goes.hash} VERIFIED 26`, `${stays.hash} VERIFIED 21`].sort(),
     );
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('below the verified cursor mines the sibling of what was verified, whatever the signer made of the nonce', async () => {
+  it('mines another transaction of the nonce below the verified cursor', async () => {
     const scan = await openSettled();
     const first = await sign();
     const second = await sign({ replaces: first });
@@ -357,10 +357,10 @@ describe('a reorganisation', () => {
     mineEmpty(1);
     await scan.settle();
     expect(node.fateReads).toEqual([]);
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('to a shorter branch takes back what lay above it', async () => {
+  it('orphans a transaction above the end of a shorter branch', async () => {
     const scan = await openSettled();
     const tx = await sign();
     node.mine();
@@ -369,10 +369,10 @@ describe('a reorganisation', () => {
     node.reorg(2, []);
     await scan.settle();
     expect(await fates()).toEqual([`${tx.hash} ORPHANED 22`]);
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('takes back what it takes back though nobody can be asked, who says later where it is', async () => {
+  it('orphans a transaction while no source answers, and finds it later', async () => {
     const scan = await openSettled();
     const tx = await sign();
     node.mine(tx);
@@ -387,11 +387,11 @@ describe('a reorganisation', () => {
     scan.clock.pass(1_000);
     await scan.tick();
     expect(await fates()).toEqual([`${tx.hash} MINED 21`]);
-    await expectAllTold();
+    await expectAllEvents();
   });
 });
 
-describe('trouble with receipts', () => {
+describe('receipt failures', () => {
   const alarms = async (scan: TestScan): Promise<readonly string[]> => {
     const text = await scan.metrics.render();
     return [...text.matchAll(/^opentill_scanner_alarm_bool\{.*kind="([^"]+)".*\} 1$/gm)].map(
@@ -399,7 +399,7 @@ describe('trouble with receipts', () => {
     );
   };
 
-  it('holds no cursor and no deposit back, is told of, and what was missed comes', async () => {
+  it('raises an alarm without delaying cursors or deposits, and catches up', async () => {
     const scan = await openSettled();
     const tx = await sign();
     node.faults.beforeCall = (method) => {
@@ -424,17 +424,17 @@ describe('trouble with receipts', () => {
     expect(await alarms(scan)).not.toContain('fates-waiting');
   });
 
-  /** Two sources: what `node` says is seen; what both say alike is the word of two. */
+  /** Two sources: the seen read returns `node`'s answer; two agree if their answers are equal. */
   function pairOf(second: Pick<MockNode, 'reader'>): ChainReader {
     const both: ChainReader['readFates'] = async (own, options = {}) => {
       const first = await node.reader.readFates(own, options);
       if (options.byOneSource === true) return first;
       const other = await second.reader.readFates(own, options);
-      const told = (read: FatesRead, hash: TxHash): string | undefined => {
+      const events = (read: FatesRead, hash: TxHash): string | undefined => {
         const fate = read.fates.find(({ txHash }) => txHash === hash);
         return fate && `${fate.blockHash} ${fate.succeeded} ${fate.deliveredBaseUnits}`;
       };
-      const isAgreed = (hash: TxHash): boolean => told(first, hash) === told(other, hash);
+      const isAgreed = (hash: TxHash): boolean => events(first, hash) === events(other, hash);
       return {
         fates: first.fates.filter(({ txHash }) => isAgreed(txHash)),
         disputed: own.map(({ txHash }) => txHash).filter((hash) => !isAgreed(hash)),
@@ -443,8 +443,8 @@ describe('trouble with receipts', () => {
     return { ...node.reader, readFates: both };
   }
 
-  /** The same chain by a node whose receipts say otherwise. */
-  function nodeSaying(change: (fates: readonly TransactionFate[]) => readonly TransactionFate[]): {
+  /** The same chain from a node with changed receipts. */
+  function nodeWithReceipts(change: (fates: readonly TransactionFate[]) => readonly TransactionFate[]): {
     readonly reader: ChainReader;
   } {
     return {
@@ -459,11 +459,16 @@ describe('trouble with receipts', () => {
   }
 
   it.each<[string, (fates: readonly TransactionFate[]) => readonly TransactionFate[]]>([
-    ['knows nothing of it', () => []],
-    ['says it failed', (read) => read.map((fate) => ({ ...fate, succeeded: false, deliveredBaseUnits: 0n }))],
-  ])('on one transaction, of which one of two %s, leaves that one waiting', async (_, change) => {
-    let isLying = true;
-    const scan = await openSettled({ reader: pairOf(nodeSaying((read) => (isLying ? change(read) : read))) });
+    ['has no receipt', () => []],
+    [
+      'reports a failure',
+      (read) => read.map((fate) => ({ ...fate, succeeded: false, deliveredBaseUnits: 0n })),
+    ],
+  ])('keeps an own transaction waiting when one of two sources %s', async (_, change) => {
+    let isWrong = true;
+    const scan = await openSettled({
+      reader: pairOf(nodeWithReceipts((read) => (isWrong ? change(read) : read))),
+    });
     const tx = await sign();
     node.mine(tx);
     mineEmpty(3);
@@ -473,28 +478,28 @@ describe('trouble with receipts', () => {
     scan.clock.pass(61_000);
     await scan.tick();
     expect(await alarms(scan)).toContain('fates-waiting');
-    isLying = false;
+    isWrong = false;
     await scan.tick();
     expect(await fates()).toEqual([`${tx.hash} VERIFIED 21`]);
     expect(await alarms(scan)).not.toContain('fates-waiting');
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('where the source that is asked first keeps a receipt back: it is found out', async () => {
+  it('detects a source that withholds a receipt', async () => {
     const scan = await openSettled({ reader: pairOf({ reader: node.reader }) });
     const tx = await sign();
-    let isLying = true;
+    let isWrong = true;
     const { readFates } = node.reader;
     const truth = { reader: { ...node.reader, readFates } };
     const reader = pairOf(truth);
     await scan.lease.release();
-    const lied = await open({
+    const withheld = await open({
       holder: 'replica-2',
       reader: {
         ...reader,
         async readFates(own, options = {}) {
-          if (isLying && options.byOneSource === true) return { fates: [], disputed: [] };
-          if (isLying) {
+          if (isWrong && options.byOneSource === true) return { fates: [], disputed: [] };
+          if (isWrong) {
             const read = await readFates(own, options);
             return { fates: [], disputed: read.fates.map(({ txHash }) => txHash) };
           }
@@ -504,20 +509,20 @@ describe('trouble with receipts', () => {
     });
     node.mine(tx);
     mineEmpty(3);
-    await lied.settle();
+    await withheld.settle();
     expect(await fates()).toEqual([]);
     for (let minute = 0; minute < 2; minute += 1) {
       node.mine();
-      lied.clock.pass(45_000);
-      await lied.tick();
+      withheld.clock.pass(45_000);
+      await withheld.tick();
     }
-    expect(await alarms(lied)).toContain('fates-waiting');
-    isLying = false;
-    await lied.tick();
+    expect(await alarms(withheld)).toContain('fates-waiting');
+    isWrong = false;
+    await withheld.tick();
     expect(await fates()).toEqual([`${tx.hash} VERIFIED 21`]);
   });
 
-  it('where one source alone invents one: it is shown, and taken back where two are heard', async () => {
+  it('shows an invented receipt and orphans it once two sources are asked', async () => {
     const scan = await openSettled();
     const tx = await sign();
     await scan.lease.release();
@@ -548,12 +553,12 @@ describe('trouble with receipts', () => {
     mineEmpty(1);
     await deceived.tick();
     expect(await fates()).toEqual([`${tx.hash} ORPHANED 21`]);
-    await expectAllTold();
+    await expectAllEvents();
   });
 });
 
 describe('replicas', () => {
-  it('go on where the one before them stood', async () => {
+  it('continues at the position of the replica before', async () => {
     const first = await openSettled();
     const [a, b] = [await sign(), await sign()];
     node.mine(a);
@@ -564,10 +569,10 @@ describe('replicas', () => {
     mineEmpty(2);
     await second.settle();
     expect(await fates()).toEqual([`${a.hash} VERIFIED 21`, `${b.hash} VERIFIED 22`].sort());
-    await expectAllTold();
+    await expectAllEvents();
   });
 
-  it('that slept through their lease write nothing', async () => {
+  it('writes no row after the lease expired during a pause', async () => {
     const tx = await sign();
     let sleep: (() => Promise<void>) | undefined;
     const first = await openSettled({
@@ -591,17 +596,17 @@ describe('replicas', () => {
     expect(await first.tick()).toBeUndefined();
     expect(first.lease.current()).toBeUndefined();
     expect(await fates()).toEqual([]);
-    expect(await toldFates(admin.kysely)).toEqual({});
+    expect(await fateEvents(admin.kysely)).toEqual({});
     expect(await first.tick()).toBeUndefined();
     expect(await fates()).toEqual([]);
   });
 });
 
-describe('transfers', () => {
+describe('recorded transfers', () => {
   const recorded = async (): Promise<readonly string[]> =>
     (await recordedTransfers(admin.kysely)).map((t) => `${t.to} ${t.amount} ${t.state}`);
 
-  it('of own transactions are no deposits, seen, verified or scanned once more', async () => {
+  it('excludes transfers of own transactions in all passes and rescans', async () => {
     const scan = await openSettled();
     const [toOurselves, toTheWallet] = [
       await sign({ to: ALICE, amount: 3n }),
@@ -621,7 +626,7 @@ describe('transfers', () => {
     expect((await fates()).filter((fate) => fate.endsWith('VERIFIED 21'))).toHaveLength(2);
   });
 
-  it('to a hot wallet are recorded, in tokens and in the native coin', async () => {
+  it('records tokens and native coin sent to a hot wallet', async () => {
     const scan = await openSettled();
     node.mine(aTx({ to: HOT, amount: 5n }), aTx({ to: HOT, amount: 6n, isNative: true }));
     await scan.settle();
@@ -631,7 +636,7 @@ describe('transfers', () => {
     expect((await recorded()).toSorted()).toEqual(['0xhotwallet 5 VERIFIED', '0xhotwallet 6 VERIFIED']);
   });
 
-  it('to an address that is a hot wallet of another family are not', async () => {
+  it('excludes a hot wallet address of another family', async () => {
     const other = address('other') as Address;
     await aHotWalletAddress(admin.kysely, { family: 'TRON', address: other });
     const scan = await openSettled();
@@ -641,8 +646,8 @@ describe('transfers', () => {
   });
 });
 
-describe('the meters', () => {
-  it('say how many own transactions are open and how old the oldest is that nobody mined', async () => {
+describe('metrics', () => {
+  it('reports the open own transactions and the age of the oldest unmined one', async () => {
     const network = { ...MOCK_NETWORK, confirmations: 5 };
     const scan = await openSettled({ network });
     const gauge = async (name: string): Promise<number> =>

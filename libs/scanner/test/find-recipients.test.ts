@@ -10,7 +10,7 @@ import { address, giveOut } from './scan-harness.ts';
 
 const [ALICE, BOB] = [address('alice'), address('bob')];
 const [HOT, TRON_HOT] = [address('hot'), address('tronhot')];
-/** More than one statement looks up. */
+/** More than one statement can look up. */
 const STRANGERS = Array.from({ length: 25_000 }, (_, i) => address(`stranger${i}`));
 
 let database: TestDatabase;
@@ -36,18 +36,18 @@ afterAll(async () => {
 const found = async (...asked: Parameters<ScanStore['findRecipients']>[1]): Promise<readonly string[]> =>
   [...(await store.findRecipients('EVM', asked))].toSorted();
 
-describe('who of the recipients is ours', () => {
-  it('deposit addresses and hot wallets of the family, and nobody else', async () => {
+describe('findRecipients', () => {
+  it('returns deposit addresses and hot wallets of the family only', async () => {
     expect(await found(STRANGERS[0]!, HOT, ALICE, TRON_HOT, STRANGERS[1]!)).toEqual([ALICE, HOT].toSorted());
   });
 
-  it('only who was asked for', async () => {
+  it('returns only requested addresses', async () => {
     expect(await found(BOB, STRANGERS[0]!)).toEqual([BOB]);
     expect(await found(STRANGERS[0]!)).toEqual([]);
     expect(await found()).toEqual([]);
   });
 
-  it('however many there are, and whatever became of their orders', async () => {
+  it('returns any number of addresses, for orders of any status', async () => {
     const many = Array.from({ length: 1_100 }, (_, i) => address(`ours${i}`));
     await giveOut(admin.kysely, many);
     await sql`update orders set status = 'EXPIRED' where order_pk in (
@@ -55,7 +55,7 @@ describe('who of the recipients is ours', () => {
     expect(await found(...STRANGERS.slice(0, 500), ...many)).toEqual(many.toSorted());
   });
 
-  it('wherever among many they stand', async () => {
+  it('finds addresses at any position of a long list', async () => {
     expect(await found(ALICE, ...STRANGERS.slice(0, 12_000), HOT, ...STRANGERS.slice(12_000), BOB)).toEqual(
       [ALICE, BOB, HOT].toSorted(),
     );

@@ -15,7 +15,7 @@ import {
   openScan,
   recordedFates,
   signPayout,
-  toldFates,
+  fateEvents,
   type TestScan,
   type TestScanOptions,
 } from './scan-harness.ts';
@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await forgetScans(admin.kysely);
-  // What is taken stays so for ever, but not from test to test.
+  // TAKEN is permanent, so the test disables the trigger that keeps it.
   await admin.kysely.transaction().execute(async (tx) => {
     await sql`alter table wallet_nonce disable trigger wallet_nonce_kept`.execute(tx);
     await sql`update wallet_nonce set state = 'FINAL' where state = 'TAKEN'`.execute(tx);
@@ -66,7 +66,7 @@ const sign = (options: Parameters<typeof signPayout>[1] = {}): Promise<MockTx> =
 const fates = (): Promise<readonly string[]> => recordedFates(admin.kysely);
 const take = (tx: MockTx): Promise<void> => closeNonceOf(signer.kysely, tx, 'TAKEN');
 
-/** One round after a time, with a new block; what was asked meanwhile. */
+/** One round after a time, with a new block. Returns the requests made. */
 async function askedAfter(scan: TestScan, ms: number): Promise<readonly string[]> {
   node.fateReads.length = 0;
   scan.clock.pass(ms);
@@ -75,8 +75,8 @@ async function askedAfter(scan: TestScan, ms: number): Promise<readonly string[]
   return node.fateReads.splice(0);
 }
 
-describe('of more own transactions than are asked for at once', () => {
-  /** Cancels of the next nonces of a wallet, as they need no orders. */
+describe('more own transactions than one request takes', () => {
+  /** Cancels of a wallet's next nonces, because they need no orders. */
   async function signMany(count: number, wallet: string): Promise<readonly MockTx[]> {
     const txs = Array.from({ length: count }, () => aTx({ to: address(wallet), amount: 0n, isNative: true }));
     await sql`
@@ -96,7 +96,7 @@ describe('of more own transactions than are asked for at once', () => {
   const countOf = async (state: string): Promise<number> =>
     (await fates()).filter((fate) => fate.includes(` ${state} `)).length;
 
-  it('those that wait for depth keep no place from newer ones, and all get it with the cursor', async () => {
+  it('records newer own transactions while many wait for depth, and verifies all', async () => {
     const finality = { ...MOCK_NETWORK, confirmations: 'finalized' as const };
     node.finalize(20);
     const scan = await openSettled({ network: finality });
@@ -114,23 +114,23 @@ describe('of more own transactions than are asked for at once', () => {
     scan.clock.pass(1_000);
     await scan.tick();
     expect([await countOf('VERIFIED'), await countOf('MINED')]).toEqual([1_501, 0]);
-    expect(await toldFates(admin.kysely)).toEqual(await fateVersions(admin.kysely));
+    expect(await fateEvents(admin.kysely)).toEqual(await fateVersions(admin.kysely));
   });
 
-  it('a reorganisation takes all back in its commit', async () => {
+  it('orphans 1,100 own transactions in the commit of a reorganisation', async () => {
     const scan = await openSettled();
     node.mine(...(await signMany(1_100, 'other')));
     await scan.tick();
-    await scan.tick(); // those that were not asked for at once
+    await scan.tick(); // requests the remaining ones
     expect(await countOf('MINED')).toBe(1_100);
     node.reorg(1, [], []);
     await scan.tick();
     expect([await countOf('ORPHANED'), await countOf('MINED')]).toEqual([1_100, 0]);
   });
 
-  it('in no block, no wallet waits behind another', async () => {
+  it('requests own transactions of each wallet, however many another one has', async () => {
     const scan = await openSettled();
-    // Of its wallet's nonces the only one that is open, and higher than all of the other wallet's.
+    // The only open nonce of its wallet, higher than all of the other wallet's.
     await signMany(2_000, 'long');
     await sql`update wallet_nonce set state = 'FINAL' where wallet = 'long'`.execute(admin.kysely);
     const later = await signMany(1, 'long');
@@ -141,8 +141,8 @@ describe('of more own transactions than are asked for at once', () => {
   });
 });
 
-describe('an own transaction whose nonce another’s transaction took', () => {
-  it('is asked for now and then, of two sources', async () => {
+describe('own transaction with a taken nonce', () => {
+  it('asks two sources for transactions with taken nonces every 30 s', async () => {
     const scan = await openSettled();
     const [lost, never] = [await sign(), await sign()];
     node.mine(lost);
@@ -158,7 +158,7 @@ describe('an own transaction whose nonce another’s transaction took', () => {
     expect(await fates()).toEqual([`${lost.hash} ORPHANED 21`]);
   });
 
-  it('that lands all the same gets its fate: it was a mistake', async () => {
+  it('records a transaction with a taken nonce that lands after all', async () => {
     const scan = await openSettled();
     const tx = await sign();
     await take(tx);
@@ -173,7 +173,7 @@ describe('an own transaction whose nonce another’s transaction took', () => {
     expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual([]);
   });
 
-  it('that landed long ago and was recorded only now, without bytes, gets its fate', async () => {
+  it('records a transaction that landed long ago and was stored without bytes', async () => {
     const found = aTx({ to: address('payee'), amount: 100n });
     node.mine(found);
     mineEmpty(40);
@@ -187,11 +187,11 @@ describe('an own transaction whose nonce another’s transaction took', () => {
     node.mine();
     await scan.tick();
     expect(await fates()).toEqual([`${found.hash} VERIFIED 21`]);
-    // Of the nonce's other transactions none can land any more.
+    // The nonce's other transactions can no longer land.
     expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual([]);
   });
 
-  it('is asked for no more once its payout is made by another nonce, and again when that is taken back', async () => {
+  it('stops asking while the payout is VERIFIED by another nonce', async () => {
     const scan = await openSettled();
     const lost = await sign();
     await take(lost);
@@ -206,7 +206,7 @@ describe('an own transaction whose nonce another’s transaction took', () => {
         signed_at from own_transaction, n where tx_hash = ${lost.hash}`.execute(admin.kysely);
     node.mine(again);
     mineEmpty(2);
-    // Both, and then the one that was found, by two at its depth.
+    // Both transactions, then the found one from two sources at its depth.
     expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual(['2 by two', '1 by two']);
     expect(await fates()).toEqual([`${again.hash} VERIFIED 21`]);
     expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual([]);
@@ -216,31 +216,31 @@ describe('an own transaction whose nonce another’s transaction took', () => {
     expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toContain('2 by two');
   });
 
-  it('is asked for at every round while sources differ on it, with an alarm', async () => {
+  it('asks in every round and raises an alarm while sources differ', async () => {
     const tx = await sign();
     await take(tx);
-    let isLying = true;
+    let isWrong = true;
     const reader: ChainReader = {
       ...node.reader,
       async readFates(own, options) {
         const read = await node.reader.readFates(own, options);
-        return isLying ? { fates: [], disputed: read.fates.map(({ txHash }) => txHash) } : read;
+        return isWrong ? { fates: [], disputed: read.fates.map(({ txHash }) => txHash) } : read;
       },
     };
     const scan = await openSettled({ reader });
     node.mine(tx);
     mineEmpty(3);
-    // With each of both cursors.
+    // One request per cursor.
     for (const ms of [HALF_A_MINUTE_MS, 0, 0])
       expect(await askedAfter(scan, ms)).toEqual(['1 by two', '1 by two']);
     await askedAfter(scan, 61_000);
     expect(await scan.metrics.render()).toMatch(/fates-waiting[^\n]* 1$/m);
-    isLying = false;
+    isWrong = false;
     await askedAfter(scan, 0);
     expect(await fates()).toEqual([`${tx.hash} VERIFIED 21`]);
   });
 
-  it('has its turn, however many there are', async () => {
+  it('asks for 300 transactions with taken nonces in turn', async () => {
     const txs = Array.from({ length: 300 }, () => aTx({ to: address('payee'), amount: 0n }).hash);
     await sql`
       with t as (select hash, place from unnest(${txs}::text[]) with ordinality as t (hash, place)), n as (

@@ -27,7 +27,7 @@ let log: LogLine[];
 let failures: unknown[];
 let metrics: Metrics;
 let app: ScannerApp;
-/** Answer of each chain's start-up checks; absent: they pass. */
+/** Failed start-up check of each chain; absent if it passes. */
 let mismatches: Map<Chain, string>;
 
 beforeAll(async () => {
@@ -67,7 +67,7 @@ function start(): void {
     newId,
     instanceId: newId(),
     fail: (error) => failures.push(error),
-    leaseTtlMs: 60_000, // no stall of the machine costs the lease
+    leaseTtlMs: 60_000, // a stalled machine must not lose the lease
     openNetworks: () =>
       CHAINS.map((chain) => ({
         network: { ...MOCK_NETWORK, chain },
@@ -127,7 +127,7 @@ test('leaves out only the chain whose token has no code', async () => {
   expect(log.filter(({ message }) => message === 'scan failed')).toEqual([]);
 });
 
-test('the process ends when no chain passes its start-up checks', async () => {
+test('ends the process when no chain passes its start-up checks', async () => {
   mismatches.set('ETH_SEPOLIA', 'the token at 0xusdt has 18 decimals').set('BSC_TEST', NO_CODE);
   start();
   await waitUntil('it ends', () => failures.length > 0);
@@ -158,7 +158,7 @@ test('shows one state of a halt everywhere and logs it once', async () => {
   expect(alarmLines()).toEqual(['alarm raised ETH_SEPOLIA reorg-too-deep']);
   expect(log.filter(({ message }) => message === 'scan failed')).toEqual([]);
 
-  // A restart keeps the state until a round succeeds: the signer must not sign meanwhile.
+  // A restart keeps the state until a round succeeds, because the signer must not sign meanwhile.
   await app.stop();
   start();
   const seen = new Set<string>();

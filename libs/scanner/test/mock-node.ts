@@ -15,10 +15,10 @@ import { baseUnits } from '@opentill/domain/money';
 
 export const MOCK_TOKEN = '0xtoken' as TokenContract;
 
-/** A transaction of a mock chain. The same object mined again is the same transaction. */
+/** A transaction of a mock chain. Mining the same object again mines the same transaction. */
 export interface MockTx {
   readonly hash: TxHash;
-  /** In tokens, or in the native coin: one of those at most. */
+  /** Base units of the token, or of the native coin; at most one payment is native. */
   readonly pays: readonly { readonly to: Address; readonly amount: bigint; readonly isNative?: boolean }[];
 }
 
@@ -26,22 +26,22 @@ interface MockBlock extends BlockHeader {
   readonly txs: readonly MockTx[];
 }
 
-/** Where the node deviates from the truth. */
+/** Deviations of the node from its chain. */
 export interface MockNodeFaults {
-  /** Blocks that the node is behind of what was mined. */
+  /** Number of blocks by which the node lags. */
   lagBlocks: number;
-  /** Transactions that the seen pass is not told of. */
+  /** Transactions missing in seen reads. */
   readonly hiddenFromSeen: Set<TxHash>;
-  /** Transactions that the verified pass finds neither in logs nor in receipts. */
+  /** Transactions missing in logs and receipts of verified reads. */
   readonly hiddenFromVerified: Set<TxHash>;
-  /** Transactions whose receipts say that they failed. */
+  /** Transactions whose receipts report a failure. */
   readonly failed: Set<TxHash>;
-  /** Before each call; may throw. */
+  /** Called before each call; may throw. */
   beforeCall: ((method: string) => void) | undefined;
   finalityStalled: boolean;
-  /** Transactions of which the node has no receipt, wherever it saw them. */
+  /** Transactions without a receipt at this node. */
   readonly withoutReceipt: Set<TxHash>;
-  /** How long each read takes; reads that were begun together end in any order. */
+  /** Duration of each read in milliseconds; concurrent reads end in any order. */
   latencyMs: ((method: string) => number) | undefined;
 }
 
@@ -49,16 +49,16 @@ export type MockNode = ReturnType<typeof createMockNode>;
 
 const SECONDS_PER_BLOCK = 12;
 
-/** A chain in memory with a reader of it, for what a devnet cannot be made to do at the right moment. */
+/** An in-memory chain with a reader, for situations that a devnet cannot produce on time. */
 export function createMockNode(chain: Chain) {
   const blocks: MockBlock[] = [];
   let branch = 0;
   let finalized = 0;
   let claimed: number | undefined;
   const calls: string[] = [];
-  /** The ranges that were read for a pass, in the order in which they were begun. */
+  /** Ranges read for a pass, in order of their start. */
   const reads: { readonly method: string; readonly from: number; readonly to: number }[] = [];
-  /** How many receipts were asked for at once, and of how many sources, as `3 by one`. */
+  /** Number of receipts per request and number of sources, as `3 by one`. */
   const fateReads: string[] = [];
   let underWay = 0;
   let callsAtOnce = 0;
@@ -133,7 +133,7 @@ export function createMockNode(chain: Chain) {
     return { headers: read.map(headerOf), transfers };
   }
 
-  // async, so that what beforeCall throws is a rejection, as it is of a node
+  // async, so that an error of beforeCall becomes a rejection, as with a real node
   async function call<T>(method: string, work: () => T): Promise<T> {
     calls.push(method);
     underWay += 1;
@@ -225,7 +225,7 @@ export function createMockNode(chain: Chain) {
     calls,
     reads,
     fateReads,
-    /** The most calls that were under way at once. */
+    /** Maximum number of concurrent calls. */
     callsAtOnce: () => callsAtOnce,
     mine,
     /** Replaces the last `depth` blocks by new ones with these transactions. */
@@ -234,18 +234,18 @@ export function createMockNode(chain: Chain) {
       branch += 1;
       for (const txs of replacement) mine(...txs);
     },
-    /** What is final from now on. */
+    /** Sets the finalized height. */
     finalize(height: number): void {
       finalized = height;
     },
     head: () => headerOf(blocks.at(-1)!),
-    /** Makes the node claim a head of this height, of which there are no blocks; undefined: the truth again. */
+    /** Makes the node claim a head of this height without blocks; undefined restores the real head. */
     claimHead(height: number | undefined): void {
       claimed = height;
     },
-    /** Every transaction of the chain as it is now. */
+    /** Transactions of the current chain. */
     transactions: () => blocks.flatMap(({ txs, height }) => txs.map(({ hash }) => ({ hash, height }))),
-    /** Every transfer of the chain as it is now. */
+    /** Transfers of the current chain. */
     transfers: (): readonly Transfer[] =>
       blocks.flatMap((block) => candidates(block).flatMap((c) => prove(block, c) ?? [])),
   };
@@ -257,7 +257,7 @@ function headerOf({ height, hash, parentHash, timeSeconds }: MockBlock): BlockHe
 
 let lastTx = 0;
 
-/** A transaction with a hash of its own. */
+/** A transaction with a unique hash. */
 export function aTx(...pays: MockTx['pays']): MockTx {
   lastTx += 1;
   return { hash: `0xtx-${lastTx}` as TxHash, pays };

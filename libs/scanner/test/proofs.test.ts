@@ -43,7 +43,7 @@ function block(height: number): BlockHeader {
   return { height, hash: hash!, parentHash: parentHash!, timeSeconds: height, epoch: EPOCH };
 }
 
-/** Moves the verified cursor. @returns after which height it has proven all, and up to which */
+/** Moves the verified cursor. @returns the heights after which and up to which all checkpoints are proven */
 async function moveTo(height: number, epochEnds: readonly EpochEnd[] | undefined): Promise<unknown> {
   const from = state.verifiedHeight;
   const newBlocks = Array.from({ length: height - from }, (_, place) => block(from + 1 + place));
@@ -76,7 +76,7 @@ test('restarts the proof after an unproven checkpoint or a moved cursor', async 
   expect(await moveTo(14, undefined)).toEqual([null, null]);
   expect(await moveTo(15, [])).toEqual([14, 15]);
   await moveTo(17, undefined);
-  // Older code leaves the columns as they are.
+  // Older code does not update these columns.
   await sql`update chain_cursor set proven_after_height = 14, proven_height = 15 where chain = ${CHAIN}`.execute(
     scanner.kysely,
   );
@@ -86,7 +86,7 @@ test('restarts the proof after an unproven checkpoint or a moved cursor', async 
   expect(await whyUnproven(17, EPOCH + 1)).toMatch('has not proven the checkpoints up to the end of epoch 4');
 });
 
-test('an epoch is proven by the end that its committee certified, and by no other', async () => {
+test('proves an epoch only by the end that its committee certified', async () => {
   const { committees } = store;
   const members = [{ publicKey: 'key', weight: 10_000 }];
   const next = { epoch: EPOCH + 1, members };
@@ -97,7 +97,7 @@ test('an epoch is proven by the end that its committee certified, and by no othe
   expect(await committees.certify(lease, CHAIN, EPOCH, { height: 18, hash, next })).toBe(false);
   expect(await committees.latest(CHAIN)).toEqual(next);
   expect([await whyUnproven(17), await whyUnproven(16)]).toEqual([null, expect.stringContaining('above 16')]);
-  // Nothing that comes later puts another one in its place.
+  // A later end does not replace it.
   const other = { height: 18, hash: 'other' as BlockHash, next };
   expect(await committees.certify(lease, CHAIN, EPOCH, other)).toBe(true);
   expect(await whyUnproven(17)).toBeNull();

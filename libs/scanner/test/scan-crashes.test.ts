@@ -1,4 +1,4 @@
 import { describeCrashes } from './scan-crashes.ts';
 
-/** Every step is in scan-crashes.full.test.ts. */
+/** scan-crashes.full.test.ts crashes at every step. */
 describeCrashes(1, 4);

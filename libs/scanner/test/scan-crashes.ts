@@ -11,12 +11,12 @@ import {
   type World,
 } from './simulated-world.ts';
 
-/** How often a crash is tried that a way did not come to: how many steps it has depends on which reads end first. */
+/** Attempts to reach a step: the number of steps depends on which reads end first. */
 const TRIES = 20;
 
-/** Deposits, a reorganisation that drops one, moves one and brings one, and a deep one below the verified cursor. */
+/** Deposits; a reorganisation that drops, moves and adds one; a deep one below the verified cursor. */
 async function story(
-  { signedOnes, checkEndState }: Simulation,
+  { signedTransactions, checkEndState }: Simulation,
   { node, scanUntilQuiet }: World,
 ): Promise<void> {
   for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
@@ -27,7 +27,7 @@ async function story(
     aTx({ to: STRANGER, amount: 3n }, { to: b, amount: 4n }),
     aTx({ to: a, amount: 5n }),
   ];
-  const [paid, , movedOut, , lostOut] = await signedOnes();
+  const [paid, , movedOut, , lostOut] = await signedTransactions();
   node.mine(stays, paid);
   node.mine(moves, goes, movedOut, lostOut);
   await scanUntilQuiet();
@@ -41,11 +41,11 @@ async function story(
   await scanUntilQuiet();
 }
 
-/** A way long enough to be read in parallel: crashes fall between what is read ahead and its commit. */
-async function longWay({ signedOnes }: Simulation, { node, scanUntilQuiet }: World): Promise<void> {
+/** A range long enough to be read in parallel, so that crashes fall between reading ahead and commit. */
+async function longRange({ signedTransactions }: Simulation, { node, scanUntilQuiet }: World): Promise<void> {
   for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
   await scanUntilQuiet();
-  const [out] = await signedOnes();
+  const [out] = await signedTransactions();
   for (let i = 0; i < 18; i += 1)
     node.mine(
       ...(i === 3 ? [out] : []),
@@ -55,21 +55,21 @@ async function longWay({ signedOnes }: Simulation, { node, scanUntilQuiet }: Wor
 }
 
 /**
- * Crashes a scan at every step, or at `crashes` of them; another replica takes over each time. The end is as if nothing had happened.
- * `counted` undisturbed ways count the steps; the fewest count.
+ * Crashes a scan at every step, or at `crashes` steps; another replica takes over each time. The result must equal
+ * that of an undisturbed scan. `counted` undisturbed runs count the steps; the lowest count is used.
  */
 export function describeCrashes(counted: number, crashes: 'every step' | number): void {
   const simulation = useSimulation();
 
-  describe('a scan that crashes at any of its steps', () => {
+  describe('scan that crashes at any step', () => {
     it.each([
-      { name: 'ends as one that nothing disturbed', history: story },
-      { name: 'catches up as one that nothing disturbed', history: longWay },
+      { name: 'reaches the same result as an undisturbed scan', history: story },
+      { name: 'catches up to the same result as an undisturbed scan', history: longRange },
     ])(
       '$name',
       async ({ history }) => {
-        /** The steps it took. */
-        async function goThrough(crashAt: number): Promise<number> {
+        /** Returns the number of steps taken. */
+        async function runWithCrash(crashAt: number): Promise<number> {
           await forgetScans(simulation.admin);
           const crasher = createCrasher();
           crasher.crashAt = crashAt;
@@ -79,16 +79,16 @@ export function describeCrashes(counted: number, crashes: 'every step' | number)
           return crasher.steps;
         }
         const counts: number[] = [];
-        for (let way = 0; way < counted; way += 1) counts.push(await goThrough(-1));
+        for (let way = 0; way < counted; way += 1) counts.push(await runWithCrash(-1));
         const total = Math.min(...counts);
         expect(total).toBeGreaterThan(40);
-        // Steps come in pairs, before and after a call: an odd distance meets both.
+        // Steps come in pairs, before and after a call. An odd distance crashes at both kinds.
         const distance = crashes === 'every step' ? 1 : Math.ceil(total / crashes) | 1;
         for (let crashAt = 0; crashAt < total; crashAt += distance) {
           let tries = 1;
-          while ((await goThrough(crashAt)) <= crashAt) {
+          while ((await runWithCrash(crashAt)) <= crashAt) {
             tries += 1;
-            if (tries > TRIES) throw new Error(`no scan of ${TRIES} came to step ${crashAt} of ${total}`);
+            if (tries > TRIES) throw new Error(`none of ${TRIES} scans reached step ${crashAt} of ${total}`);
           }
         }
       },

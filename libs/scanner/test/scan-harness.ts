@@ -20,13 +20,13 @@ import { aTx, MOCK_TOKEN, type MockTx } from './mock-node.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
 
-/** Three confirmations, small numbers; for chains in memory. */
+/** Three confirmations and small limits, for in-memory chains. */
 export const MOCK_NETWORK: ScanNetwork = {
   chain: CHAIN,
   family: 'EVM',
   confirmations: 3,
   blockTimeMs: 12_000,
-  headStaleSeconds: 10 ** 10, // the chain's times are not the clock's
+  headStaleSeconds: 10 ** 10, // block times differ from the clock
   symbols: new Map<TokenContract | null, string>([
     [MOCK_TOKEN, 'USDT'],
     [null, 'ETH'],
@@ -36,7 +36,7 @@ export const MOCK_NETWORK: ScanNetwork = {
   maxBlockRange: 4,
 };
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only by `pass`. */
 function createTestClock() {
   let ms = Date.UTC(2026, 0, 1);
   return {
@@ -47,7 +47,7 @@ function createTestClock() {
   };
 }
 
-/** One replica's scan of a chain, moved by hand. */
+/** One replica's scan of a chain, driven by the test. */
 export type TestScan = Awaited<ReturnType<typeof openScan>>;
 
 export interface TestScanOptions {
@@ -56,10 +56,10 @@ export interface TestScanOptions {
   readonly network?: ScanNetwork;
   readonly holder?: string;
   readonly ttlMs?: number;
-  /** Puts something between the scan and its store. */
+  /** Wraps the store of the scan. */
   readonly wrapStore?: (store: ScanStore) => ScanStore;
   readonly onCommitted?: () => void;
-  /** Gets every line that is logged. */
+  /** Receives every log line. */
   readonly log?: LogLine[];
 }
 
@@ -75,7 +75,7 @@ export function createTestLogger(lines: LogLine[] | undefined): Logger {
   return { ...silent, error: write, warn: write, info: write, debug: write };
 }
 
-/** Takes the lease unless another has it. */
+/** Takes the lease unless another replica holds it. */
 export async function openScan(options: TestScanOptions) {
   const { db, reader, network = MOCK_NETWORK } = options;
   const clock = createTestClock();
@@ -108,22 +108,21 @@ export async function openScan(options: TestScanOptions) {
     clock,
     metrics,
     observe,
-    /** One round. */
     tick: (signal: AbortSignal = new AbortController().signal) => tick(signal),
-    /** Rounds until there is nothing more to do, failures included; rejects when it never ends. */
+    /** Runs rounds until none is left to do, including retries. Throws after 500 rounds. */
     async settle(): Promise<void> {
       let quietRounds = 0;
       for (let round = 0; round < 500; round += 1) {
         clock.pass(20_000);
         quietRounds = (await tick(new AbortController().signal)) === 'again' ? 0 : quietRounds + 1;
-        if (quietRounds === 2) return; // a shorter branch is followed in the second
+        if (quietRounds === 2) return; // the second round follows a shorter branch
       }
-      throw new Error('the scan never comes to rest');
+      throw new Error('the scan still has work after 500 rounds');
     },
   };
 }
 
-/** Gives these addresses out, each to an order of its own. `db`: as the owner. */
+/** Assigns each address to a new order. `db` is connected as the owner. */
 export async function giveOut(db: Db, addresses: readonly string[], family = 'EVM'): Promise<void> {
   await sql`insert into merchant (merchant_id, name, version, token_sealed, webhook_secret_sealed)
     values ('m', 'm', 'V3', '', '') on conflict do nothing`.execute(db);
@@ -142,7 +141,7 @@ export async function giveOut(db: Db, addresses: readonly string[], family = 'EV
 
 export const address = (name: string): Address => `0x${name}` as Address;
 
-/** What is recorded, without what differs from run to run. */
+/** A recorded transfer without values that differ between runs. */
 export interface RecordedTransfer {
   readonly tx: string;
   readonly position: string;
@@ -160,7 +159,6 @@ export async function recordedTransfers(db: Db): Promise<readonly RecordedTransf
   return rows;
 }
 
-/** id, state and version of each transfer. */
 export async function transferVersions(db: Db) {
   const { rows } = await sql<{ id: string; tx: string; state: string; version: number }>`
     select transfer_id::text as id, tx_hash as tx, state, version from transfer order by transfer_id`.execute(
@@ -169,7 +167,7 @@ export async function transferVersions(db: Db) {
   return rows;
 }
 
-/** The events in the outbox, oldest first. */
+/** Events in the outbox, oldest first. */
 export async function outboxEvents(db: Db): Promise<readonly EventEnvelope[]> {
   const { rows } = await sql<{ payload: string }>`select payload from scanner_evm.outbox order by id`.execute(
     db,
@@ -195,9 +193,9 @@ export async function storedCursor(db: Db) {
   return row;
 }
 
-/** Forgets everything a scanner wrote; its lease has run out. What was signed stays, as it does for ever, and is over. */
+/** Deletes all rows of the scanner and ends its lease. Signed transactions are permanent; their nonces become FINAL. */
 export async function forgetScans(db: Db): Promise<void> {
-  // Not truncate: of tables with a handful of rows it takes ten times as long.
+  // Truncating small tables takes ten times as long.
   await sql`
     with b as (delete from block), c as (delete from chain_cursor), t as (delete from transfer),
       r as (delete from rescan_request), o as (delete from scanner_evm.outbox), f as (delete from own_transaction_fate),
@@ -206,8 +204,8 @@ export async function forgetScans(db: Db): Promise<void> {
 }
 
 /**
- * Signs a payment of the gateway's own as the signer does, and gives the transaction for a mock chain. With `replaces`
- * it has the nonce of that one: only one of the two can be mined.
+ * Signs a payment like the signer and returns the transaction for a mock chain. With `replaces` it has the same
+ * nonce as that one, so that only one can be mined.
  */
 export async function signPayout(
   { signer, admin }: { readonly signer: Db; readonly admin: Db },
@@ -241,7 +239,7 @@ export async function signPayout(
   return tx;
 }
 
-/** Makes signed transactions open again after `forgetScans`: cheaper than to sign others. */
+/** Reopens signed transactions after `forgetScans`; cheaper than signing new ones. */
 export async function openAgain(signer: Db, txs: readonly MockTx[]): Promise<void> {
   await sql`update wallet_nonce n set state = 'SIGNED' from own_transaction o
     where o.tx_hash = any(${txs.map(({ hash }) => hash)}) and (n.chain, n.wallet, n.nonce) = (o.chain, o.wallet, o.nonce)`.execute(
@@ -249,7 +247,7 @@ export async function openAgain(signer: Db, txs: readonly MockTx[]): Promise<voi
   );
 }
 
-/** As the signer does once a fate is VERIFIED (FINAL), or when another's transaction used the nonce (TAKEN). */
+/** Closes a nonce like the signer: FINAL after a VERIFIED outcome, TAKEN when a foreign transaction used it. */
 export async function closeNonceOf(
   signer: Db,
   { hash }: MockTx,
@@ -261,7 +259,7 @@ export async function closeNonceOf(
   );
 }
 
-/** What is recorded of own transactions, as `<tx> MINED 21`, with what matters beyond that where it is not as meant. */
+/** Recorded outcomes as `<tx> MINED 21`, with failures and differing amounts appended. */
 export async function recordedFates(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ fate: string }>`
     select concat_ws(' ', tx_hash, state, block_height, case when not succeeded then 'failed' end,
@@ -270,19 +268,20 @@ export async function recordedFates(db: Db): Promise<readonly string[]> {
   return rows.map(({ fate }) => fate);
 }
 
-/** How often each fate was written. */
+/** Number of versions by transaction. */
 export async function fateVersions(db: Db): Promise<Readonly<Record<string, number>>> {
   const { rows } = await sql<{ tx: string; version: number }>`
     select tx_hash as tx, version from own_transaction_fate order by tx_hash`.execute(db);
   return Object.fromEntries(rows.map(({ tx, version }) => [tx, version]));
 }
 
-/** How often each fate was told of. */
-export async function toldFates(db: Db): Promise<Readonly<Record<string, number>>> {
-  const told: Record<string, number> = {};
+/** Number of events by transaction. */
+export async function fateEvents(db: Db): Promise<Readonly<Record<string, number>>> {
+  const counts: Record<string, number> = {};
   for (const event of await outboxEvents(db)) {
     if (event.type !== 'fate.changed') continue;
-    for (const hash of (event.data as { txHashes: string[] }).txHashes) told[hash] = (told[hash] ?? 0) + 1;
+    for (const hash of (event.data as { txHashes: string[] }).txHashes)
+      counts[hash] = (counts[hash] ?? 0) + 1;
   }
-  return told;
+  return counts;
 }

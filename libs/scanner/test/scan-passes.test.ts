@@ -56,8 +56,8 @@ const eventTypes = async (): Promise<readonly string[]> =>
   (await outboxEvents(admin.kysely)).map((e) => e.type);
 const clearOutbox = (): Promise<unknown> => sql`delete from scanner_evm.outbox`.execute(admin.kysely);
 
-describe('the first cursor', () => {
-  it('is committed at the verified depth under the head, with the blocks of the window', async () => {
+describe('first cursor', () => {
+  it('starts at the verified depth below the head with the blocks of the window', async () => {
     const scan = await open();
     await scan.tick();
     const cursor = await storedCursor(admin.kysely);
@@ -66,14 +66,14 @@ describe('the first cursor', () => {
     expect(cursor.blocks).toHaveLength(13);
   });
 
-  it('is block 0 on a chain that is younger than its confirmations', async () => {
+  it('starts at block 0 on a chain younger than its confirmations', async () => {
     node = createMockNode(CHAIN);
     const scan = await open();
     await scan.settle();
     expect(await storedCursor(admin.kysely)).toMatchObject({ head: 0, seen: 0, verified: 0 });
   });
 
-  it('lies at the finalized block where finality decides', async () => {
+  it('starts at the finalized block if finality decides', async () => {
     node.finalize(11);
     const network = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
     const scan = await openScan({ db: scanner.kysely, reader: node.reader, network });
@@ -84,25 +84,25 @@ describe('the first cursor', () => {
   });
 });
 
-describe('the time of a block', () => {
+describe('block time', () => {
   const DAY_SECONDS = 86_400;
 
   it.each([
     ['in the future', DAY_SECONDS],
     ['in the past', -DAY_SECONDS],
-  ])('that one source told as %s is the one of the verified read', async (_name, lieSeconds) => {
-    const lying: typeof node.reader = {
+  ])('replaces a time %s from the seen read by that of the verified read', async (_name, offsetSeconds) => {
+    const shiftedReader: typeof node.reader = {
       ...node.reader,
       readSeen: async (from, to, options) => {
         const range = await node.reader.readSeen(from, to, options);
         const headers = range.headers.map((header) => ({
           ...header,
-          timeSeconds: header.timeSeconds + lieSeconds,
+          timeSeconds: header.timeSeconds + offsetSeconds,
         }));
         return { ...range, headers };
       },
     };
-    const scan = await openScan({ db: scanner.kysely, reader: lying });
+    const scan = await openScan({ db: scanner.kysely, reader: shiftedReader });
     await scan.settle();
     const block = node.mine(aTx({ to: ALICE, amount: 5n }));
     const timesOf = async () => {
@@ -114,7 +114,7 @@ describe('the time of a block', () => {
       return rows;
     };
     await scan.settle();
-    const told = block.timeSeconds + lieSeconds;
+    const told = block.timeSeconds + offsetSeconds;
     expect(await timesOf()).toMatchObject([{ block: told, transfer: told, first: told }]);
     mineEmpty(2);
     await scan.settle();
@@ -125,7 +125,7 @@ describe('the time of a block', () => {
   });
 });
 
-describe('the epoch of a block', () => {
+describe('block epoch', () => {
   const EPOCH = 500;
   const inEpoch = (range: RangeRead, epoch: number): RangeRead => ({
     ...range,
@@ -133,9 +133,9 @@ describe('the epoch of a block', () => {
   });
 
   it.each([
-    ['a later one', EPOCH + 5],
-    ['an earlier one', EPOCH - 5],
-  ])('that one source told as %s is the one of the verified read', async (_name, told) => {
+    ['later', EPOCH + 5],
+    ['earlier', EPOCH - 5],
+  ])('replaces an %s epoch from the seen read by that of the verified read', async (_name, told) => {
     const scan = await openScan({
       db: scanner.kysely,
       reader: {
@@ -148,7 +148,7 @@ describe('the epoch of a block', () => {
     for (let count = 0; count < 6; count += 1) {
       mineEmpty(1);
       await scan.settle();
-      // Nobody verified the first block of all.
+      // The first block is not verified.
       if (count === 0) continue;
       const { rows } = await sql`select verified_epoch::int as epoch from chain_cursor`.execute(admin.kysely);
       expect(rows).toEqual([{ epoch: EPOCH }]);
@@ -156,8 +156,8 @@ describe('the epoch of a block', () => {
   });
 });
 
-describe('a deposit', () => {
-  it('is detected in the head and verified at its depth', async () => {
+describe('deposit', () => {
+  it('records a deposit as DETECTED at the head and VERIFIED at its depth', async () => {
     const scan = await open();
     await scan.settle();
     await clearOutbox();
@@ -207,7 +207,7 @@ describe('a deposit', () => {
     });
   });
 
-  it('that the seen pass was not told of is recorded as verified', async () => {
+  it('records a deposit as VERIFIED if the seen read missed it', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 5n });
     node.faults.hiddenFromSeen.add(tx.hash);
@@ -225,7 +225,7 @@ describe('a deposit', () => {
     ]);
   });
 
-  it('that the verified read does not find is taken back', async () => {
+  it('orphans a deposit that the verified read does not return', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 5n });
     node.mine(tx);
@@ -243,7 +243,7 @@ describe('a deposit', () => {
     );
   });
 
-  it('of a failed transaction is not recorded', async () => {
+  it('does not record a deposit of a failed transaction', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 5n });
     node.faults.failed.add(tx.hash);
@@ -253,7 +253,7 @@ describe('a deposit', () => {
     expect(await scan.metrics.render()).toContain('kind="refuted"');
   });
 
-  it('is found when many blocks passed while nobody scanned', async () => {
+  it('finds deposits in blocks mined while no scanner ran', async () => {
     const before = await open();
     await before.settle();
     await before.lease.release();
@@ -270,8 +270,8 @@ describe('a deposit', () => {
   });
 });
 
-describe('the seen cursor', () => {
-  it('stays while the node lags, and does not take a lagging node for a reorganisation', async () => {
+describe('seen cursor', () => {
+  it('keeps the seen cursor while the node lags, without a reorganisation', async () => {
     const scan = await open();
     mineEmpty(5);
     await scan.settle();
@@ -288,7 +288,7 @@ describe('the seen cursor', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ head: 27, seen: 27, verified: 25 });
   });
 
-  it('stays when the node is behind everything that is stored', async () => {
+  it('keeps the seen cursor when the head is below all stored blocks', async () => {
     const scan = await open();
     await scan.settle();
     const before = await storedCursor(admin.kysely);
@@ -314,7 +314,7 @@ describe('the seen cursor', () => {
     expect(await states()).toEqual([`${tx.hash} 21 DETECTED`]);
   });
 
-  it('goes on while the verified pass fails, which is tried again later', async () => {
+  it('moves the seen cursor while the verified pass fails and is retried', async () => {
     const scan = await open();
     await scan.settle();
     node.faults.beforeCall = (called) => {
@@ -328,7 +328,7 @@ describe('the seen cursor', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, verified: 21 });
   });
 
-  it('is told of by how long it and the head stand still, also while every round fails', async () => {
+  it('reports the age of cursor and head, also while every round fails', async () => {
     const scan = await open();
     await scan.settle();
     node.faults.beforeCall = () => {
@@ -344,14 +344,14 @@ describe('the seen cursor', () => {
         (what) => new RegExp(`scanner_${what}_age_seconds\\{.*\\} (\\S+)`).exec(text)?.[1],
       );
     };
-    expect(await ages()).toEqual(['65', '65']); // 20 of them passed in settle
+    expect(await ages()).toEqual(['65', '65']); // 20 s of them passed in settle
     node.faults.beforeCall = undefined;
     mineEmpty(1);
     await scan.tick();
     expect(await ages()).toEqual(['0', '0']);
   });
 
-  it('goes on while finality stalls', async () => {
+  it('moves the seen cursor while finality stalls', async () => {
     node.finalize(15);
     const network = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
     const scan = await openScan({ db: scanner.kysely, reader: node.reader, network });
@@ -364,19 +364,19 @@ describe('the seen cursor', () => {
     node.finalize(22);
     await scan.settle();
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, verified: 22 });
-    node.finalize(19); // another node, behind
+    node.finalize(19); // another node that is behind
     await scan.settle();
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, verified: 22 });
   });
 });
 
 describe('depth', () => {
-  it('counts from the last linked block, whatever head the node claims', async () => {
+  it('counts depth from the last linked block, not from a claimed head', async () => {
     const scan = await open();
     await scan.settle();
     const tx = aTx({ to: ALICE, amount: 5n });
     mineEmpty(3);
-    node.mine(tx); // the fourth of a range of four: nothing stands upon it that was read
+    node.mine(tx); // the last block of a range of four: no block above it was read
     node.claimHead(1_000);
     await scan.tick();
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 24, verified: 22 });
@@ -391,8 +391,8 @@ describe('depth', () => {
   });
 });
 
-describe('a reorganisation', () => {
-  it('takes back what is gone and records what is new', async () => {
+describe('reorganisation', () => {
+  it('orphans removed transfers and records new ones', async () => {
     const scan = await open();
     const [gone, stays] = [aTx({ to: ALICE, amount: 1n }), aTx({ to: BOB, amount: 2n })];
     node.mine(stays);
@@ -409,7 +409,7 @@ describe('a reorganisation', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 22, seenHash: node.head().hash });
   });
 
-  it('that moves a payment changes it once, without taking it back', async () => {
+  it('changes a moved payment once, without orphaning it', async () => {
     const scan = await open();
     const [tx, other] = [
       aTx({ to: ALICE, amount: 1n }),
@@ -435,7 +435,7 @@ describe('a reorganisation', () => {
     expect(after.rows).toEqual([{ t: firstTime.rows[0]!.t, height: 22 }]);
   });
 
-  it('that mines a payment again as a failed transaction takes it back, and no depth brings it', async () => {
+  it('orphans a payment that is mined again as failed, at any depth', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 1n });
     node.mine(tx);
@@ -453,7 +453,7 @@ describe('a reorganisation', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 27 });
   });
 
-  it('to a shorter branch is followed when that stays', async () => {
+  it('follows a shorter branch if it persists', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 1n });
     mineEmpty(2);
@@ -472,7 +472,7 @@ describe('a reorganisation', () => {
     expect(await states()).toEqual([`${tx.hash} 22 DETECTED`]);
   });
 
-  it('that shows half of its new branch first changes a moved payment once', async () => {
+  it('changes a moved payment once while the new branch is incomplete', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 1n });
     mineEmpty(2);
@@ -490,7 +490,7 @@ describe('a reorganisation', () => {
     expect(await eventTypes()).not.toContain('transfer.orphaned');
   });
 
-  it('below the verified cursor takes it back too', async () => {
+  it('orphans verified transfers below the verified cursor', async () => {
     const scan = await open();
     await scan.settle();
     const [gone, moved] = [aTx({ to: ALICE, amount: 1n }), aTx({ to: BOB, amount: 2n })];
@@ -512,7 +512,7 @@ describe('a reorganisation', () => {
     expect(await states()).toEqual([`${gone.hash} 21 ORPHANED`, `${moved.hash} 26 VERIFIED`].sort());
   });
 
-  it('back to the branch of before brings everything back', async () => {
+  it('restores all transfers when the old branch returns', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 1n });
     node.mine(tx);
@@ -526,7 +526,7 @@ describe('a reorganisation', () => {
     ]);
   });
 
-  it('below the window halts the chain, and goes on when the node is back on the known branch', async () => {
+  it('halts the chain below the window and continues when the node returns', async () => {
     const scan = await open();
     mineEmpty(10);
     await scan.settle();
@@ -548,7 +548,7 @@ describe('a reorganisation', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 31 });
   });
 
-  it('of blocks that were called final verifies no higher than the chain calls final now', async () => {
+  it('verifies no higher than the new final block after final blocks were dropped', async () => {
     const network = { ...MOCK_NETWORK, maxBlockRange: 4, confirmations: 'finalized' } as const;
     node.finalize(10);
     const scan = await openScan({ db: scanner.kysely, reader: node.reader, network });
@@ -563,12 +563,12 @@ describe('a reorganisation', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 21, verified: 15 });
   });
 
-  it('below a finalized block halts the chain', async () => {
+  it('halts the chain below a finalized block', async () => {
     node.finalize(18);
     const network = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
     const scan = await openScan({ db: scanner.kysely, reader: node.reader, network });
     await scan.settle();
-    node.reorg(2, [], []); // blocks 19 and 20: above
+    node.reorg(2, [], []); // blocks 19 and 20, above the finalized one
     await scan.settle();
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20, seenHash: node.head().hash });
     const before = await storedCursor(admin.kysely);
@@ -577,7 +577,7 @@ describe('a reorganisation', () => {
     expect(await storedCursor(admin.kysely)).toEqual(before);
   });
 
-  it('between the two passes stops the verified one', async () => {
+  it('stops the verified pass at a reorganisation between the passes', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 1n });
     node.mine(tx);
@@ -600,11 +600,11 @@ describe('a reorganisation', () => {
   });
 });
 
-describe('the lease', () => {
+describe('lease', () => {
   const runOut = (): Promise<unknown> =>
     sql`update scanner_evm.lease set expires_at = now() - interval '1 second'`.execute(admin.kysely);
 
-  it('lets one replica scan and the others stand by', async () => {
+  it('lets one replica scan while the others stand by', async () => {
     const [first, second] = [await openAs('first'), await openAs('second')];
     await first.settle();
     const { token } = await storedCursor(admin.kysely);
@@ -615,7 +615,7 @@ describe('the lease', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, token });
   });
 
-  it('keeps a replica that slept through its end from writing anything', async () => {
+  it("prevents writes of a replica that slept past the lease's expiry", async () => {
     const first = await openAs('first');
     await first.settle();
     await runOut();
@@ -635,7 +635,7 @@ describe('the lease', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 21, token: before.token + 1 });
   });
 
-  it('taken while a round reads ends it before it writes', async () => {
+  it('ends a round before it writes when another replica takes the lease', async () => {
     let isTaken = false;
     const first = await openScan({
       db: scanner.kysely,
@@ -659,7 +659,7 @@ describe('the lease', () => {
     expect(await states()).toEqual([]);
   });
 
-  it('that ran out and was taken by nobody is still good', async () => {
+  it('keeps an expired lease valid if no replica took it', async () => {
     const first = await openAs('first');
     await first.settle();
     await runOut();
@@ -669,8 +669,8 @@ describe('the lease', () => {
   });
 });
 
-describe('a round', () => {
-  it('costs one call while nothing happens, four for a block, one more for each proof of a deposit', async () => {
+describe('round', () => {
+  it('makes one call per idle round, four per block, one more per deposit proof', async () => {
     const scan = await open();
     await scan.settle();
     const callsOf = async (work: () => void): Promise<readonly string[]> => {
@@ -703,13 +703,13 @@ describe('a round', () => {
   });
 });
 
-describe('a paused chain', () => {
+describe('paused chain', () => {
   const alarms = async (scan: TestScan): Promise<readonly string[]> =>
     [
       ...(await scan.metrics.render()).matchAll(/^opentill_scanner_alarm_bool\{.*kind="([^"]+)".*\} 1$/gm),
     ].map((f) => f[1]!);
 
-  it('is not read, by any replica, until the pause ends, and then goes on where it stood', async () => {
+  it('reads no block of a paused chain by any replica until the pause ends', async () => {
     const scan = await open();
     await scan.settle();
     await sql`insert into chain_pause (chain, operator, reason) values (${CHAIN}, 'ann', 'node is moved')`.execute(
@@ -736,7 +736,7 @@ describe('a paused chain', () => {
   });
 });
 
-describe('a rescan', () => {
+describe('rescan', () => {
   const ask = (from: number, to: number): Promise<unknown> =>
     sql`insert into rescan_request (chain, from_height, to_height) values (${CHAIN}, ${from}, ${to})`.execute(
       admin.kysely,
@@ -748,7 +748,7 @@ describe('a rescan', () => {
       )
     ).rows;
 
-  it('records what is missing below the verified cursor, once', async () => {
+  it('records missing transfers below the verified cursor once', async () => {
     const [old, older] = [aTx({ to: ALICE, amount: 1n }), aTx({ to: BOB, amount: 2n })];
     node = createMockNode(CHAIN);
     node.mine(older);
@@ -775,7 +775,7 @@ describe('a rescan', () => {
     expect(await transferVersions(admin.kysely)).toEqual(before);
   });
 
-  it('takes nothing back', async () => {
+  it('orphans no transfer in a rescan', async () => {
     const scan = await open();
     await scan.settle();
     const tx = aTx({ to: ALICE, amount: 1n });
@@ -790,7 +790,7 @@ describe('a rescan', () => {
     expect(await scan.metrics.render()).toContain('kind="rescan"');
   });
 
-  it('of a long range goes on where it was when another replica takes over, and in the meantime heads are seen', async () => {
+  it('continues a rescan after a replica change without delaying new heads', async () => {
     const txs = [30, 90, 150, 210].map(() => aTx({ to: ALICE, amount: 1n }));
     node = createMockNode(CHAIN);
     for (let height = 1; height <= 220; height += 1)
@@ -806,11 +806,11 @@ describe('a rescan', () => {
       node.mine();
       await first.tick();
       seen = (await storedCursor(admin.kysely)).seen;
-      expect(seen).toBe(node.head().height); // each round begins with the head
+      expect(seen).toBe(node.head().height); // each round starts with the head
     }
     const halfway = await answers();
     expect(halfway).toEqual([{ found: 2, done: false }]);
-    // The replica dies without a word.
+    // The replica dies silently.
     await sql`update scanner_evm.lease set expires_at = now()`.execute(admin.kysely);
     const second = await openAs('second');
     node.reads.length = 0;
@@ -821,7 +821,7 @@ describe('a rescan', () => {
     expect((await states()).map((line) => line.split(' ')[2])).toEqual(Array(4).fill('VERIFIED'));
   });
 
-  it('that fails at a block says so, holds only itself back, and leaves nothing out', async () => {
+  it('retries a failed rescan without delaying the scan or skipping a block', async () => {
     const scan = await open();
     await scan.settle();
     await ask(0, 10);
@@ -836,7 +836,7 @@ describe('a rescan', () => {
     expect(await answers()).toEqual([{ found: 0, done: true }]);
   });
 
-  it('of blocks above the verified cursor is done at once', async () => {
+  it('finishes a rescan of blocks above the verified cursor at once', async () => {
     const scan = await open();
     await scan.settle();
     await ask(500, 600);

@@ -1,4 +1,7 @@
 import { describeSimulation } from './scan-simulation.ts';
 
-/** All statements and 25 random histories of each kind are in scan-simulation.full.test.ts. This seed has all kinds of deeds. */
+/**
+ * scan-simulation.full.test.ts covers all statements and 25 random histories of each kind. This seed covers all
+ * kinds of steps.
+ */
 describeSimulation({ everyStatement: 6, histories: 3, seed: 35 });

@@ -10,8 +10,8 @@ import { CHAIN, forgetScans, MOCK_NETWORK, openScan, storedCursor, type TestScan
 import { Crash, FIRST_BLOCKS, OURS, STRANGER, useSimulation } from './simulated-world.ts';
 
 /**
- * Describes scans that break at every `everyStatement`-th statement of a commit, and scans of `histories` random histories of
- * each kind of network. `seed` makes these the same in every run.
+ * Describes scans that fail at every `everyStatement`-th statement of a commit, and scans of `histories` random
+ * histories per kind of network. `seed` makes the histories reproducible.
  */
 export function describeSimulation({
   everyStatement,
@@ -23,10 +23,10 @@ export function describeSimulation({
   readonly seed?: number;
 }): void {
   const simulation = useSimulation();
-  const { checkEndState, checkEvents, signedOnes } = simulation;
+  const { checkEndState, checkEvents, signedTransactions } = simulation;
 
-  describe('a commit that breaks at any of its statements', () => {
-    /** The database, of which the statement with this number fails. */
+  describe('commit that fails at any statement', () => {
+    /** A database whose statement with this number fails. */
     function breakingAt(statement: number): { readonly db: Db; readonly statements: () => number } {
       let count = 0;
       const db = simulation.scanner.withPlugin({
@@ -39,7 +39,7 @@ export function describeSimulation({
       return { db, statements: () => count };
     }
 
-    /** A deep reorganisation that drops, moves and brings payments; then one round with that database. */
+    /** Runs one round with this database during a deep reorganisation that drops, moves and adds payments. */
     async function round(db: Db): Promise<{ readonly node: MockNode; readonly outcome: unknown }> {
       await forgetScans(simulation.admin);
       const node = createMockNode(CHAIN);
@@ -51,7 +51,7 @@ export function describeSimulation({
         MockTx,
         MockTx,
       ];
-      const [movedOut, , lostOut] = await signedOnes();
+      const [movedOut, , lostOut] = await signedTransactions();
       node.mine(moves, goes, movedOut, lostOut);
       for (let i = 0; i < 4; i += 1) node.mine();
       await before.settle();
@@ -65,7 +65,7 @@ export function describeSimulation({
       return { node, outcome };
     }
 
-    it('leaves everything or nothing, and the next replica goes on', async () => {
+    it('writes everything or no row, and the next replica continues', async () => {
       const undisturbed = breakingAt(-1);
       expect((await round(undisturbed.db)).outcome).toBe('done');
       const total = undisturbed.statements();
@@ -74,7 +74,7 @@ export function describeSimulation({
       let broken = 0;
       for (let statement = 0; statement < total; statement += everyStatement) {
         const { node, outcome } = await round(breakingAt(statement).db).catch((error: unknown) => {
-          // The lease itself could not be had.
+          // The lease could not be acquired.
           if (error instanceof Crash) return { node: undefined, outcome: error };
           throw error;
         });
@@ -90,7 +90,7 @@ export function describeSimulation({
     });
   });
 
-  describe('a scan of any history', () => {
+  describe('scan of a random history', () => {
     type Deed =
       | { readonly kind: 'mine'; readonly payments: readonly number[] }
       | { readonly kind: 'mineMany'; readonly blocks: number }
@@ -179,20 +179,20 @@ export function describeSimulation({
 
     const finalized = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
     it.each([
-      { name: 'three deep', network: MOCK_NETWORK },
+      { name: 'three confirmations', network: MOCK_NETWORK },
       {
-        name: 'where finality decides',
+        name: 'finality',
         network: { ...finalized, finality: { staleSeconds: 30, minDepth: 2 } },
       },
       {
-        name: 'where a depth stands in for stalled finality',
+        name: 'a fallback depth for stale finality',
         network: { ...finalized, finality: { staleSeconds: 30, fallbackDepth: 5 } },
       },
     ] as { name: string; network: ScanNetwork }[])(
-      'ends with what the chain says, $name',
+      'ends with the transfers of the chain: $name',
       async ({ network }) => {
         let reorganisations = 0;
-        let longWays = 0;
+        let longRanges = 0;
         let payouts = 0;
         await fc.assert(
           fc.asyncProperty(deeds, async (history: readonly Deed[]) => {
@@ -208,7 +208,7 @@ export function describeSimulation({
                 const result = await store.commit(...args);
                 if (!isAnswerLost) return result;
                 isAnswerLost = false;
-                throw readerError('RPC_UNAVAILABLE', 'the commit stands, its answer was lost');
+                throw readerError('RPC_UNAVAILABLE', 'committed, but the answer was lost');
               },
             });
             const openNext = (holder: string): Promise<TestScan> =>
@@ -224,10 +224,10 @@ export function describeSimulation({
                 expect(verified).toBeLessThanOrEqual(final);
               else expect(verified).toBeLessThanOrEqual(Math.max(final, highest - 4));
             };
-            const own = await signedOnes();
+            const own = await signedTransactions();
             const setFailed = (tx: MockTx, fails: boolean): unknown =>
               fails ? node.faults.failed.add(tx.hash) : node.faults.failed.delete(tx.hash);
-            /** Transactions per block above the first ones. */
+            /** Transactions per block above the first blocks. */
             const mined: MockTx[][] = [];
             const fresh = (payments: readonly number[]): MockTx[] =>
               payments.map((to) =>
@@ -248,7 +248,7 @@ export function describeSimulation({
                     mined.push(fresh(i % 3 === 0 ? [i % 2] : []));
                     node.mine(...mined.at(-1)!);
                   }
-                  longWays += 1;
+                  longRanges += 1;
                   break;
                 case 'finalize':
                   final = Math.max(final, node.head().height - deed.depth);
@@ -266,7 +266,7 @@ export function describeSimulation({
                   if (depth === 0) break;
                   const lost = mined.splice(mined.length - depth, depth).flat();
                   const kept = lost.filter((_, place) => deed.keep[place % 12] === true);
-                  // Mined again it may end otherwise than before.
+                  // When mined again its outcome may differ.
                   kept.forEach((tx, place) => {
                     if (own.includes(tx)) setFailed(tx, deed.keep[(place + 5) % 12] === true);
                   });
@@ -291,7 +291,7 @@ export function describeSimulation({
                   };
                   break;
                 case 'payOut': {
-                  // Two and two share a nonce: of these only one is in the chain at a time.
+                  // Each pair shares a nonce; only one of the two is in the chain at a time.
                   const tx = own[deed.which]!;
                   const sibling = own[deed.which ^ 1]!;
                   if (mined.flat().some((other) => other === tx || other === sibling)) break;
@@ -339,7 +339,7 @@ export function describeSimulation({
         );
         const atLeast = (ofTwentyFive: number): number => Math.floor((ofTwentyFive * histories) / 25);
         expect(reorganisations).toBeGreaterThan(atLeast(8));
-        expect(longWays).toBeGreaterThan(atLeast(8));
+        expect(longRanges).toBeGreaterThan(atLeast(8));
         expect(payouts).toBeGreaterThan(atLeast(20));
       },
     );

@@ -16,25 +16,24 @@ import {
   recordedTransfers,
   signPayout,
   storedCursor,
-  toldFates,
+  fateEvents,
   transferVersions,
 } from './scan-harness.ts';
 
 export const OURS = [address('alice'), address('bob')] as const;
 export const STRANGER = address('stranger');
-/** Blocks before the first cursor. */
 export const FIRST_BLOCKS = 8;
 
 export class Crash extends Error {}
 
 export type Crasher = ReturnType<typeof createCrasher>;
 
-/** Counts side effects; at the chosen one it crashes, before or after it happened. */
+/** Counts side effects and throws before or after the chosen one. */
 export function createCrasher() {
   const crasher = {
-    /** The step at which it crashes; -1: never. */
+    /** Step at which it throws; -1 means never. */
     crashAt: -1,
-    /** Steps taken so far; more than `crashAt`: it crashed. */
+    /** Steps taken; more than `crashAt` means it threw. */
     steps: 0,
     step(): void {
       crasher.steps += 1;
@@ -79,7 +78,7 @@ export type OwnTransactions = readonly [MockTx, MockTx, MockTx, MockTx, MockTx, 
 export type Simulation = ReturnType<typeof useSimulation>;
 export type World = ReturnType<Simulation['createWorld']>;
 
-/** A database in which chains are simulated, made before the tests of the file and dropped after them, and what must hold of it. */
+/** A database for simulated chains, created before and dropped after the tests of the file, with its invariants. */
 export function useSimulation() {
   let database: TestDatabase;
   let admin: Database;
@@ -105,18 +104,18 @@ export function useSimulation() {
     await database.drop();
   });
 
-  /** A chain, and scanners that follow it one after another. */
+  /** A chain and scanners that follow it one after another. */
   function createWorld(crasher: Crasher) {
     const node = createMockNode(CHAIN);
     node.faults.beforeCall = () => crasher.step();
     let replica = 0;
     return {
       node,
-      /** One replica after another: each ends at its crash, the next one takes over. */
+      /** Runs replicas one after another: each ends at its crash, and the next takes over. */
       async scanUntilQuiet(): Promise<void> {
         for (;;) {
           replica += 1;
-          // What a dead replica leaves behind: a lease that runs out.
+          // A dead replica leaves a lease that expires.
           await sql`update scanner_evm.lease set expires_at = now()`.execute(admin.kysely);
           const scan = await openScan({
             db: scanner.kysely,
@@ -128,7 +127,7 @@ export function useSimulation() {
             const crashAt = crasher.crashAt;
             const stepsBefore = crasher.steps;
             await scan.settle();
-            // A crash while reading for the verified pass holds back that pass alone: the replica survives it.
+            // A crash in a verified read stops only that pass; the replica survives.
             if (crashAt >= stepsBefore && crashAt < crasher.steps) await scan.settle();
             return;
           } catch (error) {
@@ -139,7 +138,7 @@ export function useSimulation() {
     };
   }
 
-  /** What must hold at the end, whatever happened on the way. */
+  /** Checks the invariants of the end state. */
   async function checkEndState(node: MockNode): Promise<void> {
     const cursor = await storedCursor(admin.kysely);
     expect(cursor).toMatchObject({
@@ -165,18 +164,19 @@ export function useSimulation() {
       [...rows].sort((a, b) => (`${a.tx} ${a.position}` < `${b.tx} ${b.position}` ? -1 : 1));
     expect(inOrder(live)).toEqual(inOrder(truth));
     await checkFates(node, cursor.verified);
-    // A fork below the verified cursor takes it back without an event, so what was told may be ahead; never behind.
+    // A fork below the verified cursor moves it back without an event, so the last event may be ahead, but never
+    // behind.
     const verified = await checkEvents();
     if (verified !== undefined) expect(verified).toBeGreaterThanOrEqual(cursor.verified);
   }
 
-  /** Own transactions, open and in no block; of the first and the second, and so on, only one can be mined. */
-  async function signedOnes(): Promise<OwnTransactions> {
+  /** Open, unmined own transactions. Each pair shares a nonce, so only one of the two can be mined. */
+  async function signedTransactions(): Promise<OwnTransactions> {
     await openAgain(signer.kysely, own);
     return own;
   }
 
-  /** What is recorded of own transactions is where they are in the chain, and every version was told of once. */
+  /** Checks that recorded outcomes match the chain and that each version had one event. */
   async function checkFates(node: MockNode, verified: number): Promise<void> {
     const isOwn = new Set<string>(own.map(({ hash }) => hash));
     const truth = node.transactions().filter(({ hash }) => isOwn.has(hash));
@@ -186,12 +186,12 @@ export function useSimulation() {
     });
     const live = (await recordedFates(admin.kysely)).filter((fate) => !fate.includes('ORPHANED'));
     expect(live.toSorted()).toEqual(expected.toSorted());
-    expect(await toldFates(admin.kysely)).toEqual(await fateVersions(admin.kysely));
+    expect(await fateEvents(admin.kysely)).toEqual(await fateVersions(admin.kysely));
   }
 
   /**
-   * The last that was said of every transfer is what it is, and nothing was said of any other. Gives the height that was
-   * said to be verified last; a deep reorganisation takes the cursor back without a word.
+   * Checks that the last event of every transfer matches its state, and that there are no others. Returns the last
+   * verified height reported; a deep reorganisation lowers the cursor without an event.
    */
   async function checkEvents(): Promise<number | undefined> {
     const last = new Map<string, string>();
@@ -217,7 +217,7 @@ export function useSimulation() {
     get scanner(): Db {
       return scanner.kysely;
     },
-    signedOnes,
+    signedTransactions,
     createWorld,
     checkEndState,
     checkEvents,

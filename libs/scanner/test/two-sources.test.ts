@@ -20,10 +20,7 @@ import {
   type TestScanOptions,
 } from './scan-harness.ts';
 
-/**
- * What is read comes of one node that may lie; the other vouches, and has to have what is verified. How two are
- * compared is a matter of the family's reader.
- */
+/** `node` may return wrong data; `witness` confirms blocks. Families compare sources in their own readers. */
 let database: TestDatabase;
 let admin: Database;
 let scanner: Database;
@@ -49,7 +46,7 @@ beforeEach(async () => {
   mineTruth(...Array.from({ length: 20 }, () => []));
 });
 
-/** Blocks that both nodes have. */
+/** Mines blocks at both nodes. */
 function mineTruth(...blocks: readonly (readonly MockTx[])[]): void {
   for (const txs of blocks) {
     node.mine(...txs);
@@ -83,8 +80,8 @@ async function raised(scan: TestScan): Promise<readonly string[]> {
   );
 }
 
-describe('depth', () => {
-  it('does not count invented blocks, though all of them are shown', async () => {
+describe('depth with two sources', () => {
+  it('does not count invented blocks, though they are shown', async () => {
     const scan = await open();
     await scan.settle();
     mineTruth([aTx({ to: ALICE, amount: 5n })]);
@@ -96,7 +93,7 @@ describe('depth', () => {
     scan.clock.pass(61_000);
     await scan.tick();
     expect(await raised(scan)).toContain('verification-failing');
-    // They become true one by one: each makes one more deep enough.
+    // The witness mines them one by one; each makes one more block deep enough.
     witness.mine();
     await scan.settle();
     expect(await states()).toEqual(['21 DETECTED']);
@@ -109,12 +106,12 @@ describe('depth', () => {
     expect(await cursor()).toMatchObject({ verified: 30 });
   });
 
-  it('does not count blocks of a branch that the other source does not have', async () => {
+  it('does not count blocks of a branch that the other source lacks', async () => {
     const scan = await open();
     await scan.settle();
     mineTruth([aTx({ to: ALICE, amount: 5n })]);
     node.reorg(0);
-    invent(5); // under other hashes
+    invent(5); // with other hashes
     witness.mine();
     witness.mine();
     for (let i = 0; i < 4; i += 1) await scan.settle();
@@ -122,7 +119,7 @@ describe('depth', () => {
     expect(await raised(scan)).toContain('sources-disagree');
   });
 
-  it('does not count them when catching up either', async () => {
+  it('does not count invented blocks when catching up', async () => {
     const before = await open();
     await before.settle();
     await before.lease.release();
@@ -139,11 +136,11 @@ describe('depth', () => {
   });
 
   it.each<[string, ScanNetwork['finality'] & object, number]>([
-    ['of minDepth', { staleSeconds: 600, minDepth: 5 }, 17],
-    ['of the fallback', { staleSeconds: 30, minDepth: 2, fallbackDepth: 5 }, 17],
-  ])('%s does not count them', async (name, finality, verified) => {
+    ['minDepth', { staleSeconds: 600, minDepth: 5 }, 17],
+    ['fallbackDepth', { staleSeconds: 30, minDepth: 2, fallbackDepth: 5 }, 17],
+  ])('does not count invented blocks for %s', async (name, finality, verified) => {
     const network: ScanNetwork = { ...MOCK_NETWORK, confirmations: 'finalized', finality };
-    node.finalize(name === 'of minDepth' ? 21 : 10);
+    node.finalize(name === 'minDepth' ? 21 : 10);
     const scan = await open({ network });
     for (let i = 0; i < 4; i += 1) await scan.settle();
     mineTruth([]);
@@ -152,7 +149,7 @@ describe('depth', () => {
     expect(await cursor()).toMatchObject({ seen: 29, verified });
   });
 
-  it('of the very first block is vouched for as well', async () => {
+  it('requires confirmation of the first block of a new chain', async () => {
     invent(11);
     const scan = await open();
     await expect(scan.tick()).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
@@ -162,7 +159,7 @@ describe('depth', () => {
   });
 });
 
-describe('a branch from below the verified block', () => {
+describe('branch below the verified block', () => {
   const verifiedPayment = async (scan: TestScan): Promise<void> => {
     await scan.settle();
     mineTruth([aTx({ to: ALICE, amount: 5n })], [], [], []);
@@ -171,7 +168,7 @@ describe('a branch from below the verified block', () => {
   };
   const empty = (count: number): readonly (readonly MockTx[])[] => Array.from({ length: count }, () => []);
 
-  it('is followed only when the other source shows it too', async () => {
+  it('follows a branch below the verified block only if both sources show it', async () => {
     const scan = await open();
     await verifiedPayment(scan);
     const before = await cursor();
@@ -191,7 +188,7 @@ describe('a branch from below the verified block', () => {
     expect(await raised(scan)).toEqual([]);
   });
 
-  it('above it is shown at once', async () => {
+  it('follows a branch above the verified block at once', async () => {
     const scan = await open();
     await verifiedPayment(scan);
     node.reorg(2, ...empty(3));
@@ -200,9 +197,9 @@ describe('a branch from below the verified block', () => {
   });
 
   it.each([
-    ['final', { confirmations: 'finalized' } as const, 5],
+    ['finalized blocks', { confirmations: 'finalized' } as const, 5],
     ['every stored block', {}, 20],
-  ])('below %s halts the chain only when the other source shows it too', async (_, special, depth) => {
+  ])('halts the chain below %s only when the other source shows it too', async (_, special, depth) => {
     node.finalize(22);
     const scan = await open({ network: { ...MOCK_NETWORK, ...special } });
     await verifiedPayment(scan);
@@ -216,12 +213,12 @@ describe('a branch from below the verified block', () => {
   });
 });
 
-describe('the time of a payment', () => {
-  it('is held against what those say who confirm it, caught up or followed', async () => {
+describe('payment time', () => {
+  it('compares block times with the confirming source, caught up or followed', async () => {
     const scan = await open({
       reader: {
         ...node.reader,
-        // One source alone told the time of a block between others, and shifted it; the other one confirms.
+        // One source shifts the times of inner blocks; the other source confirms.
         async readVerified(...args) {
           const range = await node.reader.readVerified(...args);
           const [first, ...others] = range.headers;
@@ -247,7 +244,7 @@ describe('the time of a payment', () => {
   });
 });
 
-describe('a rescan', () => {
+describe('rescan', () => {
   const ask = (): Promise<unknown> =>
     sql`insert into rescan_request (chain, from_height, to_height) values (${CHAIN}, 0, 22)`.execute(
       admin.kysely,
@@ -255,14 +252,14 @@ describe('a rescan', () => {
   const answer = async (): Promise<unknown> =>
     (await sql`select found, done_at is not null as done from rescan_request`.execute(admin.kysely)).rows[0];
 
-  it('does not record under another position what is recorded', async () => {
+  it('does not record a known transfer at another position', async () => {
     const scan = await open();
     await scan.settle();
     mineTruth([aTx({ to: ALICE, amount: 5n }, { to: ALICE, amount: 5n }, { to: ALICE, amount: 6n })], [], []);
     await scan.settle();
     const before = await recordedTransfers(admin.kysely);
     expect(before).toHaveLength(3);
-    // Its receipts hold one more log before ours: every position is one too high.
+    // Its receipts contain one more log before ours, so every position is one too high.
     const shifted: ChainReader = {
       ...node.reader,
       async confirmTransfers(candidates) {
@@ -283,7 +280,7 @@ describe('a rescan', () => {
     );
   });
 
-  it('whose parts are of different branches, or whose commit fails, holds nothing but itself back', async () => {
+  it('retries a rescan with differing branches or a failed commit, delaying only it', async () => {
     let failing: 'branches' | 'commit' | undefined = 'branches';
     const reader: ChainReader = {
       ...node.reader,

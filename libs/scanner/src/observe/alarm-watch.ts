@@ -7,14 +7,14 @@ const JUST_OPENED_MS = 10_000;
 
 export type AlarmWatch = ReturnType<typeof createAlarmWatch>;
 
-/** Judges chains when asked, and logs what changed. Has no timer: rounds, health checks and scrapes ask. */
+/** Evaluates the alarms of chains and logs changes. Has no timer: rounds, health checks and scrapes call it. */
 export function createAlarmWatch(
   figures: ReadonlyMap<Chain, ChainFigures>,
   { logger, nowMs }: { readonly logger: Logger; readonly nowMs: () => number },
 ) {
   const raised = new Map<Chain, ReadonlyMap<AlarmKind, string>>();
   return {
-    /** The alarms that hold now; none for a chain that another replica scans. */
+    /** Alarms that are active now; none for a chain that another replica scans. */
     judge(chain: Chain): ReadonlyMap<AlarmKind, string> {
       const condition = conditionOf(figures.get(chain), nowMs());
       const now = condition === undefined ? new Map<AlarmKind, string>() : alarmsOf(condition, nowMs());
@@ -35,7 +35,7 @@ function conditionOf(figure: ChainFigures | undefined, nowMs: number): ChainCond
   if (figure?.network === undefined) return undefined;
   const { network, state, headTimeSeconds, halted, leftOut, pauseReason } = figure;
   const isStopped = halted !== undefined || leftOut !== undefined || pauseReason !== undefined;
-  // A head that was stored long ago is no news before the nodes had time to name a new one.
+  // A stored head may be old; the alarm waits until nodes had time to name a new one.
   const isJustOpened = headTimeSeconds === undefined && nowMs - figure.openedAtMs < JUST_OPENED_MS;
   if (!isStopped && (state === undefined || isJustOpened)) return undefined;
   return {

@@ -56,40 +56,40 @@ const kinds = (of: ChainCondition, afterMs = 0): readonly string[] => [
   ...alarmsOf(of, HEAD_AT_MS + afterMs).keys(),
 ];
 
-describe('the alarms of a chain', () => {
-  it('say nothing of a paused chain but that it is', () => {
+describe('alarmsOf', () => {
+  it('returns only `paused` for a paused chain', () => {
     const paused = condition({ pauseReason: 'the node is moved', halted: 'REORG_TOO_DEEP' });
     expect([...alarmsOf(paused, HEAD_AT_MS + 999_000)]).toEqual([['paused', 'the node is moved']]);
   });
 
-  it('tell of own transactions on which sources differ, or that nobody answers for', () => {
+  it('raises fates-waiting when sources differ on own transactions or none answers', () => {
     const since = HEAD_AT_MS - 50_000;
     const waiting = condition({ fates: { waitingSinceMs: since, failingSinceMs: undefined } });
     expect(kinds(waiting, 10_000)).toEqual([]);
     expect([...alarmsOf(waiting, HEAD_AT_MS + 11_000)]).toEqual([
-      ['fates-waiting', 'own transactions unknown for 61 s'],
+      ['fates-waiting', 'outcome of own transactions unknown for 61 s'],
     ]);
     const failing = condition({ fates: { waitingSinceMs: undefined, failingSinceMs: since } });
     expect(kinds(failing, 10_000)).toEqual([]);
     expect(kinds(failing, 11_000)).toEqual(['fates-waiting']);
   });
 
-  it('are none while all is well', () => {
+  it('returns no alarm for a healthy chain', () => {
     expect(kinds(condition({ sources: [source(null, null)] }), 45_999)).toEqual([]);
   });
 
-  it('tell of a head that is too old by the clock', () => {
+  it('raises head-stale when the head is too old', () => {
     expect([...alarmsOf(condition(), HEAD_AT_MS + 46_000)]).toEqual([['head-stale', 'head is 46 s old']]);
   });
 
-  it('tell of finality that does not move while blocks wait for it', () => {
+  it('raises finality-stale only while blocks wait for finality', () => {
     const finality = { unmovedMs: 31_000, isStale: true };
     expect(kinds(condition({ finality }))).toEqual(['finality-stale']);
     const { state } = condition();
     expect(kinds(condition({ finality, state: { ...state!, verifiedHeight: 100 } }))).toEqual([]);
   });
 
-  it('tell of contradictions that are no passing reorganisation', () => {
+  it('raises sources-disagree after three contradictions in a row', () => {
     const verifying = { failingSinceMs: HEAD_AT_MS, contradictionsInRow: 2 };
     expect(kinds(condition({ verifying }))).toEqual([]);
     expect(kinds(condition({ verifying: { ...verifying, contradictionsInRow: 3 } }))).toEqual([
@@ -97,7 +97,7 @@ describe('the alarms of a chain', () => {
     ]);
   });
 
-  it('tell of verified reads that fail for a minute', () => {
+  it('raises verification-failing after a minute of failures', () => {
     const failing = condition({
       headTimeSeconds: HEAD.timeSeconds + 60,
       verifying: { failingSinceMs: HEAD_AT_MS, contradictionsInRow: 0 },
@@ -106,11 +106,11 @@ describe('the alarms of a chain', () => {
     expect(kinds(failing, 60_001)).toContain('verification-failing');
   });
 
-  it('tell of a cursor that is far behind the head', () => {
+  it('raises far-behind when the seen block is too old', () => {
     expect(kinds(condition({ headTimeSeconds: HEAD.timeSeconds + 46 }))).toEqual(['far-behind']);
   });
 
-  it('tell of sources by what ails them, of a failing one only when it fails long, rests or not', () => {
+  it('raises source alarms by kind of trouble, source-down only after 30 s', () => {
     const ailing = [source('LAGGING'), source('STUCK'), source('WRONG_CHAIN'), source('EXCLUDED')];
     const sources = [...ailing, source(null)];
     expect([...alarmsOf(condition({ sources }), HEAD_AT_MS + 30_000)]).toEqual([
@@ -118,25 +118,25 @@ describe('the alarms of a chain', () => {
       ['source-wrong', 'another network or tokens: node-WRONG_CHAIN, node-EXCLUDED'],
     ]);
     expect(alarmsOf(condition({ sources }), HEAD_AT_MS + 30_001).get('source-down')).toBe('down: node-well');
-    const finalityLag = { source: 'node-late', toldAtMs: HEAD_AT_MS - 60_000 };
+    const finalityLag = { source: 'node-late', observedAtMs: HEAD_AT_MS - 60_000 };
     expect([...alarmsOf(condition({ finalityLag }), HEAD_AT_MS)]).toEqual([
       ['source-lagging', 'behind: finality of node-late'],
     ]);
     expect(kinds(condition({ finalityLag }), 1)).toEqual([]);
   });
 
-  it('tell sources of one label apart, and of the one that is believed alone', () => {
+  it('numbers sources that share a label and names the single source', () => {
     const twins = [
       { ...source(null, null), isAlone: true },
       { ...source('RESTING'), label: 'node-well', place: 1 },
     ];
     expect([...alarmsOf(condition({ sources: twins }), HEAD_AT_MS + 31_000)]).toEqual([
       ['source-down', 'down: node-well (no. 2)'],
-      ['single-source', 'believed alone: node-well (no. 1)'],
+      ['single-source', 'only source left: node-well (no. 1)'],
     ]);
   });
 
-  it('tell of tokens whose contracts were replaced or paused, by their symbols', () => {
+  it('raises token-replaced and token-paused with the token symbols', () => {
     const [usdt, usdc] = ['0xusdt', '0xusdc'] as unknown as readonly TokenContract[];
     const { network } = condition();
     const symbols = new Map([
@@ -155,7 +155,7 @@ describe('the alarms of a chain', () => {
     ]);
   });
 
-  it('tell why a chain stands still, also when its state could not be loaded', () => {
+  it('raises the halt alarm even if the state cannot be loaded', () => {
     expect(kinds(condition({ halted: 'REORG_TOO_DEEP' }))).toEqual(['reorg-too-deep']);
     expect(kinds(condition({ halted: 'STORED_CHAIN_BROKEN', state: undefined }))).toEqual([
       'stored-chain-broken',

@@ -5,83 +5,86 @@ import { seenBlock, type ChainState } from '../chain-state.ts';
 import type { FinalityView } from '../finality-watch.ts';
 import type { ScanNetwork } from '../scan-network.ts';
 
-/** What somebody has to look at; label values of the metric `opentill_scanner_alarm_bool`. */
+/** Alarms of a chain; label values of `opentill_scanner_alarm_bool`. */
 export const ALARM_KINDS = [
-  /** The newest block is older than the network allows: the chain stands still, or all sources do. */
+  /** The newest block is older than `headStaleSeconds`: the chain or all sources have stalled. */
   'head-stale',
-  /** What the chain calls final has not moved for longer than the network allows. */
+  /** Finality has not moved for longer than the network allows. */
   'finality-stale',
-  /** The verified read contradicts itself or the seen blocks again and again: nothing is credited meanwhile. */
+  /** Verified reads repeatedly contradict each other or the seen blocks. The chain credits no payment meanwhile. */
   'sources-disagree',
-  /** The verified pass has failed for a minute, for whatever reason: nothing is credited meanwhile. */
+  /** No block was verified for a minute. The chain credits no payment meanwhile. */
   'verification-failing',
-  /** A source hangs behind the others. */
+  /** A source is behind the others. */
   'source-lagging',
-  /** A source has given no usable answer for a while. */
+  /** A source has given no usable answer for 30 s. */
   'source-down',
-  /** A source serves another network, or tokens that are none there. */
+  /** A source serves another network or wrong tokens. */
   'source-wrong',
-  /** One source of several is believed alone, since the others have failed for long: what it says is compared with nothing. */
+  /** A single source is accepted because all others have failed for long. Its answers are unchecked. */
   'single-source',
-  /** An operator has paused the chain: nothing is read, nothing credited, nothing expires. The only alarm then. */
+  /**
+   * An operator paused the chain: it reads no blocks, credits no payments and expires no orders. Suppresses all
+   * other alarms.
+   */
   'paused',
-  /** Nobody could say for a minute what became of an own transaction: sources differ on it, or none answers. */
+  /** For a minute, the outcome of an own transaction was unknown: sources differ, or none answers. */
   'fates-waiting',
-  /** A token's contract says that another one has taken its place: payments through that one are not seen. */
+  /** A token contract names its replacement. Payments through the replacement are not seen. */
   'token-replaced',
-  /** A token's contract says that it is paused: nobody can pay with it, and no payout of it succeeds. */
+  /** A token contract is paused by its issuer. Its transfers and payouts fail. */
   'token-paused',
-  /** What is seen is older than the head by more than an old head would be allowed. */
+  /** The seen block is older than the head by more than `headStaleSeconds`. */
   'far-behind',
-  /** The chain forked below what is stored or final: it stands still until an operator decides. */
+  /** The chain forked below the stored or finalized blocks. It halts until an operator decides. */
   'reorg-too-deep',
-  /** The nodes serve another network, or other tokens than configured: the chain is left out and checked again. */
+  /** The nodes serve another network or other tokens than configured. The chain is left out and checked again. */
   'left-out',
-  /** The stored blocks and the cursor don't fit together: the chain stands still until an operator decides. */
+  /** Stored blocks and cursor do not match. The chain halts until an operator decides. */
   'stored-chain-broken',
 ] as const;
 
 export type AlarmKind = (typeof ALARM_KINDS)[number];
 
-/** What is known of a chain that this replica scans, for judging it at any moment. */
+/** Inputs of the alarms of a chain that this replica scans. */
 export interface ChainCondition {
   readonly network: ScanNetwork;
   /** Undefined while it cannot be loaded. */
   readonly state?: ChainState | undefined;
-  /** Time of the newest block that any head named, in seconds since 1970. */
+  /** Time of the newest head in seconds since 1970. */
   readonly headTimeSeconds: number;
   readonly finality?: FinalityView | undefined;
-  /** Error code of the halt, while the chain is halted. */
+  /** Error code of the halt while the chain is halted. */
   readonly halted?: string | undefined;
-  /** Message of the halt, where this process found it. */
+  /** Halt message, if this process detected the halt. */
   readonly haltDetail?: string | undefined;
-  /** Failed start-up check, while the chain is left out for it. */
+  /** Failed start-up check while the chain is left out. */
   readonly leftOut?: CheckFailure | undefined;
-  /** Since when every verified pass failed, and how often its answers contradicted one another in a row. */
+  /** Start of the current verification failure, and the number of contradictions in a row. */
   readonly verifying: { readonly failingSinceMs: number | undefined; readonly contradictionsInRow: number };
-  /** Why an operator has paused the chain, while it is paused. */
+  /** Operator's reason while the chain is paused. */
   readonly pauseReason?: string | undefined;
-  /** Since when sources differ on an own transaction, and since when own transactions could not be asked about. */
+  /** Start of the oldest disagreement about an own transaction, and of the current failure to ask about them. */
   readonly fates: {
     readonly waitingSinceMs?: number | undefined;
     readonly failingSinceMs?: number | undefined;
   };
-  /** A source whose finality was behind another's when it was asked last, and when that was. */
-  readonly finalityLag?: { readonly source: string; readonly toldAtMs: number } | undefined;
+  /** Last source seen to lag behind another's finality, and the time of that observation. */
+  readonly finalityLag?: { readonly source: string; readonly observedAtMs: number } | undefined;
   readonly sources: readonly SourceHealth[];
-  /** The last answers of the tokens' contracts. */
+  /** Warnings from the last query of the token contracts. */
   readonly tokenWarnings: readonly TokenWarning[];
 }
 
-/** So many in a row are not a reorganisation between two reads any more. */
+/** Fewer can come from a reorganisation between two reads. */
 const CONTRADICTIONS_MAX = 3;
 const FAILING_MS_MAX = 60_000;
-/** Sources fail for moments all the time. */
+/** Sources often fail briefly. */
 const FAILING_SECONDS_MAX = 30;
-/** What was told of a source's finality holds so long. */
-const FINALITY_LAG_TOLD_MS = 60_000;
+/** How long an observed finality lag keeps the alarm active. */
+const FINALITY_LAG_HOLD_MS = 60_000;
 
-/** The alarms that hold now, each with its figure for a human. */
+/** Active alarms with the detail shown to the operator. */
 export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<AlarmKind, string> {
   if (condition.pauseReason !== undefined) return new Map([['paused', condition.pauseReason]]);
   const alarms = new Map<AlarmKind, string>();
@@ -97,7 +100,7 @@ export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<
   return alarms;
 }
 
-/** The detail for the operator, while the alarm holds. */
+/** Detail for the operator if the alarm is active. */
 type Judgement = readonly [AlarmKind, string | false | undefined];
 
 function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: number): readonly Judgement[] {
@@ -121,12 +124,15 @@ function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: num
       verifying.contradictionsInRow >= CONTRADICTIONS_MAX &&
         `verified reads contradict one another, ${verifying.contradictionsInRow} in a row`,
     ],
-    ['verification-failing', failingMs > FAILING_MS_MAX && `nothing verified for ${seconds(failingMs)} s`],
+    ['verification-failing', failingMs > FAILING_MS_MAX && `no block verified for ${seconds(failingMs)} s`],
     [
       'fates-waiting',
-      fatesWaitMs > FAILING_MS_MAX && `own transactions unknown for ${seconds(fatesWaitMs)} s`,
+      fatesWaitMs > FAILING_MS_MAX && `outcome of own transactions unknown for ${seconds(fatesWaitMs)} s`,
     ],
-    ['far-behind', behindSeconds > network.headStaleSeconds && `seen ${behindSeconds} s behind the head`],
+    [
+      'far-behind',
+      behindSeconds > network.headStaleSeconds && `seen block is ${behindSeconds} s behind the head`,
+    ],
   ];
 }
 
@@ -136,7 +142,7 @@ function haltAlarms({ halted, haltDetail, leftOut }: ChainCondition): readonly J
     ['reorg-too-deep', halted === 'REORG_TOO_DEEP' && (haltDetail ?? 'the chain forked too deep')],
     [
       'stored-chain-broken',
-      halted === 'STORED_CHAIN_BROKEN' && (haltDetail ?? 'the stored blocks are not a chain'),
+      halted === 'STORED_CHAIN_BROKEN' && (haltDetail ?? 'the stored blocks are not linked'),
     ],
   ];
 }
@@ -151,7 +157,8 @@ function sourceAlarms({ sources, finalityLag }: ChainCondition, nowMs: number): 
     nowMs / 1_000 - source.failingSinceSeconds > FAILING_SECONDS_MAX &&
     !isWrong(source) &&
     !isBehind(source);
-  const isFinalityLate = finalityLag !== undefined && nowMs - finalityLag.toldAtMs <= FINALITY_LAG_TOLD_MS;
+  const isFinalityLate =
+    finalityLag !== undefined && nowMs - finalityLag.observedAtMs <= FINALITY_LAG_HOLD_MS;
   const late = isFinalityLate ? [`finality of ${finalityLag.source}`] : [];
   return [
     ['source-lagging', listed('behind', [...namesOf(isBehind), ...late])],
@@ -160,7 +167,7 @@ function sourceAlarms({ sources, finalityLag }: ChainCondition, nowMs: number): 
     [
       'single-source',
       listed(
-        'believed alone',
+        'only source left',
         namesOf(({ isAlone }) => isAlone),
       ),
     ],
@@ -184,7 +191,7 @@ function tokenAlarms({ network, tokenWarnings }: ChainCondition): readonly Judge
   ];
 }
 
-/** Two accounts at one provider have one label: then the place in the configuration tells which. */
+/** Two accounts at one provider share a label; their number in the configuration distinguishes them. */
 function nameOf({ label, place }: SourceHealth, sources: readonly SourceHealth[]): string {
   const isShared = sources.some((other) => other.label === label && other.place !== place);
   return isShared ? `${label} (no. ${place + 1})` : label;

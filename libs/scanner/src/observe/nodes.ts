@@ -3,12 +3,12 @@ import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 
-/** Receives what the readers of every family report of their nodes, for logs and metrics. */
+/** Receives reports about nodes from the readers of every family, for logs and metrics. */
 export type NodeObserver = ReturnType<typeof createNodeObserver>;
 
 export interface Exchange {
   readonly endpoint: string;
-  /** Of each call in it. */
+  /** One entry per call of the batch. */
   readonly methods: readonly string[];
   readonly outcome: string;
   readonly durationMs: number;
@@ -36,7 +36,7 @@ export function createNodeObserver(
     }): void {
       const { outcome, sources, height } = comparison;
       compared.inc({ chain, outcome });
-      // While two sources are on different forks every round says so: the log has the edges.
+      // While two sources are on different forks every round reports it; only changes are logged.
       const isNews = outcomes.get(chain) !== outcome;
       outcomes.set(chain, outcome);
       if (isNews && outcome !== 'AGREED') logger.warn('sources differ', { chain, outcome, sources, height });
@@ -48,19 +48,19 @@ export function createNodeObserver(
     }): void {
       const { source, height, lagSeconds } = lag;
       onFinalityLag(chain, source);
-      logger.debug('finality of a source passed over', { chain, source, height, lagSeconds });
+      logger.debug('finality of a lagging source ignored', { chain, source, height, lagSeconds });
     },
     onSourceChange(change: {
       readonly label: string;
       readonly trouble: string | null;
       readonly before: string | null;
     }): void {
-      // A source rests for a moment after each failure; when it rests for long, an alarm says so.
+      // A source backs off briefly after each failure. An alarm reports a longer outage.
       const level = change.trouble === 'RESTING' || change.before === 'RESTING' ? 'debug' : 'info';
       logger[level]('source changed', { chain, ...change });
     },
     onFinding: onNewFinding(({ source, kind, error }) =>
-      logger.warn('source found wanting', { chain, source, kind, error }),
+      logger.warn('source rejected', { chain, source, kind, error }),
     ),
   });
 }
@@ -68,22 +68,22 @@ export function createNodeObserver(
 function createNodeMeters(metrics: Metrics) {
   const exchanges = metrics.histogram<'chain' | 'endpoint' | 'outcome'>({
     name: 'opentill_scanner_rpc_duration_seconds',
-    help: 'HTTP exchanges with nodes, each one call or a batch',
+    help: 'Duration of HTTP requests to nodes (one call or batch each)',
     labelNames: ['chain', 'endpoint', 'outcome'],
   });
   const calls = metrics.counter<'chain' | 'endpoint' | 'method'>({
     name: 'opentill_scanner_rpc_calls_total',
-    help: 'Calls to nodes, each one of a batch',
+    help: 'RPC calls to nodes; a batch counts each call',
     labelNames: ['chain', 'endpoint', 'method'],
   });
   const bytes = metrics.counter<'chain' | 'endpoint' | 'direction'>({
     name: 'opentill_scanner_rpc_bytes_total',
-    help: 'Bodies of requests to nodes and of their answers, as they went over the wire',
+    help: 'Bytes of request and response bodies on the wire',
     labelNames: ['chain', 'endpoint', 'direction'],
   });
   const compared = metrics.counter<'chain' | 'outcome'>({
     name: 'opentill_scanner_compared_ranges_total',
-    help: 'Ranges of which two sources were asked, by what their answers came to',
+    help: 'Block ranges requested from two sources, by result of the comparison',
     labelNames: ['chain', 'outcome'],
   });
   return { exchanges, calls, bytes, compared };

@@ -8,7 +8,6 @@ import { statusOf, type ChainFigures } from './chain-figures.ts';
 
 type Counter = ReturnType<Metrics['counter']>;
 
-/** Counters of what happens. */
 export type ScanMeters = Readonly<
   Record<
     'errors' | 'transfers' | 'fates' | 'commits' | 'refusedCommits' | 'reorganisations' | 'contradictions',
@@ -22,7 +21,7 @@ interface MeterDeps {
   readonly nowMs: () => number;
 }
 
-/** Name, help and value of the gauges with one value a chain. Undefined leaves the chain out. */
+/** Gauges with one value per chain. Undefined omits the chain. */
 const FIGURES: readonly (readonly [
   name: string,
   help: string,
@@ -33,32 +32,32 @@ const FIGURES: readonly (readonly [
   ['opentill_scanner_verified_height_blocks', 'Verified cursor', ({ state }) => state?.verifiedHeight],
   [
     'opentill_scanner_head_age_seconds',
-    'Since the head moved last',
+    'Seconds since the head last moved',
     (f, nowMs) => f.state && (nowMs - f.headMovedAtMs) / 1000,
   ],
   [
     'opentill_scanner_verified_age_seconds',
-    'Since the verified cursor moved last',
+    'Seconds since the verified cursor last moved',
     (f, nowMs) => f.state && (nowMs - f.verifiedMovedAtMs) / 1000,
   ],
   [
     'opentill_scanner_halted_bool',
-    '1 while the chain stands still until somebody looks',
+    '1 while the chain is halted until an operator decides',
     ({ halted }) => (halted ? 1 : 0),
   ],
   [
     'opentill_scanner_own_transactions_open_count',
-    'Transactions of the gateway itself of which the last word is not said',
+    'Own transactions without a final outcome',
     ({ own }) => own?.open,
   ],
   [
     'opentill_scanner_own_transaction_unmined_age_seconds',
-    'Since the oldest own transaction that is in no block was signed; 0 when there is none',
+    'Seconds since the oldest unmined own transaction was signed; 0 if there is none',
     ({ own }, nowMs) => own && Math.max(0, nowMs / 1000 - (own.oldestUnminedSeconds ?? nowMs / 1000)),
   ],
 ];
 
-/** The metrics of the scan loops. The gauges are computed from `figures` at each scrape. */
+/** Metrics of the scan loops. Gauges are computed from `figures` at each scrape. */
 export function createScanMeters(metrics: Metrics, { figures, alarms, nowMs }: MeterDeps): ScanMeters {
   const gauge = (
     [name, help]: readonly [string, string],
@@ -79,10 +78,7 @@ export function createScanMeters(metrics: Metrics, { figures, alarms, nowMs }: M
     });
   };
   gauge(
-    [
-      'opentill_scanner_alarm_bool',
-      '1 while somebody should look at the chain for this reason; absent where another replica scans it',
-    ],
+    ['opentill_scanner_alarm_bool', '1 while the alarm is active; absent if another replica scans the chain'],
     ['kind'],
     (chain, { state }) => {
       const raised = alarms.judge(chain);
@@ -91,7 +87,7 @@ export function createScanMeters(metrics: Metrics, { figures, alarms, nowMs }: M
     },
   );
   gauge(
-    ['opentill_scanner_chain_state_bool', '1 for the present state of the chain, as in /readyz'],
+    ['opentill_scanner_chain_state_bool', '1 for the current state of the chain, as in /readyz'],
     ['state'],
     (chain, figure) => {
       const { state } = statusOf(figure, alarms.judge(chain), nowMs());
@@ -108,29 +104,22 @@ function createCounters(metrics: Metrics): ScanMeters {
     metrics.counter<string>({ name, help, labelNames: ['chain', ...labels] });
   return {
     errors: counter('opentill_scanner_errors_total', 'Failed rounds, by code', 'part', 'code'),
-    transfers: counter(
-      'opentill_scanner_transfers_total',
-      'Transfers written, by what became of them',
-      'state',
-    ),
-    fates: counter(
-      'opentill_scanner_own_fates_changed_total',
-      'Own transactions of which something new was written',
-    ),
+    transfers: counter('opentill_scanner_transfers_total', 'Transfers written, by new state', 'state'),
+    fates: counter('opentill_scanner_own_fates_changed_total', 'Changed outcomes of own transactions'),
     commits: counter('opentill_scanner_commits_total', 'Committed changes'),
     refusedCommits: counter(
       'opentill_scanner_refused_commits_total',
-      'Commits of a replica that had lost the chain without knowing: nothing was written',
+      'Commits rejected because the lease was lost; no row was written',
     ),
     reorganisations: counter('opentill_scanner_reorganisations_total', 'Reorganisations followed'),
     contradictions: counter(
       'opentill_scanner_contradictions_total',
-      'Transfers on which answers differed',
+      'Transfers on which answers of nodes differed',
       'kind',
     ),
     depth: metrics.histogram<string>({
       name: 'opentill_scanner_reorganisation_depth_blocks',
-      help: 'Stored blocks taken back by a reorganisation',
+      help: 'Stored blocks removed by a reorganisation',
       labelNames: ['chain'],
       buckets: [1, 2, 3, 5, 8, 16, 32, 64, 128, 256],
     }),

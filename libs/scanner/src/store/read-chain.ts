@@ -11,36 +11,34 @@ import type { LiveTransfer, RescanRequest } from '../scan-change.ts';
 import { scanError } from '../scan-error.ts';
 import { sortAddresses } from './sort-addresses.ts';
 
-/** Most addresses looked up by one statement. */
 const ADDRESSES_PER_LOOKUP = 20_000;
 
-/** Reads of what is stored of a chain. */
 export function readChain(db: Db) {
   return {
-    /** Where the chain stands, or undefined before its first cursor. Throws STORED_CHAIN_BROKEN. */
+    /** Returns undefined before the first cursor. Throws STORED_CHAIN_BROKEN. */
     loadState: (chain: Chain) => loadState(db, chain),
-    /** Recorded transfers in blocks of these heights that are not orphaned; without `to` up to the highest. */
+    /** Recorded transfers that are not orphaned, in blocks from `from` to `to`, or without upper limit. */
     liveTransfers: (chain: Chain, from: number, to?: number) => liveTransfers(db, chain, from, to),
-    /** Those of the addresses that are ours: given out as deposit addresses of the family, or its hot wallets. */
+    /** The given addresses that are deposit addresses or hot wallets of the family. */
     findRecipients: (family: Family, addresses: readonly Address[]) => findRecipients(db, family, addresses),
     async hotWallets(family: Family): Promise<ReadonlySet<Address>> {
       const { rows } = await sql<{ address: Address }>`
         select address from hot_wallet where family = ${family}`.execute(db);
       return new Set(rows.map(({ address }) => address));
     },
-    /** Whether a restore holds wallets of the chain. */
+    /** True while a restore holds wallets of the chain. */
     async isRestored(chain: Chain): Promise<boolean> {
       const { rows } = await sql`
         select from restore_hold where chain = ${chain} and released_at is null limit 1`.execute(db);
       return rows.length > 0;
     },
-    /** Why an operator has paused the chain; undefined when none has. */
+    /** Operator's pause reason; undefined if the chain is not paused. */
     async pauseReason(chain: Chain): Promise<string | undefined> {
       const { rows } = await sql<{ reason: string }>`
         select reason from chain_pause where chain = ${chain}`.execute(db);
       return rows[0]?.reason;
     },
-    /** The oldest rescan that is asked for and not done. */
+    /** Oldest unfinished rescan request. */
     async nextRescan(chain: Chain): Promise<RescanRequest | undefined> {
       const { rows } = await sql<RescanRequest>`
         select request_id::text as "requestId", greatest(coalesce(next_height, from_height), 0) as "fromHeight",
@@ -50,7 +48,7 @@ export function readChain(db: Db) {
       );
       return rows[0];
     },
-    /** The state of the chain that a scanner reported last; undefined before the first report. */
+    /** State of the chain last reported by a scanner; undefined before the first report. */
     readStatus: (chain: Chain) => readScannedStatus(db, chain),
   };
 }
@@ -64,8 +62,8 @@ async function findRecipients(
   const sorted = sortAddresses(addresses);
   for (let at = 0; at < sorted.length; at += ADDRESSES_PER_LOOKUP) {
     const asked = sorted.slice(at, at + ADDRESSES_PER_LOOKUP);
-    // As one string: the driver takes longer to quote thousands of array elements than the look-up itself. The hot
-    // wallets, of which there are a few, are compared here: Postgres would sort all that are asked for once more.
+    // Sent as one string: the driver takes longer to quote thousands of array elements than the lookup takes. The
+    // few hot wallets are compared here, because Postgres would sort the addresses again.
     const { rows } = await sql<{ address: Address; is_hot: boolean }>`
       select address, false as is_hot from deposit_address
       where family = ${family} and address = any((select string_to_array(${asked.join(' ')}, ' '))::text[])
@@ -108,7 +106,7 @@ async function loadState(db: Db, chain: Chain): Promise<ChainState | undefined> 
   });
   const verified = blocks.find((block) => block.height === cursor.verified_height);
   if (blocks.at(-1)?.hash !== cursor.seen_hash || verified?.hash !== cursor.verified_hash) {
-    throw scanError('STORED_CHAIN_BROKEN', 'the cursor names other blocks than are stored', { chain });
+    throw scanError('STORED_CHAIN_BROKEN', 'the cursor names blocks that are not stored', { chain });
   }
   return state;
 }

@@ -7,48 +7,51 @@ import type { Chain } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 import type { OpenTransaction, RecordedFate } from '../judge-fates.ts';
 
-/** Most that are in no block; far more than a wallet may have. Of more each wallet's first nonces, which are mined first. */
+/** Limit of unmined transactions read at once. Above it, each wallet's lowest nonces, which are mined first. */
 const UNMINED_MAX = 1_000;
-/** Most that are in a block and wait for depth: of more the lowest, which reach it first. They keep no place from others. */
+/**
+ * Limit of mined transactions that wait for depth; above it, the lowest, which reach depth first. Separate from
+ * the unmined.
+ */
 const MINED_MAX = 10_000;
 
-/** A part of a list in the order of the hashes; `after` is empty for the first. */
+/** Page in hash order; `after` is empty for the first page. */
 export interface TakenPage {
   readonly after: TxHash | '';
   readonly limit: number;
 }
 
-/** Reads of own transactions. */
 export function readOwn(db: Db) {
   return {
-    /** Those of the hashes that are of transactions which the gateway signed. */
+    /** The given hashes that are transactions signed by the gateway. */
     async findOwn(chain: Chain, txHashes: readonly TxHash[]): Promise<ReadonlySet<TxHash>> {
       const { rows } = await sql<{ tx_hash: TxHash }>`
         select tx_hash from own_transaction
         where chain = ${chain} and tx_hash = any(string_to_array(${txHashes.join(' ')}, ' '))`.execute(db);
       return new Set(rows.map((row) => row.tx_hash));
     },
-    /** Hashes of attempts that may land yet, where time or epochs end them. */
+    /** Hashes of attempts that may still land, on chains whose transactions expire by time or epoch. */
     async openAttempts(chain: Chain): Promise<ReadonlySet<TxHash>> {
       const { rows } = await sql<{ tx_hash: TxHash }>`
         select tx_hash from payout_attempt where chain = ${chain} and state = 'OPEN'`.execute(db);
       return new Set(rows.map((row) => row.tx_hash));
     },
-    /** Whether there may be open transactions. Cheap: it is asked with every commit of a gateway that pays nothing. */
+    /** Cheap check before openTransactions, made with every commit of a gateway without payouts. */
     mayHaveOpenTransactions: (chain: Chain) => mayHaveOpenTransactions(db, chain),
     /**
-     * Own transactions whose outcome is not final: those of nonces that are signed and not used up, open attempts that end by time, and
-     * those recorded and not VERIFIED. Of several for one nonce only one can land: once one is VERIFIED the others are dead, except those
-     * recorded as MINED, which have to be taken back. A reorganisation down to `aboveHeight` opens what is VERIFIED above it again, and
-     * what shares its nonce.
+     * Own transactions whose outcome is not final: those of signed, unused nonces, open attempts that expire by
+     * time, and recorded ones that are not VERIFIED. Only one transaction per nonce can land: once one is
+     * VERIFIED, the others are dead, except MINED ones, which must be orphaned. A reorganisation to `aboveHeight`
+     * reopens VERIFIED transactions above it and those with the same nonces.
      */
     async openTransactions(chain: Chain, aboveHeight: number): Promise<readonly OpenTransaction[]> {
       const reads = [readOpenOfNonces(db, chain, aboveHeight), readOpenAttempts(db, chain, aboveHeight)];
       return (await Promise.all(reads)).flat();
     },
     /**
-     * A page of own transactions of nonces that another's transaction used, as the signer found. The finding may be wrong, and what an
-     * operator named as a payment is recorded at such a nonce. Ends when a transaction of the payout or of the nonce is VERIFIED.
+     * Page of own transactions whose nonce was used by a foreign transaction, according to the signer. They stay
+     * listed because that finding may be wrong, and because an operator may have attributed a payment at such a
+     * nonce. A transaction is no longer listed once one of its payout or nonce is VERIFIED.
      */
     takenTransactions: (chain: Chain, page: TakenPage) => readTakenTransactions(db, chain, page),
   };
@@ -69,7 +72,7 @@ interface OwnRow {
   readonly network_fee: bigint | null;
 }
 
-/** Later it can land no more: it lives for two epochs of a day. */
+/** A gathering transaction expires after at most two epochs of a day. */
 const isNewGathering = sql`o.purpose = 'GATHER' and o.signed_at > now() - interval '3 days'`;
 
 async function mayHaveOpenTransactions(db: Db, chain: Chain): Promise<boolean> {
@@ -87,8 +90,8 @@ async function mayHaveOpenTransactions(db: Db, chain: Chain): Promise<boolean> {
 }
 
 /**
- * Those that end by time instead of by a nonce: each stands for itself. One that is DEAD is asked for no more: its time was
- * over, and no block held it. What gathers a wallet's own coins pays nobody, and has no attempt that anything rests on.
+ * Transactions that expire by time instead of by nonce. A DEAD attempt is excluded: it expired, and no block
+ * contained it. A gathering of a wallet's coins pays no one and has no dependent attempt.
  */
 async function readOpenAttempts(
   db: Db,

@@ -7,7 +7,7 @@ import type { ChainStatus } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
-import { takeStep, type ChainState } from '../chain-state.ts';
+import { applyStep, type ChainState } from '../chain-state.ts';
 import type { ScanChange, Written } from '../scan-change.ts';
 import { eventsOf } from '../scan-events.ts';
 import type { ScanNetwork } from '../scan-network.ts';
@@ -33,7 +33,7 @@ export interface ScanStoreDeps {
   readonly newId: NewId;
 }
 
-/** What a scanner reads and writes in Postgres. Every write asserts the lease first: a stale holder writes nothing. */
+/** Database access of a scanner. Every write checks the lease first, so a stale holder writes no row. */
 export function createScanStore(deps: ScanStoreDeps) {
   const { db, schema } = deps;
   return {
@@ -41,7 +41,7 @@ export function createScanStore(deps: ScanStoreDeps) {
     ...readOwn(db),
     committees: createCommitteeStore(deps),
 
-    /** Commits the first cursor: from then on the chain takes orders. */
+    /** Commits the first cursor; from then on the chain takes orders. */
     insertFirstState: (lease: Lease, network: ScanNetwork, state: ChainState) =>
       db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);
@@ -49,14 +49,17 @@ export function createScanStore(deps: ScanStoreDeps) {
         await insertCursor(tx, network, state, lease.fencingToken);
       }),
 
-    /** Commits a change whole, events included, and gives the state after it. Throws LEASE_LOST, CURSOR_MOVED. */
+    /**
+     * Commits a change and its events in one transaction and returns the new state. Throws LEASE_LOST,
+     * CURSOR_MOVED.
+     */
     async commit(
       lease: Lease,
       network: ScanNetwork,
       before: ChainState,
       change: ScanChange,
     ): Promise<{ readonly state: ChainState; readonly written: Written }> {
-      const state = takeStep(before, change.step, network.reorgWindow);
+      const state = applyStep(before, change.step, network.reorgWindow);
       const written = await db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);
         await moveCursor(tx, network.chain, before, {
@@ -83,7 +86,7 @@ export function createScanStore(deps: ScanStoreDeps) {
       return { state, written };
     },
 
-    /** Reports the state of the chain. Throws LEASE_LOST. */
+    /** Throws LEASE_LOST. */
     writeStatus: (lease: Lease, chain: Chain, status: ChainStatus) =>
       db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);

@@ -5,20 +5,20 @@ import { sortAddresses } from './sort-addresses.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const inHex = (name: number): Address => `0x${hashOf(`a${name}`).slice(0, 40)}` as Address;
-/** As those of TRON: other letters, in both cases. */
+/** Like TRON addresses: other letters, in both cases. */
 const inBase58 = (name: number): Address =>
   `T${Buffer.from(hashOf(`t${name}`), 'hex')
     .toString('base64url')
     .slice(0, 33)}` as Address;
 
-describe('addresses to be looked for', () => {
-  it('are in order and each there once, of hex', () => {
+describe('sortAddresses', () => {
+  it('sorts hex addresses without duplicates', () => {
     const many = Array.from({ length: 5_000 }, (_, place) => inHex((place * 7) % 3_000));
     expect(sortAddresses(many)).toEqual([...new Set(many)].toSorted());
     expect(sortAddresses([])).toEqual([]);
   });
 
-  it.each([inHex, inBase58])('are all there, whatever they look like', (addressOf) => {
+  it.each([inHex, inBase58])('keeps every address of any format', (addressOf) => {
     const alike = [
       '0xaaaaaaaa1',
       '0xaaaaaaaa0',
@@ -34,7 +34,7 @@ describe('addresses to be looked for', () => {
     expect(sorted.length).toBeLessThan(2_100);
   });
 
-  it('are all there, however many', () => {
+  it('keeps every address of a long list', () => {
     const many = Array.from({ length: 2 ** 18 + 5 }, (_, place) => `0x${place.toString(16)}` as Address);
     expect(new Set(sortAddresses(many)).size).toBe(many.length);
   });

@@ -1,14 +1,14 @@
 import type { Address } from '@opentill/chain/address-codec';
 
-/** Characters that an order is told by: those behind the `0x` of an address in hex. */
+/** Characters used as sort key: the first eight hex digits after `0x`. */
 const [KEY_FROM, KEY_TO] = [2, 10];
-/** So many places have room in a double beside the key. */
+/** Largest place that fits into a double next to the key. */
 const PLACES = 2 ** 18;
 
 /**
- * All of the addresses, nearly each of them once, and nearly in the order in which Postgres sorts them, which is a quarter
- * of its time of looking for them, and next to none when they are sorted already. So for hex in lower case; others come in
- * some order. By numbers it takes less time than sorting the strings, or than putting them into a Set.
+ * Sorts addresses nearly in Postgres order and removes nearly all duplicates. Sorting takes Postgres a quarter of
+ * a lookup, and almost no time if the input is sorted. Applies to lower-case hex; other addresses keep an
+ * arbitrary order. Sorting numbers is faster than sorting strings or building a Set.
  */
 export function sortAddresses(addresses: readonly Address[]): readonly Address[] {
   const keys = new Float64Array(Math.min(addresses.length, PLACES));
@@ -24,7 +24,7 @@ export function sortAddresses(addresses: readonly Address[]): readonly Address[]
   return sorted;
 }
 
-/** The value of eight hex digits; of other characters a number as well, below 2^33, the same for the same ones. */
+/** Value of eight hex digits. Other characters give an arbitrary stable number below 2^33. */
 function keyOf(address: string): number {
   let key = 0;
   for (let at = KEY_FROM; at < KEY_TO; at += 1) {

@@ -7,14 +7,14 @@ import { scanError } from '../scan-error.ts';
 import type { LiveTransfer, MatchedTransfer, RescanProgress, ScanChange, Written } from '../scan-change.ts';
 import type { ScanNetwork } from '../scan-network.ts';
 
-/** Blocks as a table (height, hash, parent_hash, block_time). */
+/** Blocks as a SQL table (height, hash, parent_hash, block_time). */
 function blockRows(blocks: readonly BlockHeader[]): RawBuilder<unknown> {
   return sql`unnest(${blocks.map((b) => b.height)}::int8[], ${blocks.map((b) => b.hash)}::text[],
     ${blocks.map((b) => b.parentHash)}::text[], ${blocks.map((b) => b.timeSeconds)}::int8[])
     as b (height, hash, parent_hash, block_time)`;
 }
 
-/** Stores blocks; of one height the last stays. */
+/** Stores blocks; replaces the block at the same height. */
 export async function upsertBlocks(tx: Tx, chain: Chain, blocks: readonly BlockHeader[]): Promise<void> {
   await sql`
     insert into block (chain, height, hash, parent_hash, block_time)
@@ -25,7 +25,7 @@ export async function upsertBlocks(tx: Tx, chain: Chain, blocks: readonly BlockH
   );
 }
 
-/** The first row of a chain's cursor. Does nothing when there is one: another replica was first. */
+/** Inserts a chain's first cursor. No effect if another replica inserted it first. */
 export async function insertCursor(
   tx: Tx,
   { chain, family }: ScanNetwork,
@@ -44,9 +44,9 @@ export async function insertCursor(
 }
 
 /**
- * Moves the cursor from one state to the next with its blocks, in one statement: new ones in, those that left the
- * chain or the window out. Of a verified block that was read before a restart nobody knows the epoch any more: it is no other than
- * the one that stands there, since epochs are of chains that go back nowhere. Throws CURSOR_MOVED when the row is not what `before` says.
+ * Moves the cursor and its blocks from one state to the next in one statement. Deletes blocks that left the chain
+ * or the window. The epoch of blocks loaded after a restart is unknown; the stored one stays valid, because only
+ * chains without reorganisations have epochs. Throws CURSOR_MOVED if the row differs from `before`.
  */
 export async function moveCursor(
   tx: Tx,
@@ -56,7 +56,7 @@ export async function moveCursor(
     readonly state: ChainState;
     readonly newBlocks: readonly BlockHeader[];
     readonly token: number;
-    /** Whether all that the verified cursor passes is proven. */
+    /** All blocks that the verified cursor passes are proven. */
     readonly isProven: boolean;
   },
 ): Promise<void> {
@@ -87,13 +87,17 @@ export async function moveCursor(
       and fencing_token <= ${to.token}
     returning chain`.execute(tx);
   if (rows.length === 0)
-    throw scanError('CURSOR_MOVED', 'the stored cursor is not the one gone on from', { chain });
+    throw scanError(
+      'CURSOR_MOVED',
+      "the stored cursor differs from this replica's; the state is loaded again",
+      { chain },
+    );
 }
 
 /**
- * Records transfers by their natural key. One that is known is changed only when its block, its contents or its state
- * differ; then its version grows, and the time it was first mined stays, unless it was told wrongly of this same block. Gives
- * the ids of new and changed rows.
+ * Upserts transfers by their natural key. A known transfer changes only if its block, contents or state differ;
+ * then its version grows. The time of its first block stays, except that a corrected time of the same block
+ * replaces it. Returns the ids of new and changed rows.
  */
 export async function recordTransfers(
   tx: Tx,
@@ -143,7 +147,7 @@ export async function recordTransfers(
   return { detectedIds: idsOf('DETECTED'), verifiedIds: idsOf('VERIFIED') };
 }
 
-/** Marks transfers that the chain does not have any more; they are never deleted. Gives the ids that were live. */
+/** Marks transfers that left the chain; they are never deleted. Returns the ids that were live. */
 export async function markOrphaned(
   tx: Tx,
   chain: Chain,
@@ -158,7 +162,7 @@ export async function markOrphaned(
   return rows.map((row) => row.transfer_id);
 }
 
-/** Adds what a part of a rescan found and how far it got; the last part closes the request. */
+/** Stores the progress of a rescan; the last part closes the request. */
 export async function answerRescan(
   tx: Tx,
   { requestId, nextHeight, isDone }: RescanProgress,

@@ -6,7 +6,7 @@ import type { FateChange } from '../judge-fates.ts';
 import type { ForeignTransaction, LandedTransaction } from '../scan-change.ts';
 import type { ScanNetwork } from '../scan-network.ts';
 
-/** Writes down what hot wallets did that the gateway did not sign, and all that it moved; each once. */
+/** Records transactions of hot wallets that the gateway did not sign, with all their movements. Idempotent. */
 export async function recordForeign(
   tx: Tx,
   chain: Chain,
@@ -49,7 +49,7 @@ export async function recordForeign(
     on conflict do nothing`.execute(tx);
 }
 
-/** Writes down which attempts verified blocks hold: none of these is ever dead. */
+/** Records attempts found in verified blocks; these never expire as dead. Idempotent. */
 export async function recordLanded(
   tx: Tx,
   chain: Chain,
@@ -63,7 +63,7 @@ export async function recordLanded(
     on conflict do nothing`.execute(tx);
 }
 
-/** Writes down which epochs ended in what was proven; call it when the cursor has moved. */
+/** Records proven epoch ends. Call it after the cursor has moved. */
 export async function recordEpochEnds(tx: Tx, chain: Chain, ends: readonly EpochEnd[]): Promise<void> {
   if (ends.length === 0) return;
   await sql`
@@ -75,8 +75,8 @@ export async function recordEpochEnds(tx: Tx, chain: Chain, ends: readonly Epoch
 }
 
 /**
- * Records the outcomes of own transactions. A row is changed only when its block, its contents or its state differ; then
- * its version grows. One that lost its block keeps what it was there. Gives the hashes of new and changed rows.
+ * Records outcomes of own transactions. A row changes only if its block, contents or state differ; then its
+ * version grows. An orphaned row keeps its other values. Returns the hashes of new and changed rows.
  */
 export async function recordFates(
   tx: Tx,
