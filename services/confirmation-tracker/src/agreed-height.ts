@@ -1,17 +1,17 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Chain } from '@opentill/domain/chains';
 
-/** How far a chain is scanned, as its cursor says. */
+/** Cursors of a chain. */
 export interface CursorHeights {
-  /** The newest block that one source showed. */
+  /** Newest block that at least one source returned. */
   readonly seenHeight: number;
-  /** The newest block that was read by the authoritative way. */
+  /** Newest block read the verified way. */
   readonly verifiedHeight: number;
 }
 
 /**
- * By how many blocks a verified block of each network is surely covered, itself included: nothing is verified before
- * two sources name the block that makes it so deep. Networks that are not configured (any more) count none above it.
+ * Minimum number of blocks that cover a verified block, itself included: a block is verified only after two
+ * sources confirm the block that gives it this depth. Networks without configuration count as 1.
  */
 export function verifiedDepths(networks: readonly NetworkConfig[]): ReadonlyMap<Chain, number> {
   return new Map(
@@ -23,8 +23,8 @@ export function verifiedDepths(networks: readonly NetworkConfig[]): ReadonlyMap<
 }
 
 /**
- * The height from which confirmations count where they credit. Not the seen one: above what made the verified block
- * deep enough it is the word of one source, which could meet a larger order's depth with blocks that it made up.
+ * Height from which confirmations count for crediting. Blocks above it come from a single source, which could
+ * invent blocks to meet the depth of a larger order.
  */
 export function agreedHeight(
   { seenHeight, verifiedHeight }: CursorHeights,

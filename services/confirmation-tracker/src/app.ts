@@ -23,7 +23,7 @@ import { DEFAULT_TIMING, startSweeps, type Sweeps, type TrackerTiming } from './
 import { readAnyCursor } from './store/find-unsettled.ts';
 
 export interface TrackerDeps {
-  /** As the role opentill_tracker. */
+  /** Connected as the role opentill_tracker. */
   readonly db: Db;
   readonly broker: Broker;
   readonly logger: Logger;
@@ -31,20 +31,18 @@ export interface TrackerDeps {
   readonly clock: Clock;
   readonly newId: NewId;
   readonly networks: readonly NetworkConfig[];
-  /** Unique to the process. */
+  /** Unique per process. */
   readonly instanceId: string;
   readonly timing?: Partial<TrackerTiming>;
 }
 
-/** The service without its process. */
 export interface TrackerApp {
-  /** What /readyz asks. */
+  /** Checks of /readyz. */
   readonly checks: Checks;
-  /** Starts consumers, sweeps, the relay and the presence of this instance. */
   start(): Promise<void>;
   /**
-   * Consumers and sweeps first, so that no new work begins; within 6 s. What is not published yet waits in the outbox for the
-   * next relay.
+   * Stops consumers and sweeps first, so that no new work begins; takes at most 6 s. Unpublished events stay in
+   * the outbox.
    */
   stop(): Promise<void>;
 }
@@ -56,7 +54,10 @@ interface Work {
   readonly presence: { stop(): Promise<void> };
 }
 
-/** confirmation-tracker: events of scanners and signer in, orders and ledger out. Closes none of what it was given. */
+/**
+ * Creates the confirmation-tracker: turns events of scanners and signer into order states and ledger entries. Does
+ * not close its dependencies.
+ */
 export function createApp(deps: TrackerDeps): TrackerApp {
   const { db, broker, logger, metrics } = deps;
   const observe = createObserve(deps);

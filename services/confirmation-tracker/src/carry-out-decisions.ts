@@ -5,14 +5,14 @@ import { isolates, settleOrders } from './settle-orders.ts';
 import { closeDecision, takeOldestDecision, type OpenDecision } from './store/decisions.ts';
 import { ordersByKey } from './store/lock-orders.ts';
 
-/** What the merchant is told where the operator's own words come to nothing. */
+/** Reason shown to the merchant if the operator's reason has no portable characters. */
 const REFUSED = 'Refused by operator';
 
 /**
- * Carries out what operators decided of these orders, each in a transaction of its own, decision by decision in the order in
- * which they were made. What the state of the order does not allow (any more) is closed as NOT_POSSIBLE, also a decision
- * on a payout, which is stopped by a veto.
- * @returns how many decisions were closed
+ * Carries out operators' decisions on these orders in the order they were made, each in its own transaction.
+ * Decisions that the order's state does not allow are closed as NOT_POSSIBLE. So are decisions on payouts, which
+ * are stopped by a veto.
+ * @returns number of decisions closed
  */
 export async function carryOutDecisions(deps: HandlerDeps, orderPks: readonly string[]): Promise<number> {
   let closed = 0;
@@ -35,7 +35,8 @@ async function carryOutOldest(deps: HandlerDeps, orderPk: string): Promise<boole
     const { transfer_id: transferId } = decision;
     const selected = ordersByKey([orderPk], transferId === null ? [] : [transferId]);
     const settled = await settleOrders(tx, deps, selected, { decisions });
-    // Not by the order's status: what came in time after all makes it SUCCESS as well, without what the operator meant.
+    // Not derived from the order's status: a payment in time also leads to SUCCESS, without the operator's
+    // decision.
     const done = settled.some(({ isDecided }) => isDecided);
     await closeDecision(tx, decision, { at: deps.clock.now(), outcome: done ? 'DONE' : 'NOT_POSSIBLE' });
     return { outcomes: settled, closed: true };
@@ -53,8 +54,8 @@ function toDecision(open: OpenDecision): OperatorDecision {
     transfer_amount: amount,
     worth,
   } = open;
-  const said = { decision, reason: toPortableText(reason).trim() || REFUSED };
+  const plain = { decision, reason: toPortableText(reason).trim() || REFUSED };
   return transferId === null || symbol === null || amount === null || worth === null
-    ? said
-    : { ...said, otherMoney: { transferId, symbol, amount, worth } };
+    ? plain
+    : { ...plain, otherMoney: { transferId, symbol, amount, worth } };
 }

@@ -12,7 +12,7 @@ import { readTrackerConfig } from './config.ts';
 
 const SERVICE = 'confirmation-tracker';
 
-/** Opens what the service needs, and starts it: its composition root but for the process. */
+/** Composition root of the service. */
 export const composeTracker: Compose = async (env, { sharesProcess }) => {
   const config = readTrackerConfig(env);
   const { instanceId } = config;

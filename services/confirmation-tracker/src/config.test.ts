@@ -7,7 +7,7 @@ const given = {
   NETWORKS_FILE: 'networks.json',
 };
 
-test('three settings are enough', () => {
+test('reads the configuration from three required settings', () => {
   expect(readTrackerConfig(given)).toEqual({
     logLevel: 'info',
     healthPort: 3022,
@@ -22,7 +22,7 @@ test('three settings are enough', () => {
   });
 });
 
-test('every mistake is named at once', () => {
+test('names every configuration mistake at once', () => {
   const wrong = { DATABASE_URL: 'mysql://x', HEALTH_PORT: 'high', LOG_LEVEL: 'loud' };
   expect(() => readTrackerConfig(wrong)).toThrow(
     expect.objectContaining({

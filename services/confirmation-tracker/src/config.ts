@@ -29,7 +29,7 @@ export const TRACKER_CONFIG_SCHEMA = {
 
 /**
  * Reads the tracker's settings from the environment.
- * @throws GatewayError CONFIG_INVALID that names every mistake
+ * @throws GatewayError CONFIG_INVALID listing every mistake
  */
 export function readTrackerConfig(env: Environment): TrackerConfig {
   const variables = readConfig<Variables>(TRACKER_CONFIG_SCHEMA, env);

@@ -22,14 +22,14 @@ const network = (over: Partial<NetworkConfig>): NetworkConfig => ({
 });
 const USDT = '0xdac17f958d2ee523a2206206994597c13d831ec7';
 
-test('EVM addresses and contracts get their checksum', async () => {
+test('shows EVM addresses and contracts with checksums', async () => {
   const display = (await loadDisplayForms([network({})]))('ETH');
   expect(display.nativeDecimals).toBe(18);
   expect(display.formatAddress(USDT)).toBe('0xdAC17F958D2ee523a2206206994597C13D831ec7');
   expect(display.formatContract(USDT)).toBe('0xdAC17F958D2ee523a2206206994597C13D831ec7');
 });
 
-test('a coin type of SUI is no address', async () => {
+test('does not format a SUI coin type as an address', async () => {
   const display = (await loadDisplayForms([network({ chain: 'SUI', family: 'SUI', nativeDecimals: 9 })]))(
     'SUI',
   );
@@ -37,13 +37,13 @@ test('a coin type of SUI is no address', async () => {
   expect(display.formatContract('0xab::usdc::USDC')).toBe('0xab::usdc::USDC');
 });
 
-test('a chain that nobody configured shows what is stored', async () => {
+test('shows stored addresses for an unconfigured chain', async () => {
   const display = (await loadDisplayForms([]))('ETH');
   expect(display).toMatchObject({ nativeDecimals: 0 });
   expect(display.formatAddress(USDT)).toBe(USDT);
 });
 
-test('the forms shown last are made once, and no more are kept than allowed', () => {
+test('caches the most recent addresses up to the limit', () => {
   const made: string[] = [];
   const format = rememberForms((address) => {
     made.push(address);

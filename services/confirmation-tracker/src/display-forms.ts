@@ -3,9 +3,9 @@ import type { TransactionContext } from '@opentill/contracts/format-order';
 import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
 import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 
-/** How a chain's transactions are shown. */
+/** Display settings of a chain's transactions. */
 export interface ChainDisplay extends Omit<TransactionContext, 'headHeight'> {
-  /** Of a configured token, by its symbol. */
+  /** Configured token by symbol. */
   readonly tokenOf: (symbol: string) => Pick<TokenConfig, 'decimals' | 'displayDecimals'> | undefined;
 }
 
@@ -13,12 +13,12 @@ type Format = (address: string) => string;
 
 const asStored: Format = (address) => address;
 
-/** About 3 MB at most. */
+/** Cache limit; about 3 MB. */
 const FORMS_KEPT = 10_000;
 
 /**
- * The same format, with the forms shown last kept: each callback of an order shows the same addresses, all show the same
- * contracts, and the checksum of EIP-55 takes a hash.
+ * Caches the most recent results of `format`. Each callback of an order shows the same addresses, and an EIP-55
+ * checksum needs a hash.
  */
 export function rememberForms(format: Format, limit: number): Format {
   const forms = new Map<string, string>();
@@ -35,7 +35,7 @@ export function rememberForms(format: Format, limit: number): Format {
   };
 }
 
-/** How each family shows addresses and contracts. In TRON and SUI the canonical form is the shown one. */
+/** Formatters by family. The canonical forms of TRON and SUI are also their displayed forms. */
 const FORMATS: { readonly [F in Family]: () => Promise<Format> } = {
   EVM: async () => {
     const { evmAddressCodec } = await import('@opentill/chain-evm/address');
@@ -46,8 +46,8 @@ const FORMATS: { readonly [F in Family]: () => Promise<Format> } = {
 };
 
 /**
- * Loads what is needed to show transactions of the configured networks; families that none of them uses stay
- * unloaded. A chain that is not configured (any more) shows addresses as stored and fees in base units.
+ * Loads the formatters of the configured families only. An unconfigured chain shows addresses as stored and fees
+ * in base units.
  */
 export async function loadDisplayForms(
   networks: readonly NetworkConfig[],

@@ -5,9 +5,9 @@ import { isolates } from './settle-orders.ts';
 import { ORDERS_PER_TRANSACTION } from './store/lock-orders.ts';
 
 /**
- * Books what came into hot wallets, and takes back what a reorganisation took; see settle_hot_wallet_deposits(). What was
- * there and is gone may have been promised to payouts, or spent: an incident, with a hold on the payouts of the asset.
- * One that fails alone is reported and left to the next sweep.
+ * Books verified deposits to hot wallets and reverses orphaned ones; see settle_hot_wallet_deposits(). An orphaned
+ * deposit may be reserved or spent, so it opens an incident and holds the payouts of the asset. A deposit that cannot
+ * be booked is reported and left to the next sweep.
  */
 export async function settleHotWalletDeposits(
   deps: HandlerDeps,
@@ -16,24 +16,24 @@ export async function settleHotWalletDeposits(
   for (let i = 0; i < transfers.length; i += ORDERS_PER_TRANSACTION) {
     const some = transfers.slice(i, i + ORDERS_PER_TRANSACTION);
     try {
-      await settleTogether(deps, some);
+      await settleBatch(deps, some);
     } catch (error) {
       if (!isolates(error)) throw error;
-      for (const transfer of some) await settleAlone(deps, transfer);
+      for (const transfer of some) await settleSingle(deps, transfer);
     }
   }
 }
 
-async function settleAlone(deps: HandlerDeps, transfer: HotWalletTransfer): Promise<void> {
+async function settleSingle(deps: HandlerDeps, transfer: HotWalletTransfer): Promise<void> {
   try {
-    await settleTogether(deps, [transfer]);
+    await settleBatch(deps, [transfer]);
   } catch (error) {
     if (!isolates(error)) throw error;
     deps.observe.notSettled({ transferId: transfer.transferId }, error);
   }
 }
 
-async function settleTogether(deps: HandlerDeps, transfers: readonly HotWalletTransfer[]): Promise<void> {
+async function settleBatch(deps: HandlerDeps, transfers: readonly HotWalletTransfer[]): Promise<void> {
   const booked = await deps.db.transaction().execute(async (tx) => {
     const topUps = await bookTopUps(tx, transfers);
     const gone = topUps.filter((topUp) => topUp.takenBack !== null);

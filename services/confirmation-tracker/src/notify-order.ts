@@ -15,15 +15,15 @@ export interface NotifyDeps {
   readonly displayOf: (chain: Chain) => ChainDisplay;
 }
 
-/** The transfers that callbacks show. */
+/** Transfers shown in callbacks. */
 export interface Shown {
-  /** The newest of those that made a SUCCESS. */
+  /** Newest transfer credited by a SUCCESS. */
   readonly credited: TransferRow | undefined;
   readonly newest: TransferRow | undefined;
   readonly takenBack: readonly TransferRow[];
 }
 
-/** The callbacks of an order's moves, and of credited transfers that were taken back. */
+/** Builds the callbacks of an order's status changes and of credited transfers that were orphaned. */
 export function notificationsOf(
   deps: NotifyDeps,
   order: LockedOrder,
@@ -31,25 +31,25 @@ export function notificationsOf(
   shown: Shown,
   steps: readonly CollectionStep[],
 ): NotificationRow[] {
-  const told: NotificationRow[] = [];
-  const tell = (notifyType: NotifyType, state: CollectionState, transfer: TransferRow | undefined) => {
+  const notifications: NotificationRow[] = [];
+  const add = (notifyType: NotifyType, state: CollectionState, transfer: TransferRow | undefined) => {
     const view = viewOf(deps, { ...order, ...state }, transfer, facts.seenHeight);
-    const sequence = facts.lastSequence + told.length + 1;
-    told.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
+    const sequence = facts.lastSequence + notifications.length + 1;
+    notifications.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
   };
   for (const step of steps) {
-    // A SUCCESS shows a transfer that made it, not one that came after.
+    // A SUCCESS shows a transfer it credited, not a later one.
     if (step.notify !== null)
-      tell(step.notify, step.next, step.credits === null ? shown.newest : shown.credited);
+      add(step.notify, step.next, step.credits === null ? shown.newest : shown.credited);
   }
   if (order.notifyReverted) {
     const reverted = { ...order, reason: COLLECTION_REASONS.reorganised };
-    for (const transfer of shown.takenBack) tell('ORDER_REVERTED', reverted, transfer);
+    for (const transfer of shown.takenBack) add('ORDER_REVERTED', reverted, transfer);
   }
-  return told;
+  return notifications;
 }
 
-/** The one of the higher block. */
+/** Returns the transfer in the higher block. */
 export function later(a: TransferRow | undefined, b: TransferRow): TransferRow {
   if (a === undefined) return b;
   if (a.blockHeight !== b.blockHeight) return a.blockHeight > b.blockHeight ? a : b;

@@ -6,28 +6,28 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import type { PayableCoin } from './native-symbols.ts';
 import type { BookedTopUp, OrderOutcome } from './store/order-rows.ts';
 
-/** What happens in the tracker, by name: logged and counted in one place. */
+/** Sink for the tracker's events, which become logs and metrics. */
 export interface Observe {
-  /** An order was settled and committed; something of it changed. */
+  /** An order was settled and committed with changes. */
   orderSettled(outcome: OrderOutcome): void;
-  /** One order could not be settled and was left behind; its set went on without it. */
+  /** One order could not be settled; the rest of its batch was settled without it. */
   notSettled(
     which: { readonly orderPk?: string; readonly transferId?: string | number },
     error: unknown,
   ): void;
-  /** A sweep over the transfers ended; `found` were not settled, so their events never came or came late. */
+  /** A sweep over transfers ended. `found` were unsettled: their events were lost or late. */
   transfersSwept(found: number): void;
-  /** A sweep over the fates of own transactions ended; `found` were not settled. */
+  /** A sweep over own transactions ended. `found` outcomes were unsettled. */
   fatesSwept(found: number): void;
-  /** The ledger follows what came into a hot wallet, or was taken back. */
+  /** A deposit to a hot wallet was booked or reversed. */
   topUpBooked(topUp: BookedTopUp): void;
-  /** Coin that was booked for fees became payable, as its coin is an asset now. */
+  /** Native coin booked for fees became payable, because orders may now use it. */
   gasMadePayable(moved: PayableCoin & { readonly amount: bigint }): void;
-  /** A sweep failed and will be tried again. */
+  /** A sweep failed and is retried. */
   sweepFailed(name: string, error: unknown, failuresInRow: number): void;
-  /** This instance could not say that it is alive. */
+  /** This instance failed to announce its presence. */
   presenceFailed(error: unknown): void;
-  /** Events handled long ago were forgotten. */
+  /** Old inbox rows were deleted. */
   inboxRolled(rolled: Rolled): void;
 }
 
@@ -114,57 +114,58 @@ function createCounters(metrics: Metrics) {
     }),
     settleSeconds: metrics.histogram({
       name: 'opentill_tracker_order_settlement_seconds',
-      help: "From a scanner's record of a change to the commit of the order that it moved",
+      help: "Seconds from a scanner's record of a change to the commit of its order",
       labelNames: ['chain'],
     }),
     unmatched: metrics.counter({
       name: 'opentill_tracker_unmatched_deposits_total',
-      help: 'Deposits that no order takes, by reason',
+      help: 'Deposits not credited to an order, by reason',
       labelNames: ['reason'],
     }),
     incidents: metrics.counter({
       name: 'opentill_tracker_incidents_total',
-      help: 'What should never be: credited transfers, payouts or top-ups taken back, payouts that delivered another amount',
+      help: 'Incidents: credited transfers, payouts or top-ups orphaned; payouts that delivered a different amount',
       labelNames: ['chain', 'kind'],
     }),
     failures: metrics.counter({
       name: 'opentill_tracker_orders_not_settled_total',
-      help: 'Attempts to settle an order that failed by the order itself',
+      help: 'Attempts to settle an order that failed because of that order',
     }),
     swept: metrics.counter({
       name: 'opentill_tracker_transfers_swept_total',
-      help: 'Transfers that the sweep found unsettled: their events were lost or late',
+      help: 'Unsettled transfers found by the sweep: their events were lost or late',
     }),
     fatesSwept: metrics.counter({
       name: 'opentill_tracker_fates_swept_total',
-      help: 'Fates of own transactions that the sweep found unsettled: their events were lost or late',
+      help: 'Unsettled outcomes of own transactions found by the sweep: their events were lost or late',
     }),
     topUps: metrics.counter({
       name: 'opentill_tracker_top_ups_booked_total',
-      help: 'Changes of the ledger by what came into hot wallets',
+      help: 'Deposits to hot wallets booked or reversed in the ledger',
       labelNames: ['chain'],
     }),
     lastSweep: metrics.gauge({
       name: 'opentill_tracker_transfers_unsettled_count',
-      help: 'Transfers that the last sweep found unsettled',
+      help: 'Unsettled transfers found by the last sweep',
     }),
   };
 }
 
-/** How the database is: asked when the metrics are. The tracker tells it, because one service is enough to. */
+/** Database gauges, queried at each scrape. Only the tracker exports them, because one service suffices. */
 export function observeDatabase(metrics: Metrics, db: Db): void {
   metrics.gauge({
     name: 'opentill_tracker_database_oldest_transaction_seconds',
-    help: 'Age of the oldest open transaction: vacuum clears nothing that died since',
+    help: 'Age of the oldest open transaction in seconds: vacuum removes no row that died after it began',
     async collect(gauge) {
-      // Without the database the last figures stay; its own metrics tell. What can't be seen is no number.
+      // If the database does not answer, the gauges keep their last values. NaN if the role may not see
+      // transactions.
       const seconds = await oldestTransactionSeconds(db).catch(() => undefined);
       if (seconds !== undefined) gauge.set(seconds ?? Number.NaN);
     },
   });
   metrics.gauge({
     name: 'opentill_tracker_database_dead_rows_count',
-    help: 'Dead rows that vacuum has not cleared yet, of tables with more than a hundred',
+    help: 'Dead rows not yet vacuumed, for tables with more than a hundred',
     labelNames: ['table'],
     async collect(gauge) {
       const dead = await deadRows(db).catch(() => undefined);

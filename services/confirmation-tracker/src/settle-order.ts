@@ -34,7 +34,10 @@ import type {
   UnmatchedRow,
 } from './store/order-rows.ts';
 
-/** What an operator decided; of an acceptance with money that the order did not ask for that too, as he saw it. */
+/**
+ * An operator's decision. When it accepts money the order did not ask for, includes that transfer as the operator
+ * saw it.
+ */
 export interface OperatorDecision extends Omit<CollectionDecision, 'otherMoney'> {
   readonly otherMoney?: {
     readonly transferId: number;
@@ -47,11 +50,14 @@ export interface OperatorDecision extends Omit<CollectionDecision, 'otherMoney'>
 export interface SettleOrderDeps extends NotifyDeps {
   /** See verifiedDepths. */
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
-  /** A transfer of less is booked, and is no reason to move its order or to call back; base units (dustBelowOf). */
+  /**
+   * Minimum in base units (dustBelowOf). A smaller transfer is booked, but does not move its order or cause a
+   * callback.
+   */
   readonly dustBelow: (chain: Chain, symbol: string) => bigint;
 }
 
-/** A transfer with what this settlement makes of it. */
+/** A transfer with the result of this settlement. */
 interface Judged {
   readonly transfer: TransferRow;
   readonly fit: TransferFit;
@@ -60,30 +66,31 @@ interface Judged {
   readonly creditedAgain: boolean;
 }
 
-/** What a settlement makes of some transfers. */
+/** Rows to write for some transfers. */
 export type TransferOutcome = Pick<
   OrderOutcome,
   'settlements' | 'unmatched' | 'incidents' | 'creditedAgain' | 'entries'
 >;
 
-/** The settlement of one order: decided at once, then carried out on its transfers, the named ones first. */
+/** Settlement of one order. Decided on creation, then applied to its transfers, starting with the named ones. */
 export interface OrderSettlement {
   /**
-   * The order's move changes what becomes of all its transfers, which must be taken: it expires, ends, or is paid after it expired.
+   * The order expires, ends or is paid after expiry. This changes the result of all its transfers, so all must be
+   * passed to `take`.
    */
   readonly isOfEveryTransfer: boolean;
   take(transfers: readonly TransferRow[]): TransferOutcome;
   /**
-   * What is left to write once all transfers were taken.
-   * @throws GatewayError COLLECTION_SUMS_DIFFER when what is credited is not what the sums say. Nothing is credited then.
+   * Returns the remaining rows after all transfers were taken.
+   * @throws GatewayError COLLECTION_SUMS_DIFFER if the credited amount differs from the stored sums; no amount is
+   * credited then
    */
   end(): OrderOutcome;
 }
 
 /**
- * Settles one order by its facts, and an operator's decision if there is one: its moves and their callbacks, the ledger,
- * unmatched deposits, incidents. Pure but for new ids. With nothing to do every list is empty, so it may be asked any number
- * of times.
+ * Settles one order from its facts and an optional operator decision: status changes, callbacks, ledger, unmatched
+ * deposits, incidents. Pure except for new ids. Idempotent: without changes every list is empty.
  */
 export function settleOrder(
   deps: SettleOrderDeps,
@@ -150,7 +157,8 @@ export function settleOrder(
         unmatched: [],
         incidents: [],
         creditedAgain: [],
-        // One entry for all that was ordered, as the order is credited once; and one for what an operator took besides.
+        // One entry for the ordered amount, because an order is credited once, and one for other money that an
+        // operator accepted.
         entries: [...(amount > 0n ? [creditOrder(receiptOf(order, { ...order, amount }))] : []), ...others],
         newestChangeAt,
       };
@@ -158,7 +166,7 @@ export function settleOrder(
   };
 }
 
-/** What becomes of a transfer depends on its order only by this (unmatchedReason). */
+/** The only part of an order on which the result of its transfers depends (unmatchedReason). */
 function standingOf({ status }: Pick<CollectionState, 'status'>): 'OPEN' | OrderStatus {
   return status === 'EXPIRED' || status === 'SUCCESS' || status === 'FAILED' ? status : 'OPEN';
 }
@@ -166,8 +174,8 @@ function standingOf({ status }: Pick<CollectionState, 'status'>): 'OPEN' | Order
 function sumsDiffer(order: LockedOrder, credited: bigint, { actualAmount }: CollectionState): GatewayError {
   return new GatewayError(
     'COLLECTION_SUMS_DIFFER',
-    `order ${order.orderPk}: its transfers amount to ${credited}, its sums to ${actualAmount}; nothing was credited. ` +
-      `Run "select recount_collection('${order.orderPk}')" as the database's owner, and report this`,
+    `order ${order.orderPk}: its transfers sum to ${credited}, its stored sums to ${actualAmount}; no amount was credited. ` +
+      `Run "select recount_collection('${order.orderPk}')" as the database owner and report this error`,
     { retryable: false, context: { orderPk: order.orderPk } },
   );
 }
@@ -193,12 +201,12 @@ function movedBy(
   };
 }
 
-/** When the next callback for late payments may be written. */
+/** Earliest time of the next callback for late payments. */
 function lateCallbackFrom(last: Date): Date {
   return new Date(last.getTime() + LATE_CALLBACK_SECONDS * 1_000);
 }
 
-/** Without what can't be carried out: the money that it is about was credited or given back, or is not what the operator saw. */
+/** Drops a decision whose transfer was credited, refunded or changed since the operator saw it. */
 function possibleOf(
   order: LockedOrder,
   decision: OperatorDecision | undefined,
@@ -214,7 +222,7 @@ function possibleOf(
   return isAsSeen && isFree ? decision : undefined;
 }
 
-/** What the facts ask for by themselves, then what an operator does. */
+/** Computes the steps implied by the facts, then that of the operator. */
 function stepsOf(
   deps: SettleOrderDeps,
   order: LockedOrder,
@@ -239,7 +247,7 @@ function stepsOf(
     : { steps: [...steps, decided], isDecided: true };
 }
 
-/** No reason to move the order: too little, or not what it asks for. */
+/** True if the transfer is too small or not what the order asks for, so that it does not move the order. */
 function isDust({ dustBelow }: SettleOrderDeps, order: LockedOrder, transfer: TransferRow): boolean {
   if (transfer.wentElsewhere) return false;
   return fitOf(order, transfer) !== 'ORDERED' || transfer.amount < dustBelow(transfer.chain, transfer.symbol);
@@ -279,7 +287,7 @@ function changedSettlement(order: LockedOrder, { transfer, booking }: Judged): S
     bookedSymbol: booking.booked?.symbol ?? null,
     bookings: booking.bookings,
   };
-  // Its version stays unsettled, so that the sweep gives it to the order that it went to.
+  // The version stays unsettled, so that the sweep settles it for the order that received it.
   if (transfer.wentElsewhere)
     return [{ ...row, settledVersion: transfer.settledVersion ?? 0, orderPk: null, credited: false }];
   const held = transfer.booking;
@@ -319,7 +327,7 @@ function incidentOf(deps: SettleOrderDeps, order: LockedOrder, one: Judged): Inc
       transferId: transfer.transferId,
       chain: transfer.chain,
       symbol: creditReverted.symbol,
-      holdReason: 'a reorganisation took a credited transfer back',
+      holdReason: 'a reorganisation orphaned a credited transfer',
       details: {
         orderId: order.orderId,
         merchantId: order.merchantId,
@@ -334,7 +342,7 @@ function incidentOf(deps: SettleOrderDeps, order: LockedOrder, one: Judged): Inc
   ];
 }
 
-/** The credited transfer that a reorganisation took back: as it was, should something else stand in its place now. */
+/** Returns the orphaned credited transfer with its old contents if the transaction was mined again with others. */
 function takenBack(order: LockedOrder, { transfer, fit, creditReverted }: Judged): TransferRow[] {
   if (creditReverted === null) return [];
   const { amount, symbol } = creditReverted;

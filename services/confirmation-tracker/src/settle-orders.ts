@@ -17,10 +17,10 @@ export interface SettleDeps extends SettleOrderDeps, SaveDeps {
 }
 
 /**
- * Brings the selected orders in line with the chain, within the caller's transaction: lock, facts, decision, save.
- * The lock comes before the facts, each in a statement and a snapshot of its own, so that what another replica has
- * just settled is seen. `decisions` are operators', by order.
- * @returns what was done, for orders where anything was
+ * Settles the selected orders with the chain within the caller's transaction: lock, load, decide, save. Lock and
+ * load are separate statements with separate snapshots, so that changes of another replica are seen. `decisions`
+ * are operators' decisions by order.
+ * @returns outcomes of the orders that changed
  */
 export async function settleOrders(
   tx: Tx,
@@ -46,26 +46,26 @@ export async function settleOrders(
       outcomes.set(order.orderPk, outcomeOf(settlement, [settlement.take(known.transfers)]));
     }
   }
-  const told: OrderOutcome[] = [];
+  const saved: OrderOutcome[] = [];
   if (ofEvery.length > 0) {
     const selected = { orders: ofEvery, transferIds, verifiedDepths };
     for await (const rows of settleEveryTransfer(tx, selected, begin, outcomes)) {
       await saveOutcomes(tx, deps, [rows]);
-      // The checks of all parts together may take longer than a commit is given.
+      // The deferred checks of all parts together could exceed the statement timeout of a commit.
       await checkLedger(tx);
-      told.push(rows);
+      saved.push(rows);
     }
   }
   const done = orders.flatMap(({ orderPk }) => outcomes.get(orderPk) ?? []).filter(hasEffect);
   if (done.length > 0) await saveOutcomes(tx, deps, done);
-  return [...told, ...done];
+  return [...saved, ...done];
 }
 
 type Begin = (order: LockedOrder, facts: OrderFacts) => OrderSettlement;
 
 /**
- * Settles orders with all their transfers, of one snapshot: so decided anew. Puts the orders' outcomes into `outcomes`; what becomes of
- * the transfers of an order that has many is given before, a part at a time.
+ * Settles orders with all their transfers from a single snapshot, so each order is decided again. Stores outcomes
+ * in `outcomes`; yields the rows of an order with many transfers in parts before that.
  */
 async function* settleEveryTransfer(
   tx: Tx,
@@ -121,8 +121,8 @@ function hasEffect({ moved, settlements, unmatched }: OrderOutcome): boolean {
 }
 
 /**
- * Who was paid first is told and credited first, when what piled up is settled at once. Across transactions, hence
- * across replicas and blocks whose events are handled side by side, only the callbacks of one order keep their order.
+ * Sorts orders by payment time, so that a backlog is credited and reported in order of payment. Across
+ * transactions, and hence replicas and blocks handled concurrently, only the callbacks of one order are ordered.
  */
 function inOrderOfPayment(
   orders: readonly LockedOrder[],
@@ -143,8 +143,8 @@ function inOrderOfPayment(
 }
 
 /**
- * Whether an error may lie with one of the orders of a set, so that the others should be settled without it. False
- * for what has nothing to do with the orders: the database is away, a deadlock, a lost permission.
+ * True if one order of a batch may have caused the error, so that the others should be settled without it. False
+ * for errors of the database itself: unavailable, deadlock, missing permission.
  */
 export function isolates(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return true;

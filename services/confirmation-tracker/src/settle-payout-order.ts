@@ -18,13 +18,13 @@ import type { SettleOrderDeps } from './settle-order.ts';
 
 type Deps = Pick<SettleOrderDeps, 'newId' | 'displayOf'>;
 
-/** Nothing of a payout comes in. */
+/** A payout receives no money. */
 const NOTHING_RECEIVED = { detectedAmount: baseUnits(0n) };
 const NO_DEPOSITS = { settlements: [], unmatched: [], creditedAgain: [], entries: [] };
 
 /**
- * What the facts make of one payout's order: its moves and their callbacks, an incident where another amount arrived.
- * Pure but for new ids; with nothing to do every list is empty.
+ * Settles one payout's order: status changes, callbacks, and an incident if a different amount arrived. Pure
+ * except for new ids; idempotent.
  */
 export function settlePayoutOrder(deps: Deps, order: LockedPayout, known: KnownPayout): OrderOutcome {
   const steps = settlePayout(order, { ...known, signingReason: portable(known.signingReason) });
@@ -48,12 +48,12 @@ export function settlePayoutOrder(deps: Deps, order: LockedPayout, known: KnownP
   };
 }
 
-/** The signer's words as every callback can carry them. */
+/** Restricts the signer's reason to characters that every callback can carry. */
 function portable(reason: string | null): string | null {
   return reason === null ? null : toPortableText(reason);
 }
 
-/** The transaction that the merchant is shown: the one that decides, else the latest. Undefined while none is in a block. */
+/** Transaction shown to the merchant: the decisive one, otherwise the latest. Undefined while none is in a block. */
 function shownFate(fates: readonly FateRow[]): FateRow | undefined {
   const last = (verdict: FateVerdict) => fates.findLast((fate) => verdictOf(fate) === verdict);
   return last('LANDED') ?? last('IN_BLOCK') ?? last('FAILED');
@@ -67,25 +67,25 @@ function notificationsOf(
   isTakenBack: boolean,
 ): NotificationRow[] {
   if (order.movement === 'SWEEP') return collectsOf(deps, order, known, steps);
-  // What the gateway moves between its own wallets is nobody's news; what it gives back of a deposit is its merchant's.
+  // Merchants are notified of refunds of their deposits, but not of transfers between the gateway's own wallets.
   if (order.movement !== null && order.movement !== 'REFUND') return [];
-  const told: NotificationRow[] = [];
-  const tell = (notifyType: NotifyType, state: PayoutOrderState, fate: FateRow | undefined) => {
+  const notifications: NotificationRow[] = [];
+  const add = (notifyType: NotifyType, state: PayoutOrderState, fate: FateRow | undefined) => {
     const view = toNotifyOrder({ ...order, ...state }, shownOf(deps, order, known, fate));
-    const sequence = known.lastSequence + told.length + 1;
-    told.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
+    const sequence = known.lastSequence + notifications.length + 1;
+    notifications.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
   };
   const shown = shownFate(known.fates);
-  // On its way it is in no block, whatever became of it since: what is told of a step is what was true then.
-  for (const { next, notify } of steps) tell(notify, next, next.status === 'PENDING' ? undefined : shown);
+  // A step to PENDING shows no transaction, even if one was mined since: callbacks show the state at their step.
+  for (const { next, notify } of steps) add(notify, next, next.status === 'PENDING' ? undefined : shown);
   if (isTakenBack && order.status === 'SUCCESS' && order.notifyReverted)
-    tell('ORDER_REVERTED', { ...order, reason: PAYOUT_REASONS.reorganised }, shown ?? known.fates.at(-1));
-  return told;
+    add('ORDER_REVERTED', { ...order, reason: PAYOUT_REASONS.reorganised }, shown ?? known.fates.at(-1));
+  return notifications;
 }
 
 /**
- * What a merchant hears of a sweep: that it was sent, once, and how it ended. Of one that was never sent nothing, and of a
- * reorganisation on the way neither.
+ * Callbacks of a sweep: sent (once), and its result. None for a sweep that was never sent, and none for
+ * reorganisations on the way.
  */
 function collectsOf(
   deps: Deps,
@@ -95,13 +95,13 @@ function collectsOf(
 ): NotificationRow[] {
   const shown = shownFate(known.fates);
   const wasSent = known.lastSequence > 0 || steps.some(({ event }) => event === 'broadcast');
-  const heard = steps.flatMap(({ event, next }) => {
+  const reported = steps.flatMap(({ event, next }) => {
     const notifyType = event === 'failed' && !wasSent ? undefined : COLLECTS[event];
     return notifyType === undefined
       ? []
       : [{ notifyType, next, fate: event === 'broadcast' ? undefined : shown }];
   });
-  return heard.map(({ notifyType, next, fate }, place) => {
+  return reported.map(({ notifyType, next, fate }, place) => {
     const view = toNotifyCollect({ ...order, ...next }, shownOf(deps, order, known, fate));
     const sequence = known.lastSequence + place + 1;
     return { eventId: deps.newId(), sequence, notifyType, data: notifyCollectText(view) };
@@ -120,14 +120,14 @@ function shownOf(deps: Deps, order: LockedPayout, known: KnownPayout, fate: Fate
   return { transfer: toPayoutTransfer(fate), context };
 }
 
-/** An ended payout whose verified end was taken back, or became the other one. */
+/** True if the verified result of an ended payout was orphaned or changed to the opposite. */
 function endIsTakenBack({ status }: LockedPayout, { was, became }: KnownPayout): boolean {
   const hasEnded = status === 'SUCCESS' || status === 'FAILED';
   return hasEnded && was !== became && (was === 'PAID_OUT' || was === 'RETURNED');
 }
 
 function orphaned(deps: Deps, order: LockedPayout, known: KnownPayout): IncidentRow {
-  const holdReason = 'a reorganisation took back the transaction by which a payout had ended';
+  const holdReason = 'a reorganisation orphaned the transaction that had ended a payout';
   const { was, became } = known;
   return incident(deps, order, known, 'PAYOUT_ORPHANED', holdReason, { was, became });
 }
@@ -142,7 +142,14 @@ function shortOf(
   if (delivered === undefined || delivered === null || delivered === order.amount) return [];
   const details = { deliveredBaseUnits: delivered.toString() };
   return [
-    incident(deps, order, known, 'PAYOUT_SHORT', 'a payout delivered another amount than it sent', details),
+    incident(
+      deps,
+      order,
+      known,
+      'PAYOUT_SHORT',
+      'a payout delivered a different amount than it sent',
+      details,
+    ),
   ];
 }
 

@@ -9,15 +9,14 @@ import type { SettleDeps } from './settle-orders.ts';
 import type { LockOptions } from './store/lock-orders.ts';
 
 export interface SettlePayoutDeps extends SettleDeps {
-  /** Under which symbol the fees of a chain stand in the ledger. */
+  /** Ledger symbol of a chain's network fees. */
   readonly nativeSymbolOf: (chain: Chain) => string;
 }
 
 /**
- * Brings the selected payouts' orders in line with the signer and the chain, within the caller's transaction: lock, expiry,
- * ledger and facts, decision, save, as sets. What is due expires here and nowhere else, so that an expired payout, its FAILED order,
- * its amount set free and its callback are one commit.
- * @returns what was done, for orders where anything was
+ * Settles the selected payouts' orders within the caller's transaction: lock, expire, book and load, decide, save.
+ * Payouts expire only here, so that expiry, FAILED order, released amount and callback are one commit.
+ * @returns outcomes of the orders that changed
  */
 export async function settlePayouts(
   tx: Tx,
@@ -27,7 +26,7 @@ export async function settlePayouts(
 ): Promise<readonly OrderOutcome[]> {
   const orders = await lockPayouts(tx, selection, options);
   if (orders.length === 0) return [];
-  // Also one that was sent, and whose transactions are all proven to land nowhere.
+  // Includes payouts that were sent, because all their transactions may have expired.
   const waiting = orders.flatMap(({ status, orderPk }) =>
     status === 'INIT' || status === 'PENDING' ? [orderPk] : [],
   );

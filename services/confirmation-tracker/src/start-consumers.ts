@@ -11,7 +11,7 @@ import { onTransferDetected } from './handlers/on-transfer-detected.ts';
 import { onTransferOrphaned } from './handlers/on-transfer-orphaned.ts';
 
 const PREFETCH = 20;
-/** Leaves time of STOP_LIMITS_MS.intake to close the channels. */
+/** Leaves time within STOP_LIMITS_MS.intake to close the channels. */
 const DRAIN_TIMEOUT_MS = 4_000;
 
 export interface ConsumerDeps {
@@ -20,7 +20,7 @@ export interface ConsumerDeps {
   readonly metrics: Metrics;
 }
 
-/** Starts a consumer for each event that the tracker takes. */
+/** Starts one consumer per event type. */
 export function startConsumers(deps: ConsumerDeps, handlerDeps: BlockVerifiedDeps): readonly Consumer[] {
   const { broker, logger, metrics } = deps;
   const consume = <T extends EventType>(

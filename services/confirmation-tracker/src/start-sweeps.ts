@@ -10,18 +10,18 @@ import { createFateSweep, sweepDuePayouts } from './sweep-payouts.ts';
 import { createTransferSweep } from './sweep-transfers.ts';
 
 export interface TrackerTiming {
-  /** Pause between quick sweeps over the transfers, and between thorough ones (createTransferSweep). */
+  /** Interval in milliseconds between quick sweeps over transfers, and between thorough ones (createTransferSweep). */
   readonly transferSweepMs: number;
   readonly thoroughSweepMs: number;
   /** Transfers changed less than this ago are left to their events. */
   readonly sweepGraceMs: number;
-  /** Pause between looks at due orders that no event asked for. */
+  /** Polling interval for due orders in milliseconds. */
   readonly dueSweepMs: number;
-  /** The same for orders that wait for less depth than the verified cursor has (findDueOrders). */
+  /** Polling interval for orders that need less depth than the verified cursor has (findDueOrders). */
   readonly thoroughDueSweepMs: number;
-  /** Pause between looks at payouts that the clock or the signer moved, at fates, and at operators' decisions. */
+  /** Polling interval for due payouts, outcomes of own transactions and operators' decisions. */
   readonly payoutSweepMs: number;
-  /** How long handled events are remembered; no message waits longer in a queue, and one that did would find nothing to do. */
+  /** Retention of inbox rows. Messages do not wait longer in a queue; a late one would change no state. */
   readonly inboxKeptSeconds: number;
 }
 
@@ -36,30 +36,29 @@ export const DEFAULT_TIMING: TrackerTiming = {
 };
 
 const SWEEP_PAGE = 5_000;
-/** Longer than a scanner's transaction takes, and so long that nothing but a bug outlasts it. */
+/** Longer than a scanner's transaction takes. */
 const QUICK_LOOK_BACK_MS = 15_000;
 const THOROUGH_LOOK_BACK_MS = 600_000;
 
-/** A sweep that has not succeeded for so long after it should have begun makes the service unready. */
+/** The service is unready when a sweep has not succeeded for this long after its due time. */
 const SWEEP_STALE_MS = 60_000;
 const HOUSEKEEPING_MS = 600_000;
 const MAX_BACKOFF_MS = 5_000;
 
-/** The sweeps of a running tracker. */
 export interface Sweeps {
   wakeDueSweep(): void;
   check(): CheckResult;
   stop(): Promise<void>;
 }
 
-/** Starts every sweep, each in a loop of its own. */
+/** Starts every sweep in its own loop. */
 export function startSweeps(
   deps: HandlerDeps,
   timing: TrackerTiming,
   coins: readonly PayableCoin[] = [],
 ): Sweeps {
   const { clock, observe } = deps;
-  /** Until when each sweep counts as alive. */
+  /** Time until which each sweep counts as alive. */
   const freshUntil = new Map<string, number>();
   const sweep = (name: string, intervalMs: number, run: (signal: AbortSignal) => Promise<void | 'again'>) => {
     const succeeded = () => void freshUntil.set(name, clock.now().getTime() + intervalMs + SWEEP_STALE_MS);
@@ -116,7 +115,7 @@ export function startSweeps(
       const stale = [...freshUntil].filter(([, until]) => now > until).map(([name]) => name);
       return stale.length === 0
         ? { ok: true }
-        : { ok: false, detail: `no sweep of late: ${stale.join(', ')}` };
+        : { ok: false, detail: `no successful sweep for 60 s: ${stale.join(', ')}` };
     },
     async stop() {
       const loops = [due, allDue, transfers, allTransfers, duePayouts, decisions, fates, allFates, payable];

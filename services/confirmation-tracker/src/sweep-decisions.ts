@@ -3,8 +3,8 @@ import type { HandlerDeps } from './handlers/settle-event.ts';
 import { findDecidedOrders } from './store/decisions.ts';
 
 /**
- * Carries out operators' decisions of which no event told.
- * @returns 'again' when there may be more
+ * Carries out operators' decisions whose events were lost.
+ * @returns 'again' if there may be more
  */
 export async function sweepDecisions(deps: HandlerDeps): Promise<void | 'again'> {
   const closed = await carryOutDecisions(deps, await findDecidedOrders(deps.db));

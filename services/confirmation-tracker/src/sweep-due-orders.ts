@@ -10,9 +10,9 @@ export interface DueSweepOptions {
 }
 
 /**
- * Settles the orders that no transfer moves but the chain's progress or the clock (findDueOrders). One query when there are none; else in transactions of at
- * most ORDERS_PER_TRANSACTION. Orders that another replica settles at this moment are left to it.
- * @returns 'again' when there may be more
+ * Settles orders that chain progress or time moves (findDueOrders): one query when there are none, otherwise
+ * transactions of at most ORDERS_PER_TRANSACTION. Skips orders locked by another replica.
+ * @returns 'again' if there may be more
  */
 export async function sweepDueOrders(
   deps: HandlerDeps,
@@ -34,7 +34,7 @@ async function settleDue(deps: HandlerDeps, orderPks: readonly string[]): Promis
   } catch (error) {
     if (!isolates(error)) throw error;
   }
-  // One of them can't be settled; the others are, each in a transaction of its own.
+  // One order failed; settle the others in separate transactions.
   let settled = 0;
   for (const orderPk of orderPks) {
     try {

@@ -4,8 +4,8 @@ import type { Observe } from './observe.ts';
 import { makeGasPayable } from './store/hot-wallets.ts';
 
 /**
- * Moves coin that was booked for fees to the asset that the coin has become since: see make_gas_payable(). Idempotent; a sweep
- * that finds nothing above zero changes nothing.
+ * Moves native coin booked for fees to the payable account once orders may use the coin; see make_gas_payable().
+ * Idempotent.
  */
 export async function sweepPayableCoins(
   { db, observe }: { readonly db: Db; readonly observe: Pick<Observe, 'gasMadePayable'> },

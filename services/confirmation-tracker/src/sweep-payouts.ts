@@ -5,8 +5,8 @@ import { findDuePayouts, readFates, type FatePosition, type UnsettledFate } from
 import { ORDERS_PER_TRANSACTION } from './store/lock-orders.ts';
 
 /**
- * Settles payouts that the clock, or the signer, moved and no event told of.
- * @returns 'again' when there may be more
+ * Settles payouts that time or the signer moved and whose events were lost.
+ * @returns 'again' if there may be more
  */
 export async function sweepDuePayouts(deps: HandlerDeps): Promise<void | 'again'> {
   const orderPks = await findDuePayouts(deps.db, ORDERS_PER_TRANSACTION);
@@ -16,18 +16,18 @@ export async function sweepDuePayouts(deps: HandlerDeps): Promise<void | 'again'
 }
 
 export interface FateSweepOptions {
-  /** Fates looked at per query. */
+  /** Outcomes read per query. */
   readonly pageSize: number;
-  /** Fates changed less than this ago are left to their events. */
+  /** Outcomes changed less than this ago are left to their events. */
   readonly graceMs: number;
-  /** How far each sweep goes back behind the last one: longer than any transaction of a scanner may take. */
+  /** Overlap with the last sweep in milliseconds; must exceed the duration of any scanner transaction. */
   readonly lookBackMs: number;
   readonly from: 'beginning' | 'now';
 }
 
 /**
- * Makes the sweep that finds fates whose event never came, as createTransferSweep does with transfers: page by page over what
- * changed since the last sweep began, less the look-back.
+ * Creates the sweep that settles outcomes of own transactions whose events were lost. Works like
+ * createTransferSweep.
  */
 export function createFateSweep(
   deps: HandlerDeps,

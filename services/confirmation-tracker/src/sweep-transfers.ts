@@ -5,24 +5,24 @@ import { findUnsettled, startOfSweep, SWEEP_FROM_NOW, type SweepPosition } from 
 import { ORDERS_PER_TRANSACTION } from './store/lock-orders.ts';
 
 export interface TransferSweepOptions {
-  /** Transfers looked at per query. */
+  /** Transfers read per query. */
   readonly pageSize: number;
   /** Transfers changed less than this ago are left to their events. */
   readonly graceMs: number;
-  /** How far each sweep goes back behind the last one: longer than any transaction of a scanner may take. */
+  /** Overlap with the last sweep in milliseconds; must exceed the duration of any scanner transaction. */
   readonly lookBackMs: number;
-  /** Where the first sweep starts: at the oldest transfer, or at those that change from now on. */
+  /** Start of the first sweep: the oldest transfer, or the time it is created. */
   readonly from: 'beginning' | 'now';
 }
 
 /**
- * Makes the sweep that finds transfers whose message never came: version newer than the settled one, or never
- * settled; and transfers to hot wallets, which wait for it: nobody waits for them. The first sweep goes over the whole table, page by page, or over nothing, the later ones over what changed since
- * the last sweep began, less the look-back: `updated_at` is when a scanner's transaction began, not when it was committed.
- * A sweep that fails goes on where it stopped.
+ * Creates the sweep that settles transfers whose events were lost, and all transfers to hot wallets. The first
+ * sweep reads the whole table in pages, or no row. Later ones read what changed since the last sweep began, less
+ * the look-back: `updated_at` is when a scanner's transaction began, not when it committed. A failed sweep
+ * continues where it stopped.
  *
- * The service runs two: a quick one over the last seconds, so that a lost broker delays nothing by more, and a thorough one
- * from the beginning with a long look-back, for what was lost while no tracker ran or committed by a very slow transaction.
+ * The service runs two. A quick one over the last seconds bounds the delay while the broker is down. A thorough
+ * one, from the beginning and with a long look-back, finds transfers from downtimes or very slow transactions.
  */
 export function createTransferSweep(
   deps: HandlerDeps,
@@ -42,7 +42,7 @@ export function createTransferSweep(
     await settleHotWalletDeposits(deps, page.ofHotWallets);
     if (signal.aborted) return undefined;
     found += page.unsettled.length;
-    // The end of this sweep is the begin of the next: what changes from now on is behind it.
+    // The next sweep starts where this one ended; later changes are after it.
     position = page.next;
     if (position !== null) return 'again';
     begunAt = page.now;

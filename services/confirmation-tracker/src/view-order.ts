@@ -6,9 +6,8 @@ import type { ChainDisplay } from './display-forms.ts';
 import type { LockedOrder, TransferRow } from './store/order-rows.ts';
 
 /**
- * An order as its merchant is told of it. The transaction of another token, or on another chain, that an operator accepted for it is
- * shown as what it is; not at all where that token is not configured any more.
- *
+ * Builds the order view of callbacks. A transaction of another token or chain that an operator accepted is shown
+ * with its own token, or omitted if that token is no longer configured.
  * @param seenHeight of the order's chain
  */
 export function viewOf(

@@ -33,7 +33,7 @@ let s: TrackerScenario;
 let rabbit: TestBroker;
 const replicas: Replica[] = [];
 const logger = createLogger({ service: 'confirmation-tracker', level: 'silent' });
-const TOLD = queueName('webhook-sender', 'order.changed');
+const ORDER_CHANGED = queueName('webhook-sender', 'order.changed');
 const DETECTED = queueName('confirmation-tracker', 'transfer.detected');
 
 beforeAll(async () => {
@@ -43,14 +43,14 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   await Promise.all(replicas.splice(0).map((replica) => replica.stop()));
-  await rabbit.take(TOLD);
+  await rabbit.take(ORDER_CHANGED);
 });
 afterAll(async () => {
   await rabbit.drop();
   await s.close();
 });
 
-/** A replica as main.ts makes it, connected with the rights of its service alone. */
+/** A replica as main.ts composes it, connected with the role of its service. */
 async function startReplica(timing: Parameters<typeof createApp>[0]['timing'] = {}): Promise<Replica> {
   const database = s.database.open('tracker');
   const broker: Broker = connectBroker({
@@ -94,26 +94,26 @@ async function reaches(order: OrderRow, status: string): Promise<void> {
 }
 
 /**
- * Ids of the notifications of these orders, in the order in which the webhook-sender is told of them: all of them. An event that
- * is published again, because its confirm was late, counts once; what a replica of a test before had left to publish, not at all.
+ * Notification ids of these orders in the order the webhook-sender receives them. Waits for all. An event that was
+ * republished after a late confirm counts once; events of earlier tests are ignored.
  */
-async function toldOf(...orders: readonly OrderRow[]): Promise<string[]> {
+async function publishedIds(...orders: readonly OrderRow[]): Promise<string[]> {
   const ids = new Set((await Promise.all(orders.map(notificationIds))).flat());
   const events = new Map<string, EventEnvelope<'order.changed'>>();
-  const told = () =>
+  const callbacks = () =>
     [...events.values()]
       .flatMap(({ data }) => data.moves.map(({ eventId }) => eventId))
       .filter((id) => ids.has(id));
-  await waitUntil('all told', async () => {
-    for (const { content, properties } of await rabbit.take(TOLD))
+  await waitUntil('all callbacks published', async () => {
+    for (const { content, properties } of await rabbit.take(ORDER_CHANGED))
       events.set(
         String(properties.messageId),
         JSON.parse(content.toString()) as EventEnvelope<'order.changed'>,
       );
-    return new Set(told()).size === ids.size;
+    return new Set(callbacks()).size === ids.size;
   });
   for (const [messageId, { id }] of events) expect(messageId).toBe(id);
-  return told();
+  return callbacks();
 }
 
 async function notificationIds(order: OrderRow): Promise<string[]> {
@@ -129,8 +129,8 @@ async function notificationIds(order: OrderRow): Promise<string[]> {
 
 const depthIs = (queue: string, count: number) => async () => (await rabbit.depth(queue)) === count;
 
-describe('the running service', () => {
-  test('forgets events handled a day ago, and no later ones', async () => {
+describe('running service', () => {
+  test('deletes inbox rows of a day ago and keeps later ones', async () => {
     const [old, young] = [newId(), newId()];
     await sql`
       insert into tracker.inbox (consumer, event_id, received_at) values
@@ -148,7 +148,7 @@ describe('the running service', () => {
     expect(await kept()).toEqual([young]);
   });
 
-  test('moves an order by events and tells of it over the broker', async () => {
+  test('moves an order by events and publishes the change', async () => {
     const { metrics } = await startReplica();
     const order = await s.order();
     const paid = await s.transfer(order, 100n);
@@ -156,9 +156,9 @@ describe('the running service', () => {
     await reaches(order, 'PENDING_CONFIRMATION');
     await publish(verifiedEvent([await s.verify(paid)]));
     await reaches(order, 'SUCCESS');
-    const told = await toldOf(order);
-    expect(told).toEqual(await notificationIds(order));
-    expect(told).toHaveLength(2);
+    const callbacks = await publishedIds(order);
+    expect(callbacks).toEqual(await notificationIds(order));
+    expect(callbacks).toHaveLength(2);
     await waitUntil('both counted', async () => {
       const text = await metrics.render();
       return (
@@ -168,13 +168,13 @@ describe('the running service', () => {
     });
   });
 
-  test('does nothing at all for a redelivery', async () => {
+  test('ignores a redelivered event', async () => {
     await startReplica();
     const order = await s.order();
     const event = envelope('transfer.detected', named([await s.transfer(order, 40n)]));
     await publish(event);
     await reaches(order, 'PENDING');
-    const once = await toldOf(order);
+    const once = await publishedIds(order);
     expect(once).toHaveLength(1);
     await publish(event);
     await publish(event);
@@ -182,11 +182,11 @@ describe('the running service', () => {
     await publish(envelope('transfer.detected', named([await s.transfer(other, 40n)])));
     await reaches(other, 'PENDING');
     await waitUntil('handled', depthIs(DETECTED, 0));
-    expect(await toldOf(other)).toEqual(await notificationIds(other));
+    expect(await publishedIds(other)).toEqual(await notificationIds(other));
     expect(await notificationIds(order)).toEqual(once);
   });
 
-  test('expires orders at the word of a verified block without transfers', async () => {
+  test('expires orders when a block without transfers is verified', async () => {
     await startReplica();
     const order = await s.order({ chain: 'BSC_TEST' });
     await s.chainAt(500, TTL + 1, 'BSC_TEST');
@@ -196,7 +196,7 @@ describe('the running service', () => {
     await reaches(order, 'EXPIRED');
   });
 
-  test('settles and expires by its sweeps alone when the broker loses everything', async () => {
+  test('settles and expires orders by sweeps when the broker loses all events', async () => {
     await startReplica({ transferSweepMs: 20, dueSweepMs: 20, sweepGraceMs: 0 });
     const paid = await s.order();
     const unpaid = await s.order({ chain: 'BSC_TEST' });
@@ -208,7 +208,7 @@ describe('the running service', () => {
     await reaches(paid, 'SUCCESS');
   });
 
-  test('moves payouts and carries out decisions by events, and tells of them', async () => {
+  test('moves payouts and carries out decisions by events and publishes the changes', async () => {
     await startReplica({ payoutSweepMs: 60_000 });
     const p = payoutsOn(s);
     const order = await p.payout();
@@ -226,16 +226,16 @@ describe('the running service', () => {
     await p.fate(transaction, 'VERIFIED');
     await publish(fated(transaction));
     await reaches(order, 'SUCCESS');
-    const told = await toldOf(order);
-    expect(told).toEqual(await notificationIds(order));
-    expect(told).toHaveLength(3);
+    const callbacks = await publishedIds(order);
+    expect(callbacks).toEqual(await notificationIds(order));
+    expect(callbacks).toHaveLength(3);
     const collection = await s.order();
     await p.decide(collection, 'REFUSE');
     await publish(envelope('order.decided', { orderPk: collection.order_pk }));
     await reaches(collection, 'FAILED');
   });
 
-  test('does the same by its sweeps alone when the broker loses everything', async () => {
+  test('moves payouts and carries out decisions by sweeps when all events are lost', async () => {
     await startReplica({ payoutSweepMs: 20, thoroughSweepMs: 20, sweepGraceMs: 0 });
     const p = payoutsOn(s);
     const expired = await p.payout({ expires_at: new Date(Date.now() - 1_000) });
@@ -251,7 +251,7 @@ describe('the running service', () => {
     await reaches(order, 'SUCCESS');
   });
 
-  test('in two replicas settles many orders, each told once and in order', async () => {
+  test('settles many orders in two replicas, each notified once and in order', async () => {
     await startReplica({ transferSweepMs: 10, dueSweepMs: 10, sweepGraceMs: 0 });
     await startReplica();
     const merchant = await s.merchant();
@@ -270,15 +270,15 @@ describe('the running service', () => {
       );
       return rows[0]?.waiting === 0;
     });
-    const told = await toldOf(...orders);
+    const callbacks = await publishedIds(...orders);
     for (const order of orders) {
       const ids = await notificationIds(order);
-      expect(told.filter((id) => ids.includes(id))).toEqual(ids);
+      expect(callbacks.filter((id) => ids.includes(id))).toEqual(ids);
     }
     expect((await s.balances(merchant.merchantId))['MERCHANT']).toBe(-3_000n);
   });
 
-  test('answers its health checks and says that it is alive, until it stops', async () => {
+  test('answers health checks and announces its presence until it stops', async () => {
     const replica = await startReplica();
     for (const [name, check] of Object.entries(replica.app.checks))
       await waitUntil(`${name} is well`, async () => (await check()).ok);
@@ -292,12 +292,12 @@ describe('the running service', () => {
     expect(await replica.app.checks['broker']?.()).toMatchObject({ ok: false });
   });
 
-  test('goes on after the broker cut its connections', async () => {
+  test('continues after the broker closed its connections', async () => {
     await startReplica();
     await rabbit.cutConnections();
     const order = await s.order();
     await publish(envelope('transfer.detected', named([await s.transfer(order, 100n)])));
     await reaches(order, 'PENDING_CONFIRMATION');
-    expect(await toldOf(order)).toHaveLength(1);
+    expect(await publishedIds(order)).toHaveLength(1);
   });
 });

@@ -16,11 +16,11 @@ let s: TrackerScenario;
 beforeAll(async () => {
   s = await createTrackerScenario();
 });
-// Of orders that ask for 6 confirmations those up to block 105 are deep enough.
+// For orders with 6 confirmations, blocks up to 105 are deep enough.
 beforeEach(() => s.chainAt(110, 200));
 afterAll(() => s.close());
 
-/** The sums that the database keeps, and those of all transfers, of one snapshot. */
+/** Stored sums, and sums over all transfers, from one snapshot. */
 async function bothSums(order: OrderRow) {
   return s.deps.db.transaction().execute(async (tx) => {
     const orders = await lockOrders(tx, ordersByKey([order.order_pk]));
@@ -46,7 +46,7 @@ interface Model {
   readonly orders: readonly OrderRow[];
   readonly transfers: TransferRow[];
 }
-/** What may happen to transfer `which`, or to a new one to order `where`. */
+/** A change of transfer `which`, or a new transfer to order `where`. */
 type Step = readonly [what: string, which: number, where: number, amount: number];
 
 const OTHER = { symbol: 'OTHER', contract_address: anEvmAddress() };
@@ -58,7 +58,7 @@ async function take({ orders, transfers }: Model, [what, which, where, amount]: 
   const transfer = transfers[found];
   const change = async (changed: Promise<TransferRow>) => void (transfers[found] = await changed);
   if (transfer === undefined || what === 'transfer') {
-    // Some of one transaction, some of another token, some late, some verified at once.
+    // Some share a transaction, are of another token, are late or are verified at once.
     const own = {
       tx_hash: `0x${order.order_pk}${which % 3}`,
       position: `log:${transfers.length}`,

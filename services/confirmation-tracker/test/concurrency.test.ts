@@ -23,7 +23,7 @@ afterAll(async () => {
 
 describeTwoReplicas(() => ({ s, otherDatabase }), [3]); // more seeds are in concurrency.full.test.ts
 
-test('twenty deliveries of the same and of different events for one order at once', async () => {
+test('settles an order once under twenty concurrent deliveries of its events', async () => {
   const merchant = await s.merchant();
   const order = await s.order({ merchant_id: merchant.merchantId });
   await s.chainAt(200, 300);
@@ -45,7 +45,7 @@ test('twenty deliveries of the same and of different events for one order at onc
   expect((await s.balances(merchant.merchantId))['MERCHANT']).toBe(-100n);
 });
 
-test('events that name the same orders in opposite orders never deadlock', async () => {
+test('avoids deadlocks when events name the same orders in opposite orders', async () => {
   await s.chainAt(200, 300);
   const merchant = await s.merchant();
   const orders = await Promise.all(

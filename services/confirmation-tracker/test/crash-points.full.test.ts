@@ -1,27 +1,27 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '@opentill/db/database';
 import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
-import { liveUndisturbed, liveWithCrashAt } from './tracker-life.ts';
+import { runUndisturbed, runWithCrashAt } from './tracker-life.ts';
 import { createTrackerScenario, handle, type TrackerScenario } from './tracker-scenario.ts';
 
 let s: TrackerScenario;
-let mortal: Database;
+let crashDatabase: Database;
 let crashing: CrashingDatabase;
 beforeAll(async () => {
   s = await createTrackerScenario();
-  mortal = s.database.open('tracker');
-  crashing = createCrashingDatabase(mortal);
+  crashDatabase = s.database.open('tracker');
+  crashing = createCrashingDatabase(crashDatabase);
 });
 afterAll(async () => {
-  await mortal.close();
+  await crashDatabase.close();
   await s.close();
 });
 
-test('stopped before or after any statement and started again, the tracker ends as if undisturbed', async () => {
-  const undisturbed = await liveUndisturbed(s, handle);
+test('ends as if undisturbed after a crash before or after any statement', async () => {
+  const undisturbed = await runUndisturbed(s, handle);
   const seen: string[] = [];
   for (let point = 1; ; point += 1) {
-    const disturbed = await liveWithCrashAt(s, crashing, point, handle);
+    const disturbed = await runWithCrashAt(s, crashing, point, handle);
     if (crashing.crashedAt === undefined) break;
     seen.push(crashing.crashedAt);
     expect({ point, at: crashing.crashedAt, outcome: disturbed }).toEqual({
@@ -30,7 +30,7 @@ test('stopped before or after any statement and started again, the tracker ends 
       outcome: undisturbed,
     });
   }
-  // Every kind of side effect was among them, each before and after.
+  // Every kind of side effect was covered, before and after.
   const effects = ['insert into "tracker"."inbox"', 'with given as', 'with entry as'];
   for (const effect of ['begin', ...effects, 'commit']) {
     expect(seen.some((where) => where.startsWith(`before ${effect}`))).toBe(true);

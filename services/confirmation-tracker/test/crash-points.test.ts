@@ -6,7 +6,7 @@ import type { Database } from '@opentill/db/database';
 import type { TransferRow } from '@opentill/testkit/scenario';
 import { settleTransfers } from '../src/handlers/settle-event.ts';
 import { Crash, createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
-import { liveUndisturbed, liveWithCrashAt, type Handle } from './tracker-life.ts';
+import { runUndisturbed, runWithCrashAt, type Handle } from './tracker-life.ts';
 import {
   createTrackerScenario,
   handle,
@@ -17,21 +17,21 @@ import {
 } from './tracker-scenario.ts';
 
 let s: TrackerScenario;
-let mortal: Database;
+let crashDatabase: Database;
 let crashing: CrashingDatabase;
 beforeAll(async () => {
   s = await createTrackerScenario();
-  mortal = s.database.open('tracker');
-  crashing = createCrashingDatabase(mortal);
+  crashDatabase = s.database.open('tracker');
+  crashing = createCrashingDatabase(crashDatabase);
 });
 afterAll(async () => {
-  await mortal.close();
+  await crashDatabase.close();
   await s.close();
 });
 
-describe('stopped before or after a statement and started again', () => {
-  test('the tracker ends as if undisturbed', async () => {
-    const undisturbed = await liveUndisturbed(s, handle);
+describe('crash before or after a statement', () => {
+  test('ends as if undisturbed after a crash at a sample of the statements', async () => {
+    const undisturbed = await runUndisturbed(s, handle);
     expect(undisturbed).toMatchObject({
       states: [
         { status: 'SUCCESS', actual: 110n },
@@ -41,9 +41,9 @@ describe('stopped before or after a statement and started again', () => {
       balances: { MERCHANT: -110n, SUSPENSE: -105n, DEPOSIT: 215n },
       incidents: [1, 0, 0],
     });
-    // A sample of the points; crash-points.full.test.ts takes them all.
+    // A sample of the points; crash-points.full.test.ts covers all.
     for (let point = 3; ; point += 25) {
-      const disturbed = await liveWithCrashAt(s, crashing, point, handle);
+      const disturbed = await runWithCrashAt(s, crashing, point, handle);
       if (crashing.crashedAt === undefined) break;
       expect({ point: crashing.crashedAt, outcome: disturbed }).toEqual({
         point: crashing.crashedAt,
@@ -53,27 +53,27 @@ describe('stopped before or after a statement and started again', () => {
     expect(crashing.passed).toBeGreaterThan(70);
   });
 
-  test('control: an inbox row that is committed apart from its effect loses effects', async () => {
+  test('control: loses effects if the inbox row is committed separately', async () => {
     const apart: Handle = async (event, deps) => {
       const { transferIds } = event.data as { transferIds: string[] };
       const key = { schema: 'tracker', consumer: event.type, eventId: event.id } as const;
       const once = await handleOnce(deps.db, key, () => Promise.resolve());
       if (once.handled) await settleTransfers(deps, transferIds);
     };
-    const undisturbed = await liveUndisturbed(s, apart);
+    const undisturbed = await runUndisturbed(s, apart);
     const afterItsCommit = 6;
-    const disturbed = await liveWithCrashAt(s, crashing, afterItsCommit, apart);
+    const disturbed = await runWithCrashAt(s, crashing, afterItsCommit, apart);
     expect(crashing.crashedAt).toBe('after commit');
     expect(disturbed).not.toEqual(undisturbed);
   });
 });
 
 /*
- * Because a handler reads facts and not events, a second delivery of an event finds nothing to do, with or without
- * the inbox: the inbox saves work, it does not save money. What protects money stands in three walls, and each is
- * shown to hold when those before it are taken down.
+ * A handler reads facts, so a second delivery changes no state even without the inbox: the inbox saves work, not
+ * money. Three guards protect money: inbox, settled facts and unique ledger references. Each test removes the
+ * guards before the one it shows.
  */
-describe('a second delivery', () => {
+describe('second delivery', () => {
   async function paidOrder() {
     const merchant = await s.merchant();
     const order = await s.order({ merchant_id: merchant.merchantId });
@@ -93,10 +93,10 @@ describe('a second delivery', () => {
   const forgetTransfer = (paid: TransferRow) =>
     s.admin.deleteFrom('transfer_settlement').where('transfer_id', '=', paid.transfer_id).execute();
 
-  test('is not worked on: the inbox knows the event', async () => {
+  test('is skipped because the inbox contains the event', async () => {
     const { event, books, paid } = await paidOrder();
     const before = await books();
-    await forgetTransfer(paid); // whatever it would find, it does not look
+    await forgetTransfer(paid); // a settlement would find work if it ran
     crashing.crashAt(Number.POSITIVE_INFINITY);
     await handle(event, s.depsOn(crashing.db));
     expect(crashing.passed).toBe(2 * 3); // begin, inbox, commit
@@ -104,7 +104,7 @@ describe('a second delivery', () => {
     expect(await s.settlement(paid)).toBeUndefined();
   });
 
-  test('without the inbox finds nothing to do: the facts are settled', async () => {
+  test('finds no change without the inbox because the facts are settled', async () => {
     const { event, books } = await paidOrder();
     const before = await books();
     await forgetEvent(event);
@@ -114,7 +114,7 @@ describe('a second delivery', () => {
     expect(await books()).toEqual(before);
   });
 
-  test('without inbox and memory is refused: the ledger knows the references', async () => {
+  test('is rejected by the unique ledger references without inbox and settlement', async () => {
     const { event, books, paid } = await paidOrder();
     const before = await books();
     await forgetEvent(event);
@@ -126,7 +126,7 @@ describe('a second delivery', () => {
     expect(await books()).toEqual(before);
   });
 
-  test('control: without any of the three it would be booked twice', async () => {
+  test('control: books a payment twice without inbox, settlement and unique references', async () => {
     const { event, books, paid } = await paidOrder();
     const before = await books();
     await forgetEvent(event);
@@ -137,7 +137,7 @@ describe('a second delivery', () => {
   });
 });
 
-test('an order that became due while the tracker was down expires once when it is up again', async () => {
+test('expires an order once that became due while the tracker was down', async () => {
   const order = await s.order({ chain: 'BSC_TEST' });
   await s.chainAt(500, TTL + 1, 'BSC_TEST');
   for (let point = 1; point <= 12; point += 1) {
@@ -146,7 +146,7 @@ test('an order that became due while the tracker was down expires once when it i
       if (!(error instanceof Crash)) throw error;
     });
   }
-  await crashing.buried();
+  await crashing.sessionsEnded();
   await sweepDue(s.deps);
   expect(await s.story(order)).toEqual(['ORDER_EXPIRED EXPIRED Not paid']);
 });

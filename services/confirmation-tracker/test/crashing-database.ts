@@ -3,27 +3,29 @@ import type { Database, Db } from '@opentill/db/database';
 import type { Tables } from '@opentill/db/tables';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
-/** The process died here. */
+/** Simulates the death of the process. */
 export class Crash extends Error {
   override readonly name = 'Crash';
 }
 
-/** A database handle of a process that can die before or after any of its statements, begin and commit included. */
+/** A database handle of a process that can die before or after any of its statements, including begin and commit. */
 export interface CrashingDatabase {
   readonly db: Db;
-  /** Lets the process die at the point of this number, counted from now: 1 is before the first statement, 2 after it. */
+  /** Crashes at this point, counted from now: 1 is before the first statement, 2 after it. */
   crashAt(point: number): void;
-  /** Points passed since `crashAt`. */
   readonly passed: number;
-  /** `before <statement>` or `after <statement>` of the crash; undefined while there was none. */
+  /** `before <statement>` or `after <statement>` of the crash; undefined if there was none. */
   readonly crashedAt: string | undefined;
-  /** Resolves when Postgres has ended the sessions of the dead: until then their locks stand, and sweeps pass those rows by. */
-  buried(): Promise<void>;
+  /**
+   * Resolves when Postgres has ended the sessions of crashed processes. Until then their locks hold, and sweeps
+   * skip those rows.
+   */
+  sessionsEnded(): Promise<void>;
 }
 
 /**
- * Wraps a pool. At a crash the connection is closed without another word, as the kernel does for a dead process: what
- * was not committed is rolled back by Postgres, what was committed stays although nobody heard of it.
+ * Wraps a pool. A crash closes the connection as the kernel does for a dead process: Postgres rolls back
+ * uncommitted changes and keeps committed ones.
  */
 export function createCrashingDatabase(database: Database): CrashingDatabase {
   let point = Number.POSITIVE_INFINITY;
@@ -42,7 +44,7 @@ export function createCrashingDatabase(database: Database): CrashingDatabase {
     const client = await database.pool.connect();
     let dead = false;
     const query = async (text: string, values: readonly unknown[]) => {
-      // What kysely asks of a dead connection (its rollback) is never sent.
+      // A dead connection sends no rollback.
       if (dead) return { command: 'ROLLBACK', rowCount: 0, rows: [], fields: [], oid: 0 };
       const name = text.trim().replaceAll(/\s+/g, ' ').slice(0, 60);
       try {
@@ -81,7 +83,7 @@ export function createCrashingDatabase(database: Database): CrashingDatabase {
     get crashedAt() {
       return crashedAt;
     },
-    async buried() {
+    async sessionsEnded() {
       const pids = dying.splice(0);
       await waitUntil('the sessions of the dead are over', async () => {
         const { rows } = await sql`select from pg_stat_activity where pid = any(${pids}::int[])`.execute(

@@ -45,7 +45,7 @@ afterAll(async () => {
 const decided = (order: { order_pk: string }) =>
   handle(envelope('order.decided', { orderPk: order.order_pk }), s.deps);
 
-/** An order that expired with 40 in time and 60 late, verified all of it. */
+/** An EXPIRED order with 40 in time and 60 late, all verified. */
 async function expired() {
   const merchant = await s.merchant();
   const order = await s.order({
@@ -58,17 +58,17 @@ async function expired() {
   await s.chainAt(140, TTL + 60);
   await s.verified(await s.verify(little), await s.verify(late));
   expect(await s.state(order)).toMatchObject({ status: 'EXPIRED', actual: 100n });
-  const told = (await s.told(order)).length;
+  const callbacks = (await s.callbacks(order)).length;
   return {
     order,
     little,
     late,
-    since: async () => (await s.story(order)).slice(told),
+    since: async () => (await s.story(order)).slice(callbacks),
     balances: () => s.balances(merchant.merchantId, order.chain, order.symbol),
   };
 }
 
-test('an expired order is accepted with what came, which is credited', async () => {
+test('accepts an expired order with the received amount and credits it', async () => {
   const { order, little, late, since, balances } = await expired();
   expect(await balances()).toMatchObject({ SUSPENSE: -100n });
   expect(await s.unmatched(late)).toBe('LATE');
@@ -76,7 +76,7 @@ test('an expired order is accepted with what came, which is credited', async () 
   await decided(order);
   expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', reason: null, actual: 100n });
   expect(await since()).toEqual(['ORDER_SUCCESS SUCCESS 0.0001']);
-  expect((await s.told(order)).at(-1)?.data.transaction).toMatchObject({ txid: late.tx_hash });
+  expect((await s.callbacks(order)).at(-1)?.data.transaction).toMatchObject({ txid: late.tx_hash });
   expect(await p.outcomeOf(id)).toBe('DONE');
   expect(await balances()).toEqual({ DEPOSIT: 100n, SUSPENSE: 0n, MERCHANT: -100n });
   expect([await s.unmatched(little), await s.unmatched(late)]).toEqual([
@@ -88,7 +88,7 @@ test('an expired order is accepted with what came, which is credited', async () 
   expect(await since()).toHaveLength(1);
 });
 
-test('what was accepted and is taken back by a reorganisation is an incident, as with any credit', async () => {
+test('opens an incident when a reorganisation orphans an accepted payment', async () => {
   const { order, late } = await expired();
   await p.decide(order, 'ACCEPT');
   await decided(order);
@@ -97,7 +97,7 @@ test('what was accepted and is taken back by a reorganisation is an incident, as
   expect(await s.incidents(order)).toMatchObject([{ kind: 'CREDITED_TRANSFER_ORPHANED' }]);
 });
 
-test('an order is refused in the operator’s words; its money stays unmatched', async () => {
+test("refuses an order with the operator's reason and leaves its money unmatched", async () => {
   const merchant = await s.merchant();
   const order = await s.order({ merchant_id: merchant.merchantId, symbol: 'REF' });
   await s.chainAt(110, 200);
@@ -121,15 +121,15 @@ test('an order is refused in the operator’s words; its money stays unmatched',
   });
 });
 
-test('an empty reason is told as one', async () => {
+test('replaces an empty reason by the default', async () => {
   const order = await s.order();
   await p.decide(order, 'REFUSE', ' ');
   await decided(order);
   expect(await s.state(order)).toMatchObject({ status: 'FAILED', reason: 'Refused by operator' });
 });
 
-test('what the state does not allow is closed as such and changes nothing', async () => {
-  const open = await s.order({ chain: 'BSC_TEST' }); // where no time has passed
+test('closes an impossible decision as NOT_POSSIBLE without changes', async () => {
+  const open = await s.order({ chain: 'BSC_TEST' }); // no time has passed on this chain
   const payout = await p.payout();
   const { order: accepted } = await expired();
   const ids = [
@@ -139,7 +139,7 @@ test('what the state does not allow is closed as such and changes nothing', asyn
   ];
   await sweepDecisions(s.deps);
   for (const decision of ['REFUSE', 'ACCEPT'] as const) {
-    ids.push(await p.decide(accepted, decision)); // at most one of an order is open at a time
+    ids.push(await p.decide(accepted, decision)); // at most one decision of an order is open at a time
     await sweepDecisions(s.deps);
   }
   expect(await Promise.all(ids.map((id) => p.outcomeOf(id)))).toEqual([
@@ -154,18 +154,18 @@ test('what the state does not allow is closed as such and changes nothing', asyn
   expect(await s.state(accepted)).toMatchObject({ status: 'SUCCESS' });
 });
 
-test('a decision comes after what the facts ask for by themselves', async () => {
+test('settles the facts before it carries out a decision', async () => {
   const order = await s.order();
   await s.chainAt(110, 200);
   const paid = await s.verify(await s.transfer(order, 100n, { block_height: 100 }));
   const id = await p.decide(order, 'REFUSE');
-  await decided(order); // nobody had settled the payment yet: it is paid
+  await decided(order); // the payment was not settled yet; now it is
   expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
   expect(await s.settlement(paid)).toMatchObject({ credited: true });
   expect(await p.outcomeOf(id)).toBe('NOT_POSSIBLE');
 });
 
-test('two replicas carry a decision out once', async () => {
+test('carries out a decision once with two replicas', async () => {
   for (let round = 0; round < 5; round += 1) {
     const { order, since } = await expired();
     await p.decide(order, 'ACCEPT');
@@ -178,8 +178,8 @@ test('two replicas carry a decision out once', async () => {
   }
 });
 
-/** As ops begins a refund. */
-async function giveBack(transfer: TransferRow, amount: bigint): Promise<string> {
+/** Starts a refund like ops. */
+async function refundDeposit(transfer: TransferRow, amount: bigint): Promise<string> {
   const { chain, symbol } = transfer;
   await sql`select book_top_up(${`${chain}:0x${randomUUID()}:${symbol}`}, ${chain}, ${symbol}, ${amount})`.execute(
     s.admin,
@@ -208,10 +208,10 @@ async function giveBack(transfer: TransferRow, amount: bigint): Promise<string> 
 const refuseRefund = (orderPk: string) =>
   sql`update payout set state = 'REFUSED', reason = 'no' where order_pk = ${orderPk}`.execute(s.admin);
 
-describe('what was given back', () => {
-  test('is credited to nobody: an order is accepted with the rest alone', async () => {
+describe('refunded deposit', () => {
+  test('is excluded when an operator accepts the order', async () => {
     const { order, little, late, balances } = await expired();
-    await giveBack(late, 1n); // a part is enough
+    await refundDeposit(late, 1n); // a partial refund suffices
     const id = await p.decide(order, 'ACCEPT');
     await decided(order);
     expect(await p.outcomeOf(id)).toBe('DONE');
@@ -222,9 +222,9 @@ describe('what was given back', () => {
     expect(await balances()).toMatchObject({ SUSPENSE: -60n, MERCHANT: -40n });
   });
 
-  test('leaves nothing to be accepted, unless it was refused', async () => {
+  test('leaves no amount to accept unless the refund was refused', async () => {
     const { order, little, late } = await expired();
-    const refunds = [await giveBack(little, 40n), await giveBack(late, 60n)];
+    const refunds = [await refundDeposit(little, 40n), await refundDeposit(late, 60n)];
     const first = await p.decide(order, 'ACCEPT');
     await decided(order);
     expect(await p.outcomeOf(first)).toBe('NOT_POSSIBLE');
@@ -236,9 +236,9 @@ describe('what was given back', () => {
     expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
   });
 
-  test('covers no order either when more of its time is found later', async () => {
+  test('covers no order when further payments in time are found', async () => {
     const { order, little, since } = await expired();
-    await giveBack(little, 40n);
+    await refundDeposit(little, 40n);
     await s.verified(await s.verify(await s.transfer(order, 70n)));
     expect(await s.state(order)).toMatchObject({ status: 'EXPIRED', detected: 110n });
     expect(await since()).toEqual(['ORDER_EXPIRED EXPIRED Paid after expiry 0.00017']);
@@ -247,18 +247,18 @@ describe('what was given back', () => {
     expect(await s.settlement(little)).toMatchObject({ credited: false });
   });
 
-  test('waits for an acceptance that is under way', async () => {
+  test('cannot start while an acceptance is pending', async () => {
     const { order, late } = await expired();
     await p.decide(order, 'ACCEPT');
-    await expect(giveBack(late, 60n)).rejects.toThrow('is under way');
+    await expect(refundDeposit(late, 60n)).rejects.toThrow('is under way');
     await decided(order);
-    await expect(giveBack(late, 60n)).rejects.toThrow('can be given back'); // it is credited
+    await expect(refundDeposit(late, 60n)).rejects.toThrow('can be given back'); // it is credited
   });
 });
 
 describe('money that the order did not ask for', () => {
-  /** An order of 100 that expired with 40 of its own, and 1 of another token. */
-  async function paidOtherwise(elsewhere: Parameters<TrackerScenario['transfer']>[2] = {}) {
+  /** An EXPIRED order of 100 with 40 of its own token and 1 of another. */
+  async function paidWithOtherAsset(elsewhere: Parameters<TrackerScenario['transfer']>[2] = {}) {
     const merchant = await s.merchant({ notifyReverted: true });
     const order = await s.order({ merchant_id: merchant.merchantId, symbol: 'MINE' });
     await s.chainAt(110, 200);
@@ -297,45 +297,48 @@ describe('money that the order did not ask for', () => {
   }
 
   test.each([
-    ['of another token', 'WRONG_TOKEN', {}],
-    ['on another chain', 'WRONG_CHAIN', { chain: 'BSC_TEST' as const }],
-  ])('%s is accepted for what an operator says, and credited as what it is', async (_, reason, elsewhere) => {
-    const { order, merchant, own, other } = await paidOtherwise(elsewhere);
-    expect(await s.unmatched(other)).toBe(reason);
-    const id = await accept(order, other, 60n);
-    expect(await p.outcomeOf(id)).toBe('DONE');
-    expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', reason: null, actual: 100n });
-    expect(await s.settlement(own)).toMatchObject({ credited: true });
-    expect(await s.settlement(other)).toMatchObject({ credited: true });
-    expect(await s.unmatched(other)).toBe(`${reason} withdrawn`);
-    expect(await s.balances(merchant.merchantId, order.chain, 'MINE')).toMatchObject({ MERCHANT: -40n });
-    expect(await s.balances(merchant.merchantId, other.chain, 'OTHER')).toMatchObject({
-      MERCHANT: -ONE_OTHER,
-    });
-    const { data } = (await s.told(order)).at(-1)!;
-    expect(data).toMatchObject({ status: 'SUCCESS', actualAmount: '0.0001' });
-    expect(data.transaction).toMatchObject({
-      txid: other.tx_hash,
-      chain: other.chain,
-      symbol: 'OTHER',
-      decimals: 18,
-      amount: '1.00',
-      status: 'SUCCESS',
-    });
-    await expect(giveBack(other, 1n)).rejects.toThrow('can be given back');
-    // Nothing changes when it is looked at again.
-    await s.verified(other);
-    expect(await s.settlement(other)).toMatchObject({ credited: true });
-  });
+    ['another token', 'WRONG_TOKEN', {}],
+    ['another chain', 'WRONG_CHAIN', { chain: 'BSC_TEST' as const }],
+  ])(
+    'accepts a transfer of %s at the stated worth and credits its own asset',
+    async (_, reason, elsewhere) => {
+      const { order, merchant, own, other } = await paidWithOtherAsset(elsewhere);
+      expect(await s.unmatched(other)).toBe(reason);
+      const id = await accept(order, other, 60n);
+      expect(await p.outcomeOf(id)).toBe('DONE');
+      expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', reason: null, actual: 100n });
+      expect(await s.settlement(own)).toMatchObject({ credited: true });
+      expect(await s.settlement(other)).toMatchObject({ credited: true });
+      expect(await s.unmatched(other)).toBe(`${reason} withdrawn`);
+      expect(await s.balances(merchant.merchantId, order.chain, 'MINE')).toMatchObject({ MERCHANT: -40n });
+      expect(await s.balances(merchant.merchantId, other.chain, 'OTHER')).toMatchObject({
+        MERCHANT: -ONE_OTHER,
+      });
+      const { data } = (await s.callbacks(order)).at(-1)!;
+      expect(data).toMatchObject({ status: 'SUCCESS', actualAmount: '0.0001' });
+      expect(data.transaction).toMatchObject({
+        txid: other.tx_hash,
+        chain: other.chain,
+        symbol: 'OTHER',
+        decimals: 18,
+        amount: '1.00',
+        status: 'SUCCESS',
+      });
+      await expect(refundDeposit(other, 1n)).rejects.toThrow('can be given back');
+      // A second settlement changes no row.
+      await s.verified(other);
+      expect(await s.settlement(other)).toMatchObject({ credited: true });
+    },
+  );
 
-  test('is taken back and credited again as any credit', async () => {
-    const { order, merchant, other } = await paidOtherwise();
+  test('reverses and repeats the credit of an accepted transfer like any credit', async () => {
+    const { order, merchant, other } = await paidWithOtherAsset();
     await accept(order, other, 60n);
-    const told = (await s.told(order)).length;
+    const callbacks = (await s.callbacks(order)).length;
     await s.orphaned(await s.orphan(other));
     expect(await s.balances(merchant.merchantId, order.chain, 'OTHER')).toMatchObject({ MERCHANT: 0n });
     expect(await s.incidents(order)).toMatchObject([{ kind: 'CREDITED_TRANSFER_ORPHANED' }]);
-    expect((await s.told(order)).slice(told)).toMatchObject([
+    expect((await s.callbacks(order)).slice(callbacks)).toMatchObject([
       { data: { transaction: { symbol: 'OTHER', amount: '1.00', status: 'FAILED' } } },
     ]);
     await s.verified(await s.verify(await s.mineAgain(other, 112, 90)));
@@ -344,8 +347,8 @@ describe('money that the order did not ask for', () => {
     });
   });
 
-  test('is not what was accepted once it moves another amount', async () => {
-    const { order, merchant, other } = await paidOtherwise();
+  test('withdraws the credit if the accepted transfer moves another amount', async () => {
+    const { order, merchant, other } = await paidWithOtherAsset();
     await accept(order, other, 60n);
     await s.verified(
       await s.verify(await s.mineAgain(other, 112, 90, { amount: baseUnits(ONE_OTHER / 2n) })),
@@ -358,10 +361,10 @@ describe('money that the order did not ask for', () => {
     });
   });
 
-  test('that was given back is not said to be accepted because the order is paid otherwise in that moment', async () => {
-    const { order, merchant, other } = await paidOtherwise();
-    await giveBack(other, 1n);
-    await s.verify(await s.transfer(order, 60n)); // in time, and nobody has settled it yet
+  test('does not accept a refunded transfer when the order is paid at the same time', async () => {
+    const { order, merchant, other } = await paidWithOtherAsset();
+    await refundDeposit(other, 1n);
+    await s.verify(await s.transfer(order, 60n)); // in time, and not settled yet
     const id = await accept(order, other, 60n);
     expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
     expect(await s.settlement(other)).toMatchObject({ credited: false });
@@ -371,16 +374,16 @@ describe('money that the order did not ask for', () => {
     });
   });
 
-  test('is not accepted when it was given back, changed, or its order is open or paid', async () => {
-    const back = await paidOtherwise();
-    await giveBack(back.other, 1n);
-    const changed = await paidOtherwise();
+  test('accepts no transfer that was refunded or changed, or of an open or paid order', async () => {
+    const back = await paidWithOtherAsset();
+    await refundDeposit(back.other, 1n);
+    const changed = await paidWithOtherAsset();
     const open = await s.order({ chain: 'BSC_TEST' });
     const early = await s.verify(
       await s.transfer(open, 7n, { symbol: 'OTHER', contract_address: OTHER_TOKEN.contract }),
     );
     await s.verified(early);
-    const twice = await paidOtherwise();
+    const twice = await paidWithOtherAsset();
     const outcomes = [
       await accept(back.order, back.other, 60n),
       await accept(changed.order, { ...changed.other, amount: baseUnits(1n) }, 60n),

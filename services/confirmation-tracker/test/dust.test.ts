@@ -14,7 +14,7 @@ beforeAll(async () => {
 beforeEach(() => s.chainAt(110, 200));
 afterAll(() => s.close());
 
-/** Transfers of one base unit each to an order, all settled: as they are after many events. */
+/** Settled transfers of one base unit each, as after many events. */
 async function settledDust(db: Db, order: OrderRow, count: number, atSecond: number): Promise<void> {
   await sql`
     with made as (
@@ -31,7 +31,7 @@ async function settledDust(db: Db, order: OrderRow, count: number, atSecond: num
 
 class Undo extends Error {}
 
-/** Rows of the tables of transfers that are read to settle one more, with so many there. */
+/** Rows read from the transfer tables to settle one more transfer when `there` exist. */
 async function rowsRead(status: 'PENDING' | 'EXPIRED' | 'FAILED', there: number): Promise<number> {
   const isLate = status !== 'PENDING';
   let read = Number.NaN;
@@ -42,7 +42,7 @@ async function rowsRead(status: 'PENDING' | 'EXPIRED' | 'FAILED', there: number)
     const came = { block_time: time, first_block_time: time };
     const one = await aTransfer(tx, order, { amount: 7n, state: 'VERIFIED', ...came });
     await sql`analyze transfer, transfer_settlement, unmatched_deposit`.execute(tx);
-    await sql`set local enable_seqscan = off`.execute(tx); // the tables are small here
+    await sql`set local enable_seqscan = off`.execute(tx); // tables are small in this test
     const readSoFar = async () => {
       const { rows } = await sql<{ read: number }>`
         select sum(coalesce(idx_tup_fetch, 0) + seq_tup_read)::int8 as read from pg_stat_xact_user_tables
@@ -68,7 +68,7 @@ test.each(['PENDING', 'EXPIRED', 'FAILED'] as const)(
   },
 );
 
-/** The tracker of a network whose token has a minimum of 10 base units, and whose clock is given. */
+/** The tracker with a token minimum of 10 base units and a fixed clock. */
 function withMinimum(now = at(0)): HandlerDeps {
   return { ...s.deps, dustBelow: () => 10n, clock: { now: () => now } };
 }
@@ -80,20 +80,20 @@ async function settle(deps: HandlerDeps, ...transfers: readonly TransferRow[]): 
   );
 }
 
-describe('a transfer below the minimum of its token', () => {
-  test('is booked, and neither moves an order nor causes a callback', async () => {
+describe('transfer below the minimum of its token', () => {
+  test('is booked without moving an order or causing a callback', async () => {
     const { merchantId } = await s.merchant();
     const order = await s.order({ merchant_id: merchantId, symbol: 'DUST' });
     await settle(withMinimum(), await s.transfer(order, 9n, { state: 'VERIFIED' }));
     expect(await s.state(order)).toMatchObject({ status: 'INIT', detected: 0n });
     expect(await s.balances(merchantId, 'ETH_SEPOLIA', 'DUST')).toEqual({ DEPOSIT: 9n, SUSPENSE: -9n });
-    expect(await s.told(order)).toEqual([]);
+    expect(await s.callbacks(order)).toEqual([]);
     // The next transfer reports it.
     await settle(withMinimum(), await s.transfer(order, 10n, { state: 'VERIFIED' }));
     expect(await s.state(order)).toMatchObject({ status: 'PENDING', detected: 19n, actual: 19n });
   });
 
-  test('to an EXPIRED order is unmatched, and reported with the next payment', async () => {
+  test('is unmatched for an EXPIRED order and reported with the next payment', async () => {
     const order = await s.order({ expires_at: at(30) });
     await sweepDue(withMinimum());
     const dust = await s.transfer(order, 9n, { state: 'VERIFIED' });
@@ -104,7 +104,7 @@ describe('a transfer below the minimum of its token', () => {
     expect((await s.story(order)).slice(1)).toEqual(['ORDER_EXPIRED EXPIRED Paid after expiry 0.000029']);
   });
 
-  test('completes an order that lacks no more, and is credited once', async () => {
+  test('completes an order that lacks only its amount, and is credited once', async () => {
     const { merchantId } = await s.merchant();
     const order = await s.order({ merchant_id: merchantId, symbol: 'LAST' });
     await settle(withMinimum(), await s.transfer(order, 95n, { state: 'VERIFIED' }));
@@ -122,7 +122,7 @@ describe('a transfer below the minimum of its token', () => {
   });
 });
 
-test('causes one late-payment callback a minute, and the next one carries the sum', async () => {
+test('sends at most one late-payment callback a minute, which carries the sum', async () => {
   const order = await s.order({ expires_at: at(30) });
   const late = async (amount: bigint, second: number) => {
     await settle(withMinimum(at(second)), await s.transfer(order, amount, { state: 'VERIFIED' }));
@@ -148,7 +148,7 @@ test('credits each of many small transfers exactly once', async () => {
   for (let i = 0; i < 5; i += 1) parts.push(await s.transfer(order, 20n, { block_height: 102 + i }));
   await settle(s.deps, ...parts);
   for (const part of parts) await s.verify(part);
-  // All but the last one are deep enough. The first one is not booked yet.
+  // All but the last are deep enough. The first is not booked yet.
   await settle(s.deps, ...parts.slice(1));
   expect(await s.state(order)).toMatchObject({ status: 'PENDING_CONFIRMATION', actual: 80n });
   await s.chainAt(112, 210);
@@ -163,7 +163,7 @@ test('credits each of many small transfers exactly once', async () => {
   expect(await s.refs(order)).toHaveLength(6);
 });
 
-test('credits nothing when the sums are more than the transfers amount to', async () => {
+test('credits no amount when the stored sums exceed the transfers', async () => {
   const { merchantId } = await s.merchant();
   const order = await s.order({ merchant_id: merchantId, symbol: 'DRIFT' });
   const paid = await s.transfer(order, 99n, { state: 'VERIFIED' });

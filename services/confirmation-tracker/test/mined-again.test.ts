@@ -5,9 +5,9 @@ import { createTransferSweep } from '../src/sweep-transfers.ts';
 import { createTrackerScenario, type TrackerScenario } from './tracker-scenario.ts';
 
 /*
- * A transaction that calls a contract may do something else when a reorganisation has it mined again: at the same
- * place of the same transaction then stands another amount, another token, another receiver. The scanner writes that
- * over the row; what the tracker made of the former row is its own to remember.
+ * A contract call may act differently when a reorganisation has it mined again. The same position of the
+ * transaction then holds another amount, token or receiver. The scanner overwrites the row, so the tracker must
+ * remember what it booked.
  */
 let s: TrackerScenario;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeEach(() => s.chainAt(102, 120));
 afterAll(() => s.close());
 
 let assets = 0;
-/** A merchant's order of 100 in an asset of its own, paid by one verified transfer, and credited. */
+/** A credited order of 100 in a unique asset, paid by one verified transfer. */
 async function creditedOrder(notifyReverted = false) {
   const merchant = await s.merchant({ notifyReverted });
   const symbol = `A${(assets += 1)}`;
@@ -30,8 +30,8 @@ async function creditedOrder(notifyReverted = false) {
 
 const later = (order: OrderRow) => s.refs(order).then((refs) => refs.slice(2));
 
-describe('with another amount', () => {
-  test.each([40n, 250n])('of %s, seen unverified first: what was booked is reversed', async (amount) => {
+describe('transaction mined again with another amount', () => {
+  test.each([40n, 250n])('reverses the booking when mined again with %s, detected first', async (amount) => {
     const { order, paid, balances } = await creditedOrder();
     const id = paid.transfer_id;
     await s.detected(await s.mineAgain(paid, 104, 130, { amount }));
@@ -47,14 +47,17 @@ describe('with another amount', () => {
     expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
   });
 
-  test.each([40n, 250n])('of %s, taken back again before anybody looked', async (amount) => {
-    const { paid, balances } = await creditedOrder();
-    await s.mineAgain(paid, 104, 130, { amount });
-    await s.orphaned(await s.orphan(paid));
-    expect(await balances()).toEqual({ DEPOSIT: 0n, SUSPENSE: 0n, MERCHANT: 0n });
-  });
+  test.each([40n, 250n])(
+    'reverses the booking when mined again with %s and orphaned before settlement',
+    async (amount) => {
+      const { paid, balances } = await creditedOrder();
+      await s.mineAgain(paid, 104, 130, { amount });
+      await s.orphaned(await s.orphan(paid));
+      expect(await balances()).toEqual({ DEPOSIT: 0n, SUSPENSE: 0n, MERCHANT: 0n });
+    },
+  );
 
-  test('verified before anybody looked: one step reverses the old and books the new, and is an incident', async () => {
+  test('reverses the old amount, books the new one and opens an incident at once', async () => {
     const { order, paid, balances } = await creditedOrder(true);
     const id = paid.transfer_id;
     await s.verified(await s.mineAgain(paid, 104, 130, { amount: 40n, state: 'VERIFIED' }));
@@ -69,11 +72,11 @@ describe('with another amount', () => {
       { details: { booking: 1, amountBaseUnits: '100', creditedAgainBooking: 2 } },
     ]);
     expect((await s.story(order)).at(-1)).toBe('ORDER_REVERTED SUCCESS Reorganised 0.0001');
-    expect((await s.told(order)).at(-1)?.data.transaction).toMatchObject({
+    expect((await s.callbacks(order)).at(-1)?.data.transaction).toMatchObject({
       status: 'FAILED',
       amount: '0.0001',
     });
-    // the next reversal is of the forty, and an incident of its own
+    // the next reversal is of 40 and opens a second incident
     await s.orphaned(await s.orphan(paid));
     expect(await balances()).toEqual({ DEPOSIT: 0n, SUSPENSE: 0n, MERCHANT: 0n });
     expect((await s.incidents(order)).map(({ details }) => details)).toMatchObject([
@@ -82,7 +85,7 @@ describe('with another amount', () => {
     ]);
   });
 
-  test('with the same amount stays booked, and is no incident', async () => {
+  test('keeps the booking of the same amount without an incident', async () => {
     const { order, paid, balances } = await creditedOrder();
     await s.verified(await s.mineAgain(paid, 104, 130, { state: 'VERIFIED' }));
     expect(await balances()).toEqual({ DEPOSIT: 100n, SUSPENSE: 0n, MERCHANT: -100n });
@@ -90,7 +93,7 @@ describe('with another amount', () => {
     expect(await s.incidents(order)).toEqual([]);
   });
 
-  test('of an order still open counts as what it is now', async () => {
+  test('counts the new amount for an open order', async () => {
     const merchant = await s.merchant();
     const own = { merchant_id: merchant.merchantId, symbol: 'OPEN', confirmations_required: 12 };
     const order = await s.order(own);
@@ -106,8 +109,8 @@ describe('with another amount', () => {
   });
 });
 
-describe('with another token', () => {
-  test('the old one is reversed in its own asset; the new one is booked, unmatched, not credited', async () => {
+describe('transaction mined again with another token', () => {
+  test('reverses the old asset and books the new token as unmatched', async () => {
     const { order, paid, symbol, balances } = await creditedOrder(true);
     const other = { symbol: `${symbol}X`, contract_address: anEvmAddress(), amount: 7n };
     await s.verified(await s.mineAgain(paid, 104, 130, { ...other, state: 'VERIFIED' }));
@@ -119,13 +122,13 @@ describe('with another token', () => {
     expect(await s.unmatched(paid)).toBe('WRONG_TOKEN');
     expect(await s.settlement(paid)).toMatchObject({ booked: true, bookings: 2, credited: false });
     expect(await s.incidents(order)).toMatchObject([{ symbol, details: { amountBaseUnits: '100' } }]);
-    expect((await s.told(order)).at(-1)).toMatchObject({
+    expect((await s.callbacks(order)).at(-1)).toMatchObject({
       type: 'ORDER_REVERTED',
       data: { transaction: { symbol, status: 'FAILED', amount: '0.0001' } },
     });
   });
 
-  test('of the same symbol and amount the credit goes all the same', async () => {
+  test('reverses the credit for another contract with the same symbol and amount', async () => {
     const { order, paid, balances } = await creditedOrder();
     await s.verified(
       await s.mineAgain(paid, 104, 130, { contract_address: anEvmAddress(), state: 'VERIFIED' }),
@@ -136,7 +139,7 @@ describe('with another token', () => {
   });
 });
 
-describe('to the deposit address of another order', () => {
+describe('transaction mined again to another deposit address', () => {
   const sweep = async () => {
     const next = createTransferSweep(s.deps, {
       pageSize: 5_000,
@@ -147,7 +150,7 @@ describe('to the deposit address of another order', () => {
     while ((await next(new AbortController().signal)) === 'again');
   };
 
-  test('the order that was credited has an incident, and the other one is paid', async () => {
+  test('opens an incident for the credited order and pays the other one', async () => {
     const { order, paid, symbol, balances } = await creditedOrder();
     await s.chainAt(110, 150);
     const [same, foreign] = [
@@ -163,7 +166,7 @@ describe('to the deposit address of another order', () => {
     expect(await s.refs(same)).toEqual([`deposit:${id}:2`, `credit:${same.order_pk}`]);
     expect(await balances()).toEqual({ DEPOSIT: 100n, SUSPENSE: 0n, MERCHANT: -100n });
 
-    // and on to one of another merchant
+    // then to an order of another merchant
     await s.detected(await s.mineAgain(paid, 105, 140, { to_address: foreign.address }));
     await sweep();
     await s.verified(await s.verify(paid));
@@ -174,7 +177,7 @@ describe('to the deposit address of another order', () => {
     expect(await s.incidents(foreign)).toEqual([]);
   });
 
-  test('the order that only saw it steps back; its unmatched deposit becomes the other one’s', async () => {
+  test('moves an uncredited order back and transfers its unmatched deposit', async () => {
     const [seen, closed] = [await s.order(), await s.order()];
     await s.verified(await s.verify(await s.transfer(closed, 100n)));
     const transfer = await s.transfer(seen, 100n);
@@ -197,7 +200,7 @@ describe('to the deposit address of another order', () => {
   });
 });
 
-test('at the end every asset sums to zero, and what is booked is what is verified', async () => {
+test('balances every asset and books exactly the verified amounts', async () => {
   const { rows: unbalanced } = await sql`
     select chain, symbol from ledger_account group by 1, 2 having sum(balance) <> 0`.execute(s.admin);
   expect(unbalanced).toEqual([]);

@@ -10,8 +10,8 @@ import { changed, payoutsOn, sweepDue, type Payouts } from './payout-scenario.ts
 import { CHAIN, createTrackerScenario, handle, type TrackerScenario } from './tracker-scenario.ts';
 
 /*
- * What merchants hear of money that the gateway moves of its own accord: of a sweep of their money that it was sent and how it
- * ended, of a deposit that is given back what they hear of a payout, and of nothing else.
+ * Callbacks for the gateway's own movements. Merchants are notified of sweeps of their money (sent, result) and of
+ * refunds of their deposits, like of payouts. All other movements have no callbacks.
  */
 
 const HOT = '0x00000000000000000000000000000000000000aa';
@@ -37,14 +37,14 @@ afterAll(async () => {
   await s.close();
 });
 
-/** An order of 100 that is paid and verified. */
+/** A paid, verified order of 100. */
 async function paid(overrides: Parameters<TrackerScenario['order']>[0] = {}): Promise<OrderRow> {
   const order = await s.order(overrides);
   await s.verified(await s.verify(await s.transfer(order, 100n)));
   return order;
 }
 
-/** The order of a movement that begins for the sweep of what was paid to `order`. */
+/** The order of a movement in the sweep of `order`'s payment. */
 async function move(kind: MovementKind, order: OrderRow, sweepId = randomUUID()): Promise<OrderRow> {
   const isSweep = kind === 'SWEEP';
   const orderPk = randomUUID();
@@ -83,8 +83,8 @@ async function move(kind: MovementKind, order: OrderRow, sweepId = randomUUID())
   return s.admin.selectFrom('orders').selectAll().where('order_pk', '=', orderPk).executeTakeFirstOrThrow();
 }
 
-/** Every callback of an order, from the first on. */
-async function heard(order: OrderRow) {
+/** All callbacks of an order. */
+async function callbacks(order: OrderRow) {
   const rows = await s.admin
     .selectFrom('notification')
     .select(['merchant_id', 'sequence', 'notify_type', 'data'])
@@ -93,20 +93,20 @@ async function heard(order: OrderRow) {
     .execute();
   return rows.map(({ data, ...row }) => ({ ...row, data: JSON.parse(data) as unknown }));
 }
-const types = async (order: OrderRow) => (await heard(order)).map(({ notify_type }) => notify_type);
+const types = async (order: OrderRow) => (await callbacks(order)).map(({ notify_type }) => notify_type);
 
-describe('a sweep', () => {
-  test('its merchant hears of: when it is sent, and when the transfer to cold storage is verified', async () => {
+describe('sweep callbacks', () => {
+  test('notify the merchant when a sweep is sent and when it is verified', async () => {
     const order = await paid();
     const sweep = await move('SWEEP', order);
     const transaction = await p.sign(sweep);
     await handle(changed(sweep), s.deps);
-    expect(await heard(sweep)).toEqual([]);
+    expect(await callbacks(sweep)).toEqual([]);
     await p.sent(sweep);
     await p.fated(transaction, 'MINED', { block_height: 109 });
     await p.fated(transaction, 'VERIFIED', { block_height: 109 });
     const collect = { collectAmount: '0.0001', fee: '0', feeRatio: '0', reason: null };
-    expect(await heard(sweep)).toEqual([
+    expect(await callbacks(sweep)).toEqual([
       {
         merchant_id: order.merchant_id,
         sequence: 1,
@@ -137,27 +137,27 @@ describe('a sweep', () => {
         },
       },
     ]);
-    expect(await p.standsFor(sweep)).toEqual({
+    expect(await p.postingsOf(sweep)).toEqual({
       DEPOSIT: -100n,
       COLD: 100n,
       NETWORK_FEE: FEE,
       DEPOSIT_GAS: -FEE,
     });
     expect(await s.outbox(sweep)).toHaveLength(2);
-    // Told once, whatever comes again.
+    // Sent once, also after further events.
     await handle(changed(sweep), s.deps);
     expect(await types(sweep)).toHaveLength(2);
   });
 
-  test('that moves nothing has failed, and what lies there is free again', async () => {
+  test('report a sweep that moved no money as failed and release its amount', async () => {
     const order = await paid();
     const sweep = await move('SWEEP', order);
     const transaction = await p.sign(sweep);
     await p.sent(sweep);
-    // Its status says success, and no transfer of its token stands in the receipt.
+    // The transaction succeeded, but its receipt contains no transfer of the token.
     await p.fated(transaction, 'VERIFIED', { block_height: 109, delivered: 0n });
     expect(
-      (await heard(sweep)).map(({ notify_type, data }) => [
+      (await callbacks(sweep)).map(({ notify_type, data }) => [
         notify_type,
         (data as { reason: unknown }).reason,
       ]),
@@ -172,7 +172,7 @@ describe('a sweep', () => {
     expect(rows).toEqual([{ received: 100n, reserved: 0n, swept: 0n }]);
   });
 
-  test('that a reorganisation puts back is not told of twice', async () => {
+  test('report a reorganised sweep once', async () => {
     const sweep = await move('SWEEP', await paid());
     const transaction = await p.sign(sweep);
     await p.sent(sweep);
@@ -182,7 +182,7 @@ describe('a sweep', () => {
     expect(await types(sweep)).toEqual(['COLLECT_PENDING', 'COLLECT_SUCCESS']);
   });
 
-  test('that was never sent is not told of at all', async () => {
+  test('omit a sweep that was never sent', async () => {
     const sweep = await move('SWEEP', await paid());
     await sql`update payout set expires_at = now() - interval '1 second' where order_pk = ${sweep.order_pk}`.execute(
       s.admin,
@@ -192,10 +192,10 @@ describe('a sweep', () => {
     );
     await sweepDue(s.deps);
     expect(await s.state(sweep)).toMatchObject({ status: 'FAILED' });
-    expect(await heard(sweep)).toEqual([]);
+    expect(await callbacks(sweep)).toEqual([]);
   });
 
-  test('is an incident when what it moved is taken back, or less arrived', async () => {
+  test('open an incident when less arrived than was swept', async () => {
     const sweep = await move('SWEEP', await paid());
     const transaction = await sign(s.admin, sweep);
     await p.sent(sweep);
@@ -206,16 +206,16 @@ describe('a sweep', () => {
   });
 });
 
-test('coin for a fee is nobody’s news, and stands in the books', async () => {
+test('books coin for a fee without callbacks', async () => {
   const order = await paid();
   const topUp = await move('GAS_TOP_UP', order);
   await p.fated(await p.sign(topUp), 'VERIFIED', { block_height: 109 });
   expect(await s.state(topUp)).toMatchObject({ status: 'SUCCESS' });
-  expect(await heard(topUp)).toEqual([]);
-  expect(await p.standsFor(topUp)).toEqual({ HOT_GAS: -100n - FEE, DEPOSIT_GAS: 100n, NETWORK_FEE: FEE });
+  expect(await callbacks(topUp)).toEqual([]);
+  expect(await p.postingsOf(topUp)).toEqual({ HOT_GAS: -100n - FEE, DEPOSIT_GAS: 100n, NETWORK_FEE: FEE });
 });
 
-test('a deposit that is given back is told of as a payout', async () => {
+test('reports a refunded deposit like a payout', async () => {
   const order = await s.order();
   const deposit = await s.verify(await s.transfer(order, 100n, { atSecond: 5_000 }));
   await s.chainAt(110, 5_000);
@@ -245,5 +245,5 @@ test('a deposit that is given back is told of as a payout', async () => {
     .executeTakeFirstOrThrow();
   await p.fated(await p.sign(given), 'VERIFIED', { block_height: 109 });
   expect(await types(given)).toEqual(['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS']);
-  expect(await p.standsFor(given)).toMatchObject({ HOT_AVAILABLE: -100n, REFUNDED: 100n });
+  expect(await p.postingsOf(given)).toMatchObject({ HOT_AVAILABLE: -100n, REFUNDED: 100n });
 });

@@ -1,4 +1,4 @@
 import { describeOrderOfEvents } from './order-of-events.ts';
 
-/** More ways are in order-of-events.full.test.ts. */
+/** More delivery orders are in order-of-events.full.test.ts. */
 describeOrderOfEvents(2);

@@ -14,20 +14,20 @@ import {
 } from './tracker-scenario.ts';
 
 /*
- * The broker may deliver an event late, twice, before an earlier one, or never. Whatever it does, the orders and the books
- * end as they would by every event at once and in order.
+ * The broker may deliver an event late, twice, out of order or never. Orders and ledger must end as if every event
+ * had arrived at once and in order.
  */
 let s: TrackerScenario;
 
 interface Delivery {
-  /** Changes of the chain that happen before it is handled; an event is never handled before its change. */
+  /** Chain changes that happen before the event is handled; an event is never handled before its change. */
   readonly delay: number;
   readonly times: number;
 }
 
-/** A seeded way of a broker: for each event how late and how often it comes. In order: no delay, once. */
+/** Delivery of each event: delay and number of times. In order means no delay, once. */
 const IN_ORDER: Delivery = { delay: 0, times: 1 };
-const mischief = fc.array(fc.record({ delay: fc.nat({ max: 20 }), times: fc.nat({ max: 3 }) }), {
+const faultyDelivery = fc.array(fc.record({ delay: fc.nat({ max: 20 }), times: fc.nat({ max: 3 }) }), {
   minLength: 20,
   maxLength: 20,
 });
@@ -40,8 +40,8 @@ interface Played {
 }
 
 /**
- * Six orders: paid at once; paid in two parts; paid by a transfer that a reorganisation moved; underpaid; paid twice over by
- * one transfer; paid by one that vanished and one that came instead. Every change of the chain tells of itself by an event.
+ * Six orders: paid at once; paid in two parts; paid by a transfer that a reorganisation moved; underpaid; overpaid
+ * by one transfer; paid by a replacement of a vanished transfer. Every chain change emits an event.
  */
 async function play(way: readonly Delivery[], shuffle: readonly number[]): Promise<Played> {
   const { merchantId } = await s.merchant({ notifyReverted: true });
@@ -95,11 +95,11 @@ async function play(way: readonly Delivery[], shuffle: readonly number[]): Promi
   await seen(b2, f2);
   await sure(await s.verify(c), await s.verify(d), await s.verify(e));
   await sure(await s.verify(b2), await s.verify(f2));
-  // The verified one of the first order is taken back, and mined again.
+  // The verified transfer of the first order is orphaned and mined again.
   await gone(await s.orphan(a));
   await sure(await s.verify(await s.mineAgain(a, 108, 160)));
   await handleDue(Number.POSITIVE_INFINITY);
-  // What never came is found by the sweep.
+  // The sweep finds lost events.
   const sweep = createTransferSweep(s.deps, {
     pageSize: 5_000,
     graceMs: 0,
@@ -111,19 +111,19 @@ async function play(way: readonly Delivery[], shuffle: readonly number[]): Promi
   return { orders, transfers: [a, b1, b2, c, d, e, f1, f2], merchantId, symbol };
 }
 
-/** What is there at the end; not how often a merchant heard on the way of what came and went. */
+/** End state, without the callbacks of intermediate states. */
 async function ending({ orders, transfers, merchantId, symbol }: Played): Promise<unknown> {
   return {
     states: await Promise.all(orders.map((order) => s.state(order))),
     last: await Promise.all(
       orders.map(async (order) => {
-        const told = await s.told(order);
-        // Sequences without a gap, each in the outbox once, whatever was told.
-        expect(told.map((one) => one.sequence)).toEqual(told.map((_, i) => i + 2));
-        expect(await s.outbox(order)).toHaveLength(told.length);
-        // ORDER_REVERTED tells of an incident at its moment, if there was one to see.
-        const last = told.filter((one) => one.type !== 'ORDER_REVERTED').at(-1)?.data;
-        // How much of an open order is verified is told with the next callback, whenever that is.
+        const callbacks = await s.callbacks(order);
+        // Sequences have no gap, and each callback is in the outbox once.
+        expect(callbacks.map((one) => one.sequence)).toEqual(callbacks.map((_, i) => i + 2));
+        expect(await s.outbox(order)).toHaveLength(callbacks.length);
+        // ORDER_REVERTED reports an incident only if it was observed.
+        const last = callbacks.filter((one) => one.type !== 'ORDER_REVERTED').at(-1)?.data;
+        // An open order reports its verified amount with the next callback.
         return last && [last.status, last.status === 'SUCCESS' && last.actualAmount];
       }),
     ),
@@ -138,14 +138,14 @@ async function ending({ orders, transfers, merchantId, symbol }: Played): Promis
   };
 }
 
-/** Delivers the events of the same chain in `ways` random ways. */
+/** Delivers the events of the same chain in `ways` random orders. */
 export function describeOrderOfEvents(ways: number): void {
   beforeAll(async () => {
     s = await createTrackerScenario();
   });
   afterAll(() => s.close());
 
-  test('events that come late, twice, in another order or not at all leave everything as in order', async () => {
+  test('ends the same when events are late, duplicated, reordered or lost', async () => {
     const inOrder = await ending(await play([IN_ORDER], [0]));
     expect(inOrder).toMatchObject({
       states: [
@@ -160,7 +160,7 @@ export function describeOrderOfEvents(ways: number): void {
     });
     await fc.assert(
       fc.asyncProperty(
-        mischief,
+        faultyDelivery,
         fc.array(fc.nat(100), { minLength: 20, maxLength: 20 }),
         async (way, shuffle) => {
           expect(await ending(await play(way, shuffle))).toEqual(inOrder);
@@ -173,7 +173,7 @@ export function describeOrderOfEvents(ways: number): void {
     );
   });
 
-  test('an event that speaks of what was taken back meanwhile moves nothing', async () => {
+  test('moves no order for an event whose transfer was orphaned meanwhile', async () => {
     const { merchantId } = await s.merchant();
     const order = await s.order({ merchant_id: merchantId });
     const paid = await s.verify(await s.transfer(order, 100n));

@@ -4,7 +4,7 @@ import type { Database } from '@opentill/db/database';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { payableCoins } from '../src/native-symbols.ts';
 import { sweepPayableCoins } from '../src/sweep-payable-coins.ts';
-import { listen, NETWORKS } from './tracker-scenario.ts';
+import { createRecordingObserver, NETWORKS } from './tracker-scenario.ts';
 
 let testDatabase: TestDatabase;
 let admin: Database;
@@ -18,21 +18,21 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('makes coin for fees payable once, when its coin is a configured token', async () => {
+test('makes coin for fees payable once its coin is a configured token', async () => {
   const network = NETWORKS[0]!;
   const { chain, nativeSymbol: symbol, nativeDecimals: decimals } = network;
   await sql`select book_gas_top_up(${`${chain}:0x1:${symbol}`}, ${chain}, ${symbol}, 70)`.execute(
     admin.kysely,
   );
-  const observe = listen();
+  const observe = createRecordingObserver();
   const sweep = (networks: typeof NETWORKS) =>
     sweepPayableCoins({ db: tracker.kysely, observe }, payableCoins(networks));
   await sweep(NETWORKS);
-  expect(observe.heard).toEqual([]);
+  expect(observe.calls).toEqual([]);
   const coin = { symbol, contract: null, decimals, displayDecimals: 2, minAmount: null, maxAmount: null };
   const withCoin = [{ ...network, tokens: [...network.tokens, coin] }];
   await Promise.all([sweep(withCoin), sweep(withCoin)]);
-  expect(observe.heard).toEqual([{ what: 'gasMadePayable', detail: { chain, symbol, amount: 70n } }]);
+  expect(observe.calls).toEqual([{ what: 'gasMadePayable', detail: { chain, symbol, amount: 70n } }]);
   const { rows } =
     await sql`select kind, balance from ledger_account where kind like 'HOT%' order by kind`.execute(
       admin.kysely,

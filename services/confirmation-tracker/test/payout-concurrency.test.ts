@@ -27,7 +27,7 @@ afterAll(async () => {
 
 describePayoutReplicas(() => ({ s, p, otherDatabase }), [1]); // another seed is in payout-concurrency.full.test.ts
 
-test('twenty deliveries for one payout at once are one', async () => {
+test('settles a payout once under twenty concurrent deliveries', async () => {
   const order = await p.payout();
   const transaction = await p.sign(order);
   await p.fate(transaction, 'VERIFIED');
@@ -39,11 +39,11 @@ test('twenty deliveries for one payout at once are one', async () => {
   ];
   await Promise.all(events.map((event, i) => handle(event, replicas[i % 2] ?? s.deps)));
   expect(await s.story(order)).toHaveLength(3);
-  expect(await p.standsFor(order)).toMatchObject({ PAID_OUT: 100n, HOT_AVAILABLE: -100n });
+  expect(await p.postingsOf(order)).toMatchObject({ PAID_OUT: 100n, HOT_AVAILABLE: -100n });
 });
 
-describe('expiring and signing at the same moment', () => {
-  /** As the signer: the bytes and the step in one commit, or neither. */
+describe('concurrent expiry and signing', () => {
+  /** Stores bytes and state in one commit like the signer. */
   async function signIfInTime(order: OrderRow): Promise<OwnTransactionRow | undefined> {
     return signer.kysely.transaction().execute(async (tx) => {
       const { rows } = await sql`update payout set state = 'SIGNED' where order_pk = ${order.order_pk}
@@ -52,7 +52,7 @@ describe('expiring and signing at the same moment', () => {
     });
   }
 
-  test('ends in one of both: never an expired payout that is signed, nor a signed one whose money is free', async () => {
+  test('ends with an expired or a signed payout, never with both', async () => {
     const replicas = [s.deps, s.depsOn(otherDatabase.kysely)];
     for (let round = 0; round < 16; round += 1) {
       const order = await p.payout({ expires_at: new Date(Date.now() + 12) });
@@ -74,13 +74,13 @@ describe('expiring and signing at the same moment', () => {
         await new Promise((resolve) => setTimeout(resolve, 5));
         await handle(changed(order), s.deps);
         expect(await s.story(order)).toEqual(['ORDER_FAILED FAILED Payout expired']);
-        expect(await p.standsFor(order)).toEqual({});
+        expect(await p.postingsOf(order)).toEqual({});
         continue;
       }
       expect(await s.story(order)).toEqual([]);
       await p.fated(transaction, 'VERIFIED');
       expect((await s.story(order)).at(-1)).toBe('ORDER_SUCCESS SUCCESS 0.0001');
-      expect(await p.standsFor(order)).toMatchObject({ PAID_OUT: 100n });
+      expect(await p.postingsOf(order)).toMatchObject({ PAID_OUT: 100n });
     }
   });
 });

@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '@opentill/db/database';
 import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
-import { liveUndisturbed, liveWithCrashAt } from './payout-life.ts';
+import { runUndisturbed, runWithCrashAt } from './payout-life.ts';
 import { payoutsOn } from './payout-scenario.ts';
 import { createTrackerScenario, type TrackerScenario } from './tracker-scenario.ts';
 
 let s: TrackerScenario;
-let mortal: Database;
+let crashDatabase: Database;
 let crashing: CrashingDatabase;
 beforeAll(async () => {
   s = await createTrackerScenario();
-  mortal = s.database.open('tracker');
-  crashing = createCrashingDatabase(mortal);
+  crashDatabase = s.database.open('tracker');
+  crashing = createCrashingDatabase(crashDatabase);
 });
 afterAll(async () => {
-  await mortal.close();
+  await crashDatabase.close();
   await s.close();
 });
 
-test('stopped before or after any statement and started again, the tracker ends payouts as if undisturbed', async () => {
-  const undisturbed = await liveUndisturbed(s);
+test('ends payouts as if undisturbed after a crash at any statement', async () => {
+  const undisturbed = await runUndisturbed(s);
   const seen: string[] = [];
   for (let point = 1; ; point += 1) {
-    const disturbed = await liveWithCrashAt(s, crashing, point);
+    const disturbed = await runWithCrashAt(s, crashing, point);
     if (crashing.crashedAt === undefined) break;
     seen.push(crashing.crashedAt);
     expect({ point, at: crashing.crashedAt, outcome: disturbed }).toEqual({

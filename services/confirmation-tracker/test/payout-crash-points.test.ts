@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '@opentill/db/database';
 import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
-import { liveUndisturbed, liveWithCrashAt } from './payout-life.ts';
+import { runUndisturbed, runWithCrashAt } from './payout-life.ts';
 import { payoutsOn } from './payout-scenario.ts';
 import { createTrackerScenario, type TrackerScenario } from './tracker-scenario.ts';
 
 let s: TrackerScenario;
-let mortal: Database;
+let crashDatabase: Database;
 let crashing: CrashingDatabase;
 beforeAll(async () => {
   s = await createTrackerScenario();
-  mortal = s.database.open('tracker');
-  crashing = createCrashingDatabase(mortal);
+  crashDatabase = s.database.open('tracker');
+  crashing = createCrashingDatabase(crashDatabase);
 });
 afterAll(async () => {
-  await mortal.close();
+  await crashDatabase.close();
   await s.close();
 });
 
-test('stopped before or after a statement and started again, the tracker ends payouts as if undisturbed', async () => {
-  const undisturbed = await liveUndisturbed(s);
+test('ends payouts as if undisturbed after a crash at a sample of the statements', async () => {
+  const undisturbed = await runUndisturbed(s);
   expect(undisturbed).toMatchObject({
     states: [
       { status: 'SUCCESS', actual: 100n },
@@ -45,9 +45,9 @@ test('stopped before or after a statement and started again, the tracker ends pa
     incidents: [['PAYOUT_ORPHANED'], [], [], [], []],
     balances: { HOT_AVAILABLE: 300n, HOT_RESERVED: 0n, IN_FLIGHT: 0n, PAID_OUT: 100n, MERCHANT: -100n },
   });
-  // A sample of the points; payout-crash-points.full.test.ts takes them all.
+  // A sample of the points; payout-crash-points.full.test.ts covers all.
   for (let point = 3; ; point += 41) {
-    const disturbed = await liveWithCrashAt(s, crashing, point);
+    const disturbed = await runWithCrashAt(s, crashing, point);
     if (crashing.crashedAt === undefined) break;
     expect({ point: crashing.crashedAt, outcome: disturbed }).toEqual({
       point: crashing.crashedAt,

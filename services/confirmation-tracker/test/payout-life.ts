@@ -10,8 +10,8 @@ import { envelope, handle, TTL, type TrackerScenario } from './tracker-scenario.
 type Run = (work: (deps: HandlerDeps) => Promise<unknown>) => Promise<void>;
 
 /**
- * A short life of payouts: one paid at the second try, reorganised on the way and after its end; one reverted, one refused, one
- * expired; and a collection that an operator accepts. Everything that the tracker is asked to do goes through `run`.
+ * Payouts: one paid at the second attempt, reorganised before and after its end; one reverted, one refused, one
+ * expired; and a collection that an operator accepts. All work of the tracker goes through `run`.
  */
 async function life(s: TrackerScenario, run: Run) {
   const p = payoutsOn(s);
@@ -26,7 +26,7 @@ async function life(s: TrackerScenario, run: Run) {
   const first = await p.sign(paid);
   const failing = await p.sign(reverted);
   await p.refuse(refused, 'Address denied');
-  await p.sent(); // nobody
+  await p.sent(); // sends no event
   await markSent(s, paid, reverted);
   await send(changed(paid, reverted, refused));
   await run(sweepDue);
@@ -56,7 +56,7 @@ async function life(s: TrackerScenario, run: Run) {
   );
   await p.decide(order, 'ACCEPT');
   await run(sweepDecisions);
-  await run(sweepDecisions); // what one sweep reports as failed is the next one's
+  await run(sweepDecisions); // the next sweep retries what one reports as failed
   return { merchantId: merchant.merchantId, symbol: own.symbol, orders: [...orders, order], expired };
 }
 
@@ -69,13 +69,15 @@ async function markSent(s: TrackerScenario, ...orders: readonly OrderRow[]): Pro
       .execute();
 }
 
-/** What is left of a life, without the names that differ from one to the next. */
+/** End state without generated names. */
 async function outcome(s: TrackerScenario, lived: Awaited<ReturnType<typeof life>>): Promise<unknown> {
   const { orders, merchantId, symbol } = lived;
   return {
     states: await Promise.all(orders.map((order) => s.state(order))),
     stories: await Promise.all(orders.map((order) => s.story(order))),
-    sequences: await Promise.all(orders.map(async (order) => (await s.told(order)).map((t) => t.sequence))),
+    sequences: await Promise.all(
+      orders.map(async (order) => (await s.callbacks(order)).map((t) => t.sequence)),
+    ),
     events: await Promise.all(orders.map(async (order) => (await s.outbox(order)).length)),
     kinds: await Promise.all(
       orders.map(async (order) => (await s.refs(order)).map((ref) => ref.split(':')[0])),
@@ -87,12 +89,12 @@ async function outcome(s: TrackerScenario, lived: Awaited<ReturnType<typeof life
   };
 }
 
-export async function liveUndisturbed(s: TrackerScenario): Promise<unknown> {
+export async function runUndisturbed(s: TrackerScenario): Promise<unknown> {
   return outcome(s, await life(s, async (work) => void (await work(s.deps))));
 }
 
-/** The same by a tracker that dies at the `point`th step before or after a statement; another is then given its work. */
-export async function liveWithCrashAt(
+/** The same with a tracker that dies at step `point`, before or after a statement; another one repeats its work. */
+export async function runWithCrashAt(
   s: TrackerScenario,
   crashing: CrashingDatabase,
   point: number,
@@ -103,7 +105,7 @@ export async function liveWithCrashAt(
       await work(s.depsOn(crashing.db));
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
-      await crashing.buried();
+      await crashing.sessionsEnded();
       await work(s.deps);
     }
   });

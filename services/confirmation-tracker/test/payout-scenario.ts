@@ -27,7 +27,7 @@ export function fated(...transactions: readonly OwnTransactionRow[]): Event<'fat
   });
 }
 
-/** Every fate from the beginning, as a tracker does when it starts. */
+/** Sweeps all outcomes from the beginning, like a starting tracker. */
 export async function sweepFates(deps: HandlerDeps, pageSize = 5_000): Promise<void> {
   const sweep = createFateSweep(deps, { pageSize, graceMs: 0, lookBackMs: 300_000, from: 'beginning' });
   while ((await sweep(new AbortController().signal)) === 'again');
@@ -37,11 +37,11 @@ export async function sweepDue(deps: HandlerDeps): Promise<void> {
   while ((await sweepDuePayouts(deps)) === 'again');
 }
 
-/** A hand that writes what signer, scanner and operators write, and delivers what they would say. */
+/** Writes rows like signer, scanner and operators, and delivers their events. */
 export function payoutsOn(s: TrackerScenario) {
   const { admin } = s;
   return {
-    /** A reserved payout of 100, told to its merchant once, as the api leaves it. */
+    /** A reserved payout of 100 with its first notification, as the api creates it. */
     async payout(overrides: Partial<Insertable<OrdersTable>> = {}): Promise<OrderRow> {
       const order = await aReservedPayout(admin, {
         amount: 100n,
@@ -98,8 +98,8 @@ export function payoutsOn(s: TrackerScenario) {
         .executeTakeFirstOrThrow();
       return row.outcome;
     },
-    /** Accounts on which something of this order's stands. */
-    async standsFor(order: Pick<OrderRow, 'order_pk'>): Promise<Record<string, bigint>> {
+    /** Accounts with a non-zero sum of this order's postings. */
+    async postingsOf(order: Pick<OrderRow, 'order_pk'>): Promise<Record<string, bigint>> {
       const { rows } = await sql<{ kind: string; amount: bigint }>`
         select a.kind, sum(p.amount) as amount from ledger_transaction t join ledger_posting p using (ledger_tx_id)
           join ledger_account a using (account_id) where t.order_pk = ${order.order_pk} group by a.kind

@@ -23,16 +23,16 @@ afterAll(async () => {
   await s.close();
 });
 
-/** As a scanner writes it: a column of the key is in no `set`, so that it waits for nobody who refers to the row. */
+/** Updates like a scanner: no key column is set, so that it waits for no referencing transaction. */
 async function becomes(txHash: string, state: FateState): Promise<void> {
   await sql`update own_transaction_fate set state = ${state}, version = version + 1, updated_at = now()
     where tx_hash = ${txHash}`.execute(s.admin);
 }
 
 /**
- * Settles a payout by `before`, the scanner committing `after` behind the tracker's statement of this number; then the
- * chain takes the transaction back, and that is settled as well.
- * @returns undefined when there were not so many statements
+ * Settles a payout in state `before` while the scanner commits `after` behind the tracker's statement number
+ * `place`; then orphans the transaction and settles again.
+ * @returns undefined if there were fewer statements
  */
 async function settleWith(before: FateState, after: FateState, place: number) {
   const merchant = await s.merchant({ notifyReverted: true });
@@ -47,48 +47,45 @@ async function settleWith(before: FateState, after: FateState, place: number) {
   });
   await handle(fated(transaction), s.depsOn(db));
   if (statements < place) return undefined;
-  const atOnce = { status: (await s.state(order)).status, ledger: await p.standsFor(order) };
+  const atOnce = { status: (await s.state(order)).status, ledger: await p.postingsOf(order) };
   await p.fated(transaction, 'ORPHANED');
-  const told = (await s.told(order)).map(({ type }) => type);
+  const callbacks = (await s.callbacks(order)).map(({ type }) => type);
   return {
     atOnce,
-    told,
+    callbacks,
     incidents: (await s.incidents(order)).map(({ kind }) => kind),
-    ledger: await p.standsFor(order),
+    ledger: await p.postingsOf(order),
   };
 }
 
-describe('a fate that changes while its payout is settled', () => {
+describe('outcome that changes while its payout is settled', () => {
   test.each<[FateState, FateState]>([
     ['VERIFIED', 'ORPHANED'],
     ['MINED', 'VERIFIED'],
     ['ORPHANED', 'VERIFIED'],
-  ])(
-    '%s, then %s: who is told of success has the amount booked as paid, and hears when it is taken back',
-    async (before, after) => {
-      let place = 1;
-      for (; ; place += 1) {
-        const seen = await settleWith(before, after, place);
-        if (seen === undefined) break;
-        const { atOnce, told, incidents, ledger } = seen;
-        const isPaid = atOnce.status === 'SUCCESS';
-        expect({ place, isPaid, booked: atOnce.ledger['PAID_OUT'] }).toEqual({
-          place,
-          isPaid,
-          booked: isPaid ? 100n : undefined,
-        });
-        const wasTold = told.includes('ORDER_SUCCESS');
-        expect({ place, wasTold, incidents, isReverted: told.includes('ORDER_REVERTED') }).toEqual({
-          place,
-          wasTold,
-          incidents: wasTold ? ['PAYOUT_ORPHANED'] : [],
-          isReverted: wasTold,
-        });
-        expect(ledger).toMatchObject({ HOT_AVAILABLE: -100n, IN_FLIGHT: 100n });
-      }
-      expect(place).toBeGreaterThan(6);
-    },
-  );
+  ])('books the amount that a callback reports (%s, then %s) and reverts it later', async (before, after) => {
+    let place = 1;
+    for (; ; place += 1) {
+      const seen = await settleWith(before, after, place);
+      if (seen === undefined) break;
+      const { atOnce, callbacks, incidents, ledger } = seen;
+      const isPaid = atOnce.status === 'SUCCESS';
+      expect({ place, isPaid, booked: atOnce.ledger['PAID_OUT'] }).toEqual({
+        place,
+        isPaid,
+        booked: isPaid ? 100n : undefined,
+      });
+      const wasReported = callbacks.includes('ORDER_SUCCESS');
+      expect({ place, wasReported, incidents, isReverted: callbacks.includes('ORDER_REVERTED') }).toEqual({
+        place,
+        wasReported,
+        incidents: wasReported ? ['PAYOUT_ORPHANED'] : [],
+        isReverted: wasReported,
+      });
+      expect(ledger).toMatchObject({ HOT_AVAILABLE: -100n, IN_FLIGHT: 100n });
+    }
+    expect(place).toBeGreaterThan(6);
+  });
 });
 
 test('settles a payout by a transaction that lands while the tracker waits for it', async () => {
@@ -113,8 +110,8 @@ test('settles a payout by a transaction that lands while the tracker waits for i
   });
   await waiting.settling;
   expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
-  expect(await p.standsFor(order)).toMatchObject({ HOT_AVAILABLE: -100n, PAID_OUT: 100n });
-  expect((await s.told(order)).at(-1)).toMatchObject({
+  expect(await p.postingsOf(order)).toMatchObject({ HOT_AVAILABLE: -100n, PAID_OUT: 100n });
+  expect((await s.callbacks(order)).at(-1)).toMatchObject({
     type: 'ORDER_SUCCESS',
     data: {
       transaction: {

@@ -64,7 +64,7 @@ function start(settings: Record<string, string>): ChildProcess {
   });
 }
 
-test('the process becomes ready, settles an order, and ends cleanly when told to', async () => {
+test('starts a process that becomes ready, settles an order and ends on SIGTERM', async () => {
   const port = await freePort();
   child = start({
     DATABASE_URL: s.database.url('tracker'),
@@ -85,14 +85,14 @@ test('the process becomes ready, settles an order, and ends cleanly when told to
   );
 
   const ended = once(child, 'exit');
-  const toldAt = Date.now();
+  const signalledAt = Date.now();
   child.kill('SIGTERM');
-  // Not the code 0 if it took more than ten seconds by its own clock.
+  // The exit code is not 0 if the process took more than 10 s by its own clock.
   expect(await ended).toEqual([0, null]);
-  expect(Date.now() - toldAt).toBeLessThan(60_000);
+  expect(Date.now() - signalledAt).toBeLessThan(60_000);
 });
 
-test('it ends cleanly within its time while a handler and a sweep wait for a row that another holds', async () => {
+test('ends in time while a handler and a sweep wait for a locked row', async () => {
   const port = await freePort();
   child = start({
     DATABASE_URL: s.database.url('tracker'),
@@ -118,15 +118,15 @@ test('it ends cleanly within its time while a handler and a sweep wait for a row
       return rows.length > 0;
     });
     const ended = once(child!, 'exit');
-    const toldAt = Date.now();
+    const signalledAt = Date.now();
     child!.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);
-    expect(Date.now() - toldAt).toBeLessThan(60_000);
+    expect(Date.now() - signalledAt).toBeLessThan(60_000);
   });
-  expect(await s.state(order)).toMatchObject({ status: 'INIT' }); // nothing was half done
+  expect(await s.state(order)).toMatchObject({ status: 'INIT' }); // the transaction was rolled back
 });
 
-test('a wrong setting ends it with the code for operators', async () => {
+test('exits with code 1 on an invalid setting', async () => {
   const failing = start({ DATABASE_URL: 'nowhere' });
   expect(await once(failing, 'exit')).toEqual([1, null]);
 });

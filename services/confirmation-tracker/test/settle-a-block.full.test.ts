@@ -15,13 +15,13 @@ import {
 } from './tracker-scenario.ts';
 
 /*
- * A block with a thousand payments, on tables as they are after a million: what it costs the tracker alone, and that no
- * statement reads a table from end to end. ROWS=1000000 measures it with the full million.
+ * A block with a thousand payments on tables with many earlier rows: limits the tracker's time and checks that no
+ * statement scans a table. ROWS=1000000 measures with a million rows.
  */
 const ROWS = Number(process.env['ROWS'] ?? 200_000);
 const PAYMENTS = 1_000;
 const ROUNDS = 6;
-/** Far above what is measured (README of tools/bench), so that only a statement gone wrong fails on a busy machine. */
+/** Far above measured times (README of tools/bench), so that a busy machine does not fail the test. */
 const LIMIT_MS = 4_000;
 
 let s: TrackerScenario;
@@ -34,7 +34,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => s.close());
 
-/** Orders of long ago, each paid, told and settled. Without triggers, since they would take minutes. */
+/** Old orders, each paid, notified and settled. Inserted without triggers, which would take minutes. */
 async function history(count: number): Promise<void> {
   const patient = openDatabase({
     url: s.database.adminUrl,
@@ -74,7 +74,7 @@ async function history(count: number): Promise<void> {
 }
 const BIG = ['orders', 'deposit_address', 'notification', 'transfer', 'transfer_settlement'] as const;
 
-/** Fresh orders, and a transfer to each, as the api and a scanner leave them: one statement each. */
+/** New orders with a transfer each, as the api and a scanner write them: one statement each. */
 async function aBlock(count: number, round: number): Promise<string[]> {
   const tag = randomUUID();
   const { rows } = await sql<{ transfer_id: number }>`
@@ -119,7 +119,7 @@ async function deliver(
 }
 
 async function sequentialScans(): Promise<Record<string, number>> {
-  // Sessions report when they are next idle, at most once a second.
+  // Sessions report statistics when next idle, at most once a second.
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   await Promise.all(
     Array.from({ length: 4 }, () => sql`select pg_stat_force_next_flush()`.execute(s.deps.db)),
@@ -131,7 +131,7 @@ async function sequentialScans(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map((row) => [row.relname, row.seq_scan]));
 }
 
-test(`a block of ${PAYMENTS} payments over ${ROWS} earlier ones is settled as sets`, async () => {
+test(`settles a block of ${PAYMENTS} payments over ${ROWS} earlier ones in batches`, async () => {
   const took: Record<string, number[]> = { detected: [], verified: [] };
   const paid: string[] = [];
   const before = await sequentialScans();
@@ -144,12 +144,12 @@ test(`a block of ${PAYMENTS} payments over ${ROWS} earlier ones is settled as se
     paid.push(...ids);
   }
   expect(await sequentialScans()).toEqual(before);
-  const { rows } = await sql<{ credited: number; told: number }>`
+  const { rows } = await sql<{ credited: number; callbacks: number }>`
     select count(*) filter (where credited) as credited,
-      (select count(*) from notification n where n.subject_id = any(array_agg(o.order_pk))) as told
+      (select count(*) from notification n where n.subject_id = any(array_agg(o.order_pk))) as callbacks
     from transfer_settlement s join orders o on o.order_pk = s.order_pk and o.status = 'SUCCESS'
     where transfer_id = any(${paid}::bigint[])`.execute(s.admin);
-  expect(rows).toEqual([{ credited: ROUNDS * PAYMENTS, told: ROUNDS * 3 * PAYMENTS }]);
+  expect(rows).toEqual([{ credited: ROUNDS * PAYMENTS, callbacks: ROUNDS * 3 * PAYMENTS }]);
   const ms = (times: readonly number[] = []) => times.map((time) => Math.round(time)).join(', ');
   console.info(
     `ms until all ${PAYMENTS} are committed: detected ${ms(took['detected'])}; verified ${ms(took['verified'])}`,

@@ -11,13 +11,13 @@ beforeAll(async () => {
 });
 afterAll(() => s.close());
 
-/** The chain stands at block 100, verified in time; every transfer of a test is in block 100 unless it says otherwise. */
+/** Chain at block 100, verified before expiry. Transfers are in block 100 by default. */
 async function inTime(): Promise<void> {
   await s.chainAt(102, 120);
 }
 
-describe('a payment of the exact amount', () => {
-  test('is shown when detected, credited when verified, told in order', async () => {
+describe('payment of the exact amount', () => {
+  test('is shown when detected, credited when verified and notified in order', async () => {
     await inTime();
     const merchant = await s.merchant();
     const order = await s.order({ merchant_id: merchant.merchantId, uid: 'u-1' });
@@ -39,12 +39,12 @@ describe('a payment of the exact amount', () => {
     expect(await s.settlement(paid)).toEqual({ version: 2, booked: true, bookings: 1, credited: true });
     expect(await s.unmatched(paid)).toBeNull();
 
-    const told = await s.told(order);
-    expect(told.map(({ sequence, type }) => [sequence, type])).toEqual([
+    const callbacks = await s.callbacks(order);
+    expect(callbacks.map(({ sequence, type }) => [sequence, type])).toEqual([
       [2, 'ORDER_PENDING_CONFIRMATION'],
       [3, 'ORDER_SUCCESS'],
     ]);
-    expect(told[1]?.data).toEqual({
+    expect(callbacks[1]?.data).toEqual({
       orderId: order.order_id,
       uid: 'u-1',
       orderType: 'COLLECTION',
@@ -70,8 +70,8 @@ describe('a payment of the exact amount', () => {
         txGas: '0.000021',
       },
     });
-    expect(told[1]?.data.transaction?.to.toLowerCase()).toBe(order.address);
-    expect(told[0]?.data.transaction).toMatchObject({ status: 'PENDING', txid: paid.tx_hash });
+    expect(callbacks[1]?.data.transaction?.to.toLowerCase()).toBe(order.address);
+    expect(callbacks[0]?.data.transaction).toMatchObject({ status: 'PENDING', txid: paid.tx_hash });
     const notes = await s.admin
       .selectFrom('notification')
       .select(['event_id', 'data'])
@@ -81,11 +81,11 @@ describe('a payment of the exact amount', () => {
       .execute();
     expect(await s.outbox(order)).toEqual(notes.map((note) => note.event_id));
     expect(Object.keys(JSON.parse(notes[0]?.data ?? '{}') as object)).toEqual(
-      Object.keys(told[0]?.data ?? {}).toSorted(),
+      Object.keys(callbacks[0]?.data ?? {}).toSorted(),
     );
   });
 
-  test('seen and verified before the tracker looks goes all the way at once', async () => {
+  test('settles a payment seen and verified before the tracker polls at once', async () => {
     await inTime();
     const order = await s.order();
     await s.verified(await s.verify(await s.transfer(order, 100n)));
@@ -100,7 +100,7 @@ describe('a payment of the exact amount', () => {
 });
 
 describe('other amounts', () => {
-  test('partial payments are told one by one and credited together', async () => {
+  test('notifies partial payments one by one and credits them together', async () => {
     await inTime();
     const merchant = await s.merchant();
     const order = await s.order({ merchant_id: merchant.merchantId });
@@ -126,14 +126,14 @@ describe('other amounts', () => {
     ]);
   });
 
-  test('too much is credited in full', async () => {
+  test('credits an overpayment in full', async () => {
     await inTime();
     const order = await s.order();
     await s.verified(await s.verify(await s.transfer(order, 300n)));
     expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 300n });
   });
 
-  test('the tolerance of the order decides what is enough', async () => {
+  test("accepts an amount within the order's tolerance", async () => {
     await inTime();
     const order = await s.order({ accepted_amount: 98n });
     const paid = await s.transfer(order, 98n);
@@ -146,7 +146,7 @@ describe('other amounts', () => {
     expect(await s.state(short)).toMatchObject({ status: 'PENDING' });
   });
 
-  test('what comes after SUCCESS lies unmatched and changes nothing', async () => {
+  test('leaves a payment after SUCCESS unmatched without changing the order', async () => {
     await inTime();
     const merchant = await s.merchant();
     const order = await s.order({ merchant_id: merchant.merchantId });
@@ -161,7 +161,7 @@ describe('other amounts', () => {
     expect(await s.story(order)).toEqual(before);
   });
 
-  test('what is seen but not verified at SUCCESS lies unmatched', async () => {
+  test('leaves a payment unmatched that is unverified at SUCCESS', async () => {
     await inTime();
     const order = await s.order();
     const paid = await s.transfer(order, 100n);
@@ -170,11 +170,11 @@ describe('other amounts', () => {
     await s.verified(await s.verify(paid));
     expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
     expect(await s.unmatched(more)).toBe('AFTER_SUCCESS');
-    const success = (await s.told(order)).at(-1);
+    const success = (await s.callbacks(order)).at(-1);
     expect(success?.data.transaction?.txid).toBe(paid.tx_hash);
   });
 
-  test('amounts of 78 digits are exact', async () => {
+  test('keeps amounts of 78 digits exact', async () => {
     await inTime();
     const amount = 10n ** 77n + 1n;
     const order = await s.order({ amount, accepted_amount: amount, decimals: 18, symbol: 'HUGE' });
@@ -185,7 +185,7 @@ describe('other amounts', () => {
 });
 
 describe('expiry', () => {
-  test('comes with the verified time of the chain, not before', async () => {
+  test('expires an order by the verified time of its chain, not before', async () => {
     const order = await s.order();
     await s.chainAt(500, TTL);
     await s.sweepDue();
@@ -196,7 +196,7 @@ describe('expiry', () => {
     expect(await s.story(order)).toEqual(['ORDER_EXPIRED EXPIRED Not paid']);
   });
 
-  test('is of its own chain only, and waits for the late grace', async () => {
+  test('expires orders by their own chain and after the late grace', async () => {
     const graced = await s.order({ late_grace_seconds: 600 });
     const elsewhere = await s.order({ chain: 'BSC_TEST' });
     await s.chainAt(500, TTL + 600);
@@ -211,7 +211,7 @@ describe('expiry', () => {
     expect(await s.state(elsewhere)).toMatchObject({ status: 'INIT' });
   });
 
-  test('of an underpaid order tells what came', async () => {
+  test('reports the received amount of an underpaid order at expiry', async () => {
     await inTime();
     const order = await s.order();
     const paid = await s.transfer(order, 60n);
@@ -227,7 +227,7 @@ describe('expiry', () => {
     ]);
   });
 
-  test('does not happen to an order whose payment nobody has told of yet', async () => {
+  test('does not expire an order with an unsettled payment in time', async () => {
     const order = await s.order();
     await s.transfer(order, 100n, { block_height: 550 });
     await s.chainAt(600, TTL + 1);
@@ -235,7 +235,7 @@ describe('expiry', () => {
     expect(await s.state(order)).toMatchObject({ status: 'PENDING_CONFIRMATION' });
   });
 
-  test('a late payment is recorded and told', async () => {
+  test('records and reports a late payment', async () => {
     const merchant = await s.merchant();
     const order = await s.order({ merchant_id: merchant.merchantId });
     await s.chainAt(600, TTL + 1);
@@ -255,11 +255,11 @@ describe('expiry', () => {
       'ORDER_EXPIRED EXPIRED Not paid',
       'ORDER_EXPIRED EXPIRED Paid after expiry 0.0001',
     ]);
-    expect((await s.told(order)).at(-1)?.data.transaction?.txid).toBe(late.tx_hash);
+    expect((await s.callbacks(order)).at(-1)?.data.transaction?.txid).toBe(late.tx_hash);
     expect(await s.balances(merchant.merchantId)).toMatchObject({ SUSPENSE: -100n });
   });
 
-  test('a payment in time that shows up afterwards revives the order', async () => {
+  test('revives an expired order when a payment in time is found', async () => {
     const order = await s.order();
     await s.chainAt(600, TTL + 1);
     await s.sweepDue();
@@ -276,7 +276,7 @@ describe('expiry', () => {
     ]);
   });
 
-  test('of many orders goes in bounded transactions', async () => {
+  test('expires 1,200 orders in bounded transactions', async () => {
     const merchant = await s.merchant();
     await sql`
       insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, decimals, display_decimals,
@@ -287,15 +287,15 @@ describe('expiry', () => {
     );
     await s.chainAt(900, TTL + 1, 'BSC_TEST');
     await s.sweepDue();
-    const { rows } = await sql<{ status: string; orders: number; told: number }>`
-      select status, count(*) as orders, (select count(*) from notification n where n.merchant_id = ${merchant.merchantId}) as told
+    const { rows } = await sql<{ status: string; orders: number; callbacks: number }>`
+      select status, count(*) as orders, (select count(*) from notification n where n.merchant_id = ${merchant.merchantId}) as callbacks
       from orders where merchant_id = ${merchant.merchantId} group by status`.execute(s.admin);
-    expect(rows).toEqual([{ status: 'EXPIRED', orders: 1200, told: 1200 }]);
+    expect(rows).toEqual([{ status: 'EXPIRED', orders: 1200, callbacks: 1200 }]);
   });
 });
 
-describe('a deposit that the order did not ask for', () => {
-  test('of another token is booked and unmatched', async () => {
+describe('deposit that the order did not ask for', () => {
+  test('books a deposit of another token as unmatched', async () => {
     await inTime();
     const merchant = await s.merchant();
     const order = await s.order({ merchant_id: merchant.merchantId });
@@ -311,7 +311,7 @@ describe('a deposit that the order did not ask for', () => {
     });
   });
 
-  test('of the same token on another chain of the family, too', async () => {
+  test('books a deposit of the same token on another chain as unmatched', async () => {
     await inTime();
     const merchant = await s.merchant();
     const order = await s.order({ merchant_id: merchant.merchantId });
@@ -325,7 +325,7 @@ describe('a deposit that the order did not ask for', () => {
     });
   });
 
-  test('with the symbol of the ordered token but another contract is another token', async () => {
+  test('treats the same symbol with another contract as another token', async () => {
     await inTime();
     const order = await s.order();
     const fake = await s.transfer(order, 100n, { contract_address: anEvmAddress() });
@@ -333,7 +333,7 @@ describe('a deposit that the order did not ask for', () => {
     expect(await s.state(order)).toMatchObject({ status: 'INIT' });
   });
 
-  test('that a reorganisation takes back is withdrawn and its booking reversed', async () => {
+  test('withdraws an orphaned unmatched deposit and reverses its booking', async () => {
     await inTime();
     const merchant = await s.merchant();
     const order = await s.order({ merchant_id: merchant.merchantId });
@@ -350,7 +350,7 @@ describe('a deposit that the order did not ask for', () => {
     expect(await s.incidents(order)).toEqual([]);
   });
 
-  test('to an order that an operator refused is unmatched', async () => {
+  test('leaves a deposit to a refused order unmatched', async () => {
     await inTime();
     const order = await s.order({ status: 'FAILED', reason: 'refused' });
     const paid = await s.transfer(order, 100n);
@@ -362,7 +362,7 @@ describe('a deposit that the order did not ask for', () => {
 });
 
 describe('confirmations', () => {
-  test('an order that needs more depth than the verified cursor waits for the head', async () => {
+  test('waits for the head if an order needs more depth than the verified cursor', async () => {
     await s.chainAt(102, 120);
     const order = await s.order({ confirmations_required: 10 });
     const paid = await s.transfer(order, 100n);
@@ -376,13 +376,13 @@ describe('confirmations', () => {
     await s.chainAt(109, 212);
     await s.sweepDue();
     expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
-    expect((await s.told(order)).at(-1)?.data.transaction).toMatchObject({
+    expect((await s.callbacks(order)).at(-1)?.data.transaction).toMatchObject({
       confirmedNum: 10,
       status: 'SUCCESS',
     });
   });
 
-  test('without a number the verified cursor decides', async () => {
+  test('credits at the verified cursor without a required number', async () => {
     await s.chainAt(100, 120);
     const order = await s.order({ confirmations_required: null });
     await s.verified(await s.verify(await s.transfer(order, 100n)));
@@ -390,8 +390,8 @@ describe('confirmations', () => {
   });
 });
 
-describe('a reorganisation before SUCCESS', () => {
-  test('that drops the payment puts the order back, its return forward again', async () => {
+describe('reorganisation before SUCCESS', () => {
+  test('moves an order back when its payment vanishes, and forward when it returns', async () => {
     await inTime();
     const order = await s.order();
     const paid = await s.transfer(order, 100n);
@@ -403,7 +403,7 @@ describe('a reorganisation before SUCCESS', () => {
       detected: 0n,
       actual: null,
     });
-    expect((await s.told(order)).at(-1)?.data.transaction).toBeNull();
+    expect((await s.callbacks(order)).at(-1)?.data.transaction).toBeNull();
     const again = await s.mineAgain(paid, 101, 72);
     await s.detected(again);
     await s.chainAt(103, 132);
@@ -415,10 +415,10 @@ describe('a reorganisation before SUCCESS', () => {
       'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
       'ORDER_SUCCESS SUCCESS 0.0001',
     ]);
-    expect((await s.told(order)).at(-1)?.data.transaction).toMatchObject({ blockNum: 101 });
+    expect((await s.callbacks(order)).at(-1)?.data.transaction).toMatchObject({ blockNum: 101 });
   });
 
-  test('that drops two payments has nobody pay the second again while only the first one is back', async () => {
+  test('moves an order to PENDING when the first of two vanished payments returns', async () => {
     await inTime();
     const order = await s.order();
     const [four, six] = [await s.transfer(order, 40n), await s.transfer(order, 60n, { block_height: 101 })];
@@ -442,7 +442,7 @@ describe('a reorganisation before SUCCESS', () => {
     ]);
   });
 
-  test('that only moves the payment is not worth a word, and in time stays in time', async () => {
+  test('keeps a moved payment in time without a callback', async () => {
     await inTime();
     const order = await s.order();
     const paid = await s.transfer(order, 100n, { atSecond: TTL });
@@ -460,7 +460,7 @@ describe('a reorganisation before SUCCESS', () => {
     ]);
   });
 
-  test('that replaces the payment by a smaller one leaves a partial payment', async () => {
+  test('leaves a partial payment when a smaller one replaces the payment', async () => {
     await inTime();
     const order = await s.order();
     const paid = await s.transfer(order, 100n);
@@ -474,10 +474,10 @@ describe('a reorganisation before SUCCESS', () => {
       detected: 40n,
       actual: null,
     });
-    expect((await s.told(order)).at(-1)?.data.transaction?.txid).toBe(replacement.tx_hash);
+    expect((await s.callbacks(order)).at(-1)?.data.transaction?.txid).toBe(replacement.tx_hash);
   });
 
-  test('of a verified transfer that waits for more depth reverses its booking without an incident', async () => {
+  test('reverses a verified transfer that waits for more depth without an incident', async () => {
     await s.chainAt(102, 120);
     const merchant = await s.merchant();
     const order = await s.order({
@@ -501,8 +501,8 @@ describe('a reorganisation before SUCCESS', () => {
   });
 });
 
-describe('a reorganisation after SUCCESS', () => {
-  test('is an incident: credit reversed, asset held, order unchanged, merchant told if it wants to', async () => {
+describe('reorganisation after SUCCESS', () => {
+  test('reverses the credit, holds the asset and notifies the merchant if enabled', async () => {
     await inTime();
     const merchant = await s.merchant({ notifyReverted: true });
     const order = await s.order({ merchant_id: merchant.merchantId, symbol: 'REV' });
@@ -544,12 +544,12 @@ describe('a reorganisation after SUCCESS', () => {
       'ORDER_SUCCESS SUCCESS 0.0001',
       'ORDER_REVERTED SUCCESS Reorganised 0.0001',
     ]);
-    expect((await s.told(order)).at(-1)?.data.transaction).toMatchObject({
+    expect((await s.callbacks(order)).at(-1)?.data.transaction).toMatchObject({
       txid: paid.tx_hash,
       status: 'FAILED',
     });
 
-    // Mined again: booked and credited again under new references; the incident stays, with a note.
+    // Mined again: booked and credited under new references; the incident stays, with a note.
     await s.verified(await s.verify(await s.mineAgain(paid, 105, 130)));
     expect(await s.balances(merchant.merchantId, 'ETH_SEPOLIA', 'REV')).toEqual({
       DEPOSIT: 100n,
@@ -562,7 +562,7 @@ describe('a reorganisation after SUCCESS', () => {
     ]);
     expect(await s.unmatched(paid)).toBeNull();
     expect(await s.story(order)).toHaveLength(3);
-    // … and lost once more: a second incident.
+    // Orphaned a second time: a second incident.
     await s.orphaned(await s.orphan(paid));
     expect(await s.incidents(order)).toHaveLength(2);
     expect(await s.balances(merchant.merchantId, 'ETH_SEPOLIA', 'REV')).toEqual({
@@ -572,7 +572,7 @@ describe('a reorganisation after SUCCESS', () => {
     });
   });
 
-  test('is not told to a merchant that did not ask', async () => {
+  test('sends no callback to a merchant without ORDER_REVERTED', async () => {
     await inTime();
     const order = await s.order();
     const paid = await s.verify(await s.transfer(order, 100n));
@@ -582,7 +582,7 @@ describe('a reorganisation after SUCCESS', () => {
     expect(await s.incidents(order)).toHaveLength(1);
   });
 
-  test('of one of several transfers takes back its share only', async () => {
+  test('reverses only the share of the orphaned transfer', async () => {
     await inTime();
     const merchant = await s.merchant();
     const order = await s.order({ merchant_id: merchant.merchantId, symbol: 'PART' });
@@ -600,7 +600,7 @@ describe('a reorganisation after SUCCESS', () => {
 });
 
 describe('events', () => {
-  test('an event for several orders settles all in one go', async () => {
+  test('settles all orders of an event in one transaction', async () => {
     await inTime();
     const orders = await Promise.all([s.order(), s.order(), s.order()]);
     const transfers = await Promise.all(orders.map((order) => s.transfer(order, 100n)));
@@ -609,11 +609,11 @@ describe('events', () => {
       expect(await s.state(order)).toMatchObject({ status: 'PENDING_CONFIRMATION' });
   });
 
-  test('one order that cannot be settled does not hold up the others', async () => {
+  test('settles the other orders of an event when one of them fails', async () => {
     await inTime();
     const bad = await s.order({ symbol: 'BAD' });
     const good = await s.order();
-    // A reference that is taken stands for any fault of one order's own.
+    // A reference that is already used causes an error of this order only.
     const transfers = [
       await s.verify(await s.transfer(bad, 100n)),
       await s.verify(await s.transfer(good, 100n)),
@@ -628,10 +628,10 @@ describe('events', () => {
     await expect(s.verified(...transfers)).rejects.toMatchObject({ code: 'DATABASE_CONSTRAINT' });
     expect(await s.state(good)).toMatchObject({ status: 'SUCCESS' });
     expect(await s.state(bad)).toMatchObject({ status: 'INIT' });
-    expect(s.observe.heard.filter(({ what }) => what === 'notSettled')).toHaveLength(1);
+    expect(s.observe.calls.filter(({ what }) => what === 'notSettled')).toHaveLength(1);
   });
 
-  test('an unknown transfer is nothing', async () => {
+  test('ignores an unknown transfer', async () => {
     await s.deliver({
       id: '00000000-0000-4000-8000-000000000001',
       type: 'transfer.detected',
@@ -645,7 +645,7 @@ describe('events', () => {
   });
 });
 
-test('every asset sums to zero, and suspense is what is verified and not credited', async () => {
+test('balances every asset, and SUSPENSE equals the verified, uncredited amounts', async () => {
   const { rows } = await sql<{ chain: string; symbol: string; sum: bigint }>`
     select chain, symbol, sum(balance) as sum from ledger_account group by chain, symbol having sum(balance) <> 0`.execute(
     s.admin,
@@ -662,7 +662,7 @@ test('every asset sums to zero, and suspense is what is verified and not credite
   expect(suspense).toEqual([]);
 });
 
-test('what more comes to an order that is SUCCESS is settled without reading what came before', async () => {
+test('settles a payment to a SUCCESS order without reading earlier ones', async () => {
   const order = await s.order();
   await s.chainAt(110, 200);
   await s.verified(await s.verify(await s.transfer(order, 100n)));

@@ -25,31 +25,31 @@ const past = () => new Date(Date.now() - 1_000);
 const show = (address: string | null) => evmAddressCodec.format((address ?? '') as Address);
 const reservedAt = { HOT_AVAILABLE: -100n };
 
-describe('a payout', () => {
-  test('walks to SUCCESS: each callback, the ledger at each step', async () => {
+describe('payout settlement', () => {
+  test('moves a payout to SUCCESS with its callbacks and ledger entries', async () => {
     const order = await p.payout();
     const transaction = await p.sign(order);
-    await handle(changed(order), s.deps); // signed, not sent: nothing to say
+    await handle(changed(order), s.deps); // signed but not sent: no callback
     expect(await s.state(order)).toMatchObject({ status: 'INIT' });
-    expect(await p.standsFor(order)).toEqual({ ...reservedAt, HOT_RESERVED: 100n });
+    expect(await p.postingsOf(order)).toEqual({ ...reservedAt, HOT_RESERVED: 100n });
 
     await p.sent(order);
     expect(await s.state(order)).toEqual({ status: 'PENDING', reason: null, detected: 0n, actual: null });
-    expect(await p.standsFor(order)).toEqual({ ...reservedAt, IN_FLIGHT: 100n });
+    expect(await p.postingsOf(order)).toEqual({ ...reservedAt, IN_FLIGHT: 100n });
 
     await p.fated(transaction, 'MINED', { block_height: 109 });
     expect(await s.state(order)).toMatchObject({ status: 'PENDING_CONFIRMATION' });
     await p.fated(transaction, 'VERIFIED', { block_height: 109 });
     expect(await s.state(order)).toEqual({ status: 'SUCCESS', reason: null, detected: 0n, actual: 100n });
-    expect(await p.standsFor(order)).toEqual({
+    expect(await p.postingsOf(order)).toEqual({
       ...reservedAt,
       PAID_OUT: 100n,
       NETWORK_FEE: FEE,
       HOT_GAS: -FEE,
     });
 
-    const told = await s.told(order);
-    expect(told.map((one) => one.sequence)).toEqual([2, 3, 4]);
+    const callbacks = await s.callbacks(order);
+    expect(callbacks.map((one) => one.sequence)).toEqual([2, 3, 4]);
     expect(await s.story(order)).toEqual([
       'ORDER_PENDING PENDING',
       'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
@@ -69,49 +69,49 @@ describe('a payout', () => {
       timestamp: expect.any(Number),
       txGas: '0.000063',
     };
-    expect(told.map((one) => one.data.transaction)).toEqual([
+    expect(callbacks.map((one) => one.data.transaction)).toEqual([
       null,
       { ...transactionShown, status: 'PENDING' },
       { ...transactionShown, status: 'SUCCESS' },
     ]);
-    expect(told.at(-1)?.data).toMatchObject({ orderType: 'PAYOUT', amount: '0.0001', fee: '0' });
+    expect(callbacks.at(-1)?.data).toMatchObject({ orderType: 'PAYOUT', amount: '0.0001', fee: '0' });
     expect(await s.outbox(order)).toHaveLength(3);
     expect(await s.incidents(order)).toEqual([]);
   });
 
-  test('fails by the policy’s reason and gives back what was reserved', async () => {
+  test("fails a payout with the policy's reason and releases its amount", async () => {
     const order = await p.payout();
     await p.refuse(order, 'Limit per day exceeded');
     await handle(changed(order), s.deps);
     expect(await s.state(order)).toMatchObject({ status: 'FAILED', reason: 'Limit per day exceeded' });
     expect(await s.story(order)).toEqual(['ORDER_FAILED FAILED Limit per day exceeded']);
-    expect(await p.standsFor(order)).toEqual({});
-    expect((await s.told(order))[0]?.data.transaction).toBeNull();
+    expect(await p.postingsOf(order)).toEqual({});
+    expect((await s.callbacks(order))[0]?.data.transaction).toBeNull();
   });
 
-  test('fails by an operator’s veto, in words that every callback can carry', async () => {
+  test("fails a payout by an operator's veto with a portable reason", async () => {
     const order = await p.payout();
     await p.refuse(order, 'Refused by <operator> & co/é');
     await handle(changed(order), s.deps);
     expect(await s.state(order)).toMatchObject({ status: 'FAILED', reason: 'Refused by -operator- - co--' });
   });
 
-  test('expires by the database’s clock, whether or not anybody says so', async () => {
-    const told = await p.payout({ expires_at: past() });
+  test("expires payouts by the database's clock, with or without an event", async () => {
+    const notified = await p.payout({ expires_at: past() });
     const swept = await p.payout({ expires_at: past() });
     const young = await p.payout();
     const waiting = await p.payout({ expires_at: past() });
     await sql`update payout set waiting_since = now() where order_pk = ${waiting.order_pk}`.execute(s.admin);
-    await handle(changed(told, young, waiting), s.deps);
+    await handle(changed(notified, young, waiting), s.deps);
     await sweepDue(s.deps);
-    for (const order of [told, swept]) {
+    for (const order of [notified, swept]) {
       expect(await s.story(order)).toEqual(['ORDER_FAILED FAILED Payout expired']);
-      expect(await p.standsFor(order)).toEqual({});
+      expect(await p.postingsOf(order)).toEqual({});
     }
     for (const order of [young, waiting]) expect(await s.state(order)).toMatchObject({ status: 'INIT' });
   });
 
-  test('that was signed never expires, however long it is not sent', async () => {
+  test('never expires a signed payout that is not sent', async () => {
     const order = await p.payout({ expires_at: past() });
     await p.sign(order);
     await handle(changed(order), s.deps);
@@ -120,7 +120,7 @@ describe('a payout', () => {
     expect(await s.story(order)).toEqual([]);
   });
 
-  test('that an operator decided to pay again takes no place among those to expire', async () => {
+  test('excludes a payout decided as PAY_AGAIN from the due payouts', async () => {
     const order = await p.payout({ expires_at: past() });
     await sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${order.order_pk}`.execute(
       s.admin,
@@ -136,7 +136,7 @@ describe('a payout', () => {
     ['reverted', { succeeded: false }],
     ['succeeded without a transfer', { delivered: 0n }],
   ])(
-    'whose transaction %s fails at final depth alone, pays its fee and has its amount back',
+    'fails a payout whose transaction %s at final depth, books fee and returns amount',
     async (_, result) => {
       const order = await p.payout();
       const transaction = await p.sign(order);
@@ -149,16 +149,16 @@ describe('a payout', () => {
         'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
         'ORDER_FAILED FAILED Transaction failed',
       ]);
-      expect((await s.told(order)).map((one) => one.data.transaction?.status)).toEqual([
+      expect((await s.callbacks(order)).map((one) => one.data.transaction?.status)).toEqual([
         undefined,
         'PENDING',
         'FAILED',
       ]);
-      expect(await p.standsFor(order)).toEqual({ NETWORK_FEE: FEE, HOT_GAS: -FEE });
+      expect(await p.postingsOf(order)).toEqual({ NETWORK_FEE: FEE, HOT_GAS: -FEE });
     },
   );
 
-  test('that a reorganisation takes goes back, also after a revert, and lands when it is mined again', async () => {
+  test('moves a reorganised payout back and settles it when it lands', async () => {
     const order = await p.payout();
     const transaction = await p.sign(order);
     await p.sent(order);
@@ -174,11 +174,11 @@ describe('a payout', () => {
       'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
       'ORDER_SUCCESS SUCCESS 0.0001',
     ]);
-    expect((await s.told(order))[2]?.data.transaction).toBeNull();
+    expect((await s.callbacks(order))[2]?.data.transaction).toBeNull();
     expect(await s.incidents(order)).toEqual([]);
   });
 
-  test('is told step by step also when all steps were missed, and the note that it was sent was lost', async () => {
+  test('sends every callback when all steps and the sent note were missed', async () => {
     const order = await p.payout();
     const transaction = await p.sign(order);
     await p.fate(transaction, 'VERIFIED');
@@ -188,11 +188,11 @@ describe('a payout', () => {
       'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
       'ORDER_SUCCESS SUCCESS 0.0001',
     ]);
-    expect((await s.told(order))[0]?.data.transaction).toBeNull();
-    expect(await p.standsFor(order)).toMatchObject({ PAID_OUT: 100n, HOT_GAS: -FEE });
+    expect((await s.callbacks(order))[0]?.data.transaction).toBeNull();
+    expect(await p.postingsOf(order)).toMatchObject({ PAID_OUT: 100n, HOT_GAS: -FEE });
   });
 
-  test('that was replaced shows and ends by the transaction that landed', async () => {
+  test('shows the transaction that landed after a replacement', async () => {
     const order = await p.payout();
     const first = await p.sign(order);
     await p.sent(order);
@@ -201,13 +201,13 @@ describe('a payout', () => {
     const bumped = await anOwnTransaction(s.admin, order, { nonce: first.nonce });
     await p.fated(bumped, 'MINED', { block_height: 108 });
     await p.fated(bumped, 'VERIFIED', { block_height: 108 });
-    expect((await s.told(order)).at(-1)?.data.transaction).toMatchObject({
+    expect((await s.callbacks(order)).at(-1)?.data.transaction).toMatchObject({
       txid: bumped.tx_hash,
       status: 'SUCCESS',
     });
   });
 
-  test('is not settled before it was reserved', async () => {
+  test('does not settle a payout before it is reserved', async () => {
     const order = await p.payout();
     await sql`delete from payout where order_pk = ${order.order_pk}`.execute(s.admin);
     await handle(changed(order), s.deps);
@@ -215,8 +215,8 @@ describe('a payout', () => {
   });
 });
 
-describe('an incident', () => {
-  test('is another amount that arrived: SUCCESS with what it was, and a hold on the asset', async () => {
+describe('payout incident', () => {
+  test('is opened with a hold when a different amount arrived', async () => {
     const order = await p.payout({ symbol: 'FEE' });
     const transaction = await p.sign(order);
     await p.sent(order);
@@ -225,7 +225,7 @@ describe('an incident', () => {
     expect(await s.incidents(order)).toMatchObject([
       { kind: 'PAYOUT_SHORT', symbol: 'FEE', details: { amountBaseUnits: '100', deliveredBaseUnits: '99' } },
     ]);
-    expect(await p.standsFor(order)).toMatchObject({ PAID_OUT: 100n });
+    expect(await p.postingsOf(order)).toMatchObject({ PAID_OUT: 100n });
     const holds = await s.admin.selectFrom('asset_hold').selectAll().where('symbol', '=', 'FEE').execute();
     expect(holds).toMatchObject([{ chain: 'ETH_SEPOLIA', released_at: null }]);
     await handle(fated(transaction), s.deps);
@@ -233,7 +233,7 @@ describe('an incident', () => {
   });
 
   test.each([true, false])(
-    'is a SUCCESS that is taken back; the merchant hears of it who asked to: %s',
+    'is opened when a SUCCESS is orphaned; ORDER_REVERTED enabled: %s',
     async (notify) => {
       const merchant = await s.merchant({ notifyReverted: notify });
       const order = await p.payout({ merchant_id: merchant.merchantId });
@@ -247,15 +247,15 @@ describe('an incident', () => {
       );
       const taken = { kind: 'PAYOUT_ORPHANED', details: { was: 'PAID_OUT', became: 'IN_FLIGHT' } };
       expect(await s.incidents(order)).toMatchObject([taken]);
-      expect(await p.standsFor(order)).toEqual({ ...reservedAt, IN_FLIGHT: 100n });
+      expect(await p.postingsOf(order)).toEqual({ ...reservedAt, IN_FLIGHT: 100n });
       await p.fated(transaction, 'VERIFIED');
-      expect(await p.standsFor(order)).toMatchObject({ PAID_OUT: 100n, HOT_GAS: -FEE });
+      expect(await p.postingsOf(order)).toMatchObject({ PAID_OUT: 100n, HOT_GAS: -FEE });
       expect(await s.incidents(order)).toHaveLength(1);
       expect((await s.story(order)).slice(3)).toHaveLength(notify ? 1 : 0);
     },
   );
 
-  test('is a failure that was final and pays after all', async () => {
+  test('is opened when a payout pays after its final failure', async () => {
     const order = await p.payout();
     const transaction = await p.sign(order);
     await p.sent(order);
@@ -268,10 +268,10 @@ describe('an incident', () => {
   });
 });
 
-describe('many', () => {
-  test('are settled as sets: as many statements for twenty as for one, and one event', async () => {
-    const mortal = s.database.open('tracker');
-    const counting = createCrashingDatabase(mortal);
+describe('batch of payouts', () => {
+  test('settles twenty payouts with as many statements as one, and one event', async () => {
+    const crashDatabase = s.database.open('tracker');
+    const counting = createCrashingDatabase(crashDatabase);
     const statementsFor = async (count: number): Promise<number> => {
       const orders = [];
       for (let i = 0; i < count; i += 1) orders.push(await p.payout());
@@ -298,10 +298,10 @@ describe('many', () => {
     expect(await statementsFor(20)).toBe(forOne);
     expect((await events()) - before).toBe(1);
     expect(forOne).toBeLessThanOrEqual(2 * 10);
-    await mortal.close();
+    await crashDatabase.close();
   });
 
-  test('with one among them that can’t be settled go on without it', async () => {
+  test('settles the others when one payout of a batch fails', async () => {
     const good = await p.payout();
     const bad = await p.payout();
     for (const order of [good, bad]) await p.sign(order);
@@ -312,8 +312,8 @@ describe('many', () => {
       await expect(p.sent(good, bad)).rejects.toThrow();
       expect(await s.state(good)).toMatchObject({ status: 'PENDING' });
       expect(await s.state(bad)).toMatchObject({ status: 'INIT' });
-      expect(s.observe.heard.some(({ what }) => what === 'notSettled')).toBe(true);
-      await sweepDue(s.deps); // and it is not given up, nor tried without end
+      expect(s.observe.calls.some(({ what }) => what === 'notSettled')).toBe(true);
+      await sweepDue(s.deps); // the failing payout is kept, and not retried in an endless loop
     } finally {
       await sql`alter table notification drop constraint for_test`.execute(s.admin);
     }
@@ -322,7 +322,7 @@ describe('many', () => {
   });
 });
 
-test('the fee of a transaction that pays nobody is booked', async () => {
+test('books the fee of a cancel transaction', async () => {
   const order = await p.payout({ chain: 'BSC_TEST' });
   await sql`insert into wallet_nonce (chain, wallet, nonce, state, purpose)
     values ('BSC_TEST', ${order.source_address}, 5, 'SIGNED', 'CANCEL')`.execute(s.admin);

@@ -24,12 +24,12 @@ async function sweepAll(sweep: (signal: AbortSignal) => Promise<void | 'again'>)
   return rounds;
 }
 
-describe('the sweep over the transfers', () => {
+describe('sweep over transfers', () => {
   beforeEach(() => {
-    s.observe.heard.length = 0;
+    s.observe.calls.length = 0;
   });
 
-  test('settles everything when every event is lost', async () => {
+  test('settles all transfers when every event is lost', async () => {
     await s.chainAt(110, 200);
     const sweep = createTransferSweep(s.deps, eager);
     const orders = await Promise.all([s.order(), s.order(), s.order()]);
@@ -40,12 +40,12 @@ describe('the sweep over the transfers', () => {
     for (const transfer of transfers) await s.verify(transfer);
     await sweepAll(sweep);
     for (const order of orders) expect(await s.state(order)).toMatchObject({ status: 'SUCCESS' });
-    expect(s.observe.heard.filter((h) => h.what === 'transfersSwept').map((h) => h.detail)).toEqual([3, 3]);
+    expect(s.observe.calls.filter((h) => h.what === 'transfersSwept').map((h) => h.detail)).toEqual([3, 3]);
     await sweepAll(sweep);
-    expect(s.observe.heard.at(-1)).toEqual({ what: 'transfersSwept', detail: 0 });
+    expect(s.observe.calls.at(-1)).toEqual({ what: 'transfersSwept', detail: 0 });
   });
 
-  test('goes over the whole table page by page, however old its rows', async () => {
+  test('reads the whole table in pages, including old rows', async () => {
     const order = await s.order();
     const old = await s.transfer(order, 100n, { updated_at: new Date(0) });
     for (let i = 0; i < 25; i += 1) await s.transfer(await s.order(), 1n, { updated_at: new Date(1_000) });
@@ -59,7 +59,7 @@ describe('the sweep over the transfers', () => {
     expect(rows).toEqual([{ left: 0 }]);
   });
 
-  test('later goes back only so far', async () => {
+  test('goes back only by the look-back after the first sweep', async () => {
     const sweep = createTransferSweep(s.deps, { ...eager, lookBackMs: 1_800_000 });
     await sweepAll(sweep);
     const hour = await s.transfer(await s.order(), 1n, { updated_at: new Date(Date.now() - 3_600_000) });
@@ -71,7 +71,7 @@ describe('the sweep over the transfers', () => {
     expect(await s.settlement(hour)).toMatchObject({ version: 1 });
   });
 
-  test('from now on takes no notice of what was before, and goes back only so far', async () => {
+  test('starts from now and goes back only by the look-back', async () => {
     const before = await s.transfer(await s.order(), 1n);
     const sweep = createTransferSweep(s.deps, { ...eager, from: 'now', lookBackMs: 1_800_000 });
     expect(await sweepAll(sweep)).toBe(1);
@@ -95,7 +95,7 @@ describe('the sweep over the transfers', () => {
     expect(await s.settlement(fresh)).toBeUndefined();
   });
 
-  test('goes on past a transfer that cannot be settled', async () => {
+  test('continues past a transfer that cannot be settled', async () => {
     const bad = await s.verify(await s.transfer(await s.order({ symbol: 'BAD' }), 100n));
     await sql`
       with t as (insert into ledger_transaction (ref, kind) values (${`deposit:${bad.transfer_id}:1`}, 'TOP_UP') returning ledger_tx_id)
@@ -108,12 +108,12 @@ describe('the sweep over the transfers', () => {
     await sweepAll(createTransferSweep(s.deps, eager));
     expect(await s.settlement(good)).toMatchObject({ version: 1 });
     expect(await s.settlement(bad)).toBeUndefined();
-    expect(s.observe.heard.filter((h) => h.what === 'notSettled').map((h) => h.detail)).toEqual([
+    expect(s.observe.calls.filter((h) => h.what === 'notSettled').map((h) => h.detail)).toEqual([
       { transferId: bad.transfer_id },
     ]);
   });
 
-  test('stops between batches when it is told to, and goes on from there', async () => {
+  test('stops between batches on abort and continues from there', async () => {
     const stopped = new AbortController();
     stopped.abort();
     const left = await s.transfer(await s.order(), 1n);
@@ -125,8 +125,8 @@ describe('the sweep over the transfers', () => {
   });
 });
 
-describe('the sweep over due orders', () => {
-  test('leaves an order to whoever settles it at this moment, and takes it up afterwards', async () => {
+describe('sweep over due orders', () => {
+  test('skips an order that another transaction has locked, and settles it later', async () => {
     const order = await s.order({ chain: 'BSC_TEST' });
     await s.chainAt(500, TTL + 1, 'BSC_TEST');
     await s.admin.transaction().execute(async (tx) => {
@@ -138,7 +138,7 @@ describe('the sweep over due orders', () => {
     expect(await s.state(order)).toMatchObject({ status: 'EXPIRED' });
   });
 
-  test('in two replicas at once expires each order once', async () => {
+  test('expires each order once in concurrent sweeps', async () => {
     const merchant = await s.merchant();
     const orders = await Promise.all(
       Array.from({ length: 40 }, () => s.order({ chain: 'BSC_TEST', merchant_id: merchant.merchantId })),
@@ -152,7 +152,7 @@ describe('the sweep over due orders', () => {
     for (const order of orders) expect(await s.story(order)).toEqual(['ORDER_EXPIRED EXPIRED Not paid']);
   });
 
-  test('never expires an order whose payment is committed together with the time that makes it due', async () => {
+  test('never expires an order whose payment is committed with the time that is due', async () => {
     const orders: OrderRow[] = [];
     for (let i = 0; i < 60; i += 1) {
       orders.push(await s.order({ chain: 'BSC_TEST', expires_at: at(TTL + i * 10) }));
@@ -188,9 +188,9 @@ describe('the sweep over due orders', () => {
     }
   });
 
-  test('asks one cheap question when nothing is due', async () => {
+  test('uses an index when no order is due', async () => {
     const plan = await s.admin.transaction().execute(async (tx) => {
-      // What it costs to read a table of a hundred rows in full depends on when it was last analysed.
+      // The cost of scanning a table of a hundred rows depends on when it was last analysed.
       await sql`set local enable_seqscan = off`.execute(tx);
       return sql<{ 'QUERY PLAN': string }>`
         explain select o.order_pk from chain_cursor c cross join lateral (
@@ -201,13 +201,14 @@ describe('the sweep over due orders', () => {
     expect(plan.rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('orders_open_cutoff');
   });
 
-  test('reads none of the orders that are past expiry but within their grace', async () => {
-    await s.chainAt(110, 5_000); // later than any test before
+  test('reads no order that is past expiry but within its grace', async () => {
+    await s.chainAt(110, 5_000); // later than in any earlier test
     await sweepAll(() => sweepDueOrders(s.deps));
-    const dueBefore = await findDueOrders(s.admin, 500, { ...s.deps, now: new Date() }); // what a test before made impossible to settle
+    const dueBefore = await findDueOrders(s.admin, 500, { ...s.deps, now: new Date() }); // orders that earlier tests made impossible to settle
     const undo = new Error('undo');
     let read = Number.NaN;
-    // Of one transaction, which is undone: what other sessions read is told whenever they come to it, and to delete so many takes long.
+    // One transaction that is rolled back: other sessions report statistics late, and deleting so many rows takes
+    // long.
     const attempt = s.admin.transaction().execute(async (tx) => {
       await sql`insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, decimals,
           display_decimals, amount, accepted_amount, address, late_grace_seconds, created_at, expires_at)
@@ -226,7 +227,7 @@ describe('the sweep over due orders', () => {
       expect(await findDueOrders(tx, 500, { ...s.deps, now: new Date() })).toEqual(dueBefore);
       const after = await readSoFar();
       read = after - before;
-      // The control: to read them all is counted here.
+      // Control: a full read is counted here.
       await sql`select sum(amount) from orders`.execute(tx);
       expect((await readSoFar()) - after).toBeGreaterThan(5_000);
       throw undo;
@@ -236,7 +237,7 @@ describe('the sweep over due orders', () => {
   });
 });
 
-test('settling an order that is as the chain says writes nothing', async () => {
+test('writes no row for an order that is up to date', async () => {
   await s.chainAt(110, 200);
   const order = await s.order();
   await s.detected(await s.transfer(order, 100n));
@@ -258,9 +259,9 @@ test('settling an order that is as the chain says writes nothing', async () => {
   expect(T0).toBe(at(0).getTime() / 1_000);
 });
 
-test('an order that needs more depth than the cursor is due as soon as it has it; one that needs less, by the thorough look', async () => {
+test('finds orders by required depth at once, or in the thorough sweep', async () => {
   const chain = 'BSC_TEST' as const;
-  // Verified at 98 with the head at 100: each has 3 confirmations.
+  // Verified at 98 with the head at 100: 3 confirmations.
   await s.chainAt(100, 60, chain);
   const orders = await Promise.all(
     [5, 8].map((confirmations_required) => s.order({ chain, confirmations_required })),
@@ -275,7 +276,7 @@ test('an order that needs more depth than the cursor is due as soon as it has it
   await s.chainAt(105, 90, chain);
   await due(false);
   expect(await look()).toEqual(['SUCCESS', 'SUCCESS']);
-  // Verified while the network asked for less than it does now, so that the order had to wait too.
+  // Verified while the network required less depth than now, so that the order had to wait.
   const waiting = await s.order({ chain, confirmations_required: 2 });
   await s.chainAt(110, 100, chain);
   const seen = (height: number) =>
@@ -294,7 +295,7 @@ test('an order that needs more depth than the cursor is due as soon as it has it
   expect(await s.state(waiting)).toMatchObject({ status: 'SUCCESS' });
 });
 
-test('more depth than the verified blocks have is never met by seen blocks, which one source may have made up', async () => {
+test('does not credit by seen blocks when an order needs more depth', async () => {
   const chain = 'BSC_TEST' as const;
   await s.chainAt(200, 300, chain);
   const order = await s.order({ chain, confirmations_required: 10 });
@@ -312,12 +313,12 @@ test('more depth than the verified blocks have is never met by seen blocks, whic
   expect(await s.state(order)).toMatchObject({ status: 'SUCCESS' });
 });
 
-test('what piled up is settled in the order of its blocks', async () => {
+test('settles a backlog in block order', async () => {
   const chain = 'BSC_TEST' as const;
   await s.chainAt(300, 400, chain);
   const orders: OrderRow[] = [];
   for (let i = 0; i < 8; i += 1) orders.push(await s.order({ chain, confirmations_required: 3 }));
-  const placeOf = (order: OrderRow) => (orders.indexOf(order) * 3) % orders.length; // not the order of creation
+  const placeOf = (order: OrderRow) => (orders.indexOf(order) * 3) % orders.length; // differs from the order of creation
   const paid = await Promise.all(
     orders.map(async (order) =>
       s.verify(

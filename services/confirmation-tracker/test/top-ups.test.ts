@@ -33,7 +33,7 @@ async function sweep(): Promise<void> {
   });
   while ((await next(new AbortController().signal)) === 'again');
 }
-const swept = () => s.observe.heard.filter(({ what }) => what === 'transfersSwept').at(-1)?.detail;
+const swept = () => s.observe.calls.filter(({ what }) => what === 'transfersSwept').at(-1)?.detail;
 async function available(symbol: string): Promise<bigint | undefined> {
   const { rows } = await sql<{ balance: bigint }>`
     select balance from ledger_account where kind = 'HOT_AVAILABLE' and symbol = ${symbol}`.execute(s.admin);
@@ -41,7 +41,7 @@ async function available(symbol: string): Promise<bigint | undefined> {
 }
 const settlement = (transfer: TransferRow) => s.settlement(transfer);
 
-test('what comes into a hot wallet is booked when verified; no order, no alarm of lost events', async () => {
+test('books a deposit to a hot wallet when verified, without order or lost-event count', async () => {
   const transfer = await arrives('USDT', { state: 'DETECTED' });
   await handle(envelope('transfer.detected', named([transfer])), s.deps);
   await sweep();
@@ -53,10 +53,10 @@ test('what comes into a hot wallet is booked when verified; no order, no alarm o
   expect(swept()).toBe(0);
   await sweep();
   expect(await available('USDT')).toBe(50n);
-  expect(s.observe.heard.filter(({ what }) => what === 'topUpBooked')).toHaveLength(1);
+  expect(s.observe.calls.filter(({ what }) => what === 'topUpBooked')).toHaveLength(1);
 });
 
-test('beside payments to orders, each goes its way', async () => {
+test('settles hot wallet deposits and payments to orders in one sweep', async () => {
   const merchant = await s.merchant();
   const order = await s.order({ merchant_id: merchant.merchantId, symbol: 'USDC' });
   const paid = await s.verify(await s.transfer(order, 100n));
@@ -72,7 +72,7 @@ test('beside payments to orders, each goes its way', async () => {
   expect(await settlement(brought)).toMatchObject({ booked: true, credited: false });
 });
 
-test('what a reorganisation takes back is reversed: an incident and a hold on the asset', async () => {
+test('reverses an orphaned hot wallet deposit with an incident and a hold', async () => {
   const transfer = await arrives('DAI');
   await sweep();
   await s.orphan(transfer);
@@ -94,7 +94,7 @@ test('what a reorganisation takes back is reversed: an incident and a hold on th
   expect(await available('DAI')).toBe(50n);
 });
 
-test('a transfer that goes from a hot wallet to an order, or the other way, when mined again has one owner at a time', async () => {
+test('moves a transfer between hot wallet and order when mined again, one at a time', async () => {
   const merchant = await s.merchant();
   const order = await s.order({
     merchant_id: merchant.merchantId,
@@ -106,7 +106,7 @@ test('a transfer that goes from a hot wallet to an order, or the other way, when
   await sweep();
   const toOrder = await s.mineAgain(transfer, 105, 100, { to_address: order.address, state: 'VERIFIED' });
   await handle(envelope('transfer.detected', named([toOrder])), s.deps);
-  expect(await s.state(order)).toMatchObject({ status: 'INIT' }); // still booked as the operator's
+  expect(await s.state(order)).toMatchObject({ status: 'INIT' }); // still booked to the hot wallet
   await sweep();
   await sweep();
   expect(await available('EURC')).toBe(0n);

@@ -8,8 +8,8 @@ import { envelope, named, sweepDue, verifiedEvent, type TrackerScenario } from '
 export type Handle = (event: EventEnvelope, deps: HandlerDeps) => Promise<void>;
 
 /**
- * A short life of three orders: one paid in two parts, credited, reorganised away and back; one paid late; one in a
- * wrong token. Everything that the tracker is asked to do goes through `run`.
+ * Three orders: one paid in two parts, credited, reorganised away and back; one paid late; one paid in a wrong
+ * token. All work of the tracker goes through `run`.
  */
 export async function life(
   s: TrackerScenario,
@@ -47,7 +47,7 @@ export async function life(
 
 export type Life = Awaited<ReturnType<typeof life>>;
 
-/** What is left of a life, without the names that differ from one to the next. */
+/** End state without generated names. */
 async function outcome(s: TrackerScenario, lived: Life): Promise<unknown> {
   const { orders, transfers, merchantId, symbol } = lived;
   const names = new Map([
@@ -63,7 +63,9 @@ async function outcome(s: TrackerScenario, lived: Life): Promise<unknown> {
   return {
     states: await Promise.all(orders.map((order) => s.state(order))),
     stories: await Promise.all(orders.map((order) => s.story(order))),
-    sequences: await Promise.all(orders.map(async (order) => (await s.told(order)).map((t) => t.sequence))),
+    sequences: await Promise.all(
+      orders.map(async (order) => (await s.callbacks(order)).map((t) => t.sequence)),
+    ),
     events: await Promise.all(orders.map(async (order) => (await s.outbox(order)).length)),
     refs: await Promise.all(orders.map(async (order) => (await s.refs(order)).map(nameless))),
     settlements: await Promise.all(transfers.map((transfer) => s.settlement(transfer))),
@@ -73,17 +75,17 @@ async function outcome(s: TrackerScenario, lived: Life): Promise<unknown> {
   };
 }
 
-/** The life of a tracker that nothing disturbs. */
-export async function liveUndisturbed(s: TrackerScenario, how: Handle): Promise<unknown> {
+/** Runs the story with an undisturbed tracker. */
+export async function runUndisturbed(s: TrackerScenario, how: Handle): Promise<unknown> {
   const lived = await life(s, async (work) => void (await work(s.deps)), how);
   return outcome(s, lived);
 }
 
 /**
- * The life of a tracker that dies at the `point`th step before or after a statement. Another one is then given the
- * work in which it died, as the broker would.
+ * Runs the story with a tracker that dies at step `point`, before or after a statement. Another tracker repeats
+ * the interrupted work, like after a redelivery.
  */
-export async function liveWithCrashAt(
+export async function runWithCrashAt(
   s: TrackerScenario,
   crashing: CrashingDatabase,
   point: number,
@@ -95,7 +97,7 @@ export async function liveWithCrashAt(
       await work(s.depsOn(crashing.db));
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
-      await crashing.buried();
+      await crashing.sessionsEnded();
       await work(s.deps);
     }
   };

@@ -32,7 +32,7 @@ import type { Observe } from '../src/observe.ts';
 import { sweepDueOrders } from '../src/sweep-due-orders.ts';
 
 export const CHAIN: Chain = 'ETH_SEPOLIA';
-/** Time zero of the scenarios: a whole second, as block times are. */
+/** Time zero in seconds since 1970; whole seconds like block times. */
 export const T0 = 1_800_000_000;
 /** Seconds after T0 at which the scenarios' orders expire. */
 export const TTL = 1_800;
@@ -41,7 +41,7 @@ export function at(secondsAfterT0: number): Date {
   return new Date((T0 + secondsAfterT0) * 1_000);
 }
 
-/** Which the scenarios' orders do not ask for. */
+/** A token that the orders do not ask for. */
 export const OTHER_TOKEN = {
   symbol: 'OTHER',
   contract: '0x00000000000000000000000000000000000000ee',
@@ -70,14 +70,14 @@ function network(chain: Chain): NetworkConfig {
 }
 export const NETWORKS: readonly NetworkConfig[] = [network('ETH_SEPOLIA'), network('BSC_TEST')];
 
-/** An observer that keeps what it hears of. */
-export function listen(): Observe & {
-  readonly heard: { readonly what: string; readonly detail?: unknown }[];
+/** An observer that records its calls. */
+export function createRecordingObserver(): Observe & {
+  readonly calls: { readonly what: string; readonly detail?: unknown }[];
 } {
-  const heard: { what: string; detail?: unknown }[] = [];
-  const keep = (what: string) => (detail?: unknown) => void heard.push({ what, detail });
+  const calls: { what: string; detail?: unknown }[] = [];
+  const keep = (what: string) => (detail?: unknown) => void calls.push({ what, detail });
   return {
-    heard,
+    calls,
     orderSettled: keep('orderSettled'),
     notSettled: keep('notSettled'),
     transfersSwept: keep('transfersSwept'),
@@ -101,13 +101,13 @@ export function envelope<T extends EventType>(
 }
 
 type NewTransfer = Partial<Insertable<TransferTable>> & {
-  /** Block time, seconds after T0. */
+  /** Block time in seconds after T0. */
   readonly atSecond?: number;
 };
 
 /**
- * The tracker's handlers on a database of their own, and a hand that writes what scanners write. Money of the tests
- * is in whole base units of a token with 6 decimals.
+ * The tracker's handlers on a new database, with methods that write like scanners. Amounts are base units of a
+ * token with 6 decimals.
  */
 export async function createTrackerScenario() {
   const database = await createTestDatabase();
@@ -115,7 +115,7 @@ export async function createTrackerScenario() {
   const trackerDatabase = database.open('tracker');
   const admin = adminDatabase.kysely;
   const displayOf = await loadDisplayForms(NETWORKS);
-  const observe = listen();
+  const observe = createRecordingObserver();
 
   const depsOn = (db: Db): HandlerDeps => ({
     db,
@@ -138,7 +138,7 @@ export async function createTrackerScenario() {
     observe,
     ...arrange(admin),
     ...look(admin),
-    /** Delivers an event to its handler, as the consumer does. */
+    /** Delivers an event to its handler like the consumer. */
     async deliver(event: EventEnvelope, on: HandlerDeps = deps): Promise<void> {
       await handle(event, on);
     },
@@ -168,7 +168,7 @@ export function verifiedEvent(transfers: readonly TransferRow[]): Event<'block.v
   return envelope('block.verified', { ...named(transfers), height: 100, blockTimeSeconds: T0 });
 }
 
-/** Routes an event to its handler. The due sweep, which a verified block only wakes, is the caller's to run. */
+/** Routes an event to its handler. The caller runs the due sweep, which a verified block only wakes. */
 export async function handle(event: EventEnvelope, deps: HandlerDeps): Promise<void> {
   switch (event.type) {
     case 'transfer.detected':
@@ -195,7 +195,7 @@ export async function sweepDue(deps: HandlerDeps): Promise<void> {
 function arrange(admin: Db) {
   return {
     merchant: (overrides: Parameters<typeof aMerchant>[1] = {}) => aMerchant(admin, overrides),
-    /** An order of 100 at T0, told to its merchant once, as the api leaves it. */
+    /** An order of 100 at T0 with its first notification, as the api creates it. */
     async order(overrides: Partial<Insertable<OrdersTable>> = {}): Promise<OrderRow> {
       const order = await aCollection(admin, {
         amount: 100n,
@@ -217,7 +217,7 @@ function arrange(admin: Db) {
         .execute();
       return order;
     },
-    /** The scanner saw a transfer to the order's address; all but the amount as ordered unless said otherwise. */
+    /** Writes a detected transfer to the order's address, in the ordered token by default. */
     async transfer(order: OrderRow, amount: bigint, overrides: NewTransfer = {}): Promise<TransferRow> {
       const { atSecond = 60, ...columns } = overrides;
       const time = at(atSecond);
@@ -226,7 +226,7 @@ function arrange(admin: Db) {
     verify: (transfer: TransferRow) =>
       change(admin, transfer, { state: 'VERIFIED', verified_at: new Date() }),
     orphan: (transfer: TransferRow) => change(admin, transfer, { state: 'ORPHANED' }),
-    /** The transaction was mined again in another block, where it may do something else. */
+    /** Moves the transaction to another block, optionally with other contents. */
     mineAgain: (transfer: TransferRow, height: number, second: number, columns: ChangedColumns = {}) =>
       change(admin, transfer, {
         state: 'DETECTED',
@@ -235,7 +235,7 @@ function arrange(admin: Db) {
         block_time: at(second),
         ...columns,
       }),
-    /** Head and verified time of a chain, as a scanner commits them. */
+    /** Writes head and verified time of a chain like a scanner. */
     async chainAt(head: number, verifiedSecond: number, chain: Chain = CHAIN): Promise<void> {
       const verifiedHeight = Math.max(0, head - 2);
       await aChainCursor(admin, {
@@ -250,7 +250,7 @@ function arrange(admin: Db) {
   };
 }
 
-/** What a scanner may write anew of a transfer: all but its natural key. */
+/** Columns that a scanner may change: all except the natural key. */
 type ChangedColumns = Partial<
   Pick<
     TransferRow,
@@ -280,14 +280,14 @@ function change(
     .executeTakeFirstOrThrow();
 }
 
-export interface Told {
+export interface Callback {
   readonly sequence: number;
   readonly type: string;
   readonly data: NotifyOrder;
 }
 
 function look(admin: Db) {
-  const told = async (order: Pick<OrderRow, 'order_pk'>): Promise<Told[]> => {
+  const callbacks = async (order: Pick<OrderRow, 'order_pk'>): Promise<Callback[]> => {
     const rows = await admin
       .selectFrom('notification')
       .selectAll()
@@ -302,7 +302,7 @@ function look(admin: Db) {
     }));
   };
   return {
-    /** What an order shows now. */
+    /** Current state of an order. */
     async state(order: Pick<OrderRow, 'order_pk'>) {
       const row = await admin
         .selectFrom('orders')
@@ -316,14 +316,14 @@ function look(admin: Db) {
         actual: row.actual_amount,
       };
     },
-    told,
+    callbacks,
     /** `TYPE status reason actualAmount` of each callback after the first. */
     async story(order: Pick<OrderRow, 'order_pk'>): Promise<string[]> {
-      return (await told(order)).map(({ type, data }) =>
+      return (await callbacks(order)).map(({ type, data }) =>
         [type, data.status, data.reason, data.actualAmount].filter((part) => part !== null).join(' '),
       );
     },
-    /** Balances of a merchant's asset: DEPOSIT is of all merchants, so use one merchant per database or asset. */
+    /** Balances of a merchant's asset. DEPOSIT covers all merchants, so use one merchant per database or asset. */
     async balances(merchantId: string, chain: Chain = CHAIN, symbol = 'USDT') {
       const rows = await admin
         .selectFrom('ledger_account')
@@ -373,7 +373,7 @@ function look(admin: Db) {
         .where('order_pk', '=', order.order_pk)
         .orderBy('opened_at')
         .execute(),
-    /** Events in the outbox that speak of an order, by their notification. */
+    /** Event ids in the outbox that concern an order. */
     async outbox(order: Pick<OrderRow, 'order_pk'>): Promise<string[]> {
       const rows = await admin.selectFrom('tracker.outbox').select('payload').orderBy('id').execute();
       return rows

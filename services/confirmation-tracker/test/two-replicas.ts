@@ -14,7 +14,7 @@ import {
   type TrackerScenario,
 } from './tracker-scenario.ts';
 
-/** A small seeded generator (mulberry32), so that a failing seed can be run again. */
+/** Seeded generator (mulberry32), so that a failing seed can be repeated. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -25,7 +25,7 @@ function random(seed: number): () => number {
   };
 }
 
-/** What chains do to orders: each entry is a transfer's fate. */
+/** Possible outcomes of a transfer. */
 const FATES = [
   'verified',
   'verified',
@@ -42,49 +42,52 @@ export function describeTwoReplicas(
   world: () => { readonly s: TrackerScenario; readonly otherDatabase: Database },
   seeds: readonly number[],
 ): void {
-  test.each(seeds)('seed %d: two replicas, events lost, doubled, late, at once', async (seed) => {
-    const { s, otherDatabase } = world();
-    const replicas = [s.deps, s.depsOn(otherDatabase.kysely)];
-    const next = random(seed * 7_919);
-    const waiting: EventEnvelope[] = [];
-    const inFlight: Promise<void>[] = [];
-    const deliverSome = (count: number) => {
-      for (let i = 0; i < count && waiting.length > 0; i += 1) {
-        const [event] = waiting.splice(Math.floor(next() * waiting.length), 1);
-        const replica = replicas[Math.floor(next() * 2)];
-        if (event !== undefined && replica !== undefined) inFlight.push(handle(event, replica));
-      }
-    };
-    const { orders } = await play(s, seed, (event) => {
-      const fate = next();
-      if (fate > 0.15) waiting.push(event);
-      if (fate > 0.7) waiting.push(event);
-      deliverSome(Math.floor(next() * 3));
-      return Promise.resolve();
-    });
-    deliverSome(waiting.length);
-    await Promise.all(inFlight);
-    await finish(s);
-    for (const order of orders) await checkStory(s, order);
-    await checkBooks(s);
+  test.each(seeds)(
+    'ends like an undisturbed tracker with two replicas and faulty delivery (seed %d)',
+    async (seed) => {
+      const { s, otherDatabase } = world();
+      const replicas = [s.deps, s.depsOn(otherDatabase.kysely)];
+      const next = random(seed * 7_919);
+      const waiting: EventEnvelope[] = [];
+      const inFlight: Promise<void>[] = [];
+      const deliverSome = (count: number) => {
+        for (let i = 0; i < count && waiting.length > 0; i += 1) {
+          const [event] = waiting.splice(Math.floor(next() * waiting.length), 1);
+          const replica = replicas[Math.floor(next() * 2)];
+          if (event !== undefined && replica !== undefined) inFlight.push(handle(event, replica));
+        }
+      };
+      const { orders } = await play(s, seed, (event) => {
+        const fate = next();
+        if (fate > 0.15) waiting.push(event);
+        if (fate > 0.7) waiting.push(event);
+        deliverSome(Math.floor(next() * 3));
+        return Promise.resolve();
+      });
+      deliverSome(waiting.length);
+      await Promise.all(inFlight);
+      await finish(s);
+      for (const order of orders) await checkStory(s, order);
+      await checkBooks(s);
 
-    // What an undisturbed tracker makes of the same chain, but for what history may decide: who became SUCCESS when.
-    const disturbed = await Promise.all(orders.map((order) => s.state(order)));
-    const calm = await play(s, seed, (event) => handle(event, s.deps));
-    await finish(s);
-    const undisturbed = await Promise.all(calm.orders.map((order) => s.state(order)));
-    for (const [i, state] of disturbed.entries()) {
-      const other = undisturbed[i];
-      if (state.status === 'SUCCESS' || other?.status === 'SUCCESS') continue;
-      expect(state).toEqual(other);
-    }
-    await checkBooks(s);
-  });
+      // Result of an undisturbed tracker on the same chain, except for the time of SUCCESS, which may differ.
+      const disturbed = await Promise.all(orders.map((order) => s.state(order)));
+      const calm = await play(s, seed, (event) => handle(event, s.deps));
+      await finish(s);
+      const undisturbed = await Promise.all(calm.orders.map((order) => s.state(order)));
+      for (const [i, state] of disturbed.entries()) {
+        const other = undisturbed[i];
+        if (state.status === 'SUCCESS' || other?.status === 'SUCCESS') continue;
+        expect(state).toEqual(other);
+      }
+      await checkBooks(s);
+    },
+  );
 }
 
 /**
- * Makes orders and lets the chain play: transfers come, are verified, orphaned, moved, taken back or mined again with
- * another amount after they were credited. Every change makes its event; `send` is what becomes of it.
+ * Creates orders and simulates the chain: transfers are detected, verified, orphaned, moved, or mined again with
+ * another amount after they were credited. Every change emits an event through `send`.
  */
 async function play(
   s: TrackerScenario,
@@ -138,12 +141,12 @@ async function checkBooks(s: TrackerScenario): Promise<void> {
   const { rows: unbalanced } = await sql`
     select chain, symbol from ledger_account group by 1, 2 having sum(balance) <> 0`.execute(s.admin);
   expect(unbalanced).toEqual([]);
-  // The deposits booked are the transfers verified, neither more nor less.
+  // Booked deposits equal the verified transfers.
   const { rows: deposits } = await sql<{ booked: bigint; verified: bigint }>`
     select (select balance from ledger_account where kind = 'DEPOSIT') as booked,
       (select sum(amount) from transfer where state = 'VERIFIED') as verified`.execute(s.admin);
   expect(deposits[0]?.booked).toBe(deposits[0]?.verified);
-  // What merchants have is what is verified of the transfers credited.
+  // Merchants' balances equal the verified credited transfers.
   const { rows: credits } = await sql`
     select a.merchant_id from ledger_account a left join (
       select o.merchant_id, sum(t.amount) as credited from transfer_settlement x join transfer t using (transfer_id)
@@ -151,7 +154,7 @@ async function checkBooks(s: TrackerScenario): Promise<void> {
     ) c using (merchant_id)
     where a.kind = 'MERCHANT' and -a.balance <> coalesce(c.credited, 0)`.execute(s.admin);
   expect(credits).toEqual([]);
-  // Every incident is a reversal of a credit, and the other way round.
+  // Every incident has a reversed credit, and vice versa.
   const { rows: incidents } = await sql<{ incidents: number; reversals: number; holds: number }>`
     select (select count(*) from incident) as incidents, (select count(*) from asset_hold) as holds,
       (select count(*) from ledger_transaction where kind = 'CREDIT_REVERSED') as reversals`.execute(s.admin);
@@ -159,16 +162,17 @@ async function checkBooks(s: TrackerScenario): Promise<void> {
   expect(incidents[0]?.holds).toBe(incidents[0]?.reversals);
 }
 
-/** No gap, no end other than the order's, no two equal words in a row. */
+/** Checks callbacks: no gap, a last status equal to the order's, no two equal ones in a row. */
 async function checkStory(s: TrackerScenario, order: OrderRow): Promise<void> {
-  const told = await s.told(order);
-  expect(told.map((t) => t.sequence)).toEqual(told.map((_, i) => i + 2));
+  const callbacks = await s.callbacks(order);
+  expect(callbacks.map((t) => t.sequence)).toEqual(callbacks.map((_, i) => i + 2));
   const { status } = await s.state(order);
-  const last = told.at(-1);
+  const last = callbacks.at(-1);
   if (last !== undefined) expect(last.data.status).toBe(status);
-  const success = told.findIndex((t) => t.type === 'ORDER_SUCCESS');
-  if (success >= 0) for (const after of told.slice(success + 1)) expect(after.type).toBe('ORDER_REVERTED');
-  expect(await s.outbox(order)).toHaveLength(told.length);
+  const success = callbacks.findIndex((t) => t.type === 'ORDER_SUCCESS');
+  if (success >= 0)
+    for (const after of callbacks.slice(success + 1)) expect(after.type).toBe('ORDER_REVERTED');
+  expect(await s.outbox(order)).toHaveLength(callbacks.length);
 }
 
 async function finish(s: TrackerScenario): Promise<void> {

@@ -2,16 +2,15 @@ import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import { settleEvent, type HandlerDeps } from './settle-event.ts';
 
 export interface BlockVerifiedDeps extends HandlerDeps {
-  /** Has the orders looked at that the chain's time or head moves: expired ones, those that reached their depth. */
+  /** Wakes the poll for orders that are due by chain time or depth. */
   readonly wakeDueSweep: () => void;
 }
 
 /**
- * The verified cursor of a chain moved: the transfers it verified are booked and credited.
+ * Books and credits the transfers that became verified, then wakes the poll for due orders.
  *
- * It moved because the head did (or the finalized height), and the chain's time with it. So this event is also the
- * one wake-up for expiry and for orders that wait for more depth than the cursor's: no look at every head is needed.
- * A block without transfers of ours costs no inbox row: the wake-up alone has no effect to repeat.
+ * The verified cursor moves with the head and the chain's time, so this event also covers expiry and orders that
+ * need more depth. A block without our transfers writes no inbox row: waking the poll is idempotent.
  */
 export async function onBlockVerified(
   deps: BlockVerifiedDeps,

@@ -3,7 +3,7 @@ import { payoutsOfTransactions } from '../store/payouts.ts';
 import type { HandlerDeps } from './settle-event.ts';
 import { settleCancels, settlePayoutEvent } from './settle-payout-event.ts';
 
-/** Own transactions came into a block, were verified or taken back: their payouts follow, and their fees are booked. */
+/** Own transactions were mined, verified or orphaned: moves their payouts and books their fees. */
 export async function onFateChanged(
   deps: HandlerDeps,
   envelope: EventEnvelope<'fate.changed'>,

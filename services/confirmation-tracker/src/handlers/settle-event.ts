@@ -8,16 +8,15 @@ import { ordersOfTransfers } from '../store/lock-orders.ts';
 
 export interface HandlerDeps extends SettlePayoutDeps {
   readonly observe: Observe;
-  /** After a commit that appended events: has them published now. */
+  /** Call after a commit that appended events: publishes them now. */
   readonly wakeRelay: () => void;
 }
 
 /**
- * Settles the orders of the transfers that an event names: once, in one transaction with its inbox row. What became
- * of the transfers is read, not taken from the event, so an event that comes late or twice finds nothing to do.
+ * Settles the orders of an event's transfers in one transaction with its inbox row. Transfer states are read from
+ * the database, not from the event, so late and duplicate events change no state.
  *
- * When one order can't be settled the others are all the same, each in a transaction of its own; the event then
- * fails and ends as a dead letter that names the one left behind.
+ * If one order fails, the others are settled in separate transactions. The event then fails and is dead-lettered.
  */
 export async function settleEvent(
   deps: HandlerDeps,
@@ -39,7 +38,7 @@ export function inboxKeyOf({ type, id }: EventEnvelope<EventType>): InboxKey {
   return { schema: 'tracker', consumer: type, eventId: id };
 }
 
-/** Settles the orders of some transfers without an event, one by one; failures are reported, not thrown. */
+/** Settles the orders of transfers one by one, without an event. Failures are reported, not thrown. */
 export async function settleEach(
   deps: HandlerDeps,
   transferIds: readonly (string | number)[],
@@ -54,7 +53,6 @@ export async function settleEach(
   }
 }
 
-/** Settles the orders of some transfers in one transaction. */
 export async function settleTransfers(
   deps: HandlerDeps,
   transferIds: readonly (string | number)[],
@@ -65,7 +63,7 @@ export async function settleTransfers(
   committed(deps, outcomes);
 }
 
-/** To be called once the transaction of these outcomes is committed. */
+/** Call after the transaction of these outcomes has committed. */
 export function committed(
   deps: Pick<HandlerDeps, 'observe' | 'wakeRelay'>,
   outcomes: readonly OrderOutcome[],

@@ -9,8 +9,8 @@ import { ORDERS_PER_TRANSACTION, type LockOptions } from '../store/lock-orders.t
 import { committed, inboxKeyOf, type HandlerDeps } from './settle-event.ts';
 
 /**
- * Settles the payouts that an event is about: once, in one transaction with its inbox row. When one of them can't be
- * settled the others are all the same, each by itself; the event then fails and ends as a dead letter.
+ * Settles the payouts of an event in one transaction with its inbox row. If one fails, the others are settled one
+ * by one; the event then fails and is dead-lettered.
  */
 export async function settlePayoutEvent(
   deps: HandlerDeps,
@@ -31,7 +31,10 @@ export async function settlePayoutEvent(
   }
 }
 
-/** Settles payouts without an event, as sets; where one of a set can't be settled the others are, one by one. */
+/**
+ * Settles payouts in batches without an event. If a batch fails, its payouts are settled one by one. Returns the
+ * number of orders changed.
+ */
 export async function settlePayoutKeys(deps: HandlerDeps, orderPks: readonly string[]): Promise<number> {
   let settled = 0;
   for (let i = 0; i < orderPks.length; i += ORDERS_PER_TRANSACTION) {
@@ -46,7 +49,7 @@ export async function settlePayoutKeys(deps: HandlerDeps, orderPks: readonly str
   return settled;
 }
 
-/** Books the fees of transactions that pay nobody. */
+/** Books the fees of cancel transactions. */
 export async function settleCancels(
   tx: Tx,
   deps: HandlerDeps,

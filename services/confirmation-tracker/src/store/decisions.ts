@@ -2,13 +2,13 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
 import type { BaseUnits } from '@opentill/domain/money';
 
-/** An operator's decision about an order that is not carried out yet. */
+/** A pending decision of an operator about an order. */
 export interface OpenDecision {
   readonly decision_id: string;
   readonly order_pk: string;
   readonly decision: 'ACCEPT' | 'REFUSE';
   readonly reason: string;
-  /** Of another token or chain than its order's, as the operator saw it. */
+  /** Transfer of another token or chain than the order's, as the operator saw it. */
   readonly transfer_id: number | null;
   readonly transfer_symbol: string | null;
   readonly transfer_amount: bigint | null;
@@ -17,7 +17,7 @@ export interface OpenDecision {
 
 const DECISIONS_AT_ONCE = 100;
 
-/** Orders with decisions of operators that nobody has carried out; the oldest first. */
+/** Orders with pending decisions, oldest first. */
 export async function findDecidedOrders(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ order_pk: string }>`
     select order_pk from order_decision where handled_at is null
@@ -25,7 +25,7 @@ export async function findDecidedOrders(db: Db): Promise<readonly string[]> {
   return [...new Set(rows.map((row) => row.order_pk))];
 }
 
-/** Locked, so that of two replicas one carries it out and the other finds it done. */
+/** Locks the decision, so that only one replica carries it out. */
 export async function takeOldestDecision(tx: Tx, orderPk: string): Promise<OpenDecision | undefined> {
   const { rows } = await sql<OpenDecision>`
     select decision_id, order_pk, decision, reason, transfer_id, transfer_symbol, transfer_amount, worth from order_decision
@@ -34,7 +34,7 @@ export async function takeOldestDecision(tx: Tx, orderPk: string): Promise<OpenD
   return rows[0];
 }
 
-/** Says that the decision was carried out, or why it could not be. */
+/** Stores the result of a decision. */
 export async function closeDecision(
   tx: Tx,
   { decision_id: id }: Pick<OpenDecision, 'decision_id'>,

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
 /**
- * Payouts of which the order does not say yet what the signer's row says: time up, refused, sent. The open ones of an index,
- * which are few. What waits for a decision, or has one, does not expire (expire_payouts), and takes no place here.
+ * Finds payouts whose order does not yet reflect the signer's row: expired, refused or sent. Reads a small index of
+ * open payouts. Excludes payouts with a pending or made decision, because they do not expire (expire_payouts).
  */
 export async function findDuePayouts(db: Db, limit: number): Promise<readonly string[]> {
   const { rows } = await sql<{ order_pk: string }>`
@@ -17,22 +17,22 @@ export async function findDuePayouts(db: Db, limit: number): Promise<readonly st
   return rows.map((row) => row.order_pk);
 }
 
-/** How far the sweep over the fates has come. */
+/** Position of the sweep over outcomes of own transactions. */
 export interface FatePosition {
-  /** Postgres' own text of a timestamptz, which keeps the microseconds. */
+  /** Postgres text of a timestamptz, which keeps microseconds. */
   readonly updatedAt: string;
   readonly chain: string;
   readonly txHash: string;
 }
 
-/** A fate, and whether its newest version is settled. */
+/** An outcome, and if its newest version is settled. */
 export interface UnsettledFate extends FatePosition {
   readonly orderPk: string | null;
   readonly isSettled: boolean;
   readonly now: string;
 }
 
-/** Up to `pageSize` fates from `from` on; those changed less than `graceMs` ago are left to their events. */
+/** Up to `pageSize` outcomes from `from` on. Those changed less than `graceMs` ago are left to their events. */
 export async function readFates(
   db: Db,
   from: FatePosition,

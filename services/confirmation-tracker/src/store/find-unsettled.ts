@@ -4,7 +4,7 @@ import type { Chain } from '@opentill/domain/chains';
 import type { HotWalletTransfer } from './order-rows.ts';
 
 export interface DueOrderOptions {
-  /** See verifiedDepths; from their sum with the verified height confirmations count (agreedHeight). */
+  /** See verifiedDepths and agreedHeight. */
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
   /** @default true */
   readonly everyDepth?: boolean;
@@ -12,19 +12,19 @@ export interface DueOrderOptions {
 }
 
 /**
- * Orders that the chain's progress or the clock moves, at most `limit` of each kind.
- * Due: open, and the verified cursor of their chain is past expiry and grace.
- * Deepened: covered, and their transfers have by now the confirmations that they need; most get there together with
- * the verification of their transfers, these are the ones that need more depth than every verified block has. With
- * `everyDepth` also those that need less: verified while the network asked for less, they had to wait too.
- * Owing: EXPIRED, with late payments that no callback has reported, and the last callback is a minute ago.
+ * Finds orders that chain progress or time moves, at most `limit` of each kind:
+ * - due: open, and the verified cursor is past expiry and grace.
+ * - deep enough: covered, and its transfers have reached their required confirmations. Only orders that need more
+ * depth than every verified block has; with `everyDepth` also the others, which may have waited because the
+ * network required less depth when they were verified.
+ * - late payments: EXPIRED, with unreported late payments, and the last callback is a minute ago.
  */
 export async function findDueOrders(
   db: Db,
   limit: number,
   { verifiedDepths, everyDepth = true, now }: DueOrderOptions,
 ): Promise<readonly string[]> {
-  // A look at every order that waits for its confirmations, each second, would be most of what the tracker does.
+  // Checking every order that waits for confirmations each second would be most of the tracker's load.
   const depth = everyDepth ? sql`` : sql`and o.confirmations_required > coalesce(d.depth, 1)`;
   const chains = [...verifiedDepths.keys()];
   const depths = [...verifiedDepths.values()];
@@ -56,36 +56,36 @@ export async function findDueOrders(
   return rows.map((row) => row.order_pk);
 }
 
-/** Where a sweep starts: `lookBackMs` before the last one's end, or at the very beginning. */
+/** Start of a sweep: `lookBackMs` before the last one ended, or the beginning of the table. */
 export function startOfSweep(lastEnd: string | null, lookBackMs: number): SweepPosition {
   const updatedAt = lastEnd === null ? '-infinity' : new Date(Date.parse(lastEnd) - lookBackMs).toISOString();
   return { updatedAt, transferId: 0 };
 }
 
-/** The moment at which it is first used, as Postgres understands it. */
+/** The time of first use, resolved by Postgres. */
 export const SWEEP_FROM_NOW: SweepPosition = { updatedAt: 'now', transferId: 0 };
 
-/** How far the sweep over the transfers has come: it goes by (updated_at, transfer_id). */
+/** Position of the sweep over transfers, ordered by (updated_at, transfer_id). */
 export interface SweepPosition {
-  /** Postgres' own text of a timestamptz, which keeps the microseconds. */
+  /** Postgres text of a timestamptz, which keeps microseconds. */
   readonly updatedAt: string;
   readonly transferId: number;
 }
 
 export interface SweepPage {
-  /** Transfers to deposit addresses that changed since they were settled, or were never settled. */
+  /** Transfers to deposit addresses that are new or changed since they were settled. */
   readonly unsettled: readonly number[];
-  /** The same of transfers to hot wallets, and of those that are still booked as such. No event settles them. */
+  /** The same for hot wallets, including transfers still booked to one. No event settles them. */
   readonly ofHotWallets: readonly HotWalletTransfer[];
-  /** Where the next page begins; null when this was the last. */
+  /** Start of the next page; null if this was the last. */
   readonly next: SweepPosition | null;
-  /** Time of the database in ISO 8601, for the next sweep's start. */
+  /** Database time in ISO 8601, for the start of the next sweep. */
   readonly now: string;
 }
 
 /**
- * Looks at up to `limit` transfers from `from` on. Those changed less than `graceMs` ago are left to their events.
- * One bounded range of an index, so that a sweep over a large table never holds anything up.
+ * Reads up to `limit` transfers from `from` on. Those changed less than `graceMs` ago are left to their events.
+ * Reads one bounded index range, so that a large table causes no long query.
  */
 export async function findUnsettled(
   db: Db,
@@ -122,7 +122,7 @@ export async function findUnsettled(
       (array_agg(p.transfer_id order by p.updated_at desc, p.transfer_id desc))[1] as last_id
     from page p`.execute(db);
   const row = rows[0];
-  if (row === undefined) throw new RangeError('an aggregate without a row');
+  if (row === undefined) throw new RangeError('the sweep query returned no row');
   const full = row.seen === limit && row.last_updated_at !== null && row.last_id !== null;
   return {
     unsettled: row.unsettled ?? [],
@@ -132,7 +132,7 @@ export async function findUnsettled(
   };
 }
 
-/** Resolves when the database answers this role. */
+/** Health check: resolves when the database answers this role. */
 export async function readAnyCursor(db: Db): Promise<void> {
   await sql`select 1 from chain_cursor limit 1`.execute(db);
 }

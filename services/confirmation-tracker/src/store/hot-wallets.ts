@@ -5,7 +5,7 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
 import type { BookedTopUp, HotWalletTransfer } from './order-rows.ts';
 
-/** Coin that was booked for fees becomes payable, see make_gas_payable(). @returns base units, 0 when there was none */
+/** Moves native coin booked for fees to the payable account; see make_gas_payable(). @returns base units moved */
 export async function makeGasPayable(db: Db, chain: Chain, symbol: string): Promise<bigint> {
   const { rows } = await sql<{
     amount: bigint;
@@ -13,7 +13,7 @@ export async function makeGasPayable(db: Db, chain: Chain, symbol: string): Prom
   return rows[0]?.amount ?? 0n;
 }
 
-/** Brings the ledger in line with these transfers to hot wallets, see settle_hot_wallet_deposits(). */
+/** Books or reverses these transfers to hot wallets; see settle_hot_wallet_deposits(). */
 export async function bookTopUps(
   tx: Tx,
   transfers: readonly HotWalletTransfer[],
@@ -24,7 +24,7 @@ export async function bookTopUps(
   return rows;
 }
 
-/** One incident for each top-up that a reorganisation took back, with a hold on the payouts of its asset. */
+/** Opens an incident for each orphaned top-up and holds the payouts of its asset. */
 export async function openTopUpIncidents(
   tx: Tx,
   deps: { readonly clock: Clock; readonly newId: NewId },
@@ -57,7 +57,7 @@ export async function openTopUpIncidents(
         chain,
         symbol,
         incident_id: incidentId,
-        reason: 'a reorganisation took back what had come into a hot wallet',
+        reason: 'a reorganisation orphaned a deposit to a hot wallet',
         set_at: openedAt,
       })),
     )

@@ -6,7 +6,10 @@ import type { BaseUnits } from '@opentill/domain/money';
 import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
 import type { LockedOrder, OrderFacts, TransferRow } from './order-rows.ts';
 
-/** NONE: the order itself. NAMED: the selection is about it. ELSEWHERE, REFUNDED, NEWEST: see OrderFacts. EVERY: all others of the order. */
+/**
+ * Why a row is read. NONE: the order itself. NAMED: named by the selection. EVERY: all other transfers. Others:
+ * see OrderFacts.
+ */
 type Role = 'NONE' | 'NAMED' | 'ELSEWHERE' | 'REFUNDED' | 'NEWEST' | 'EVERY';
 
 interface FactRow {
@@ -20,7 +23,7 @@ interface FactRow {
   verified_late: BaseUnits | null;
   shallow: BaseUnits | null;
   away: boolean;
-  /** Null in the row of the role NONE; then all that follows but the role is null too. */
+  /** Null in rows with the role NONE; then all following columns except `role` are null too. */
   transfer_id: number | null;
   role: Role;
   chain: Chain;
@@ -57,16 +60,19 @@ export interface FactsSelection {
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
 }
 
-/** Still booked as a hot wallet's (hot-wallet-deposits.ts), or settled for another order until that one has let it go. */
+/**
+ * False if the transfer is still booked to a hot wallet (hot-wallet-deposits.ts), or still settled for another
+ * order.
+ */
 const isHere = sql`coalesce(held.order_pk, d.order_pk) = d.order_pk and not (held.order_pk is null and coalesce(held.booked, false))`;
 const isAskedFor = sql`t.chain = d.chain and t.contract_address is not distinct from d.contract_address`;
 const isAtAddress = sql`t.family = d.family and t.to_address = d.address`;
 const held = sql`left join transfer_settlement held on held.transfer_id = t.transfer_id`;
 
-/** Among so many of the newest there is one that is settled for no other order. */
+/** Among this many newest transfers, one is expected that is not settled for another order. */
 const NEWEST_READ = 8;
 
-/** The few transfers that are read of any order, by index: as many as are named, moved by a reorganisation or refunded. */
+/** Reads the few transfers that any settlement needs, by index: named, moved by a reorganisation, refunded, newest. */
 function candidates(transferIds: FactsSelection['transferIds']): RawBuilder<unknown> {
   const named = sql`any(${transferIds}::bigint[])`;
   return sql`
@@ -97,7 +103,7 @@ function candidates(transferIds: FactsSelection['transferIds']): RawBuilder<unkn
     select d.order_pk, newest.transfer_id, 'NEWEST', false
     from asked d cross join lateral (
       select t.transfer_id from (
-        -- Nothing but what the index has, so that it is the index that is read: the others are few.
+        -- Only indexed columns, so that Postgres uses the index; the other conditions exclude few rows.
         select * from transfer t where ${isAtAddress} and t.chain = d.chain and t.symbol = d.symbol and t.state <> 'ORPHANED'
         order by t.block_height desc, t.transfer_id desc limit ${sql.lit(NEWEST_READ)}
       ) t ${held}
@@ -107,8 +113,8 @@ function candidates(transferIds: FactsSelection['transferIds']): RawBuilder<unkn
 }
 
 /**
- * One statement, so one snapshot: the scanner commits cursor, transfers and their sums together, hence a verified time read
- * here never lacks a transfer of a block up to it, and no paid order expires.
+ * A single statement, hence a single snapshot. The scanner commits cursor, transfers and sums together, so the
+ * verified time read here covers all transfers up to it, and no paid order expires.
  */
 function factsQuery(
   { orders, transferIds, verifiedDepths }: FactsSelection,
@@ -151,7 +157,7 @@ function factsQuery(
       left join unmatched_deposit u on u.transfer_id = t.transfer_id and u.order_pk = o.order_pk`;
 }
 
-/** The facts of locked orders, by order_pk: sums of all their transfers, and the few that are needed one by one. */
+/** Loads the facts of locked orders by order_pk: sums over all transfers, and the few single transfers needed. */
 export async function loadFacts(tx: Tx, selection: FactsSelection): Promise<ReadonlyMap<string, OrderFacts>> {
   const { rows } = await factsQuery(selection, sql``).execute(tx);
   const facts = new Map<string, OrderFacts>();
@@ -162,10 +168,10 @@ export async function loadFacts(tx: Tx, selection: FactsSelection): Promise<Read
   return facts;
 }
 
-/** An order with its facts and the transfers that are not among them, a page at a time: for each order at least one page. */
+/** One page of an order's transfers. Every order has at least one page. */
 export interface FactsPage {
   readonly orderPk: string;
-  /** With the order's first page. */
+  /** Set on the order's first page. */
   readonly facts: OrderFacts | null;
   readonly others: readonly TransferRow[];
 }
@@ -173,15 +179,16 @@ export interface FactsPage {
 export const ROWS_AT_ONCE = 1_000;
 
 /**
- * The same facts with all transfers of the orders, in the order of `orders`. A cursor keeps one snapshot over all pages,
- * and the memory that it takes does not grow with the transfers.
+ * Loads the same facts with all transfers, in the order of `orders`. A cursor keeps one snapshot over all pages
+ * with constant memory.
  */
 export async function* loadEveryTransfer(tx: Tx, selection: FactsSelection): AsyncGenerator<FactsPage> {
   const every = sql`
     union all
     select d.order_pk, t.transfer_id, 'EVERY', false from asked d join transfer t on ${isAtAddress} ${held}
     where t.transfer_id <> all(${selection.transferIds}::bigint[]) and ${isHere}`;
-  // Nested loops keep the order of `sorted`, and read what a page needs and no more. A plan is made once, when it is declared.
+  // Nested loops keep the order of `sorted` and read only what a page needs. The plan is fixed when the cursor is
+  // declared.
   await sql`set local enable_hashjoin = off`.execute(tx);
   await sql`set local enable_mergejoin = off`.execute(tx);
   await sql`declare every_transfer no scroll cursor for ${factsQuery(selection, every)}`.execute(tx);
@@ -195,11 +202,11 @@ export async function* loadEveryTransfer(tx: Tx, selection: FactsSelection): Asy
       if (reading?.order.order_pk !== row.order_pk) {
         if (reading !== undefined) yield* takePage(reading);
         reading = { order: row, first: [], isBegun: false, others: [] };
-        if (begun.has(row.order_pk)) throw new RangeError(`transfers of ${row.order_pk} came out of order`);
+        if (begun.has(row.order_pk)) throw new RangeError(`rows of order ${row.order_pk} are not contiguous`);
         begun.add(row.order_pk);
       }
       if (row.role !== 'EVERY' && (reading.isBegun || reading.others.length > 0))
-        throw new RangeError(`transfers of ${row.order_pk} came out of order`);
+        throw new RangeError(`rows of order ${row.order_pk} are not contiguous`);
       if (row.role === 'EVERY') reading.others.push(...toTransfers(row));
       else reading.first.push(row);
     }
@@ -213,7 +220,7 @@ export async function* loadEveryTransfer(tx: Tx, selection: FactsSelection): Asy
 interface OrderBeingRead {
   /** Any of its rows. */
   readonly order: FactRow;
-  /** All but those of the role EVERY, which come after them. */
+  /** Rows with other roles than EVERY; they come first. */
   readonly first: FactRow[];
   isBegun: boolean;
   others: TransferRow[];

@@ -5,20 +5,18 @@ import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { LockedOrder } from './order-rows.ts';
 
-/** The most orders that one transaction settles. */
 export const ORDERS_PER_TRANSACTION = 500;
 
-/** Which collections to settle. */
 export interface OrderSelection {
-  /** A subquery that gives their order_pk. */
+  /** Subquery that returns order_pk. */
   readonly orderPks: RawBuilder<unknown>;
-  /** The transfers that it is about. The others of an order are read where its move changes what becomes of them. */
+  /** Transfers to settle. Other transfers of an order are read only if its status change affects them. */
   readonly transferIds: readonly (string | number)[];
 }
 
 /**
- * The orders whose deposit addresses these transfers went to, whatever their chain and token; and those they were
- * settled for before, because a transaction mined again may pay somebody else.
+ * Selects the orders whose deposit addresses received these transfers, on any chain and token, and the orders they
+ * were settled for before. A transaction that is mined again may pay another address.
  */
 export function ordersOfTransfers(transferIds: readonly (string | number)[]): OrderSelection {
   const orderPks = sql`
@@ -30,7 +28,7 @@ export function ordersOfTransfers(transferIds: readonly (string | number)[]): Or
   return { orderPks, transferIds };
 }
 
-/** Orders by their keys, about no transfer unless one is named. */
+/** Selects orders by key, with no transfers unless named. */
 export function ordersByKey(
   orderPks: readonly string[],
   transferIds: readonly number[] = [],
@@ -62,14 +60,11 @@ interface LockedRow {
 }
 
 export interface LockOptions {
-  /** Leaves out the orders that somebody else settles now. */
+  /** Skips orders that another transaction has locked. */
   readonly skipLocked?: boolean;
 }
 
-/**
- * Locks the selected collections until the end of the transaction, always in the order of their keys, so that two
- * transactions never wait for one another in a circle.
- */
+/** Locks the selected collections until the end of the transaction, in key order to avoid deadlocks. */
 export async function lockOrders(
   tx: Tx,
   selection: OrderSelection,

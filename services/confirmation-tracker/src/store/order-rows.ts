@@ -7,52 +7,55 @@ import type { BaseUnits } from '@opentill/domain/money';
 import type { CollectionState } from '@opentill/domain/settle-collection';
 import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
 
-/** What saving and observing need of an order. */
+/** Fields of an order needed to save and observe its outcome. */
 export interface SettledOrder {
   readonly orderPk: string;
   readonly merchantId: string;
   readonly orderId: string;
   readonly chain: Chain;
-  /** As it was before. */
+  /** Status before the settlement. */
   readonly status: OrderStatus;
 }
 
-/** A collection whose row this transaction has locked. */
+/** A collection locked by this transaction. */
 export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, CollectionState {
   readonly orderPk: string;
   readonly merchantId: string;
-  /** The merchant wants ORDER_REVERTED. */
+  /** The merchant has enabled ORDER_REVERTED. */
   readonly notifyReverted: boolean;
   readonly acceptedAmount: BaseUnits;
-  /** Expiry plus the late grace, unix time. */
+  /** Expiry plus late grace in seconds since 1970. */
   readonly cutoffSeconds: number;
-  /** When the last callback for late payments was written. */
+  /** Time of the last callback for late payments. */
   readonly lateCallbackAt: Date | null;
 }
 
-/** What is known of an order's chain and address, read in one snapshot after the order was locked. */
+/** Facts of an order's chain and address, read in one snapshot after locking the order. */
 export interface OrderFacts {
-  /** Both 0 while the chain has no cursor. The seen height is what is shown to people. */
+  /** 0 while the chain has no cursor. The seen height is for display. */
   readonly seenHeight: number;
   readonly verifiedHeight: number;
   readonly verifiedTimeSeconds: number;
-  /** Sequence of the last notification of the order; 0 for none. */
+  /** Sequence of the order's last notification; 0 if none. */
   readonly lastSequence: number;
   readonly counted: CountedSums;
   /**
-   * The transfers that the selection names, to the address on any chain of the family, and those once settled for the order
-   * that went elsewhere when they were mined again.
+   * Transfers named by the selection that went to the address on any chain of the family, plus those once settled
+   * for the order that paid another address when mined again.
    */
   readonly transfers: readonly TransferRow[];
-  /** In the sums, but still settled for another order, or booked as a hot wallet's, since a reorganisation moved them here. */
+  /**
+   * Transfers included in the sums that a reorganisation moved here and that are still settled for another order
+   * or booked to a hot wallet.
+   */
   readonly elsewhere: readonly TransferRow[];
-  /** In the sums, and given back. */
+  /** Refunded transfers that are included in the sums. */
   readonly refunded: readonly TransferRow[];
-  /** The newest transfer that the order asks for and that is not orphaned, for callbacks. */
+  /** Newest live transfer of the ordered asset, for callbacks. */
   readonly newest: TransferRow | undefined;
 }
 
-/** A transfer with what the tracker has made of it. */
+/** A transfer with its settlement. */
 export interface TransferRow extends TransferToFormat {
   readonly transferId: number;
   readonly chain: Chain;
@@ -61,22 +64,22 @@ export interface TransferRow extends TransferToFormat {
   readonly amount: BaseUnits;
   readonly firstBlockTimeSeconds: number;
   readonly version: number;
-  /** Mined again it went to another address: for this order it is ORPHANED. */
+  /** When mined again it paid another address; for this order it is ORPHANED. */
   readonly wentElsewhere: boolean;
-  /** What the tracker has seen of its own chain, for transfers on another one than the order's. */
+  /** Seen height of the transfer's chain, which may differ from the order's. */
   readonly seenHeight: number;
-  /** Something of it was given back, or is about to be. */
+  /** Fully or partly refunded, or a refund is pending. */
   readonly refunded: boolean;
-  /** An operator accepted it, just as it is, for its order, which did not ask for it. */
+  /** An operator accepted it, unchanged, although the order did not ask for it. */
   readonly accepted: boolean;
   readonly updatedAt: Date;
-  /** Null before the first time. */
+  /** Null if never settled. */
   readonly settledVersion: number | null;
   readonly booking: TransferBooking;
   readonly unmatched: { readonly reason: UnmatchedReason; readonly withdrawn: boolean } | null;
 }
 
-/** A callback that will be sent, fixed now. */
+/** A callback with fixed content. */
 export interface NotificationRow {
   readonly eventId: string;
   readonly sequence: number;
@@ -87,7 +90,7 @@ export interface NotificationRow {
 export interface SettlementRow {
   readonly transferId: number;
   readonly settledVersion: number;
-  /** Null leaves the transfer to the order of the address that it went to. */
+  /** Null leaves the transfer to the order whose address it paid. */
   readonly orderPk: string | null;
   readonly bookedAmount: BaseUnits | null;
   readonly bookedSymbol: string | null;
@@ -98,16 +101,16 @@ export interface SettlementRow {
 export interface UnmatchedRow {
   readonly transferId: number;
   readonly reason: UnmatchedReason;
-  /** It lies unmatched no more: gone, or credited after all. */
+  /** No longer unmatched: orphaned or credited. */
   readonly withdrawn: boolean;
 }
 
-/** Something that should never be, and a hold on the payouts of its asset until an operator has looked. */
+/** An incident and a hold on the asset's payouts until an operator releases it. */
 export interface IncidentRow {
   readonly incidentId: string;
   readonly holdId: string;
   readonly kind: 'CREDITED_TRANSFER_ORPHANED' | 'PAYOUT_ORPHANED' | 'PAYOUT_SHORT' | 'TOP_UP_ORPHANED';
-  /** Null where it is about no transfer. */
+  /** Null for incidents without a transfer. */
   readonly transferId: number | null;
   readonly chain: Chain;
   readonly symbol: string;
@@ -115,46 +118,46 @@ export interface IncidentRow {
   readonly details: Readonly<Record<string, string | number>>;
 }
 
-/** What becomes of an order's row. */
+/** Changes to an order's row. */
 export interface MovedOrder {
   readonly status: OrderStatus;
   readonly reason: string | null;
   readonly detectedAmount: BaseUnits;
   readonly actualAmount: BaseUnits | null;
-  /** How many moves it made, which its version grows by. */
+  /** Number of status changes, added to its version. */
   readonly steps: number;
-  /** Null or absent, also of payouts: there was none. */
+  /** Null or absent if there was none; always for payouts. */
   readonly lateCallbackAt?: Date | null;
-  /** Null or absent when no late payment waits to be reported. */
+  /** Null or absent if no late payment is unreported. */
   readonly lateCallbackDueAt?: Date | null;
 }
 
-/** Everything that one settlement of an order writes. */
+/** Rows written by the settlement of one order. */
 export interface OrderOutcome {
   readonly order: SettledOrder;
-  /** Null when the order itself stays as it is. */
+  /** Null if the order does not change. */
   readonly moved: MovedOrder | null;
-  /** Whether the operator's decision was carried out; false where there was none, or nothing could be done for it any more. */
+  /** The operator's decision was carried out. False without a decision, or if it was no longer possible. */
   readonly isDecided: boolean;
   readonly notifications: readonly NotificationRow[];
   readonly settlements: readonly SettlementRow[];
   readonly unmatched: readonly UnmatchedRow[];
   readonly incidents: readonly IncidentRow[];
-  /** Credited transfers of earlier incidents that are verified again. */
+  /** Transfers of earlier incidents that were verified and credited again. */
   readonly creditedAgain: readonly { readonly transferId: number; readonly booking: number }[];
-  /** In the order in which they must be posted. */
+  /** In posting order. */
   readonly entries: readonly LedgerEntry[];
-  /** The newest change of the chain that was not settled before, for measuring how long it took. */
+  /** Newest change settled here, for measuring latency. */
   readonly newestChangeAt: Date | null;
 }
 
-/** A transfer to a hot wallet, or one that was booked as such, as it was read. */
+/** A transfer to a hot wallet, or one booked to it. */
 export interface HotWalletTransfer {
   readonly transferId: number;
   readonly version: number;
 }
 
-/** What changed in the ledger for one transfer; amounts null where nothing stands, or nothing stood. */
+/** Ledger change of one transfer; null amounts if no entry exists. */
 export interface BookedTopUp {
   readonly transferId: number;
   readonly chain: Chain;

@@ -8,41 +8,41 @@ import type { PayoutFacts, PayoutOrderState } from '@opentill/domain/settle-payo
 
 export type { PayoutMoney };
 
-/** A payout's order whose row this transaction has locked. */
+/** A payout's order locked by this transaction. */
 export interface LockedPayout extends Omit<OrderToFormat, 'actualAmount' | 'status'>, PayoutOrderState {
   readonly orderPk: string;
   readonly merchantId: string;
   readonly status: PayoutStatus;
-  /** The merchant wants ORDER_REVERTED. */
+  /** The merchant has enabled ORDER_REVERTED. */
   readonly notifyReverted: boolean;
-  /** What the gateway moves of its own accord by it; null of a merchant's payout. */
+  /** Kind of the gateway's own movement; null for a merchant's payout. */
   readonly movement: MovementKind | null;
 }
 
-/** A transaction of a payout with what the chain made of it, and what the tracker has made of that. */
+/** A payout's transaction with its outcome and settled version. */
 export interface FateRow extends PayoutTransaction {
   readonly chain: Chain;
   readonly version: number;
-  /** 0 before the first time. */
+  /** 0 if never settled. */
   readonly settledVersion: number;
   readonly updatedAt: Date;
 }
 
-/** The facts of a payout by which its amount was booked, in one snapshot after its order was locked. */
+/** Facts by which a payout was booked, read in one snapshot after locking its order. */
 export interface KnownPayout extends Omit<PayoutFacts, 'fates'> {
-  /** Where its amount was in the ledger before these facts. */
+  /** Ledger position of its amount before these facts. */
   readonly was: PayoutMoney;
-  /** Where its amount is now. */
+  /** Ledger position of its amount now. */
   readonly became: PayoutMoney;
-  /** 0 while the chain has no cursor; what is shown to people. */
+  /** For display; 0 while the chain has no cursor. */
   readonly seenHeight: number;
-  /** Sequence of the last notification of the order; 0 for none. */
+  /** Sequence of the order's last notification; 0 if none. */
   readonly lastSequence: number;
-  /** Of those of its transactions that were in a block once, by block. */
+  /** Outcomes of its transactions that were ever in a block, ordered by block. */
   readonly fates: readonly FateRow[];
 }
 
-/** A fate by its key, and the version of it that is settled. */
+/** Key and settled version of an outcome. */
 export interface SettledFate {
   readonly chain: Chain;
   readonly txHash: string;

@@ -8,14 +8,13 @@ import type { FateState, SigningState } from '@opentill/domain/settle-payout';
 import type { FateRow, KnownPayout, LockedPayout, PayoutMoney, SettledFate } from './payout-rows.ts';
 import type { LockOptions } from './lock-orders.ts';
 
-/** Which payouts to settle: a subquery that gives their order_pk. */
+/** Subquery that returns the order_pk of payouts to settle. */
 export type PayoutSelection = RawBuilder<unknown>;
 
 export function payoutsByKey(orderPks: readonly string[]): PayoutSelection {
   return sql`select unnest(${orderPks}::uuid[])`;
 }
 
-/** The payouts that these transactions are of. */
 export function payoutsOfTransactions(chain: Chain, txHashes: readonly string[]): PayoutSelection {
   return sql`select order_pk from own_transaction
     where chain = ${chain} and tx_hash = any(${txHashes}::text[]) and order_pk is not null`;
@@ -40,7 +39,7 @@ interface LockedRow {
   movement: MovementKind | null;
 }
 
-/** Locks the orders of the selected payouts, as lockOrders does with collections. */
+/** Locks the orders of the selected payouts; see lockOrders. */
 export async function lockPayouts(
   tx: Tx,
   selection: PayoutSelection,
@@ -75,7 +74,7 @@ export async function lockPayouts(
   }));
 }
 
-/** Expires those whose time is up by the database's clock and that nobody signed; see expire_payouts(). */
+/** Expires unsigned payouts whose time is over by the database's clock; see expire_payouts(). */
 export async function expireDue(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length === 0) return;
   await sql`select expire_payouts(${orderPks}::uuid[])`.execute(tx);
@@ -90,7 +89,7 @@ interface KnownRow {
   became: PayoutMoney;
   seen_height: number | null;
   last_sequence: number | null;
-  /** Null in the one row of a payout that was in no block; then all that follows is null too. */
+  /** Null in the single row of a payout without mined transactions; then all following columns are null too. */
   tx_hash: string | null;
   chain: Chain;
   wallet: string;
@@ -108,14 +107,14 @@ interface KnownRow {
 }
 
 /**
- * Brings the ledger in line with the facts of locked payouts, and returns these facts by order_pk; see settle_payout_money().
- * A payout that was never reserved has no row of its own and is absent.
+ * Books the given locked payouts and returns their facts by order_pk; see settle_payout_money(). A payout that was
+ * never reserved is absent.
  */
 export async function settleMoney(
   tx: Tx,
   orders: readonly LockedPayout[],
 ): Promise<ReadonlyMap<string, KnownPayout>> {
-  // This query's snapshot is older than the function's: it adds only what the lock of the order keeps unchanged.
+  // This query's snapshot is older than the function's, so it adds only columns that the order's lock protects.
   const { rows } = await sql<KnownRow>`
     select b.order_pk, (b.payout).state as signing, (b.payout).reason as signing_reason,
       (b.payout).first_sent_at is not null as sent, b.was, b.became, b.seen_height,
@@ -165,7 +164,7 @@ function toFate(row: KnownRow, txHash: string): FateRow {
   };
 }
 
-/** Fates of transactions that pay nobody (a nonce that was filled): only their fee is to be booked. */
+/** Outcomes of cancel transactions, for which only the fee is booked. */
 export async function loadCancels(
   tx: Tx,
   chain: Chain,
@@ -178,7 +177,7 @@ export async function loadCancels(
   return rows;
 }
 
-/** Books the fees of these transactions, and remembers the versions as settled; see settle_network_fees(). */
+/** Books network fees and stores the settled versions; see settle_network_fees(). */
 export async function settleFees(
   tx: Tx,
   fates: readonly SettledFate[],

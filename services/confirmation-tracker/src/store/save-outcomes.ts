@@ -10,8 +10,8 @@ export interface SaveDeps {
 }
 
 /**
- * Writes what was made of locked orders, as sets: two statements whatever their number. The ledger comes last, because
- * its accounts are shared by all orders of an asset and stay locked until the commit.
+ * Writes the outcomes of locked orders with two statements, whatever their number. The ledger comes last, because
+ * its accounts are shared by all orders of an asset and stay locked until commit.
  */
 export async function saveOutcomes(tx: Tx, deps: SaveDeps, outcomes: readonly OrderOutcome[]): Promise<void> {
   const now = deps.clock.now();
@@ -19,7 +19,7 @@ export async function saveOutcomes(tx: Tx, deps: SaveDeps, outcomes: readonly Or
   if (outcomes.some((outcome) => outcome.entries.length > 0)) await postEntries(tx, outcomes);
 }
 
-/** The events that tell of the orders' notifications. */
+/** Builds order.changed events for the notifications. */
 function changesOf(outcomes: readonly OrderOutcome[], at: SaveDeps): OutboxEvent[] {
   const moves = outcomes.flatMap(({ order, notifications }) =>
     notifications.map(({ eventId }) => ({ orderPk: order.orderPk, eventId })),
@@ -31,7 +31,7 @@ function changesOf(outcomes: readonly OrderOutcome[], at: SaveDeps): OutboxEvent
   return events;
 }
 
-/** Everything but the ledger. JSON carries amounts as strings: a JSON number would be rounded on the way. */
+/** Writes everything except the ledger. Amounts are JSON strings, because JSON numbers lose precision. */
 async function saveRows(
   tx: Tx,
   outcomes: readonly OrderOutcome[],
@@ -66,7 +66,7 @@ async function saveRows(
       from given g, jsonb_to_recordset(g.rows -> 'moved') as r ("orderPk" uuid, status text, reason text,
         "detectedAmount" numeric, "actualAmount" numeric, steps integer, "lateCallbackAt" timestamptz, "lateCallbackDueAt" timestamptz)
       where o.order_pk = r."orderPk"
-    ), told as (
+    ), notified as (
       insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
       select r."eventId", r."merchantId", r."orderPk", r.sequence, r."notifyType", r.data, g.at
       from given g, jsonb_to_recordset(g.rows -> 'notifications') as r ("eventId" uuid, "merchantId" text,
@@ -104,8 +104,8 @@ async function saveRows(
 }
 
 /**
- * All postings in one statement: the ledger then changes each account once, and locks those that transactions share in
- * one order. A reference used twice fails: it is a bug, and money.
+ * Posts all entries in one statement, so that the ledger updates each account once and locks shared accounts in a
+ * fixed order. A duplicate reference fails, because it would book money twice.
  */
 async function postEntries(tx: Tx, outcomes: readonly OrderOutcome[]): Promise<void> {
   const entries = outcomes.flatMap((outcome) => outcome.entries).map((entry, place) => ({ ...entry, place }));
@@ -137,7 +137,7 @@ async function postEntries(tx: Tx, outcomes: readonly OrderOutcome[]): Promise<v
         and a."merchantId" is not distinct from p."merchantId"`.execute(tx);
 }
 
-/** Runs the ledger's deferred checks of what this transaction has written so far. */
+/** Runs the ledger's deferred constraint checks now. */
 export async function checkLedger(tx: Tx): Promise<void> {
   await sql`set constraints all immediate`.execute(tx);
   await sql`set constraints all deferred`.execute(tx);
