@@ -11,7 +11,6 @@ import { createJudgementObserver } from './observe-judgements.ts';
 export type { ScannerApp };
 
 export interface ScannerDeps extends Omit<ScannerOfFamilyDeps, 'schema' | 'openNetworks'> {
-  /** EVM networks, each scanned by itself. */
   readonly networks: readonly NetworkConfig[];
 }
 

@@ -3,7 +3,7 @@ import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 
-/** What a reader tells of blocks whose logs it did not believe. */
+/** Logs and counts blocks whose logs the reader rejected. */
 export function createJudgementObserver({
   logger,
   metrics,
@@ -13,18 +13,18 @@ export function createJudgementObserver({
 }): (chain: Chain) => Required<Pick<EvmReaderDeps, 'onJudged'>> {
   const judged = metrics.counter<'chain' | 'reason'>({
     name: 'opentill_scanner_judged_blocks_total',
-    help: 'Blocks whose logs were not believed and whose receipts decided',
+    help: 'Blocks whose logs were rejected and replaced by receipts',
     labelNames: ['chain', 'reason'],
   });
   const judgements = new Map<string, number>();
   return (chain) => ({
     onJudged({ height, hash, reason }) {
       judged.inc({ chain, reason });
-      // A source may lie in every block: told at first and then ever more rarely; the counter has them all.
+      // A Byzantine source may affect every block. Logged at powers of two; the counter counts all.
       const times = (judgements.get(`${chain} ${reason}`) ?? 0) + 1;
       judgements.set(`${chain} ${reason}`, times);
       if (Number.isInteger(Math.log2(times)))
-        logger.warn('logs of a block not believed', { chain, height, hash, reason, times });
+        logger.warn('block logs rejected', { chain, height, hash, reason, times });
     },
   });
 }

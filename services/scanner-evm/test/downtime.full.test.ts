@@ -31,9 +31,9 @@ const AMOUNT = 10n ** 18n;
 interface Variant {
   readonly name: string;
   readonly sources: 1 | 2;
-  /** Instead of counted confirmations. */
+  /** Replaces counted confirmations. */
   readonly finality?: FinalityConfig;
-  /** `finalized` is two epochs behind the head; in the first two of them it does not move. */
+  /** Epoch length in blocks. `finalized` is two epochs behind the head and does not move during the first two. */
   readonly epochBlocks?: number;
 }
 
@@ -57,7 +57,7 @@ interface Deal {
   readonly name: string;
   readonly orderPk: string;
   readonly address: string;
-  /** Chain time after the beginning of the downtime, in seconds. */
+  /** Chain time in seconds after the start of the downtime. */
   readonly expiresAfter: number;
   readonly paidAfter: number | undefined;
 }
@@ -84,7 +84,7 @@ async function openWorld(variant: Variant): Promise<void> {
   admin = database.open('admin');
   broker = await createTestBroker();
   await writeFile(join(dir, 'networks.json'), JSON.stringify({ networks: [network(variant)] }));
-  // What becomes of orders, in the order in which it is committed.
+  // Status changes of orders in commit order.
   await sql`create table moved (place bigserial, order_pk uuid, status text)`.execute(admin.kysely);
   await sql`
     create function note_move() returns trigger language plpgsql security definer as $$
@@ -113,7 +113,7 @@ function network({ sources, finality }: Variant): NetworkConfig {
     enabled: true,
     chainId: 97,
     name: 'a chain of 0.45 s',
-    // Under two names it is two sources.
+    // Two host names count as two sources.
     rpcUrls: [anvil.rpcUrl, anvil.rpcUrl.replace('127.0.0.1', 'localhost')].slice(0, sources),
     nativeSymbol: 'BNB',
     nativeDecimals: 18,
@@ -178,8 +178,8 @@ async function cursor(): Promise<{ seen: number; verified: number }> {
 }
 
 /**
- * Blocks of a chain that makes one each 0.45 s, whose times are whole seconds: two or three share one. Anvil takes the
- * same time again, by evm_setNextBlockTimestamp for the first and an interval of 0 for the others.
+ * Blocks of a 0.45 s chain with times in whole seconds, so that two or three share a second. Anvil repeats a time
+ * if evm_setNextBlockTimestamp sets the first block's and the interval is 0.
  */
 async function mineSecond(time: number, blocks: number): Promise<void> {
   await callRpcBatch(anvil.rpcUrl, [
@@ -188,7 +188,7 @@ async function mineSecond(time: number, blocks: number): Promise<void> {
   ]);
 }
 
-/** The whole blocks of second `second` after the beginning. */
+/** Number of whole blocks in second `second` after the start. */
 function blocksIn(second: number): number {
   return Math.floor((second + 1) / BLOCK_SECONDS) - Math.floor(second / BLOCK_SECONDS);
 }
@@ -211,7 +211,7 @@ async function makeDeals(beginning: number): Promise<readonly Deal[]> {
   };
   const range = (count: number): readonly number[] => Array.from({ length: count }, (_, place) => place);
   return Promise.all([
-    // In the very second of expiry, and a little or long before it.
+    // At the second of expiry, and shortly or long before it.
     ...range(10).map((i) => deal('in time, at the last moment', 40 + i * 55, 40 + i * 55)),
     ...range(10).map((i) => deal('in time', 70 + i * 53, 20 + i * 53)),
     ...range(10).map((i) => deal('in time, expiring after the downtime', 3_000, 595 - i * 60)),
@@ -232,11 +232,11 @@ async function liveThroughDowntime(beginning: number, deals: readonly Deal[]): P
     await mineSecond(beginning + DOWNTIME_SECONDS + second, blocksIn(second));
 }
 
-describe.each(VARIANTS)('ten minutes without a scanner on a chain of 0.45 s, $name', (variant) => {
+describe.each(VARIANTS)('ten minutes without a scanner on a 0.45 s chain, $name', (variant) => {
   beforeAll(() => openWorld(variant));
   afterAll(closeWorld);
 
-  it('are caught up: payments are verified in the order of the chain, what was paid in time is credited and never expires', async () => {
+  it('verifies payments in chain order and credits all in time without expiring any', async () => {
     const first = await start('scanner-evm');
     await start('confirmation-tracker');
     await waitUntil('the first cursor', async () => (await cursor()).seen > 0);
@@ -285,7 +285,7 @@ describe.each(VARIANTS)('ten minutes without a scanner on a chain of 0.45 s, $na
       .filter((move) => move.status === 'EXPIRED')
       .map((move) => dealOf(move.order_pk).name);
     expect(new Set(expired)).toEqual(new Set(['late by a second', 'never paid']));
-    // The tracker settles several events at once; what it settles them by was verified in the order of the chain.
+    // The tracker settles several events concurrently; the scanner verified their transfers in chain order.
     expect(moved.filter((move) => move.status === 'SUCCESS')).toHaveLength(30);
     const { rows: verified } = await sql<{ seconds: number }>`
       select extract(epoch from block_time)::int8 - ${beginning} as seconds from transfer where state = 'VERIFIED'

@@ -43,7 +43,7 @@ export interface ChainCursor {
 
 export type HandOverWorld = Awaited<ReturnType<typeof createHandOverWorld>>;
 
-/** Three devnets with a block a second and payments all the time once they are scanned, a database, a broker, and scanners to be ended. */
+/** Three devnets with a block per second and constant payments, a database, a broker, and scanner processes. */
 export async function createHandOverWorld() {
   const dir = await mkdtemp(join(tmpdir(), 'hand-over-'));
   const database = await createTestDatabase();
@@ -80,7 +80,7 @@ export async function createHandOverWorld() {
       void replica.ended.then(() => running.delete(replica));
       return replica;
     },
-    /** Waits until this replica scans all chains; the payments begin when the first one does. */
+    /** Waits until this replica scans all chains. Payments start when the first one does. */
     async leads(replica: Replica): Promise<void> {
       await waitUntil(
         `${replica.name} scans all chains`,
@@ -90,17 +90,20 @@ export async function createHandOverWorld() {
         },
         WAIT_MAX_MS,
       );
-      // Not before the chains are scanned: nobody looks for what lies below the first cursors.
+      // Only now: blocks below the first cursors are not scanned.
       payments ??= payAllTheTime(anvils, addresses);
     },
-    /** For how long no other replica may take one of the chains, at most. */
+    /** Remaining seconds of the longest lease. */
     async leaseSecondsLeft(): Promise<number> {
       const { rows } = await sql<{ seconds: number }>`
         select max(extract(epoch from expires_at - now()))::float8 as seconds from scanner_evm.lease
         where name like 'chain:%'`.execute(admin.kysely);
       return rows[0]!.seconds;
     },
-    /** Waits until another replica has every chain and has seen the head of the moment of the call. Gives the seconds of the slowest. */
+    /**
+     * Waits until another replica holds every chain and has seen the head at the time of the call. Returns the
+     * seconds of the slowest.
+     */
     async continued(leader: Replica): Promise<number> {
       const startedAt = performance.now();
       const heads = await Promise.all(anvils.map(({ rpcUrl }) => headHeight(rpcUrl)));
@@ -122,12 +125,12 @@ export async function createHandOverWorld() {
       );
       return (performance.now() - startedAt) / 1_000;
     },
-    /** Keeps every address look-up waiting, hence every round between reading and commit. Resolves when all wait. */
-    holdLookUps: () =>
+    /** Blocks every address lookup, hence every round between reading and commit. Resolves when all chains wait. */
+    holdLookups: () =>
       holdBack(admin.kysely, 'deposit_address', sql`lock table deposit_address in access exclusive mode`),
-    /** Keeps every commit waiting after it has begun to write. Resolves when all wait. */
+    /** Blocks every commit after its first write. Resolves when all chains wait. */
     holdCommits: () => holdBack(admin.kysely, 'chain_cursor', sql`select from chain_cursor for update`),
-    /** Ends the payments and waits until the last one is verified. */
+    /** Stops the payments and waits until the last one is verified. */
     async settle(): Promise<void> {
       await payments?.stop();
       const heads = await Promise.all(anvils.map(({ rpcUrl }) => headHeight(rpcUrl)));
@@ -138,7 +141,7 @@ export async function createHandOverWorld() {
         WAIT_MAX_MS,
       );
     },
-    /** The payments of the chains; `recorded` and these are equal when nothing went wrong. */
+    /** Payments on the chains; `recorded` must return the same. */
     truth: () => paymentsOnChains(anvils, addresses),
     async recorded(): Promise<readonly string[]> {
       const { rows } = await sql<{ line: string }>`
@@ -146,8 +149,8 @@ export async function createHandOverWorld() {
         from transfer`.execute(admin.kysely);
       return rows.map((row) => row.line).toSorted();
     },
-    /** How often events reported each verified transfer; the same event twice counts once. */
-    timesTold: () => timesTold(admin.kysely, broker),
+    /** Number of events per verified transfer; a duplicate of the same event counts once. */
+    eventCounts: () => eventCounts(admin.kysely, broker),
     async close(): Promise<void> {
       await payments?.stop();
       for (const replica of running) replica.signal('SIGKILL');
@@ -168,7 +171,7 @@ async function startChain(dir: string, chainId: number): Promise<Anvil> {
   return anvil;
 }
 
-/** About three payments in each block of each chain. */
+/** Sends about three payments per block of each chain. */
 function payAllTheTime(anvils: readonly Anvil[], addresses: readonly string[]): { stop(): Promise<void> } {
   let isStopped = false;
   let amount = 0n;
@@ -210,9 +213,9 @@ async function paymentsOnChains(
   return perChain.flat().toSorted();
 }
 
-async function timesTold(db: Db, broker: TestBroker): Promise<readonly number[]> {
+async function eventCounts(db: Db, broker: TestBroker): Promise<readonly number[]> {
   const { rows } = await sql<{ id: string }>`select transfer_id::text as id from transfer`.execute(db);
-  const told = new Map(rows.map((row) => [row.id, 0]));
+  const counts = new Map(rows.map((row) => [row.id, 0]));
   await waitUntil('the outbox is empty', async () => {
     const waiting = await sql<{ n: number }>`select count(*)::int as n from scanner_evm.outbox`.execute(db);
     return waiting.rows[0]?.n === 0;
@@ -225,11 +228,11 @@ async function timesTold(db: Db, broker: TestBroker): Promise<readonly number[]>
     }),
   );
   for (const { transferIds } of events.values())
-    for (const id of transferIds) told.set(id, (told.get(id) ?? 0) + 1);
-  return [...told.values()];
+    for (const id of transferIds) counts.set(id, (counts.get(id) ?? 0) + 1);
+  return [...counts.values()];
 }
 
-/** Takes a lock, and resolves when a statement of every chain waits for it. */
+/** Takes a lock and resolves when a statement of every chain waits for it. */
 async function holdBack(
   db: Db,
   table: string,
@@ -247,7 +250,6 @@ async function holdBack(
   return { release: () => tx.rollback().execute() };
 }
 
-/** A scanner process. */
 async function startProcess(name: string, env: Readonly<Record<string, string>>) {
   const healthPort = await findFreePort();
   const child: ChildProcess = spawn(
@@ -267,13 +269,13 @@ async function startProcess(name: string, env: Readonly<Record<string, string>>)
   return {
     name,
     signal: (signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT') => void child.kill(signal),
-    /** Commits that it tried under a lease that another replica had taken; by its own metrics. */
+    /** Commits it tried after losing its lease, from its own metrics. */
     async refusedCommits(): Promise<number> {
       const text = await (await get('/metrics')).text();
       const counts = [...text.matchAll(/^opentill_scanner_refused_commits_total\{.*\} (\d+)$/gm)];
       return counts.reduce((sum, found) => sum + Number(found[1]), 0);
     },
-    /** The detail of each chain in its health check. */
+    /** Detail of each chain in its health check. */
     async details(): Promise<readonly string[]> {
       const body = (await (await get('/readyz')).json()) as { checks: Record<string, { detail?: string }> };
       return CHAINS.flatMap(({ chain }) => body.checks[chain]?.detail ?? []);

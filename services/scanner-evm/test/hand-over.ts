@@ -4,7 +4,7 @@ import type { ChainCursor, HandOverWorld, Replica } from './hand-over-world.ts';
 
 export const CONTINUED_WITHIN_SECONDS = 10;
 
-/** Kills the leader without warning; the other one must go on. Gives the seconds that it took. */
+/** Kills the leader; the other replica must continue. Returns the seconds this took. */
 export async function killLeader(world: HandOverWorld, leader: Replica): Promise<number> {
   leader.signal('SIGKILL');
   expect(await world.leaseSecondsLeft()).toBeLessThan(CONTINUED_WITHIN_SECONDS);
@@ -12,31 +12,31 @@ export async function killLeader(world: HandOverWorld, leader: Replica): Promise
 }
 
 /**
- * Freezes the leader between its reading and its commit, in every chain; wakes it up when the other has gone on. What
- * it wanted to write is refused, and it stands by.
+ * Freezes the leader between reading and commit in every chain and wakes it after the other replica continued. Its
+ * commits must be rejected, and it stands by.
  */
 export async function freezeLeaderBeforeCommit(world: HandOverWorld, leader: Replica): Promise<void> {
-  const held = await world.holdLookUps();
+  const held = await world.holdLookups();
   leader.signal('SIGSTOP');
   await held.release();
   expect(await world.continued(leader)).toBeLessThan(CONTINUED_WITHIN_SECONDS);
-  await wakesUpHarmless(world, leader);
+  await expectNoWritesAfterWakeUp(world, leader);
   expect(await leader.refusedCommits()).toBe(world.chains);
 }
 
-/** Freezes the leader in the middle of its commits: its locks must not keep the other one waiting for long. */
+/** Freezes the leader in the middle of its commits. Its locks must not block the other replica for long. */
 export async function freezeLeaderInCommit(world: HandOverWorld, leader: Replica): Promise<void> {
   const held = await world.holdCommits();
   leader.signal('SIGSTOP');
   await held.release();
   expect(await world.continued(leader)).toBeLessThan(CONTINUED_WITHIN_SECONDS);
-  await wakesUpHarmless(world, leader);
+  await expectNoWritesAfterWakeUp(world, leader);
 }
 
-/** Whoever wakes up writes nothing: the tokens stay those of the other, and cursors only grow. */
-async function wakesUpHarmless(world: HandOverWorld, woken: Replica): Promise<void> {
+/** Checks that a woken replica writes no row: the fencing tokens stay the other's, and cursors only grow. */
+async function expectNoWritesAfterWakeUp(world: HandOverWorld, woken: Replica): Promise<void> {
   const taken = await world.cursors();
-  const told = taken.map(({ token }) => token);
+  const tokens = taken.map(({ token }) => token);
   woken.signal('SIGCONT');
   await waitUntil(
     `${woken.name} stands by`,
@@ -46,7 +46,7 @@ async function wakesUpHarmless(world: HandOverWorld, woken: Replica): Promise<vo
   let before: readonly ChainCursor[] = taken;
   await waitUntil('three more blocks are seen in every chain', async () => {
     const now = await world.cursors();
-    expect(now.map(({ token }) => token)).toEqual(told);
+    expect(now.map(({ token }) => token)).toEqual(tokens);
     now.forEach((cursor, place) => {
       expect(cursor.seen).toBeGreaterThanOrEqual(before[place]!.seen);
       expect(cursor.verified).toBeGreaterThanOrEqual(before[place]!.verified);
@@ -56,12 +56,12 @@ async function wakesUpHarmless(world: HandOverWorld, woken: Replica): Promise<vo
   });
 }
 
-/** Nothing is missing, nothing twice, and everything told once. */
+/** Checks that no payment is missing or duplicated and that each had one event. */
 export async function expectNoGapNoDouble(world: HandOverWorld): Promise<void> {
-  // As many are made in a time as the machine can.
+  // The number of payments depends on the machine.
   await waitUntil('enough was paid', async () => (await world.truth()).length > 20, 60_000);
   await world.settle();
   const truth = await world.truth();
   expect(await world.recorded()).toEqual(truth);
-  expect(await world.timesTold()).toEqual(truth.map(() => 1));
+  expect(await world.eventCounts()).toEqual(truth.map(() => 1));
 }

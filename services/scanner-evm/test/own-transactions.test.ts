@@ -13,8 +13,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN, createScannerWorld, type Replica, type ScannerWorld } from './scanner-harness.ts';
 
 /*
- * What becomes of transactions that the gateway signed, on a devnet: real receipts, real reorganisations. Each is stored
- * before it is sent, as the signer does. The chain's depth is 3.
+ * Outcomes of own transactions on a devnet with real receipts and reorganisations. Each transaction is stored before it
+ * is sent, like the signer does. The crediting depth is 3.
  */
 
 const OWNER = devAccount(0);
@@ -24,7 +24,7 @@ const hotAddress = HOT.address.toLowerCase();
 let world: ScannerWorld;
 let signer: Database;
 let replica: Replica;
-/** A token that says yes and moves nothing. */
+/** A token whose transfer returns true without moving tokens. */
 let odd: string;
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ interface Payout {
 const transferCall = (to: string, amount: bigint): string =>
   contractInterface('UsdcLike').encodeFunctionData('transfer', [to, amount]);
 
-/** Signs and stores a payout from the hot wallet; `token` null pays the native coin. */
+/** Signs and stores a payout of the hot wallet; a null `token` pays native coin. */
 async function sign(
   options: { readonly token?: string | null; readonly to?: string; readonly amount?: bigint } = {},
 ): Promise<Payout> {
@@ -91,7 +91,7 @@ async function signAndSend(options: Parameters<typeof sign>[0] = {}): Promise<Pa
   return payout;
 }
 
-/** `MINED`, `VERIFIED delivered 5`, `VERIFIED failed`; undefined when there is none. */
+/** `MINED`, `VERIFIED delivered 5`, `VERIFIED failed`; undefined without a record. */
 async function fateOf({ txHash }: Payout): Promise<string | undefined> {
   const { rows } = await sql<{ fate: string }>`
     select concat_ws(' ', state, case when succeeded then 'delivered ' || delivered else 'failed' end) as fate
@@ -104,7 +104,7 @@ async function mineAndFollow(blocks = 1): Promise<void> {
   await world.caughtUp();
 }
 
-/** What the node itself says where a transaction is. */
+/** Compares the record with the node's receipt. */
 async function expectAsOnChain({ txHash }: Payout): Promise<void> {
   const receipt = await callRpc<Record<string, string>>(world.anvil.rpcUrl, 'eth_getTransactionReceipt', [
     txHash,
@@ -128,7 +128,7 @@ async function expectAsOnChain({ txHash }: Payout): Promise<void> {
   ]);
 }
 
-/** Changes a setting of the USDT's contract in a block of its own. */
+/** Changes a setting of the USDT contract in a separate block. */
 async function configureUsdt(method: string, ...methodArguments: unknown[]): Promise<void> {
   const { rpcUrl } = world.anvil;
   const fromKey = OWNER.privateKey;
@@ -143,8 +143,8 @@ async function configureUsdt(method: string, ...methodArguments: unknown[]): Pro
   await mineAndFollow();
 }
 
-describe('an own transaction', () => {
-  it('is followed from its block to its depth, with events', async () => {
+describe('own transaction', () => {
+  it('follows an own transaction from its block to its depth, with events', async () => {
     await world.takeEvents('fate.changed');
     const payout = await sign();
     await mineAndFollow();
@@ -155,16 +155,16 @@ describe('an own transaction', () => {
     await mineAndFollow(2);
     expect(await fateOf(payout)).toBe('VERIFIED delivered 1000000');
     await expectAsOnChain(payout);
-    const told: unknown[] = [];
-    await waitUntil('it is told', async () => {
-      for (const { data } of await world.takeEvents('fate.changed')) told.push(data);
-      return told.length >= 2;
+    const events: unknown[] = [];
+    await waitUntil('both events arrived', async () => {
+      for (const { data } of await world.takeEvents('fate.changed')) events.push(data);
+      return events.length >= 2;
     });
     const event = { chain: CHAIN, txHashes: [payout.txHash] };
-    expect(told).toEqual([event, event]);
+    expect(events).toEqual([event, event]);
   });
 
-  it('ends in many ways', async () => {
+  it('records failed, silent, native, rejected and short transactions', async () => {
     const reverted = await signAndSend({ amount: 10n ** 30n });
     await world.mine();
     const silent = await signAndSend({ token: odd });
@@ -187,7 +187,7 @@ describe('an own transaction', () => {
     for (const payout of [reverted, silent, native, refused, short]) await expectAsOnChain(payout);
   });
 
-  it('to a deposit address is no deposit; a top-up of the hot wallet is recorded as a transfer', async () => {
+  it('excludes own transactions from deposits and records a hot wallet top-up', async () => {
     const deposit = await world.newDepositAddress();
     const payout = await signAndSend({ to: deposit, amount: 7n });
     const customers = await world.pay(deposit, 8n);
@@ -200,10 +200,10 @@ describe('an own transaction', () => {
     );
   });
 
-  it('is found by a scanner that was away, also when it took long', async () => {
+  it('finds an own transaction after a long absence of the scanner', async () => {
     await replica.stop();
     const payout = await signAndSend();
-    await world.mine(70); // more than the window of blocks that are kept
+    await world.mine(70); // more than the window of stored blocks
     replica = await world.startReplica();
     await world.caughtUp();
     expect(await fateOf(payout)).toBe('VERIFIED delivered 1000000');
@@ -211,7 +211,7 @@ describe('an own transaction', () => {
   });
 });
 
-describe('a reorganisation', () => {
+describe('reorganisation of own transactions', () => {
   const rearrange = async (depth: number, ...blocks: readonly (readonly string[])[]): Promise<void> => {
     const replacements = blocks.flatMap((raws, blockOffset) =>
       raws.map((rawTransaction) => ({ rawTransaction, blockOffset })),
@@ -220,7 +220,7 @@ describe('a reorganisation', () => {
     await world.caughtUp();
   };
 
-  it('moves it to another block, where it is verified', async () => {
+  it('follows an own transaction to another block and verifies it there', async () => {
     const payout = await signAndSend();
     await mineAndFollow(2);
     await rearrange(2, [], [payout.raw]);
@@ -230,7 +230,7 @@ describe('a reorganisation', () => {
     expect(await fateOf(payout)).toBe('VERIFIED delivered 1000000');
   });
 
-  it('mines it again as a failed one', async () => {
+  it('records an own transaction as failed when it is mined again and reverts', async () => {
     const { rpcUrl } = world.anvil;
     const data = contractInterface('TetherLike').encodeFunctionData('addBlackList', [HOT.address]);
     const blackList = await signTransaction({ rpcUrl, fromKey: OWNER.privateKey, to: world.usdt, data });
@@ -245,7 +245,7 @@ describe('a reorganisation', () => {
     await configureUsdt('removeBlackList', HOT.address);
   });
 
-  it('takes it back; sent again it is mined again', async () => {
+  it('orphans an own transaction and records it when it is sent again', async () => {
     const payout = await signAndSend();
     await mineAndFollow();
     await rearrange(1, []);
@@ -258,7 +258,7 @@ describe('a reorganisation', () => {
     await expectAsOnChain(payout);
   });
 
-  it('deeper than the depth takes a verified one back, and brings it', async () => {
+  it('orphans and restores a verified transaction at a deep reorganisation', async () => {
     const payout = await signAndSend();
     await mineAndFollow(5);
     expect(await fateOf(payout)).toBe('VERIFIED delivered 1000000');
@@ -274,7 +274,7 @@ describe('a reorganisation', () => {
   });
 });
 
-describe('of two sources, one of which lies about receipts', () => {
+describe('two sources, one with wrong receipts', () => {
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
     await replica.stop();
@@ -285,16 +285,16 @@ describe('of two sources, one of which lies about receipts', () => {
 
   type Receipt = Readonly<Record<string, unknown>> | null;
 
-  /** A scanner on the truth and on a node that lies about one transaction while it is told to. */
-  async function scanBeside(
+  /** A scanner with the real node and one that changes the receipt of a transaction until events otherwise. */
+  async function scanWithWrongReceipt(
     place: 'first' | 'second',
     txHash: string,
-    lie: (receipt: Receipt) => unknown,
-  ): Promise<{ tellTheTruth(): void }> {
-    let isLying = true;
+    falsify: (receipt: Receipt) => unknown,
+  ): Promise<{ stopFalsifying(): void }> {
+    let isWrong = true;
     const override: NonNullable<LyingRpcOptions['override']> = async ({ method, params }, honest) => {
-      if (!isLying || method !== 'eth_getTransactionReceipt' || params[0] !== txHash) return undefined;
-      return { result: lie((await honest({ method, params })) as Receipt) };
+      if (!isWrong || method !== 'eth_getTransactionReceipt' || params[0] !== txHash) return undefined;
+      return { result: falsify((await honest({ method, params })) as Receipt) };
     };
     const proxy = await createLyingRpcProxy({ upstreamUrl: world.anvil.rpcUrl, seed: 1, override });
     closers.push(() => proxy.close());
@@ -304,38 +304,38 @@ describe('of two sources, one of which lies about receipts', () => {
     replica = await world.startReplica({ rpcUrls });
     await world.caughtUp();
     return {
-      tellTheTruth() {
-        isLying = false;
+      stopFalsifying() {
+        isWrong = false;
       },
     };
   }
 
   const noLogs = { logs: [], logsBloom: `0x${'0'.repeat(512)}` };
   it.each<['first' | 'second', string, (receipt: Receipt) => unknown]>([
-    ['second', 'keeps it back', () => null],
-    ['second', 'says it failed', (receipt) => receipt && { ...receipt, ...noLogs, status: '0x0' }],
-    ['first', 'leaves the log out', (receipt) => receipt && { ...receipt, ...noLogs }],
+    ['second', 'withholds the receipt', () => null],
+    ['second', 'reports a failure', (receipt) => receipt && { ...receipt, ...noLogs, status: '0x0' }],
+    ['first', 'omits the log', (receipt) => receipt && { ...receipt, ...noLogs }],
     [
       'first',
-      'answers another one',
+      'returns another receipt',
       (receipt) => receipt && { ...receipt, transactionHash: `0x${'ab'.repeat(32)}` },
     ],
-  ])('the %s %s: it waits, the cursor does not, and the truth comes', async (place, _, lie) => {
+  ])('waits without holding the cursor when the %s source %s', async (place, _, falsify) => {
     const payout = await sign();
-    const { tellTheTruth } = await scanBeside(place, payout.txHash, lie);
+    const { stopFalsifying } = await scanWithWrongReceipt(place, payout.txHash, falsify);
     await send(payout);
     await mineAndFollow(5);
     expect(await fateOf(payout)).not.toMatch(/^VERIFIED/);
-    tellTheTruth();
+    stopFalsifying();
     await waitUntil('it is verified', async () => (await fateOf(payout))?.startsWith('VERIFIED') === true);
     expect(await fateOf(payout)).toBe('VERIFIED delivered 1000000');
     await expectAsOnChain(payout);
   });
 
-  it('the first invents one: shown at most, and never verified', async () => {
+  it('shows an invented receipt of the first source and never verifies it', async () => {
     const payout = await sign();
     let invented: Receipt = null;
-    const { tellTheTruth } = await scanBeside('first', payout.txHash, () => invented);
+    const { stopFalsifying } = await scanWithWrongReceipt('first', payout.txHash, () => invented);
     const other = await world.pay(anEvmAddress(), 5n);
     await world.mine();
     const real = await callRpc<Record<string, unknown>>(world.anvil.rpcUrl, 'eth_getTransactionReceipt', [
@@ -350,9 +350,9 @@ describe('of two sources, one of which lies about receipts', () => {
     await waitUntil('it is shown', async () => (await fateOf(payout)) !== undefined);
     expect(await fateOf(payout)).toMatch(/^MINED/);
     await mineAndFollow(4);
-    expect(await fateOf(payout)).toMatch(/^MINED/); // two sources differ on it
-    tellTheTruth();
-    await waitUntil('it is taken back', async () => (await fateOf(payout))?.startsWith('ORPHANED') === true);
+    expect(await fateOf(payout)).toMatch(/^MINED/); // two sources disagree
+    stopFalsifying();
+    await waitUntil('it is orphaned', async () => (await fateOf(payout))?.startsWith('ORPHANED') === true);
     await send(payout);
     await mineAndFollow(3);
     expect(await fateOf(payout)).toBe('VERIFIED delivered 1000000');

@@ -15,9 +15,9 @@ const running = new Set<ScannerProcess>();
 
 interface ScannerProcess {
   readonly child: ChildProcess;
-  /** What it printed so far. */
+  /** Output so far. */
   output(): string;
-  /** Its exit code, or the signal that ended it. */
+  /** Exit code, or the signal that ended it. */
   readonly ended: Promise<number | string>;
 }
 
@@ -66,8 +66,8 @@ async function startProcess(env: Readonly<Record<string, string>> = {}): Promise
   return scanner;
 }
 
-describe('the process', () => {
-  it('ends with code 1 and names every mistake of its environment', async () => {
+describe('scanner process', () => {
+  it('exits with code 1 and names every configuration mistake', async () => {
     const scanner = await startProcess({ DATABASE_URL: 'mysql://x', AMQP_URL: '', HEALTH_PORT: 'x' });
     expect(await scanner.ended).toBe(1);
     for (const name of ['CONFIG_INVALID', 'DATABASE_URL', 'AMQP_URL', 'HEALTH_PORT']) {
@@ -75,7 +75,7 @@ describe('the process', () => {
     }
   });
 
-  it('ends with code 1 for chains that are not in the network file', async () => {
+  it('exits with code 1 for chains that are not in the network file', async () => {
     const env = { ...(await environment()), CHAINS: 'ETH_SEPOLIA,DOGE' };
     const context = { fail: () => undefined, sharesProcess: true };
     const error: unknown = await composeScanner(env, context).catch((refusal: unknown) => refusal);
@@ -83,7 +83,7 @@ describe('the process', () => {
     expect(String(error)).toContain('DOGE');
   });
 
-  it('ends with code 1 when the node is of another network', async () => {
+  it('exits with code 1 when the node serves another network', async () => {
     const wrong = join(dir, 'wrong.json');
     await writeFile(
       wrong,
@@ -95,8 +95,8 @@ describe('the process', () => {
     await expect(world.cursor()).rejects.toThrow('no cursor yet');
   });
 
-  // One that was frozen in the lead is in hand-over.full.test.ts.
-  it('scans, and ends cleanly when it is told to', async () => {
+  // hand-over.full.test.ts covers a process that is frozen while it leads.
+  it('scans and exits cleanly on SIGTERM', async () => {
     const scanner = await startProcess();
     await world.caughtUp();
     await world.pay(await world.newDepositAddress(), 1n);

@@ -3,8 +3,8 @@ import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import type { ScannerWorld } from './scanner-harness.ts';
 
-/** Scans `blocks` blocks with a payment each, and a reorganisation after each eighth, through a node that gives wrong answers. */
-export async function recordDespiteLies(world: ScannerWorld, blocks: number): Promise<void> {
+/** Scans `blocks` blocks with a payment each and a reorganisation after every eighth, through a Byzantine node. */
+export async function recordThroughByzantineNode(world: ScannerWorld, blocks: number): Promise<void> {
   const proxy = await createLyingRpcProxy({
     upstreamUrl: world.anvil.rpcUrl,
     seed: 7,

@@ -7,7 +7,7 @@ import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ScannerWorld } from './scanner-harness.ts';
 
-/** The scanner has recorded exactly the payments of the chain, and verified them up to its cursor. */
+/** Checks that the scanner recorded exactly the payments of the chain and verified them up to its cursor. */
 export async function expectAgreement(world: ScannerWorld): Promise<void> {
   await world.caughtUp();
   expect(await world.recorded('DETECTED', 'VERIFIED')).toEqual(await world.paymentsOnChain());
@@ -16,9 +16,9 @@ export async function expectAgreement(world: ScannerWorld): Promise<void> {
   expect(await world.recorded('VERIFIED')).toEqual(onChain.filter((payment) => payment.height <= verified));
 }
 
-/** Tests of a reorganisation of each of these depths. A replica must be scanning the world. */
+/** Tests one reorganisation per depth. A replica must be scanning the world. */
 export function describeReorganisations(worldOf: () => ScannerWorld, depths: readonly number[]): void {
-  /** A raw payment that can be mined in any branch: its sender does nothing else. */
+  /** A raw payment that can be mined in any branch, because its sender has no other transactions. */
   async function rawPayment(
     { anvil, usdt }: ScannerWorld,
     account: number,
@@ -33,7 +33,7 @@ export function describeReorganisations(worldOf: () => ScannerWorld, depths: rea
     callRpc<string>(anvil.rpcUrl, 'eth_sendRawTransaction', [raw]);
 
   it.each(depths)(
-    'of depth %i drops, moves and replaces payments, and the books agree with the chain',
+    'follows a reorganisation of depth %i that drops, moves and replaces payments',
     async (depth) => {
       const world = worldOf();
       const [dropped, moved, replaced, kept] = await Promise.all(
@@ -59,7 +59,7 @@ export function describeReorganisations(worldOf: () => ScannerWorld, depths: rea
       const before = await versionOf();
       await world.takeEvents('transfer.orphaned');
 
-      // The moved one lands behind the replacement: in another block, and at another log index where it is the same.
+      // The moved payment is behind the replacement: in another block, or at another log index of the same block.
       const last = depth - 1;
       await reorg({
         rpcUrl: world.anvil.rpcUrl,
@@ -75,10 +75,10 @@ export function describeReorganisations(worldOf: () => ScannerWorld, depths: rea
       const after = await versionOf();
       expect(after.id).toBe(before.id);
       expect(after.version).toBeGreaterThan(before.version);
-      // The devnet gives the new branch times of its own, also earlier ones.
+      // The devnet assigns new times to the new branch, which may be earlier.
       expect(after.firstTime.getTime()).toBe(Math.min(before.firstTime.getTime(), after.time.getTime()));
       const orphanedIds: string[] = [];
-      await waitUntil('the loss is told', async () => {
+      await waitUntil('the orphaned transfer is reported', async () => {
         for (const event of await world.takeEvents('transfer.orphaned'))
           orphanedIds.push(...event.data.transferIds);
         return orphanedIds.length >= 2;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, it } from 'vitest';
-import { recordDespiteLies } from './record-despite-lies.ts';
+import { recordThroughByzantineNode } from './record-despite-lies.ts';
 import { describeReorganisations } from './reorganisations.ts';
 import { createScannerWorld, type ScannerWorld } from './scanner-harness.ts';
 
@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-describe('a reorganisation', () => {
+describe('reorganisation', () => {
   beforeEach(async () => {
     await world.startReplica();
     await world.caughtUp();
@@ -17,5 +17,5 @@ describe('a reorganisation', () => {
   describeReorganisations(() => world, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-it('a chain behind a lying node is recorded right, and no block is passed unread', () =>
-  recordDespiteLies(world, 24));
+it('records a chain correctly through a Byzantine node without skipping a block', () =>
+  recordThroughByzantineNode(world, 24));

@@ -4,7 +4,7 @@ import { devAccount } from '@opentill/devnets/evm/accounts';
 import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { describeReorganisations, expectAgreement } from './reorganisations.ts';
-import { recordDespiteLies } from './record-despite-lies.ts';
+import { recordThroughByzantineNode } from './record-despite-lies.ts';
 import { createScannerWorld, type Replica, type ScannerWorld } from './scanner-harness.ts';
 
 let world: ScannerWorld;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('deposits', () => {
-  it('are seen in the next block and verified at their depth, with events', async () => {
+  it('records a deposit in the next block and verifies it at its depth, with events', async () => {
     const address = await world.newDepositAddress();
     await world.takeEvents('block.verified');
     const tx = await world.pay(address, 5_000_000n);
@@ -44,7 +44,7 @@ describe('deposits', () => {
     expect(verified.at(-1)).toMatchObject({ transferIds: [rows[0]!.id] });
   });
 
-  it('of one transaction to several addresses, twice to one, are all recorded', async () => {
+  it('records every transfer of one transaction to several addresses', async () => {
     const [a, b] = [await world.newDepositAddress(), await world.newDepositAddress()];
     const stranger = devAccount(7).address.toLowerCase();
     const items = [a, stranger, b, a, b].map((to, place) => ({ to, amount: BigInt(place + 1) }));
@@ -64,7 +64,7 @@ describe('deposits', () => {
     await expectAgreement(world);
   });
 
-  it('are found after the scanner was away for 50 blocks', async () => {
+  it('finds deposits after the scanner was away for 50 blocks', async () => {
     const address = await world.newDepositAddress();
     await replica.stop();
     for (let i = 0; i < 10; i += 1) {
@@ -79,10 +79,10 @@ describe('deposits', () => {
   });
 });
 
-describe('a reorganisation', () => {
+describe('reorganisation', () => {
   describeReorganisations(() => world, [1, 4, 10]); // the other depths are in scanner-evm.full.test.ts
 
-  it('below the window stops the scanner, loudly, and nothing is written', async () => {
+  it('halts below the window without writing a row', async () => {
     await world.mine(40);
     await world.caughtUp();
     const before = await world.cursor();
@@ -95,13 +95,13 @@ describe('a reorganisation', () => {
   });
 });
 
-describe('a chain of its own', () => {
+describe('separate chain', () => {
   const worlds: ScannerWorld[] = [];
   afterEach(async () => {
     for (const other of worlds.splice(0)) await other.close();
   });
 
-  it('is followed to its finalized block where the network says so', async () => {
+  it('follows a chain to its finalized block if configured', async () => {
     const other = await createScannerWorld({ slotsInAnEpoch: 2, network: { confirmations: 'finalized' } });
     worlds.push(other);
     await other.startReplica();
@@ -116,18 +116,18 @@ describe('a chain of its own', () => {
     expect(await other.recorded('VERIFIED')).toHaveLength(0);
     await other.mine(1);
     await waitUntil('finality reached it', async () => (await other.recorded('VERIFIED')).length === 1);
-    await other.caughtUp(); // the verified pass may be ahead of the seen one
+    await other.caughtUp(); // the verified pass may be ahead of the seen pass
     const { head, verified } = await other.cursor();
     expect(head - verified).toBe(4);
   });
 
-  it('behind a lying node is recorded right, and no block is passed unread', async () => {
+  it('records a chain correctly through a Byzantine node without skipping a block', async () => {
     const other = await createScannerWorld();
     worlds.push(other);
-    await recordDespiteLies(other, 9);
+    await recordThroughByzantineNode(other, 9);
   });
 
-  it('is not scanned when the node is of another network, which the operator is told', async () => {
+  it('stops with an error when the node serves another network or wrong tokens', async () => {
     const other = await createScannerWorld();
     worlds.push(other);
     const wrong = await other.startReplica({ chainId: 5 });
@@ -141,7 +141,7 @@ describe('a chain of its own', () => {
     await expect(other.cursor()).rejects.toThrow('no cursor yet');
   });
 
-  it('is scanned by one replica at a time, and by another soon after that is gone', async () => {
+  it('scans a chain by one replica at a time and hands it over soon', async () => {
     const other = await createScannerWorld();
     worlds.push(other);
     await other.holdLeases();

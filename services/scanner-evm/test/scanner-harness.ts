@@ -29,7 +29,7 @@ const CHAIN_ID = 11155111;
 
 export type Replica = ReplicaOf<ScannerApp>;
 
-/** A payment as the chain, or the database, tells of it. */
+/** A payment from the chain or the database. */
 export interface Payment {
   readonly tx: string;
   readonly to: string;
@@ -40,7 +40,7 @@ export interface Payment {
 
 export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 
-/** An anvil with the development tokens, whose blocks are made by `mine` alone. */
+/** Starts an anvil with the development tokens that mines only by `mine`. */
 export async function startTokenChain(
   dir: string,
   options: Pick<AnvilOptions, 'chainId'> & Partial<AnvilOptions>,
@@ -51,7 +51,7 @@ export async function startTokenChain(
   return anvil;
 }
 
-/** A devnet whose blocks are made by `mine` alone, a database and a broker. */
+/** A devnet that mines only by `mine`, a database and a broker. */
 export async function createScannerWorld(
   options: Partial<Pick<AnvilOptions, 'slotsInAnEpoch'>> & { readonly network?: Partial<NetworkConfig> } = {},
 ) {
@@ -85,10 +85,10 @@ export async function createScannerWorld(
     ...world,
     anvil,
     usdt,
-    /** Sends a payment of USDT; a block holds it after `mine`. */
+    /** Sends a USDT payment; the next `mine` includes it. */
     pay: (to: string, amount: bigint, account = 1) =>
       payToken({ rpcUrl, token: usdt, fromKey: devAccount(account).privateKey, to, amountBaseUnits: amount }),
-    /** Many transfers in one transaction. */
+    /** Sends many transfers in one transaction. */
     payMany: (items: readonly { readonly to: string; readonly amount: bigint }[]) =>
       callContract({
         rpcUrl,
@@ -100,7 +100,7 @@ export async function createScannerWorld(
         gasLimit: 2_000_000n,
       }),
     mine: (blocks = 1) => mine({ rpcUrl, blocks }),
-    /** What the chain has of payments to deposit addresses after the first cursor, read without the scanner's code. */
+    /** Payments to deposit addresses after the first cursor, read without the scanner's code. */
     async paymentsOnChain(): Promise<readonly Payment[]> {
       const { rows } = await sql<{ address: string }>`select address from deposit_address`.execute(
         admin.kysely,
@@ -113,14 +113,14 @@ export async function createScannerWorld(
           .map(({ tx, to, amount, height, block }) => ({ tx, to, amount: `${amount}`, height, block })),
       );
     },
-    /** Recorded transfers of one of the states. */
+    /** Recorded transfers in any of the states. */
     async recorded(...states: readonly string[]): Promise<readonly Payment[]> {
       const { rows } = await sql<Payment>`
         select tx_hash as tx, to_address as to, amount::text as amount, block_height as height, block_hash as block
         from transfer where state = any(${states})`.execute(admin.kysely);
       return sorted(rows);
     },
-    /** From now on a replica that lives keeps the chain until it stops, also on a machine that stands for a while. */
+    /** Extends leases, so that a live replica keeps the chain until it stops even if the machine stalls. */
     async holdLeases(): Promise<void> {
       await sql`create function scanner_evm.hold_lease() returns trigger language plpgsql as $$
         begin new.expires_at = now() + interval '10 minutes'; return new; end $$`.execute(admin.kysely);
@@ -132,7 +132,7 @@ export async function createScannerWorld(
   };
 }
 
-/** Deploys a contract, in a block of its own. */
+/** Deploys a contract in a separate block. */
 export async function deploy(
   rpcUrl: string,
   contract: ContractName,

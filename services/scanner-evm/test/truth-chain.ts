@@ -9,7 +9,7 @@ import { readEvmTransfers } from '@opentill/testkit/evm-transfers';
 import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
 import { deploy } from './scanner-harness.ts';
 
-/** Who does what; an account that does one thing alone can be put into any branch. */
+/** Roles of accounts. Transactions of an account with a single role fit into any branch. */
 const OWNER = 0;
 const PAYERS = [1, 2, 4] as const;
 const BLACKLISTED = 3;
@@ -18,14 +18,14 @@ const GAS_LIMIT = 3_000_000n;
 const TOKENS = [DEV_TOKEN_ADDRESSES.USDT, DEV_TOKEN_ADDRESSES.USDC] as const;
 
 /**
- * - `mixed`: of the transactions of the old branch some are in the new one, some come a block later, some never.
- * - `renumbered`: all are in the new branch, in one block and another order, so that their log indices change.
- * - `failed`: like mixed, and a payment of the old branch is mined again and reverts: its sender is blacklisted first.
+ * - `mixed`: some transactions of the old branch are in the new one, some come a block later, some never.
+ * - `renumbered`: all are in one block of the new branch in another order, so that log indices change.
+ * - `failed`: like mixed, and one payment is mined again and reverts, because its sender was blacklisted first.
  * - `vanished`: the new branch is empty.
  */
 export type ReorgKind = 'mixed' | 'renumbered' | 'failed' | 'vanished';
 
-/** What became of the transactions that reorganisations took back, by the end. */
+/** Outcomes of the transactions that reorganisations removed. */
 export interface Fates {
   readonly sameAgain: number;
   readonly renumbered: number;
@@ -33,9 +33,9 @@ export interface Fates {
   readonly vanished: number;
 }
 
-/** A chain full of deposits, noise and reorganisations, made by a seed. */
+/** A seeded chain with deposits, noise and reorganisations. */
 export interface TruthChain extends TruthChainOf {
-  /** Makes the blocks it needs and takes `depth` blocks back. */
+  /** Mines the blocks it needs and replaces the last `depth` blocks. */
   reorganise(kind: ReorgKind, depth: number): Promise<void>;
   fates(): Promise<Fates>;
 }
@@ -50,7 +50,7 @@ interface RawReceipt {
   readonly logs: readonly { readonly blockHash: string; readonly logIndex: string }[];
 }
 
-/** The chain of a seed on a devnet whose dev tokens are deployed and whose blocks are made by `mine` alone. */
+/** Creates the chain of a seed on a devnet with deployed development tokens that mines only by `mine`. */
 export async function createTruthChain(rpcUrl: string, seed: number): Promise<TruthChain> {
   const random = seededRandom(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -65,7 +65,7 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
 
   const ours: string[] = [];
   const strangers = Array.from({ length: 100 }, anEvmAddress);
-  /** The transactions of the last blocks, oldest block first. */
+  /** Transactions of the last blocks, oldest block first. */
   let recent: (readonly Sent[])[] = [];
   let pooled: Sent[] = [];
   const takenBack: { readonly before: RawReceipt; readonly hash: string }[] = [];
@@ -74,7 +74,7 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
   const recipient = (): string => (random() < 0.5 ? pick(ours) : pick(strangers));
   const amount = (): bigint => (lastAmount += 1n + BigInt(below(1_000)));
   const receipts = async (hashes: readonly string[]): Promise<(RawReceipt | null)[]> =>
-    hashes.length === 0 // an empty batch is none
+    hashes.length === 0 // an empty JSON-RPC batch is invalid
       ? []
       : ((await callRpcBatch(
           rpcUrl,
@@ -93,7 +93,7 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
   const call = (contract: ContractName, method: string, args: readonly unknown[]): string =>
     contractInterface(contract).encodeFunctionData(method, args);
 
-  /** Many transfers in one transaction; now and then the same one twice. */
+  /** Sends many transfers in one transaction, sometimes with a duplicate. */
   async function spray(): Promise<void> {
     const items: (readonly [string, string, bigint])[] = [];
     for (let left = 3 + below(7); left > 0; left -= 1) {
@@ -108,12 +108,12 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
 
   async function noise(): Promise<void> {
     const liar = devAccount(9).address;
-    const lies = [
+    const fakes = [
       call('FakeToken', 'emitTransfer', [liar, pick(ours), 10n ** 12n]),
       call('FakeToken', 'emitNftTransfer', [liar, pick(ours), 7n]),
       call('FakeToken', 'emitTransferWithoutData', [liar, pick(ours)]),
     ];
-    await send(await sign(9, fake, pick(lies)));
+    await send(await sign(9, fake, pick(fakes)));
   }
 
   async function produceBlock(): Promise<void> {
@@ -132,14 +132,14 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
     await seal();
   }
 
-  /** A block of what waits in the pool. */
+  /** Mines a block with the pooled transactions. */
   async function seal(): Promise<void> {
     await mine({ rpcUrl, blocks: 1 });
     recent = [...recent, pooled].slice(-12);
     pooled = [];
   }
 
-  /** Each sender's transactions stay in their order, and what follows one that never comes never comes either. */
+  /** Keeps each sender's order. Transactions after one that is dropped are dropped too. */
   function decideFates(kind: ReorgKind, taken: readonly Sent[], depth: number) {
     const branch: { readonly sent: Sent; readonly blockOffset: number }[] = [];
     const later: Sent[] = [];

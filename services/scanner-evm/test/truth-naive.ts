@@ -5,7 +5,10 @@ import type { NaiveScanner } from '@opentill/testkit/truth-run';
 const ATTEMPTS_MAX = 50;
 const BLOCKS_MAX = 50;
 
-/** Logs from its cursor to the head, tried again after errors. Starts behind `height`; `isOurs` tells deposit addresses. */
+/**
+ * Reads logs from its cursor to the head and retries after errors. Starts above `height`; `isOurs` identifies
+ * deposit addresses.
+ */
 export function createNaiveScanner(options: {
   readonly rpcUrl: string;
   readonly tokens: readonly string[];
@@ -16,8 +19,8 @@ export function createNaiveScanner(options: {
   const credited = new Set<string>();
   let cursor = options.height;
 
-  /** Whatever went wrong, once more; with fewer blocks each time, since many errors mean that. */
-  async function insist<T>(call: (attempt: number) => Promise<T>): Promise<T> {
+  /** Retries after any error, with fewer blocks each time, because some errors require that. */
+  async function retry<T>(call: (attempt: number) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await call(attempt);
@@ -40,8 +43,8 @@ export function createNaiveScanner(options: {
   return {
     credited,
     async step() {
-      const head = await insist(() => headHeight(rpcUrl));
-      while (cursor < head) await insist((attempt) => readNext(head, attempt));
+      const head = await retry(() => headHeight(rpcUrl));
+      while (cursor < head) await retry((attempt) => readNext(head, attempt));
     },
   };
 }

@@ -21,21 +21,21 @@ import { createScannerWorld, CHAIN, type ScannerWorld } from './scanner-harness.
 import { createTruthChain, type Fates, type ReorgKind } from './truth-chain.ts';
 import { createNaiveScanner } from './truth-naive.ts';
 
-/** Reorganisations are of depths 1 to 6, every kind among them. */
+/** Reorganisations have depths 1 to 6 and include every kind. */
 export interface TruthPlan extends Plan {
-  /** On top of FAULTS. */
+  /** Added to FAULTS. */
   readonly faults?: Partial<Record<RpcFault, number>>;
-  /** For controls: a scanner with a part of it taken away, whose events are not checked. Default: the service as it is. */
+  /** For controls: a scanner without one of its checks, whose events are not compared. Default: the real service. */
   readonly crippled?: (reader: ChainReader) => ChainReader;
 }
 
 export interface TruthFindings extends Findings {
   readonly fates: Fates;
-  /** Faults of each source. */
-  readonly lies: readonly LyingRpcProxy['injected'][];
+  /** Injected faults of each source. */
+  readonly injectedFaults: readonly LyingRpcProxy['injected'][];
 }
 
-/** Chances of a fault; per request, per call or per answer. The rarest are not in every run. */
+/** Probability of each fault per request, call or answer. The rarest do not occur in every run. */
 export const FAULTS: Readonly<Record<RpcFault, number>> = {
   rateLimited: 0.005,
   connectionReset: 0.02,
@@ -88,7 +88,7 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
       pauseMaxMs: 20_000,
       startScanner: () => startScanner(plan, world, proxies),
       begun: ['seen', 0],
-      // A node of its own with the same faults: its answers must not depend on when the scanner asks.
+      // A separate proxy with the same faults, so that its answers do not depend on the scanner's requests.
       openNaive: async (height, isOurs) =>
         createNaiveScanner({ rpcUrl: (await openProxy(0)).url, tokens: TOKENS, height, isOurs }),
       reorganise(place) {
@@ -107,7 +107,10 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
         return undefined;
       },
       toldMaxMs: plan.crippled === undefined ? 60_000 : undefined,
-      extra: async () => ({ fates: await chain.fates(), lies: proxies.map(({ injected }) => injected) }),
+      extra: async () => ({
+        fates: await chain.fates(),
+        injectedFaults: proxies.map(({ injected }) => injected),
+      }),
     };
   });
 }
@@ -125,7 +128,7 @@ function createProxy(plan: TruthPlan, upstreamUrl: string, place: number): Promi
     faults: { ...FAULTS, ...plan.faults },
     delayMs: 150,
     ...caps[place],
-    // No two sources can reveal what both leave out of a block of which both answer other logs.
+    // Two sources cannot reveal a log that both omit from a block of which they return other logs.
     ...(plan.sources === 1
       ? {}
       : {

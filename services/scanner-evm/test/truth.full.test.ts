@@ -8,7 +8,7 @@ import { FAULTS, runTruth, type TruthFindings, type TruthPlan } from './truth-ru
 const TEST_TIMEOUT_MS = 240_000;
 const LONG = { blocks: 300, reorgs: 15, sources: 2 } as const;
 
-/** What must hold of every run, and that the run had what it is about. */
+/** Checks the results of a run, and that all kinds of reorganisations occurred. */
 function expectReorganised(findings: TruthFindings, atLeast = { deposits: 1_000, orphanings: 10 }): void {
   expectTruth(findings, atLeast.deposits);
   expect(findings.orphanings).toBeGreaterThanOrEqual(atLeast.orphanings);
@@ -16,9 +16,9 @@ function expectReorganised(findings: TruthFindings, atLeast = { deposits: 1_000,
   expect(Math.min(renumbered, failed, vanished)).toBeGreaterThan(0);
 }
 
-/** The faults were there to be withstood: those of logs at every source. */
-function expectLies({ lies }: TruthFindings): void {
-  for (const injected of lies) {
+/** Checks that every source injected the log faults. */
+function expectLogFaults({ injectedFaults }: TruthFindings): void {
+  for (const injected of injectedFaults) {
     expect(Object.keys(injected)).toEqual(
       expect.arrayContaining([
         'falseEmpty',
@@ -29,12 +29,12 @@ function expectLies({ lies }: TruthFindings): void {
       ]),
     );
   }
-  expect(lies.flatMap((injected) => Object.keys(injected))).toEqual(
+  expect(injectedFaults.flatMap((injected) => Object.keys(injected))).toEqual(
     expect.arrayContaining(['laggingNode', 'connectionReset', 'truncatedJson', 'unavailable', 'delayed']),
   );
 }
 
-describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
+describe('300 blocks, 15 reorganisations and 1,000 deposits', () => {
   const plans: readonly TruthPlan[] = [
     { ...LONG, seed: 1, name: 'eight confirmations' },
     { ...LONG, seed: 2, name: 'finalized', network: { confirmations: 'finalized' } },
@@ -42,32 +42,32 @@ describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
     { ...LONG, seed: 4, name: 'without announced heads', network: { wsUrl: undefined as never } },
     { ...LONG, seed: 5, name: 'five blocks at a time', network: { maxBlockRange: 5 } },
   ];
-  const told = new Map<number, readonly string[]>();
+  const occurred = new Map<number, readonly string[]>();
 
   it.each(plans)(
-    'seed $seed, $name: nothing is missed or invented, as it is by a naive scanner',
+    'misses and invents no deposit, unlike a naive scanner (seed $seed, $name)',
     async (plan) => {
       const findings = await runTruth(plan);
-      told.set(
+      occurred.set(
         plan.seed,
-        findings.lies.flatMap((injected) => Object.keys(injected)),
+        findings.injectedFaults.flatMap((injected) => Object.keys(injected)),
       );
       expectReorganised(findings);
-      expectLies(findings);
+      expectLogFaults(findings);
       expect(findings.naive.missed).toBeGreaterThanOrEqual(100);
       expect(findings.naive.invented).toBeGreaterThanOrEqual(15);
     },
     TEST_TIMEOUT_MS,
   );
 
-  it('every lie and every limit that the sources can have was among them', () => {
-    expect([...told.keys()]).toEqual(plans.map(({ seed }) => seed));
+  it('has injected every fault and limit of the sources in these runs', () => {
+    expect([...occurred.keys()]).toEqual(plans.map(({ seed }) => seed));
     const every = [...Object.keys(FAULTS), 'rangeCap', 'resultCap'];
-    expect([...new Set([...told.values()].flat())].toSorted()).toEqual(every.toSorted());
+    expect([...new Set([...occurred.values()].flat())].toSorted()).toEqual(every.toSorted());
   });
 
   it(
-    'nothing is missed or invented while one of the two sources is dead for a third of the time',
+    'misses and invents no deposit while one of two sources is down',
     async () =>
       expectReorganised(
         await runTruth({
@@ -82,7 +82,7 @@ describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
   );
 
   it(
-    'nothing is missed or invented with a single source, whose receipts are read',
+    'misses and invents no deposit with a single source, reading receipts',
     async () => {
       const plan = { seed: 7, name: 'one source', blocks: 120, reorgs: 6, sources: 1 } as const;
       expectReorganised(await runTruth(plan), { deposits: 400, orphanings: 1 });
@@ -91,8 +91,8 @@ describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
   );
 });
 
-/** A reader that takes the logs of one source for what happened, and never asks a receipt. */
-function believingLogs(reader: ChainReader): ChainReader {
+/** A reader that trusts the logs of one source and requests no receipts. */
+function withTrustedLogs(reader: ChainReader): ChainReader {
   return {
     ...reader,
     readVerified: (from, to, _expected, options) => reader.readSeen(from, to, options),
@@ -109,11 +109,11 @@ function believingLogs(reader: ChainReader): ChainReader {
   };
 }
 
-describe('the same runs, to show that they would tell', () => {
+describe('control runs with a disabled check', () => {
   const SHORT = { blocks: 80, reorgs: 4 } as const;
 
   it(
-    'find what is missed and what is invented when the logs of one source are believed',
+    'find missed and invented deposits when logs of one source are trusted',
     async () => {
       const findings = await runTruth({
         ...SHORT,
@@ -121,7 +121,7 @@ describe('the same runs, to show that they would tell', () => {
         name: 'control: logs believed',
         sources: 1,
         faults: { droppedLog: 0.3, inventedLog: 0.15 },
-        crippled: believingLogs,
+        crippled: withTrustedLogs,
       });
       expect(findings.settled).toBe(true);
       expect(findings.missed.length).toBeGreaterThan(0);
@@ -131,10 +131,10 @@ describe('the same runs, to show that they would tell', () => {
   );
 
   it(
-    'find what is verified too early when reorganisations are deeper than the confirmations',
+    'find deposits verified too early when reorganisations exceed the depth',
     async () => {
       const findings = await runTruth({
-        // Twelve, of depths 1 to 6: with four of at most four it is chance whether one goes below what is verified.
+        // With only four reorganisations it is chance if one is deeper than the verified height.
         blocks: 100,
         reorgs: 12,
         seed: 9,

@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { expectTruth } from '@opentill/testkit/truth-run';
 import { runTruth, type TruthPlan } from './truth-run.ts';
 
-/** A small one of the runs in truth.full.test.ts. */
+/** A smaller run of truth.full.test.ts. */
 const PLAN: TruthPlan = {
-  name: 'two lying sources',
+  name: 'two Byzantine sources',
   seed: 20_261,
   blocks: 40,
   reorgs: 3,
   sources: 2,
 };
 
-describe('between two lying sources', () => {
-  it('every deposit is recorded, none is invented, and a naive scanner does both', async () => {
+describe('two Byzantine sources', () => {
+  it('records every deposit and invents none, unlike a naive scanner', async () => {
     const findings = await runTruth(PLAN);
     expectTruth(findings, 125);
     expect(findings.orphanings).toBeGreaterThan(0);

@@ -11,7 +11,6 @@ import {
 export type { ScannerApp };
 
 export interface ScannerDeps extends Omit<ScannerOfFamilyDeps, 'schema' | 'openNetworks'> {
-  /** SUI networks, each scanned by itself. */
   readonly networks: readonly NetworkConfig[];
 }
 

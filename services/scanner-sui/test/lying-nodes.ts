@@ -1,8 +1,8 @@
 import type { SuiFault, SuiNode } from '@opentill/devnets/sui/start-sui-devnet';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 
-/** What a node may do for some checkpoints on end. */
-export const LIES = [
+/** Faults that a node may have for some checkpoints. */
+export const NODE_FAULTS = [
   'cut',
   'drop',
   'fork',
@@ -17,29 +17,29 @@ export const LIES = [
   'skip-checkpoint',
   'unavailable',
 ] as const;
-export type Lie = (typeof LIES)[number];
+export type NodeFault = (typeof NODE_FAULTS)[number];
 
-/** A node that lies by a seed: now and then, for some checkpoints, in one way or two. */
-export interface LyingNode {
+/** A node with seeded faults: at times, for some checkpoints, one or two kinds. */
+export interface ByzantineNode {
   readonly url: string;
-  /** Before each checkpoint: of this number, in which addresses of ours may be paid. */
+  /** Call before each checkpoint with its number and the addresses that may be paid in it. */
   next(checkpoint: number, ours: readonly string[]): void;
-  /** The truth again, for good. */
+  /** Clears all faults permanently. */
   clear(): void;
-  /** It is gone: nothing is answered until `revive`. */
+  /** Stops answering until `revive`. */
   kill(): void;
   revive(): void;
-  readonly told: Readonly<Partial<Record<Lie, number>>>;
+  readonly injected: Readonly<Partial<Record<NodeFault, number>>>;
 }
 
 const CHANCE = 0.4;
 const LASTS_MAX = 3;
 
 /**
- * `place` among several nodes: of each address one node alone lies, since no two reveal what both say alike, and one source alone is
- * not found out by anything: `isAlone` leaves out the lies that only another one reveals.
+ * `place` is the node's index: per address only one node gives wrong answers, because identical wrong answers of
+ * two cannot be detected. `isAlone` omits the faults that only a second source reveals.
  */
-export function createLyingNode(
+export function createByzantineNode(
   node: SuiNode,
   {
     seed,
@@ -52,19 +52,21 @@ export function createLyingNode(
     readonly isAlone?: boolean;
     readonly coinTypes: readonly string[];
   },
-): LyingNode {
+): ByzantineNode {
   const random = seededRandom(seed * 1_000 + place);
   const below = (end: number): number => Math.floor(random() * end);
   const pick = <T>(items: readonly T[]): T => items[below(items.length)]!;
-  const told: Partial<Record<Lie, number>> = {};
+  const injected: Partial<Record<NodeFault, number>> = {};
   const isMine = (address: string): boolean => Number.parseInt(address.at(-1)!, 16) % 2 === place % 2;
-  const lies = LIES.filter((lie) => !isAlone || !['hide-payments', 'invent-payment', 'fork'].includes(lie));
+  const kinds = NODE_FAULTS.filter(
+    (kind) => !isAlone || !['hide-payments', 'invent-payment', 'fork'].includes(kind),
+  );
   let left = 0;
   let isDead = false;
 
-  function tell(lie: Lie, checkpoint: number, ours: readonly string[]): void {
+  function inject(kind: NodeFault, checkpoint: number, ours: readonly string[]): void {
     const mine = ours.filter(isMine);
-    const faults: Readonly<Record<Lie, () => SuiFault | undefined>> = {
+    const faults: Readonly<Record<NodeFault, () => SuiFault | undefined>> = {
       cut: () => ({ kind: 'cut', times: 1 + below(3) }),
       drop() {
         node.dropConnections();
@@ -88,15 +90,15 @@ export function createLyingNode(
       'skip-checkpoint': () => ({ kind: 'skip-checkpoint', times: 1 + below(3) }),
       unavailable: () => ({ kind: 'status', code: 'UNAVAILABLE', times: 1 + below(4) }),
     };
-    if (mine.length === 0 && (lie === 'hide-payments' || lie === 'invent-payment')) return;
-    const fault = faults[lie]();
+    if (mine.length === 0 && (kind === 'hide-payments' || kind === 'invent-payment')) return;
+    const fault = faults[kind]();
     if (fault !== undefined) node.fault(fault);
-    told[lie] = (told[lie] ?? 0) + 1;
+    injected[kind] = (injected[kind] ?? 0) + 1;
   }
 
   return {
     url: node.url,
-    told,
+    injected,
     next(checkpoint, ours) {
       if (isDead) return;
       left -= 1;
@@ -104,7 +106,7 @@ export function createLyingNode(
       node.clearFaults();
       if (random() >= CHANCE) return;
       left = 1 + below(LASTS_MAX);
-      for (let count = 1 + below(2); count > 0; count -= 1) tell(pick(lies), checkpoint, ours);
+      for (let count = 1 + below(2); count > 0; count -= 1) inject(pick(kinds), checkpoint, ours);
     },
     clear: () => node.clearFaults(),
     kill() {

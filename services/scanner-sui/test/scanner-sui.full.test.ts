@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it('of two nodes one that lags, leaves balance changes out or has discarded what is asked for is done without', async () => {
+it('works without a node that lags, omits balance changes or has pruned data', async () => {
   const other = await world.devnet.control.openNode();
   await replica.stop();
   replica = await world.startReplica({

@@ -27,7 +27,7 @@ async function newAddress(): Promise<string> {
 }
 
 describe('deposits', () => {
-  it('are what addresses got by successful transactions, each coin by itself, as coins and in balances', async () => {
+  it('records each coin received in successful transactions, as coin or balance', async () => {
     const transfers: Readonly<Record<PaymentKind, number>> = {
       coin: 1,
       intoBalance: 1,
@@ -40,7 +40,7 @@ describe('deposits', () => {
       failed: 0,
       ofNothing: 0,
     };
-    await newAddress(); // whom batches pay besides
+    await newAddress(); // also paid by batches
     const addresses = new Map<string, PaymentKind>();
     for (const kind of Object.keys(transfers) as PaymentKind[]) {
       const address = await newAddress();
@@ -49,7 +49,7 @@ describe('deposits', () => {
     }
     const [batched = ''] = [...addresses].find(([, kind]) => kind === 'batch') ?? [];
     await chain.send('batch', batched);
-    // They are executed, and in no checkpoint yet.
+    // Executed, but not yet in a checkpoint.
     await world.caughtUp();
     expect(await recorded(world, 'VERIFIED')).toEqual([]);
     world.devnet.control.checkpoint();
@@ -63,14 +63,14 @@ describe('deposits', () => {
     const batch = found.filter(({ tx }) => tx === found.find(({ to }) => to === batched)!.tx);
     expect(new Set(batch.map(({ token }) => token)).size).toBe(2);
     expect(new Set(batch.map(({ to }) => to)).size).toBeGreaterThan(1);
-    const told: string[] = [];
-    await waitUntil('each was told of', async () => {
-      for (const event of await world.takeEvents('block.verified')) told.push(...event.data.transferIds);
-      return told.length === found.length;
+    const reported: string[] = [];
+    await waitUntil('each deposit is reported', async () => {
+      for (const event of await world.takeEvents('block.verified')) reported.push(...event.data.transferIds);
+      return reported.length === found.length;
     });
   });
 
-  it('of one transaction that pays three addresses in two coins are what each got of each, and nothing else', async () => {
+  it('records a payment of two coins to three addresses by address and coin', async () => {
     const [payer] = suiPayersOf(world.devnet);
     const { USDC, USDT } = world.devnet.tokens;
     const [a, b, c] = [await newAddress(), await newAddress(), await newAddress()];
@@ -90,7 +90,7 @@ describe('deposits', () => {
     expect(found).toHaveLength(4);
   });
 
-  it('of the time in which nobody looked are found, also where nodes have no lists', async () => {
+  it('finds deposits made while no scanner ran, also without history lists', async () => {
     for (const kind of ['list', 'no-history'] as const) {
       await replica.stop();
       if (kind === 'no-history') world.node.fault({ kind });
@@ -103,7 +103,7 @@ describe('deposits', () => {
   });
 });
 
-describe('a subscription', () => {
+describe('subscription', () => {
   const ways: readonly (readonly [string, () => void])[] = [
     ['is cut', () => world.node.dropConnections()],
     ['falls silent', () => world.node.fault({ kind: 'silent-streams' })],
@@ -116,7 +116,7 @@ describe('a subscription', () => {
       },
     ],
   ];
-  it.each(ways)('that %s leaves no gap, and doubles nothing', async (_, harm) => {
+  it.each(ways)('leaves no gap and no duplicate when a subscription %s', async (_, harm) => {
     await chain.produceBlock();
     await world.caughtUp();
     harm();
@@ -128,19 +128,22 @@ describe('a subscription', () => {
   });
 });
 
-describe('a node without balance changes', () => {
-  it.each(['coin', 'gasless'] as const)('holds the cursor over a payment: %s', async (kind) => {
-    const { checkpoint } = world.devnet.control.summary();
-    world.node.fault({ kind: 'no-balance-changes' });
-    await chain.send(kind, await newAddress());
-    world.devnet.control.checkpoint(2);
-    expect(await world.passed('seen', checkpoint + 1, 700)).toBe(false);
-    world.node.clearFaults();
-    await expectTruth(world, chain);
-  });
+describe('node without balance changes', () => {
+  it.each(['coin', 'gasless'] as const)(
+    'holds the cursor below a payment without balance changes (%s)',
+    async (kind) => {
+      const { checkpoint } = world.devnet.control.summary();
+      world.node.fault({ kind: 'no-balance-changes' });
+      await chain.send(kind, await newAddress());
+      world.devnet.control.checkpoint(2);
+      expect(await world.passed('seen', checkpoint + 1, 700)).toBe(false);
+      world.node.clearFaults();
+      await expectTruth(world, chain);
+    },
+  );
 });
 
-describe('a transaction that costs something and changes no balance', () => {
+describe('transaction without balance changes', () => {
   const payAfterIt = async (): Promise<void> => {
     for (let checkpoint = 0; checkpoint < 3; checkpoint += 1) {
       await chain.send('gasTakenBack', await newAddress());
@@ -149,7 +152,7 @@ describe('a transaction that costs something and changes no balance', () => {
     await chain.send('coin', await newAddress());
     world.devnet.control.checkpoint();
   };
-  it('holds up nothing of what is paid after it, by one node or by two', async () => {
+  it('does not delay later payments, with one node or two', async () => {
     await payAfterIt();
     await expectTruth(world, chain);
     const other = await world.devnet.control.openNode();
@@ -164,7 +167,7 @@ describe('a transaction that costs something and changes no balance', () => {
   });
 
   it.each(['list', 'no-history'] as const)(
-    'nor where it is the first that a scanner reads, long after any other: %s',
+    'does not delay later payments as the first transaction a scanner reads (%s)',
     async (kind) => {
       await replica.stop();
       if (kind === 'no-history') world.node.fault({ kind });
@@ -176,7 +179,7 @@ describe('a transaction that costs something and changes no balance', () => {
     },
   );
 
-  it('is not believed of a node that shows changes of none', async () => {
+  it('holds the cursor at a node that never returns balance changes', async () => {
     world.node.fault({ kind: 'no-balance-changes' });
     const { checkpoint } = world.devnet.control.summary();
     await chain.send('gasTakenBack', await newAddress());
@@ -187,14 +190,14 @@ describe('a transaction that costs something and changes no balance', () => {
   });
 });
 
-it('a node of another network is refused, and the service says that it is misconfigured', async () => {
+it('rejects a node of another network and reports a misconfiguration', async () => {
   const foreign = await world.startReplica({ genesisId: '4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S' });
-  await waitUntil('it says so', () => foreign.failures.length > 0);
+  await waitUntil('it reports the error', () => foreign.failures.length > 0);
   expect(foreign.failures[0]).toMatchObject({ code: 'WRONG_CHAIN' });
   await foreign.stop();
 });
 
-it('all that somebody pays by one transaction with the key of a hot wallet may have paid payouts', async () => {
+it('counts all payments of a foreign hot wallet transaction as possible payouts', async () => {
   const [thief] = suiPayersOf(world.devnet);
   const wallet = thief!.toSuiAddress();
   const { USDC, USDT } = world.devnet.tokens;
@@ -257,7 +260,7 @@ it('all that somebody pays by one transaction with the key of a hot wallet may h
   expect(await Promise.all(unpaid.map(mayBePaid))).toEqual([false, false, false]);
 });
 
-it('asks the database for checkpoints that come together in a part of a statement each, payments among them', async () => {
+it('batches database statements of checkpoints that arrive together', async () => {
   const TOGETHER = 300;
   await world.caughtUp();
   await replica.stop();
@@ -268,7 +271,7 @@ it('asks the database for checkpoints that come together in a part of a statemen
   }
   replica = await world.startReplica();
   await expectTruth(world, chain);
-  // What it asks besides while it starts is in this as well.
+  // Includes the statements at start-up.
   expect(replica.statements()).toBeGreaterThan(0);
   expect(replica.statements() / TOGETHER).toBeLessThan(1);
 });

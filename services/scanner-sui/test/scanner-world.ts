@@ -12,7 +12,7 @@ export type Replica = ReplicaOf<ScannerApp>;
 
 export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 
-/** A devnet whose checkpoints are made when told, a database and a broker. */
+/** A devnet that creates checkpoints on request, a database and a broker. */
 export async function createScannerWorld(
   options: Partial<SuiDevnetOptions> & { readonly network?: Partial<NetworkConfig> } = {},
 ) {
@@ -31,6 +31,6 @@ export async function createScannerWorld(
     },
     closeDevnet: () => devnet.close(),
   });
-  /** `node`: the one that the scanner reads. Its faults do not reach those who pay. */
+  /** `node` is the scanner's node. Its faults do not affect payers. */
   return { ...world, devnet, node };
 }

@@ -5,37 +5,40 @@ import { createSuiPaying, suiPayersOf, type PayOptions, type SuiOutput } from '@
 import type { Deposit } from '@opentill/testkit/transfer-audit';
 import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
 
-/** What customers, exchanges and thieves do. */
+/** Transactions of customers, exchanges and thieves. */
 export type PaymentKind =
   | 'coin'
-  /** Into the address balance: no coin is made. */
+  /** Into the address balance, without creating a coin. */
   | 'intoBalance'
-  /** Both in one transaction: one deposit. */
+  /** Coin and balance in one transaction: one deposit. */
   | 'twice'
   /** One transaction pays three of our addresses in two coins. */
   | 'batch'
   | 'native'
-  /** Costs nothing, so that only the payment itself changes balances. */
+  /** Without gas cost, so that only the payment changes balances. */
   | 'gasless'
-  /** So does this: somebody moves his own, and no balance changes. */
+  /** Also gasless: a sender pays itself, and no balance changes. */
   | 'toHimself'
-  /** This costs something, which somebody takes out of a shared object; a coin of nothing is given away, and no balance changes. */
+  /**
+   * Has a gas cost, which the sender takes out of a shared object. It transfers an empty coin, and no balance
+   * changes.
+   */
   | 'gasTakenBack'
   | 'failed'
   | 'ofNothing';
 
-/** A chain full of payments to our addresses, and of what only looks like such. */
+/** A chain with payments to our addresses and transactions that only resemble them. */
 export interface TruthChain extends TruthChainOf {
-  /** Sends one transaction of a kind, to an address; a checkpoint holds it after the next `checkpoint`. */
+  /** Sends a transaction of a kind to an address; the next `checkpoint` includes it. */
   send(kind: PaymentKind, to: string): Promise<void>;
   truth(): readonly Deposit[];
-  /** How many transactions of each kind were sent. */
+  /** Number of transactions sent by kind. */
   readonly sent: Readonly<Record<string, number>>;
 }
 
 const SUI = '0x2::sui::SUI';
 const SUI_WHOLE = `0x${'2'.padStart(64, '0')}::sui::SUI`;
-/** Less than a cent is not moved for nothing. */
+/** Smaller amounts are not gasless. */
 const GASLESS_LEAST = 10_000n;
 const SYSTEM = `0x${'0'.repeat(64)}`;
 

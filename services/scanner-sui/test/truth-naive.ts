@@ -4,10 +4,9 @@ import type { NaiveScanner } from '@opentill/testkit/truth-run';
 const TRIES = 3;
 
 /**
- * Each checkpoint up to the head of one node, what addresses got taken for payments whatever
- * became of the transaction, the next one after an empty answer or one that is not there.
- * Starts behind `height`; `isOurs` tells deposit addresses. Credits are
- * `transaction address coin amount`.
+ * A naive scanner: reads each checkpoint up to one node's head, takes all receipts of addresses for payments
+ * whatever the transaction's status, and skips a checkpoint after an empty answer. Starts above `height`; `isOurs`
+ * identifies deposit addresses. Credits are `transaction address coin amount`.
  */
 export function createNaiveScanner(options: {
   readonly url: string;
@@ -26,7 +25,7 @@ export function createNaiveScanner(options: {
       try {
         return await question();
       } catch {
-        // Once more.
+        // Retry.
       }
     return undefined;
   }

@@ -3,21 +3,21 @@ import {
   type TruthFindings as Findings,
   type TruthPlan as Plan,
 } from '@opentill/testkit/truth-run';
-import { createLyingNode, type LyingNode } from './lying-nodes.ts';
+import { createByzantineNode, type ByzantineNode } from './lying-nodes.ts';
 import { createScannerWorld } from './scanner-world.ts';
 import { createTruthChain, type TruthChain } from './truth-chain.ts';
 import { createNaiveScanner } from './truth-naive.ts';
 
-/** In an outage the first node tells the truth. */
+/** In an outage the first node is honest. */
 export interface TruthPlan extends Plan {
-  /** An address is paid that the scanner does not know: its deposits must be found missing. */
+  /** Pays an address that the scanner does not know; its deposits must be reported as missing. */
   readonly isControl?: boolean;
 }
 
 export interface TruthFindings extends Findings {
   readonly sent: TruthChain['sent'];
-  /** Faults of each node. */
-  readonly lies: readonly LyingNode['told'][];
+  /** Injected faults of each node. */
+  readonly injectedFaults: readonly ByzantineNode['injected'][];
 }
 
 export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
@@ -28,11 +28,11 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
     const chain = createTruthChain(world.devnet, plan.seed);
     if (plan.isControl === true) chain.addAddress(`0x${'5e'.repeat(32)}`);
     const isAlone = plan.sources === 1;
-    const nodes: LyingNode[] = [];
+    const nodes: ByzantineNode[] = [];
     for (let place = 0; place < plan.sources; place += 1) {
       const node = await control.openNode();
       nodes.push(
-        createLyingNode(node, { seed: plan.seed, place, isAlone, coinTypes: Object.values(tokens) }),
+        createByzantineNode(node, { seed: plan.seed, place, isAlone, coinTypes: Object.values(tokens) }),
       );
     }
     const [living, dying] = nodes;
@@ -71,7 +71,7 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
         return Promise.resolve(head());
       },
       toldMaxMs: 1_500,
-      extra: () => ({ sent: chain.sent, lies: nodes.map(({ told }) => told) }),
+      extra: () => ({ sent: chain.sent, injectedFaults: nodes.map(({ injected }) => injected) }),
     };
   });
 }

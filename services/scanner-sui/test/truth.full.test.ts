@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { expectTruth } from '@opentill/testkit/truth-run';
-import { LIES } from './lying-nodes.ts';
+import { NODE_FAULTS } from './lying-nodes.ts';
 import { runTruth, type TruthFindings, type TruthPlan } from './truth-run.ts';
 
 const TEST_TIMEOUT_MS = 300_000;
@@ -17,25 +17,26 @@ const KINDS = [
   'ofNothing',
 ];
 
-/** What must hold of every run, and that the run had what it is about. */
+/** Checks the results of a run, and that all kinds of transactions occurred. */
 function expectEveryKind(findings: TruthFindings, deposits = 150): void {
   expectTruth(findings, deposits);
   expect(Object.keys(findings.sent)).toEqual(expect.arrayContaining(KINDS));
 }
 
-describe('over 120 checkpoints', () => {
+describe('120 checkpoints', () => {
   const plans: readonly TruthPlan[] = [
-    { ...LONG, seed: 1, name: 'two lying nodes' },
+    { ...LONG, seed: 1, name: 'two Byzantine nodes' },
     { ...LONG, seed: 2, name: 'five checkpoints at a time', network: { maxBlockRange: 5 } },
-    { ...LONG, seed: 3, name: 'started anew four times', restarts: 4 },
+    { ...LONG, seed: 3, name: 'restarted four times', restarts: 4 },
   ];
-  const told = new Set<string>();
+  const occurred = new Set<string>();
 
   it.each(plans)(
-    'seed $seed, $name: nothing is missed or invented, as it is by a naive scanner',
+    'misses and invents no deposit, unlike a naive scanner (seed $seed, $name)',
     async (plan) => {
       const findings = await runTruth(plan);
-      for (const lies of findings.lies) for (const lie of Object.keys(lies)) told.add(lie);
+      for (const injectedFaults of findings.injectedFaults)
+        for (const kind of Object.keys(injectedFaults)) occurred.add(kind);
       expectEveryKind(findings);
       expect(findings.naive.missed).toBeGreaterThanOrEqual(3);
       expect(findings.naive.invented).toBeGreaterThanOrEqual(1);
@@ -43,12 +44,12 @@ describe('over 120 checkpoints', () => {
     TEST_TIMEOUT_MS,
   );
 
-  it('every lie that the nodes can tell was among them', () => {
-    expect([...told].toSorted()).toEqual(LIES.toSorted());
+  it('has injected every fault of the nodes in these runs', () => {
+    expect([...occurred].toSorted()).toEqual(NODE_FAULTS.toSorted());
   });
 
   it(
-    'while one of two nodes is dead the other one is believed alone, with an alarm, as soon as the network allows it',
+    'accepts the other node with an alarm after aloneAfterSeconds if one is down',
     async () => {
       const network = { aloneAfterSeconds: 2 };
       const findings = await runTruth({
@@ -68,13 +69,13 @@ describe('over 120 checkpoints', () => {
   );
 
   it(
-    'while one of two nodes is dead and the network never believes one alone, nothing is verified, with alarms, until it is back',
+    'verifies no block while a node is down and aloneAfterSeconds is never',
     async () => {
       const findings = await runTruth({
         blocks: 60,
         sources: 2,
         seed: 10,
-        name: 'outage, never alone',
+        name: 'outage, never a single source',
         outage: 'until-alarm',
         network: { aloneAfterSeconds: 'never' },
       });
@@ -86,15 +87,15 @@ describe('over 120 checkpoints', () => {
   );
 
   it(
-    'nothing is missed or invented with a single node that leaves out, lags, is cut and falls silent',
+    'misses and invents no deposit with a single unreliable node',
     async () => expectEveryKind(await runTruth({ blocks: 60, sources: 1, seed: 7, name: 'one node' }), 60),
     TEST_TIMEOUT_MS,
   );
 });
 
-describe('the same runs, to show that they would tell', () => {
+describe('control run with an unknown address', () => {
   it(
-    'find what is missed when an address is paid that the scanner does not know',
+    'finds the missed deposits of an address that the scanner does not know',
     async () => {
       const plan = { blocks: 60, sources: 1, seed: 8, name: 'control', isControl: true } as const;
       const findings = await runTruth(plan);

@@ -10,7 +10,6 @@ import {
 export type { ScannerApp };
 
 export interface ScannerDeps extends Omit<ScannerOfFamilyDeps, 'schema' | 'openNetworks'> {
-  /** TRON networks, each scanned by itself. */
   readonly networks: readonly NetworkConfig[];
 }
 

@@ -36,7 +36,7 @@ async function newAddress(): Promise<string> {
 }
 
 describe('deposits', () => {
-  it('are what the logs of successful transactions in blocks say, and the TRX that transactions carry', async () => {
+  it('records transfer logs of successful transactions and direct TRX payments', async () => {
     const transfers: Readonly<Record<PaymentKind, number | 'some'>> = {
       transfer: 1,
       withDataBehind: 1,
@@ -53,7 +53,7 @@ describe('deposits', () => {
       addresses.set(address, kind);
       await chain.send(kind, address);
     }
-    // They wait in the node's pool, where they look as if they had succeeded.
+    // They are in the node's pool, where they look successful.
     await world.caughtUp();
     expect(await recorded('DETECTED')).toEqual([]);
     await world.devnet.control.mine();
@@ -69,14 +69,14 @@ describe('deposits', () => {
     await world.devnet.control.mine(3);
     await world.caughtUp();
     expect(await recorded('VERIFIED')).toEqual(detected);
-    const told: string[] = [];
-    await waitUntil('each was told of', async () => {
-      for (const event of await world.takeEvents('block.verified')) told.push(...event.data.transferIds);
-      return told.length === detected.length;
+    const reported: string[] = [];
+    await waitUntil('each deposit is reported', async () => {
+      for (const event of await world.takeEvents('block.verified')) reported.push(...event.data.transferIds);
+      return reported.length === detected.length;
     });
   });
 
-  it('are each of several transfers of one transaction, and not the TRX that a contract sends while it runs', async () => {
+  it('records each transfer of a transaction, but no TRX sent by a contract', async () => {
     const [thrice, internal] = [await newAddress(), await newAddress()];
     await chain.sendOwn(thrice, 3);
     const sun = await chain.sendTrxByContract(internal);
@@ -85,7 +85,8 @@ describe('deposits', () => {
     const detected = await recorded('DETECTED');
     expect(detected.filter(({ to }) => to === thrice)).toHaveLength(3);
     expect(new Set(detected.map(({ tx }) => tx)).size).toBe(1);
-    // It has come, and the gateway does not tell of it: nodes keep internal transactions only where they are set to.
+    // The TRX arrived, but the gateway does not record it: only nodes configured for it keep internal
+    // transactions.
     const account = await fetch(`${world.devnet.url}/wallet/getaccount`, {
       method: 'POST',
       body: JSON.stringify({ address: internal, visible: true }),
@@ -96,7 +97,7 @@ describe('deposits', () => {
     await world.caughtUp();
   });
 
-  it('that a fork takes back are taken back, and come again in another block under the same key', async () => {
+  it('orphans deposits of a fork and records them again under the same key', async () => {
     const [dropped, moved] = [await newAddress(), await newAddress()];
     const keyOf = ({ tx, position, to, amount }: Deposit): unknown => ({ tx, position, to, amount });
     await chain.send('transfer', moved);
@@ -120,7 +121,7 @@ describe('deposits', () => {
     expect(await recorded('VERIFIED')).toEqual(sorted(await chain.truth()));
   });
 
-  it('of the time in which nobody looked are found', async () => {
+  it('finds deposits made while no scanner ran', async () => {
     await replica.stop();
     for (let block = 0; block < 12; block += 1) await chain.produceBlock();
     await world.devnet.control.mine(3);
@@ -130,9 +131,9 @@ describe('deposits', () => {
   });
 });
 
-it('a node of another network is refused, and the service says that it is misconfigured', async () => {
+it('rejects a node of another network and reports a misconfiguration', async () => {
   const foreign = await world.startReplica({ genesisId: '0x00000001' });
-  await waitUntil('it says so', () => foreign.failures.length > 0);
+  await waitUntil('it reports the error', () => foreign.failures.length > 0);
   expect(foreign.failures[0]).toMatchObject({ code: 'WRONG_CHAIN' });
   await foreign.stop();
 });

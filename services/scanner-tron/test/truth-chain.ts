@@ -8,30 +8,30 @@ import type { Deposit } from '@opentill/testkit/transfer-audit';
 import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
 import { TronWeb } from 'tronweb';
 
-/** What customers, exchanges and thieves do. */
+/** Transactions of customers, exchanges and thieves. */
 export type PaymentKind =
   | 'transfer'
-  /** Call data goes on behind the arguments. */
+  /** The call data has extra bytes after the arguments. */
   | 'withDataBehind'
   | 'ofNothing'
-  /** One to three transfers of one transaction, made by a contract from what it holds. */
+  /** One to three transfers in one transaction, sent by a contract from its balance. */
   | 'byContract'
-  /** The event of a contract that is no token. */
+  /** An event of a contract that is not a token. */
   | 'fakeToken'
   | 'reverted'
   | 'outOfEnergy'
   | 'trx';
 
-/** A chain full of payments to our addresses, and of what only looks like such. */
+/** A chain with payments to our addresses and transactions that only resemble them. */
 export interface TruthChain extends TruthChainOf {
-  /** Sends one transaction of a kind, to an address; a block holds it after the next `mine`. */
+  /** Sends a transaction of a kind to an address; the next `mine` includes it. */
   send(kind: PaymentKind, to: string): Promise<void>;
-  /** One transaction of a contract with so many transfers of a token to one address. */
+  /** Sends one contract transaction with `times` transfers of a token to one address. */
   sendOwn(to: string, times: number): Promise<void>;
-  /** TRX that a contract sends while it runs: in no log, and in no transaction but as an internal one. @returns sun */
+  /** Sends TRX from a running contract: visible only as an internal transaction. @returns sun */
   sendTrxByContract(to: string): Promise<bigint>;
   reorganise(depth: number, drop: boolean): Promise<void>;
-  /** How many transactions of each kind were sent, by what was done. */
+  /** Number of transactions sent by kind. */
   readonly sent: Readonly<Record<string, number>>;
 }
 
@@ -122,7 +122,7 @@ export async function createTruthChain(devnet: TronDevnet, seed: number): Promis
     return call(multi, MULTI.encodeFunctionData('sendOwn', [evmForm(tokens[0]), all, all.map(amount)]));
   }
 
-  /** Only the logs of the successful ones count, and TRX that is carried. */
+  /** Only logs of successful transactions and TRX payments count as deposits. */
   const kinds: Readonly<Record<PaymentKind, (to: string) => Promise<void>>> = {
     transfer: (to) => call(pick(tokens), transferOf(to)),
     withDataBehind: (to) => call(tokens[0], `${transferOf(to)}${'ab'.repeat(40)}`),

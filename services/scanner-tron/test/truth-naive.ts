@@ -29,9 +29,8 @@ const JUMP_MAX = 1_000;
 const TRANSFER = 'a9059cbb';
 
 /**
- * Each block up to the head, the call data of transfers taken for payments, the
- * next one after an empty answer. See tron.md, decision 2.
- * Starts behind `height`; `isOurs` tells deposit addresses.
+ * A naive scanner: reads each block up to the head, takes call data of transfers for payments, and skips a block
+ * after an empty answer. Starts above `height`; `isOurs` identifies deposit addresses.
  */
 export function createNaiveScanner(options: {
   readonly url: string;
@@ -72,7 +71,7 @@ export function createNaiveScanner(options: {
     credited,
     async step() {
       const head = (await ask('getblock', { detail: false })).block_header?.raw_data.number ?? 0;
-      // Not even this one follows a head that is thousands of blocks away.
+      // Ignores a head that is thousands of blocks away.
       while (cursor < head && head - cursor < JUMP_MAX) {
         cursor += 1;
         for (const transaction of (await ask('getblockbynum', { num: cursor })).transactions ?? [])

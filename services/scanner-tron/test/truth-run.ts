@@ -13,23 +13,24 @@ import { createTruthChain, type TruthChain } from './truth-chain.ts';
 import { createNaiveScanner } from './truth-naive.ts';
 
 /**
- * Reorganisations are of depths 1 to 4, dropped or mined again in turn. In an outage the first source's receipts are all there is: it
- * has all faults but those that a single source cannot reveal.
+ * Reorganisations have depths 1 to 4 and alternately drop or re-mine transactions. In an outage the first source
+ * is the only one, so it has only faults that a single source can reveal.
  */
 export interface TruthPlan extends Plan {
-  /** On top of FAULTS. */
+  /** Added to FAULTS. */
   readonly faults?: Partial<Record<TronNodeFault, number>>;
 }
 
 export interface TruthFindings extends Findings {
   readonly sent: TruthChain['sent'];
-  /** Faults of each source. */
-  readonly lies: readonly LyingTronProxy['injected'][];
+  /** Injected faults of each source. */
+  readonly injectedFaults: readonly LyingTronProxy['injected'][];
 }
 
 /**
- * Chances of a fault; per request or per answer. A block takes two requests, so a few blocks take many. Complaints of too
- * many are rare: the reader slows down for minutes after each, and these blocks come ten times as fast as on TRON.
+ * Probability of each fault per request or answer. A block takes two requests, so a few blocks take many. Rate
+ * limits are rare: the reader slows down for minutes after each, and these blocks come ten times as fast as on
+ * TRON.
  */
 export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   rateLimited: 0.0006,
@@ -58,13 +59,13 @@ export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   inventedSuccess: 0.05,
   inventedFailure: 0.03,
 };
-/** One source cannot be found out where its receipts say something else: two can. */
-const HONEST_ALONE: Partial<Record<TronNodeFault, number>> = {
+/** Wrong receipts of a single source cannot be detected; two sources reveal them. */
+const WITHOUT_UNDETECTABLE: Partial<Record<TronNodeFault, number>> = {
   droppedLog: 0,
   inventedLog: 0,
   inventedSuccess: 0,
 };
-/** So many blocks are seen and not solid. */
+/** Number of blocks that are seen but not solid. */
 export const SOLID_LAG = 6;
 const REORG_DEPTH_MAX = 4;
 const SETTLE_MAX_MS = 180_000;
@@ -73,13 +74,13 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
   return runTruthOf(plan, async (_, onClose) => {
     const world = await createScannerWorld({
       solidLagBlocks: SOLID_LAG,
-      // As mainnet.json has it: a node may call its head solid.
+      // As in mainnet.json, because a node may report its head as solid.
       network: { finality: { staleSeconds: 600, minDepth: SOLID_LAG + 1 }, ...plan.network },
     });
     onClose(() => world.close());
     const { url, control, tokens } = world.devnet;
     const chain = await createTruthChain(world.devnet, plan.seed);
-    const faults = { ...FAULTS, ...(plan.sources === 1 ? HONEST_ALONE : {}), ...plan.faults };
+    const faults = { ...FAULTS, ...(plan.sources === 1 ? WITHOUT_UNDETECTABLE : {}), ...plan.faults };
     const proxies: LyingTronProxy[] = [];
     for (let place = 0; place < plan.sources; place += 1) {
       const proxy = await createLyingTronProxy({
@@ -88,7 +89,7 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
         faults,
         lagBlocks: 2 + place,
         delayMs: 100,
-        // No two sources can reveal what both say alike.
+        // Identical wrong answers of two sources cannot be detected.
         mayLieOf: (txHash) => plan.sources === 1 || Number.parseInt(txHash.at(-1) ?? '0', 16) % 2 === place,
       });
       onClose(() => proxy.close());
@@ -110,10 +111,10 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
       reorganise: (place) => chain.reorganise(1 + ((place - 1) % REORG_DEPTH_MAX), place % 2 === 0),
       outage: {
         async begin() {
-          // What both have told already may be verified without them.
+          // Blocks that both sources returned already may be verified later.
           await world.passed('verified', control.summary().solid, SETTLE_MAX_MS);
           dead!.setFaults({ connectionReset: 1 });
-          living!.setFaults({ ...faults, ...HONEST_ALONE });
+          living!.setFaults({ ...faults, ...WITHOUT_UNDETECTABLE });
         },
         revive: () => dead!.setFaults(faults),
         restore: () => living!.setFaults(faults),
@@ -124,7 +125,7 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
         return undefined;
       },
       toldMaxMs: 60_000,
-      extra: () => ({ sent: chain.sent, lies: proxies.map(({ injected }) => injected) }),
+      extra: () => ({ sent: chain.sent, injectedFaults: proxies.map(({ injected }) => injected) }),
     };
   });
 }

@@ -15,26 +15,27 @@ const KINDS = [
   'trx',
 ];
 
-/** What must hold of every run, and that the run had what it is about. */
+/** Checks the results of a run, and that all kinds of transactions occurred. */
 function expectEveryKind(findings: TruthFindings, deposits = 150): void {
   expectTruth(findings, deposits);
   expect(findings.orphanings).toBeGreaterThan(0);
   expect(Object.keys(findings.sent)).toEqual(expect.arrayContaining(KINDS));
 }
 
-describe('over 120 blocks and 12 reorganisations', () => {
+describe('120 blocks and 12 reorganisations', () => {
   const plans: readonly TruthPlan[] = [
-    { ...LONG, seed: 1, name: 'two lying sources' },
+    { ...LONG, seed: 1, name: 'two Byzantine sources' },
     { ...LONG, seed: 2, name: 'five blocks at a time', network: { maxBlockRange: 5 } },
     { ...LONG, seed: 3, name: 'a greater depth', network: { finality: { staleSeconds: 600, minDepth: 9 } } },
   ];
-  const told = new Set<string>();
+  const occurred = new Set<string>();
 
   it.each(plans)(
-    'seed $seed, $name: nothing is missed or invented, as it is by a naive scanner',
+    'misses and invents no deposit, unlike a naive scanner (seed $seed, $name)',
     async (plan) => {
       const findings = await runTruth(plan);
-      for (const injected of findings.lies) for (const fault of Object.keys(injected)) told.add(fault);
+      for (const injected of findings.injectedFaults)
+        for (const fault of Object.keys(injected)) occurred.add(fault);
       expectEveryKind(findings);
       expect(findings.naive.missed).toBeGreaterThanOrEqual(10);
       expect(findings.naive.invented).toBeGreaterThanOrEqual(10);
@@ -42,12 +43,12 @@ describe('over 120 blocks and 12 reorganisations', () => {
     TEST_TIMEOUT_MS,
   );
 
-  it('every lie that the sources can tell was among them', () => {
-    expect([...told].toSorted()).toEqual(Object.keys(FAULTS).toSorted());
+  it('has injected every fault of the sources in these runs', () => {
+    expect([...occurred].toSorted()).toEqual(Object.keys(FAULTS).toSorted());
   });
 
   it(
-    'while one of two sources is dead the other one is believed alone, with an alarm, as soon as the network allows it',
+    'accepts the other source with an alarm after aloneAfterSeconds if one is down',
     async () => {
       const findings = await runTruth({
         ...LONG,
@@ -67,14 +68,14 @@ describe('over 120 blocks and 12 reorganisations', () => {
   );
 
   it(
-    'while one of two sources is dead and the network never believes one alone, nothing is verified, with alarms, until it is back',
+    'verifies no block while a source is down and aloneAfterSeconds is never',
     async () => {
       const findings = await runTruth({
         blocks: 60,
         reorgs: 6,
         sources: 2,
         seed: 10,
-        name: 'outage, never alone',
+        name: 'outage, never a single source',
         outage: 'until-alarm',
         network: { aloneAfterSeconds: 'never' },
       });
@@ -84,29 +85,29 @@ describe('over 120 blocks and 12 reorganisations', () => {
         alarms: expect.arrayContaining(['verification-failing', 'source-down']),
       });
       expect(findings.outage?.alarms).not.toContain('single-source');
-      // What the dead one had told of while it lived, and no block more.
+      // Only blocks that the dead source had returned before.
       expect(findings.outage?.verifiedBlocks).toBeLessThanOrEqual(SOLID_LAG);
     },
     TEST_TIMEOUT_MS,
   );
 
   it(
-    'nothing is missed or invented with a single source that leaves out, lags and jumps, and calls solid what is not',
+    'misses and invents no deposit with a single unreliable source',
     async () =>
       expectEveryKind(await runTruth({ blocks: 60, reorgs: 6, sources: 1, seed: 7, name: 'one source' }), 80),
     TEST_TIMEOUT_MS,
   );
 });
 
-describe('the same runs, to show that they would tell', () => {
-  /** One source alone that always tells the same lie cannot be found out. */
-  const ALONE = { blocks: 20, reorgs: 2, sources: 1 } as const;
+describe('control runs with wrong receipts', () => {
+  /** A single source that always repeats a wrong answer cannot be detected. */
+  const ONE_SOURCE = { blocks: 20, reorgs: 2, sources: 1 } as const;
 
   it(
-    'find what is missed when the only source leaves it out of its receipts',
+    'find the missed deposits if the only source omits them from its receipts',
     async () => {
       const findings = await runTruth({
-        ...ALONE,
+        ...ONE_SOURCE,
         seed: 8,
         name: 'control: left out',
         faults: { droppedLog: 1 },
@@ -118,10 +119,10 @@ describe('the same runs, to show that they would tell', () => {
   );
 
   it(
-    'find what is invented when the only source puts it into its receipts',
+    'find the invented deposits if the only source adds them to its receipts',
     async () => {
       const findings = await runTruth({
-        ...ALONE,
+        ...ONE_SOURCE,
         seed: 9,
         name: 'control: put in',
         faults: { inventedLog: 1 },
