@@ -93,7 +93,7 @@ describe('second delivery', () => {
   const forgetTransfer = (paid: TransferRow) =>
     s.admin.deleteFrom('transfer_settlement').where('transfer_id', '=', paid.transfer_id).execute();
 
-  test('is skipped because the inbox contains the event', async () => {
+  test('skips a second delivery because the inbox contains the event', async () => {
     const { event, books, paid } = await paidOrder();
     const before = await books();
     await forgetTransfer(paid); // a settlement would find work if it ran
@@ -104,7 +104,7 @@ describe('second delivery', () => {
     expect(await s.settlement(paid)).toBeUndefined();
   });
 
-  test('finds no change without the inbox because the facts are settled', async () => {
+  test('finds no change in a second delivery without the inbox', async () => {
     const { event, books } = await paidOrder();
     const before = await books();
     await forgetEvent(event);
@@ -114,7 +114,7 @@ describe('second delivery', () => {
     expect(await books()).toEqual(before);
   });
 
-  test('is rejected by the unique ledger references without inbox and settlement', async () => {
+  test('rejects a second delivery by unique references without inbox and settlement', async () => {
     const { event, books, paid } = await paidOrder();
     const before = await books();
     await forgetEvent(event);

@@ -209,7 +209,7 @@ const refuseRefund = (orderPk: string) =>
   sql`update payout set state = 'REFUSED', reason = 'no' where order_pk = ${orderPk}`.execute(s.admin);
 
 describe('refunded deposit', () => {
-  test('is excluded when an operator accepts the order', async () => {
+  test('excludes a refunded deposit when an operator accepts the order', async () => {
     const { order, little, late, balances } = await expired();
     await refundDeposit(late, 1n); // a partial refund suffices
     const id = await p.decide(order, 'ACCEPT');
@@ -222,7 +222,7 @@ describe('refunded deposit', () => {
     expect(await balances()).toMatchObject({ SUSPENSE: -60n, MERCHANT: -40n });
   });
 
-  test('leaves no amount to accept unless the refund was refused', async () => {
+  test('rejects an acceptance of refunded money unless the refund was refused', async () => {
     const { order, little, late } = await expired();
     const refunds = [await refundDeposit(little, 40n), await refundDeposit(late, 60n)];
     const first = await p.decide(order, 'ACCEPT');
@@ -236,7 +236,7 @@ describe('refunded deposit', () => {
     expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
   });
 
-  test('covers no order when further payments in time are found', async () => {
+  test('does not count a refunded deposit when further payments in time are found', async () => {
     const { order, little, since } = await expired();
     await refundDeposit(little, 40n);
     await s.verified(await s.verify(await s.transfer(order, 70n)));
@@ -247,7 +247,7 @@ describe('refunded deposit', () => {
     expect(await s.settlement(little)).toMatchObject({ credited: false });
   });
 
-  test('cannot start while an acceptance is pending', async () => {
+  test('rejects a refund while an acceptance is pending', async () => {
     const { order, late } = await expired();
     await p.decide(order, 'ACCEPT');
     await expect(refundDeposit(late, 60n)).rejects.toThrow('is under way');

@@ -81,7 +81,7 @@ async function settle(deps: HandlerDeps, ...transfers: readonly TransferRow[]): 
 }
 
 describe('transfer below the minimum of its token', () => {
-  test('is booked without moving an order or causing a callback', async () => {
+  test('books a transfer below the minimum without moving its order or a callback', async () => {
     const { merchantId } = await s.merchant();
     const order = await s.order({ merchant_id: merchantId, symbol: 'DUST' });
     await settle(withMinimum(), await s.transfer(order, 9n, { state: 'VERIFIED' }));
@@ -93,7 +93,7 @@ describe('transfer below the minimum of its token', () => {
     expect(await s.state(order)).toMatchObject({ status: 'PENDING', detected: 19n, actual: 19n });
   });
 
-  test('is unmatched for an EXPIRED order and reported with the next payment', async () => {
+  test('leaves dust to an EXPIRED order unmatched and reports it with the next payment', async () => {
     const order = await s.order({ expires_at: at(30) });
     await sweepDue(withMinimum());
     const dust = await s.transfer(order, 9n, { state: 'VERIFIED' });
@@ -104,7 +104,7 @@ describe('transfer below the minimum of its token', () => {
     expect((await s.story(order)).slice(1)).toEqual(['ORDER_EXPIRED EXPIRED Paid after expiry 0.000029']);
   });
 
-  test('completes an order that lacks only its amount, and is credited once', async () => {
+  test('completes an order that lacks only dust, and credits it once', async () => {
     const { merchantId } = await s.merchant();
     const order = await s.order({ merchant_id: merchantId, symbol: 'LAST' });
     await settle(withMinimum(), await s.transfer(order, 95n, { state: 'VERIFIED' }));

@@ -85,7 +85,7 @@ describe('transaction mined again with another amount', () => {
     ]);
   });
 
-  test('keeps the booking of the same amount without an incident', async () => {
+  test('keeps the booking of a transfer mined again with the same amount', async () => {
     const { order, paid, balances } = await creditedOrder();
     await s.verified(await s.mineAgain(paid, 104, 130, { state: 'VERIFIED' }));
     expect(await balances()).toEqual({ DEPOSIT: 100n, SUSPENSE: 0n, MERCHANT: -100n });
@@ -93,7 +93,7 @@ describe('transaction mined again with another amount', () => {
     expect(await s.incidents(order)).toEqual([]);
   });
 
-  test('counts the new amount for an open order', async () => {
+  test('counts the new amount of a transfer mined again for an open order', async () => {
     const merchant = await s.merchant();
     const own = { merchant_id: merchant.merchantId, symbol: 'OPEN', confirmations_required: 12 };
     const order = await s.order(own);

@@ -96,7 +96,7 @@ async function callbacks(order: OrderRow) {
 const types = async (order: OrderRow) => (await callbacks(order)).map(({ notify_type }) => notify_type);
 
 describe('sweep callbacks', () => {
-  test('notify the merchant when a sweep is sent and when it is verified', async () => {
+  test('notifies the merchant when a sweep is sent and when it is verified', async () => {
     const order = await paid();
     const sweep = await move('SWEEP', order);
     const transaction = await p.sign(sweep);
@@ -149,7 +149,7 @@ describe('sweep callbacks', () => {
     expect(await types(sweep)).toHaveLength(2);
   });
 
-  test('report a sweep that moved no money as failed and release its amount', async () => {
+  test('reports a sweep that moved no money as failed and releases its amount', async () => {
     const order = await paid();
     const sweep = await move('SWEEP', order);
     const transaction = await p.sign(sweep);
@@ -172,7 +172,7 @@ describe('sweep callbacks', () => {
     expect(rows).toEqual([{ received: 100n, reserved: 0n, swept: 0n }]);
   });
 
-  test('report a reorganised sweep once', async () => {
+  test('reports a reorganised sweep once', async () => {
     const sweep = await move('SWEEP', await paid());
     const transaction = await p.sign(sweep);
     await p.sent(sweep);
@@ -182,7 +182,7 @@ describe('sweep callbacks', () => {
     expect(await types(sweep)).toEqual(['COLLECT_PENDING', 'COLLECT_SUCCESS']);
   });
 
-  test('omit a sweep that was never sent', async () => {
+  test('sends no callback for a sweep that was never sent', async () => {
     const sweep = await move('SWEEP', await paid());
     await sql`update payout set expires_at = now() - interval '1 second' where order_pk = ${sweep.order_pk}`.execute(
       s.admin,
@@ -195,7 +195,7 @@ describe('sweep callbacks', () => {
     expect(await callbacks(sweep)).toEqual([]);
   });
 
-  test('open an incident when less arrived than was swept', async () => {
+  test('opens an incident when less arrived than was swept', async () => {
     const sweep = await move('SWEEP', await paid());
     const transaction = await sign(s.admin, sweep);
     await p.sent(sweep);

@@ -52,7 +52,7 @@ describe('concurrent expiry and signing', () => {
     });
   }
 
-  test('ends with an expired or a signed payout, never with both', async () => {
+  test('ends concurrent expiry and signing with an expired or a signed payout', async () => {
     const replicas = [s.deps, s.depsOn(otherDatabase.kysely)];
     for (let round = 0; round < 16; round += 1) {
       const order = await p.payout({ expires_at: new Date(Date.now() + 12) });

@@ -17,7 +17,7 @@ async function inTime(): Promise<void> {
 }
 
 describe('payment of the exact amount', () => {
-  test('is shown when detected, credited when verified and notified in order', async () => {
+  test('shows a detected payment, credits it when verified and notifies in order', async () => {
     await inTime();
     const merchant = await s.merchant();
     const order = await s.order({ merchant_id: merchant.merchantId, uid: 'u-1' });

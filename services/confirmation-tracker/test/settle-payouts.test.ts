@@ -216,7 +216,7 @@ describe('payout settlement', () => {
 });
 
 describe('payout incident', () => {
-  test('is opened with a hold when a different amount arrived', async () => {
+  test('opens an incident with a hold when a different amount arrived', async () => {
     const order = await p.payout({ symbol: 'FEE' });
     const transaction = await p.sign(order);
     await p.sent(order);
@@ -233,7 +233,7 @@ describe('payout incident', () => {
   });
 
   test.each([true, false])(
-    'is opened when a SUCCESS is orphaned; ORDER_REVERTED enabled: %s',
+    'opens an incident for an orphaned SUCCESS; ORDER_REVERTED enabled: %s',
     async (notify) => {
       const merchant = await s.merchant({ notifyReverted: notify });
       const order = await p.payout({ merchant_id: merchant.merchantId });
@@ -255,7 +255,7 @@ describe('payout incident', () => {
     },
   );
 
-  test('is opened when a payout pays after its final failure', async () => {
+  test('opens an incident when a payout pays after its final failure', async () => {
     const order = await p.payout();
     const transaction = await p.sign(order);
     await p.sent(order);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('two replicas with three chains, each killed and frozen in turn', () => {
-  it('continue within 10 s without gaps, duplicates or writes of a woken replica', async () => {
+  it('continues within 10 s without gaps, duplicates or writes of a woken replica', async () => {
     const first = await world.startReplica('first');
     await world.leads(first);
     const second = await world.startReplica('second');

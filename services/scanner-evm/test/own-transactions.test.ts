@@ -320,7 +320,7 @@ describe('two sources, one with wrong receipts', () => {
       'returns another receipt',
       (receipt) => receipt && { ...receipt, transactionHash: `0x${'ab'.repeat(32)}` },
     ],
-  ])('waits without holding the cursor when the %s source %s', async (place, _, falsify) => {
+  ])('keeps a transaction waiting, not the cursor, when the %s source %s', async (place, _, falsify) => {
     const payout = await sign();
     const { stopFalsifying } = await scanWithWrongReceipt(place, payout.txHash, falsify);
     await send(payout);

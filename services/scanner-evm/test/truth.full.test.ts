@@ -60,7 +60,7 @@ describe('300 blocks, 15 reorganisations and 1,000 deposits', () => {
     TEST_TIMEOUT_MS,
   );
 
-  it('has injected every fault and limit of the sources in these runs', () => {
+  it('injects every fault and limit of the sources in these runs', () => {
     expect([...occurred.keys()]).toEqual(plans.map(({ seed }) => seed));
     const every = [...Object.keys(FAULTS), 'rangeCap', 'resultCap'];
     expect([...new Set([...occurred.values()].flat())].toSorted()).toEqual(every.toSorted());
@@ -113,7 +113,7 @@ describe('control runs with a disabled check', () => {
   const SHORT = { blocks: 80, reorgs: 4 } as const;
 
   it(
-    'find missed and invented deposits when logs of one source are trusted',
+    'finds missed and invented deposits when logs of one source are trusted',
     async () => {
       const findings = await runTruth({
         ...SHORT,
@@ -131,7 +131,7 @@ describe('control runs with a disabled check', () => {
   );
 
   it(
-    'find deposits verified too early when reorganisations exceed the depth',
+    'finds deposits verified too early when reorganisations exceed the depth',
     async () => {
       const findings = await runTruth({
         // With only four reorganisations it is chance if one is deeper than the verified height.

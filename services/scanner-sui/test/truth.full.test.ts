@@ -44,7 +44,7 @@ describe('120 checkpoints', () => {
     TEST_TIMEOUT_MS,
   );
 
-  it('has injected every fault of the nodes in these runs', () => {
+  it('injects every fault of the nodes in these runs', () => {
     expect([...occurred].toSorted()).toEqual(NODE_FAULTS.toSorted());
   });
 

@@ -43,7 +43,7 @@ describe('120 blocks and 12 reorganisations', () => {
     TEST_TIMEOUT_MS,
   );
 
-  it('has injected every fault of the sources in these runs', () => {
+  it('injects every fault of the sources in these runs', () => {
     expect([...occurred].toSorted()).toEqual(Object.keys(FAULTS).toSorted());
   });
 
@@ -104,7 +104,7 @@ describe('control runs with wrong receipts', () => {
   const ONE_SOURCE = { blocks: 20, reorgs: 2, sources: 1 } as const;
 
   it(
-    'find the missed deposits if the only source omits them from its receipts',
+    'finds the missed deposits if the only source omits them from its receipts',
     async () => {
       const findings = await runTruth({
         ...ONE_SOURCE,
@@ -119,7 +119,7 @@ describe('control runs with wrong receipts', () => {
   );
 
   it(
-    'find the invented deposits if the only source adds them to its receipts',
+    'finds the invented deposits if the only source adds them to its receipts',
     async () => {
       const findings = await runTruth({
         ...ONE_SOURCE,
