@@ -3,10 +3,9 @@ import type { Chain } from '@opentill/domain/chains';
 import type { ChainState, ChainStatus } from '@opentill/domain/chain-status';
 import type { Db, Tx } from './database.ts';
 
-/** Reporters of a chain's state. A policy lets each role write its own rows only. */
+/** Services that report a chain's state. A policy limits each role to its own rows. */
 export type StatusReporter = 'SCANNER' | 'SIGNER';
 
-/** A row of `chain_status`. */
 export interface ChainStatusRow extends ChainStatus {
   readonly chain: Chain;
   readonly service: StatusReporter;
@@ -15,9 +14,9 @@ export interface ChainStatusRow extends ChainStatus {
 }
 
 /**
- * Writes the state of a chain. The caller asserts its lease in the same transaction. `STARTING` replaces no halt: payouts
- * must not be signed between a restart and the first round. `FAILING` and `PAUSED` don't replace `LEFT_OUT` either: after a
- * restart they don't show that the chain passes its start-up checks.
+ * Writes the state of a chain. The caller checks its lease in the same transaction. `STARTING` does not replace a
+ * halt, because no payout may be signed between a restart and the first round. `FAILING` and `PAUSED` do not
+ * replace `LEFT_OUT`, because they do not prove that the chain passes its start-up checks.
  */
 export async function writeChainStatus(
   tx: Tx,
@@ -36,7 +35,6 @@ export async function writeChainStatus(
       and not (s.state = 'LEFT_OUT' and excluded.state in ('FAILING', 'PAUSED'))`.execute(tx);
 }
 
-/** All reported states. */
 export async function readChainStatuses(db: Db): Promise<readonly ChainStatusRow[]> {
   const { rows } = await sql<ChainStatusRow>`
     select chain, service, state, reason, detail, since from chain_status order by chain, service`.execute(
@@ -45,7 +43,7 @@ export async function readChainStatuses(db: Db): Promise<readonly ChainStatusRow
   return rows;
 }
 
-/** The state that the scanner reports of a chain; undefined before its first report. */
+/** State that the scanner reported; undefined before its first report. */
 export async function readScannedStatus(db: Db, chain: Chain): Promise<ChainStatus | undefined> {
   const { rows } = await sql<{ state: ChainState; reason: string | null; detail: string | null }>`
     select state, reason, detail from chain_status where chain = ${chain} and service = 'SCANNER'`.execute(

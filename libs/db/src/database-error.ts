@@ -1,14 +1,14 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 /**
- * - `DATABASE_UNAVAILABLE`: not reachable, shutting down, out of connections or too slow. What was under way may or
- *   may not have been committed, so a retry needs a natural key. Retryable.
- * - `DATABASE_CONFLICT`: a deadlock, a serialization failure, a lock not granted in time, or a prepared statement that the
- *   server does not take any more (its tables were altered); nothing was done. Retryable.
- * - `DATABASE_CONSTRAINT`: a constraint refuses the row; context has `constraint`, `table`, `sqlState`. Permanent.
- * - `DATABASE_FORBIDDEN`: the role may not do this. Permanent.
+ * - `DATABASE_UNAVAILABLE`: not reachable, shutting down, out of connections or too slow. The transaction may or
+ * may not have been committed, so a retry needs a natural key. Retryable.
+ * - `DATABASE_CONFLICT`: a deadlock, a serialization failure, a lock timeout, or a prepared statement that is
+ * invalid because its tables were altered. Rolled back. Retryable.
+ * - `DATABASE_CONSTRAINT`: a constraint rejects the row; context has `constraint`, `table`, `sqlState`. Permanent.
+ * - `DATABASE_FORBIDDEN`: the role lacks the permission. Permanent.
  * - `DATABASE_VALUE_UNREADABLE`: a stored number does not fit its type in code. Permanent.
- * - `DATABASE_QUERY_FAILED`: anything else Postgres refuses; most likely a bug. Retryable, so that none loses work.
+ * - `DATABASE_QUERY_FAILED`: any other error of Postgres; most likely a bug. Retryable, so that no work is lost.
  */
 export type DatabaseErrorCode =
   | 'DATABASE_UNAVAILABLE'
@@ -25,9 +25,9 @@ interface PgFields {
   readonly severity?: unknown;
 }
 
-/** Errors of sockets and name look-ups as Node reports them. */
+/** Socket and DNS errors as Node reports them. */
 const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|EADDR|ERR_SOCKET|ERR_STREAM|ENOENT)/;
-/** What pg says without any code when the connection or the pool failed. */
+/** Errors of pg without a code when the connection or the pool failed. */
 const DRIVER_MESSAGES =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Client was closed|Cannot use a pool after calling end|connection has been discarded/;
 /** 57P0x shutdown, 57014 statement timeout, 25P03/25P04/57P05 idle timeouts. */
@@ -68,7 +68,7 @@ function codeOf(error: unknown, sqlState: string | undefined): DatabaseErrorCode
 
 const PERMANENT: ReadonlySet<DatabaseErrorCode> = new Set(['DATABASE_CONSTRAINT', 'DATABASE_FORBIDDEN']);
 
-/** Turns an error of pg into a GatewayError; a GatewayError stays as it is. */
+/** Converts an error of pg to a GatewayError. Returns a GatewayError unchanged. */
 export function translateDatabaseError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const sqlState = sqlStateOf(error);
@@ -85,18 +85,18 @@ export function translateDatabaseError(error: unknown): GatewayError {
   });
 }
 
-/** 26000 and 42P05: client and server do not agree any more on which statements this connection has prepared. */
+/** 26000 and 42P05: client and server disagree about the prepared statements of this connection. */
 const MIXED_UP_STATES = new Set(['26000', '42P05']);
 
 /**
- * Whether a prepared statement is refused because what it reads was altered: every connection that prepared it before
- * refuses it for ever.
+ * True if a prepared statement is invalid because its tables were altered. Every connection that prepared it
+ * earlier rejects it permanently.
  */
 export function isPlanOutdated(error: unknown): boolean {
   return sqlStateOf(error) === '0A000' && /cached plan must not change/.test((error as Error).message);
 }
 
-/** Whether after this error nothing more may be asked on the same connection. */
+/** True if the connection must not be used after this error. */
 export function breaksConnection(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
   if (isPlanOutdated(error) || MIXED_UP_STATES.has(sqlState ?? '')) return true;
@@ -104,12 +104,12 @@ export function breaksConnection(error: unknown): boolean {
   return (error as PgFields).severity === 'FATAL' || sqlState.startsWith('08');
 }
 
-/** Whether the database could not be reached or did not answer in time, as opposed to having refused something. */
+/** True if the database was unreachable or did not answer in time; false if it rejected a statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'DATABASE_UNAVAILABLE';
 }
 
-/** Whether the error is a violation of the constraint of this name. */
+/** True if the error is a violation of this constraint. */
 export function violates(error: unknown, constraint: string): boolean {
   return (
     error instanceof GatewayError &&

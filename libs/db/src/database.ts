@@ -26,47 +26,48 @@ export interface DatabaseOptions {
   readonly url: string;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
-  /** Most connections at once. Default 10. */
+  /** Maximum number of connections. Default 10. */
   readonly poolMax?: number;
-  /** Postgres ends a statement after this; the client gives up a second later. Default 10 000. */
+  /** Postgres cancels a statement after this time; the client gives up one second later. Default 10 000. */
   readonly statementTimeoutMs?: number;
-  /** Postgres ends a session that leaves a transaction open and idle so long. Default 15 000. */
+  /** Postgres ends a session whose transaction is idle for this long. Default 15 000. */
   readonly idleInTransactionTimeoutMs?: number;
-  /** How long to wait for a new connection, or for a free one of the pool. Default 5 000. */
+  /** Timeout for a new connection, or for a free one of the pool. Default 5 000. */
   readonly connectTimeoutMs?: number;
   /**
-   * Has Postgres parse and plan each text of kysely's once per connection: a quarter of its CPU for create_collections.
-   * For services whose texts are few; not behind a pooler that hands out connections by transaction. A statement that the
-   * server refuses because its tables were altered is prepared anew the next time, on every connection. Default false.
+   * Prepares each kysely statement once per connection; saves a quarter of Postgres' CPU time for
+   * create_collections. For services with few different statements; not behind a pooler in transaction mode. A
+   * statement that became invalid because its tables were altered is prepared again on every connection. Default
+   * false.
    */
   readonly prepareStatements?: boolean;
-  /** Told of connections that died while nobody used them; the pool replaces them itself. */
+  /** Receives the loss of idle connections; the pool replaces them itself. */
   readonly onConnectionLost?: (error: Error) => void;
-  /** Stands between the query builder and its connections: for tests that end a process between two statements. */
+  /** Wraps the pool below the query builder: for tests that end a process between two statements. */
   readonly wrapPool?: (pool: PostgresPool) => PostgresPool;
 }
 
 export interface Database {
   readonly kysely: Db;
-  /** For libraries that bring their own SQL by `pool.query`. Its errors are pg's own. */
+  /** For libraries with their own SQL. Errors are pg's own. */
   readonly pool: pg.Pool;
-  /** Connections open, idle of these, and callers that wait for one. */
+  /** Open connections, idle ones among them, and waiting callers. */
   stats(): { readonly total: number; readonly idle: number; readonly waiting: number };
   /**
-   * Closes every connection once what is under way has ended; what has not within `limitMs` is broken off, so that
-   * Postgres rolls it back. Without a limit it waits as long as it takes. Safe to call twice.
+   * Closes every connection after its running work. Work that takes longer than `limitMs` is aborted and rolled
+   * back. Waits without limit by default. Idempotent.
    */
   close(limitMs?: number): Promise<void>;
 }
 
-/** How much later than Postgres the client gives up, so that its own answer comes first. */
+/** The client gives up this much later than Postgres, so that the server's error arrives first. */
 const QUERY_TIMEOUT_MARGIN_MS = 1_000;
-/** How long connections that were broken off may take to be gone. */
+/** Time limit for aborted connections to close. */
 const BREAK_OFF_MS = 500;
 
 /**
- * Opens a pool. No connection is made before the first query. Every error is a GatewayError with a
- * DatabaseErrorCode; after a timeout or a lost connection the connection is discarded, never used again.
+ * Opens a pool without connecting. Every error is a GatewayError with a DatabaseErrorCode. After a timeout or a
+ * lost connection, the connection is discarded.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 10_000;
@@ -82,7 +83,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
     types: valueParsers,
   });
-  // Without a listener the loss of an idle connection would end the process.
+  // Without a listener, the loss of an idle connection would end the process.
   pool.on('error', (error) => options.onConnectionLost?.(error));
   const clients = new Set<pg.PoolClient>();
   pool.on('connect', (client) => clients.add(client));
@@ -100,7 +101,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       closing ??= pool.end();
       if (limitMs === undefined) return closing;
       if (await endsWithin(closing, limitMs)) return;
-      // pg destroys the socket of a client that has a query under way.
+      // pg destroys the socket of a client with a running query.
       for (const client of clients) void (client as unknown as pg.Client).end();
       await endsWithin(closing, BREAK_OFF_MS);
     },
@@ -114,14 +115,14 @@ async function endsWithin(work: Promise<void>, ms: number): Promise<boolean> {
 }
 
 interface StatementNames {
-  /** The same on every connection; undefined for what is not worth preparing. */
+  /** The same on every connection; undefined for statements that are not prepared. */
   of(text: string): string | undefined;
-  /** What is prepared on any connection is out of date: all texts get new names. */
+  /** Prepared statements are invalid on every connection: all get new names. */
   renew(): void;
 }
 
 const CONTROL_STATEMENT = /^(begin|start|commit|rollback|savepoint|release)\b/i;
-/** Beyond so many texts the next ones are not prepared: who makes new texts all the time gains nothing by it. */
+/** Further statements are not prepared, because ever-changing statements gain no time by it. */
 const PREPARED_TEXTS_MAX = 200;
 const UNPREPARED: StatementNames = { of: () => undefined, renew: () => undefined };
 
@@ -160,15 +161,18 @@ function guardPool(pool: pg.Pool, names: StatementNames): PostgresPool {
   };
 }
 
-/** Puts one connection under guard: errors are translated, and once it broke it answers nothing and is not reused. */
+/**
+ * Wraps one connection: translates errors, and after a fatal one rejects further queries and discards the
+ * connection.
+ */
 function guardClient(client: pg.PoolClient, names: StatementNames): PostgresPoolClient {
   let broken: unknown;
-  // The pool listens only while the connection is idle; a loss between two queries of a transaction ends up here.
+  // The pool listens only while the connection is idle. This catches a loss between two queries of a transaction.
   client.on('error', (error) => (broken ??= error));
 
   async function query(text: string, values: readonly unknown[]): Promise<pg.QueryResult> {
     if (broken !== undefined) {
-      // Postgres rolls back by itself when the session ends; so the error that broke it is the one that is seen.
+      // Postgres rolls back when the session ends, so the rollback succeeds and the original error is reported.
       if (text === 'rollback') return { command: 'ROLLBACK', rowCount: 0, rows: [], fields: [], oid: 0 };
       throw new GatewayError<DatabaseErrorCode>('DATABASE_UNAVAILABLE', 'the connection was lost', {
         retryable: true,
@@ -179,7 +183,7 @@ function guardClient(client: pg.PoolClient, names: StatementNames): PostgresPool
     try {
       return await client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
     } catch (error) {
-      // Once for each change: another connection may refuse the same statement by its old name a moment later.
+      // Only once per change: another connection may still fail with the old name.
       if (isPlanOutdated(error) && name !== undefined && name === names.of(text)) names.renew();
       if (breaksConnection(error)) broken = error;
       throw translateDatabaseError(error);
@@ -187,7 +191,7 @@ function guardClient(client: pg.PoolClient, names: StatementNames): PostgresPool
   }
 
   return {
-    query: query as unknown as PostgresPoolClient['query'], // without its overload for cursors, which nothing uses
+    query: query as unknown as PostgresPoolClient['query'], // without the cursor overload, which is unused
     release: (discard?: boolean) => client.release(broken !== undefined || discard === true),
   };
 }

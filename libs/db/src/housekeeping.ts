@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from './database.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
-/** Forgets nonces whose time window has passed, at most `limit` at once. Role: api. @returns how many. */
+/** Deletes expired nonces, at most `limit`. Role: api. @returns the number deleted */
 export async function forgetExpiredNonces(db: Db, limit = 10_000): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from request_nonce where (merchant_id, nonce) in (
@@ -11,10 +11,10 @@ export async function forgetExpiredNonces(db: Db, limit = 10_000): Promise<numbe
   return Number(numAffectedRows ?? 0n);
 }
 
-/** Forgets rate counters whose window ended an hour ago, at most `limit` at once. Role: api. @returns how many. */
+/** Deletes rate counters whose window ended an hour ago, at most `limit`. Role: api. @returns the number deleted */
 export async function forgetEndedCounters(db: Db, limit = 10_000): Promise<number> {
   const ended = sql`expire < extract(epoch from now() - interval '1 hour') * 1000`;
-  // Asked twice, because a counter may begin a new window between the two.
+  // Checked twice, because a counter may start a new window in between.
   const { numAffectedRows } = await sql`
     delete from rate_counter
     where key = any(array(select key from rate_counter where ${ended} limit ${limit})) and ${ended}`.execute(
@@ -23,25 +23,25 @@ export async function forgetEndedCounters(db: Db, limit = 10_000): Promise<numbe
   return Number(numAffectedRows ?? 0n);
 }
 
-/** What one round of a roller did: partitions dropped whole, and rows deleted that lay in no partition of their time. */
+/** Dropped partitions, and rows deleted from the default partition. */
 export interface Rolled {
   readonly dropped: number;
   readonly deleted: number;
 }
 
-/** Most rows that one round of a roller deletes; so many mean that there are more. */
+/** Row limit of one round; reaching it means that more rows are left. */
 export const ROLLED_ROWS_MAX = 10_000;
 
 /**
- * Makes the next partitions of a service's inbox and drops those of which every event was made more than `keptSeconds`
- * ago. An event that is delivered again after that is handled again. At least an hour is kept, whatever is asked.
+ * Creates the next partitions of a service's inbox and drops those whose events are all older than `keptSeconds`,
+ * at least an hour. An event that is delivered after that is handled again.
  */
 export async function rollInbox(db: Db, schema: ServiceSchema, keptSeconds: number): Promise<Rolled> {
   const roll = sql.id(schema, 'roll_inbox');
   return rolled(db, sql<Rolled>`select dropped, deleted from ${roll}(${keptSeconds} * interval '1 second')`);
 }
 
-/** The same for the recorded attempts of callbacks made more than `keptSeconds` ago; at least a day. Role: webhook. */
+/** The same for recorded attempts of callbacks, kept for at least a day. Role: webhook. */
 export async function rollDeliveryAttempts(db: Db, keptSeconds: number): Promise<Rolled> {
   return rolled(
     db,
@@ -54,9 +54,9 @@ async function rolled(db: Db, call: ReturnType<typeof sql<Rolled>>): Promise<Rol
   return rows[0] ?? { dropped: 0, deleted: 0 };
 }
 
-/** How far a round over the ended callbacks has come. */
+/** Position of a round over ended callbacks. */
 export interface CallbackPosition {
-  /** Postgres' own text of a timestamptz, which keeps the microseconds. */
+  /** Postgres text of a timestamptz, which keeps microseconds. */
   readonly finishedAt: string;
   readonly eventId: string;
 }
@@ -67,10 +67,9 @@ export const FIRST_CALLBACK: CallbackPosition = {
 };
 
 /**
- * Forgets callbacks that ended more than `keptSeconds` ago (at least a week), out of the next `limit` behind `after`. What
- * stays of them for good, the last callback of each order, is only looked at. Role: webhook.
- * @returns how many were forgotten; the last one looked at (`after`, if none was), and the same as `next` where there may
- *   be more behind it
+ * Deletes callbacks that ended more than `keptSeconds` ago (at least a week), among the next `limit` after
+ * `after`. The last callback of each order is kept permanently. Role: webhook.
+ * @returns the number deleted; the last position read (`after` if none); and the same as `next` if more may follow
  */
 export async function forgetEndedCallbacks(
   db: Db,

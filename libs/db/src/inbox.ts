@@ -4,14 +4,14 @@ import type { ServiceSchema } from './service-schema.ts';
 
 export interface InboxKey {
   readonly schema: ServiceSchema;
-  /** Which consumer of the service; each handles an event once. */
+  /** Consumer within the service; each handles an event once. */
   readonly consumer: string;
   readonly eventId: string;
 }
 
 /**
- * Does `work` once per (consumer, event): the inbox row and the effect are one transaction, so a redelivery does
- * nothing, two deliveries at the same moment wait for one another, and work that throws leaves no trace.
+ * Runs `work` once per (consumer, event). Inbox row and effect are one transaction: a redelivery has no effect,
+ * concurrent deliveries wait for each other, and an error rolls back both.
  */
 export function handleOnce<T>(
   db: Db,
@@ -23,17 +23,14 @@ export function handleOnce<T>(
 
 export type Handled<T> = { readonly handled: true; readonly result: T } | { readonly handled: false };
 
-/**
- * The same for events that came together: `work` gets those of them that were not handled before, if there are any, and all
- * are one transaction.
- */
+/** The same for a batch of events: `work` receives those not handled before, if any, in one transaction. */
 export function handleTogetherOnce<T>(
   db: Db,
   { schema, consumer, eventIds }: Omit<InboxKey, 'eventId'> & { readonly eventIds: readonly string[] },
   work: (tx: Tx, firstTime: ReadonlySet<string>) => Promise<T>,
 ): Promise<Handled<T>> {
   return db.transaction().execute(async (tx) => {
-    // In one order, so that two that hold the same events never wait for one another in a circle.
+    // In a fixed order, so that two batches with the same events do not deadlock.
     const { rows } = await sql<{ event_id: string }>`
       insert into ${sql.table(`${schema}.inbox`)} (consumer, event_id)
       select ${consumer}, id from unnest(${eventIds}::uuid[]) id order by id

@@ -3,10 +3,10 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Db, Tx } from './database.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
-/** - `LEASE_LOST`: another holder took the lease; what was begun under it must not be written. Retryable. */
+/** - `LEASE_LOST`: another holder took the lease; do not write under it. Retryable. */
 export type LeaseErrorCode = 'LEASE_LOST';
 
-/** The right to do one thing alone. `fencingToken` grows with every change of hands and never repeats for a name. */
+/** An exclusive right. `fencingToken` grows with every change of holder and never repeats for a name. */
 export interface Lease {
   readonly name: string;
   readonly fencingToken: number;
@@ -15,33 +15,33 @@ export interface Lease {
 export interface LeaseOptions {
   readonly db: Db;
   readonly schema: ServiceSchema;
-  /** What is leased, e.g. `chain/ETH`. */
+  /** Name of the leased resource, for example `chain/ETH`. */
   readonly name: string;
-  /** Who asks: unique to the process. */
+  /** Unique per process. */
   readonly holder: string;
-  /** For how long a lease lasts without being renewed. Renew every third of it. */
+  /** Lifetime without renewal. Renew every third of it. */
   readonly ttlMs: number;
-  /** Hears of leases taken and lost. */
+  /** Logs leases taken and lost. */
   readonly logger?: { info(message: string, fields: Readonly<Record<string, unknown>>): unknown };
 }
 
 export interface LeaseKeeper {
   /**
-   * Takes the lease when it is free or has expired by the database's clock, renews it when this keeper holds it.
-   * Undefined while another holds it.
+   * Takes the lease if it is free or expired by the database's clock, and renews it if this keeper holds it.
+   * Undefined while another keeper holds it.
    */
   acquire(): Promise<Lease | undefined>;
-  /** Prolongs the lease held. False when there is none or it expired meanwhile, taken or not: acquire again. */
+  /** Renews the lease. False if there is none or it expired, even if no other keeper took it; then acquire again. */
   renew(): Promise<boolean>;
-  /** Gives the lease back, so that another need not wait for its end. */
+  /** Releases the lease, so that another keeper need not wait for its expiry. */
   release(): Promise<void>;
-  /** The lease as last known; writes ask the database by assertLease. */
+  /** Last known lease. Writes must check the database with assertLease. */
   current(): Lease | undefined;
 }
 
 /**
- * Keeps one lease of a service's schema. Nothing runs by itself: the caller's loop acquires and renews. Time is the
- * database's alone; a holder that slept finds out at its next renew or assertLease, whatever its own clock says.
+ * Keeps one lease of a service's schema. It has no timer: the caller's loop acquires and renews. Only the
+ * database's clock counts, so a suspended holder detects the loss at its next renew or assertLease.
  */
 export function keepLease(options: LeaseOptions): LeaseKeeper {
   const { db, schema, name, holder, ttlMs, logger } = options;
@@ -50,10 +50,10 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
   let held: Lease | undefined;
 
   async function take(): Promise<Lease | undefined> {
-    // Asked first, because the statement below locks the row even where it changes nothing.
+    // Checked first, because the statement below locks the row even without a change.
     const taken = await sql`select from ${table} where name = ${name} and expires_at > now()`.execute(db);
     if (taken.rows.length > 0) return undefined;
-    // The row is never deleted, so that the token grows for ever.
+    // The row is never deleted, so that the token never repeats.
     const { rows } = await sql<{ fencing_token: number }>`
       insert into ${table} as l (name, holder, fencing_token, expires_at) values (${name}, ${holder}, 1, ${end})
       on conflict (name) do update
@@ -98,14 +98,14 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
   };
 }
 
-/** A transaction under a lease that asks nothing for so long is broken off by the database: its holder is frozen. */
+/** The database aborts a transaction under a lease that is idle for this long, because its holder is frozen. */
 const IDLE_UNDER_LEASE_MS = 3_000;
 
 /**
- * Call first in every transaction that writes under a lease. Locks the lease's row until the end of the transaction:
- * while it is held nobody can take the lease over, so the write stands before any write of a later holder. An expired
- * lease that nobody took is still good. Throws LEASE_LOST when somebody did. A holder that freezes in the middle loses
- * the transaction after 3 s, so that it can't keep the next one waiting.
+ * Call first in every transaction that writes under a lease. Locks the lease's row until the end of the
+ * transaction, so that no replica can take the lease over before the write commits. An expired lease that no
+ * replica took is still valid; otherwise throws LEASE_LOST. A frozen holder loses its transaction after 3 s and so
+ * cannot block the next one.
  */
 export async function assertLease(tx: Tx, schema: ServiceSchema, lease: Lease): Promise<void> {
   const { rows } = await sql<{ fencing_token: number; holder: string }>`

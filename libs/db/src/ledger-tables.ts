@@ -30,7 +30,7 @@ export interface LedgerAccountTable {
   chain: Chain;
   symbol: string;
   merchant_id: Nullable<string>;
-  /** Kept by a trigger. */
+  /** Maintained by a trigger. */
   balance: ColumnType<Amount, never, never>;
 }
 
@@ -58,13 +58,13 @@ export interface LedgerTransactionTable {
   kind: LedgerTransactionKind;
   order_pk: Nullable<string>;
   created_at: Defaulted<Date>;
-  /** The database transaction that wrote it: only the same one may add postings. Never written by code. */
+  /** The database transaction that wrote it; only that one may add postings. Set by its default. */
   written_by: ColumnType<string, never, never>;
 }
 
 export interface LedgerPostingTable {
   ledger_tx_id: number;
   account_id: number;
-  /** Positive debit, negative credit. */
+  /** Positive: debit. Negative: credit. */
   amount: Amount;
 }

@@ -2,9 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from './database.ts';
 
 /**
- * Age of the oldest transaction of this database: what died since it began can't be vacuumed away, and queues get slow by
- * what is dead in them. 0 when none is open; null when the database's owner may not see the sessions of others. Any
- * service's role.
+ * Age of the oldest transaction of this database in seconds. Rows that died after its start cannot be vacuumed,
+ * which slows down queues. 0 if none is open; null if the owner may not see other sessions. Any service role.
  */
 export async function oldestTransactionSeconds(db: Db): Promise<number | null> {
   const { rows } = await sql<{
@@ -13,7 +12,7 @@ export async function oldestTransactionSeconds(db: Db): Promise<number | null> {
   return rows[0]?.seconds ?? null;
 }
 
-/** Dead rows of each table that has any to speak of, by `schema.table`; as of the last report of the sessions, a second ago. */
+/** Dead rows of tables with more than 100, by `schema.table`. Sessions report up to a second late. */
 export async function deadRows(db: Db): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ name: string; dead: number }>`
     select schemaname || '.' || relname as name, n_dead_tup as dead from pg_stat_user_tables

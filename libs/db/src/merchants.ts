@@ -5,20 +5,20 @@ import type { Db } from './database.ts';
 import { sealSecret, tokenAad, webhookSecretAad } from './sealed-secret.ts';
 
 /**
- * - `MERCHANT_NOT_FOUND`: no merchant of this id. Permanent.
+ * - `MERCHANT_NOT_FOUND`: no merchant has this id. Permanent.
  * - `SECRET_CHANGE_UNDER_WAY`: two webhook secrets overlap; finish or cancel that first. Permanent.
- * - `NO_SECRET_CHANGE`: no two webhook secrets overlap (any more). Permanent.
+ * - `NO_SECRET_CHANGE`: no two webhook secrets overlap. Permanent.
  */
 export type MerchantErrorCode = 'MERCHANT_NOT_FOUND' | 'SECRET_CHANGE_UNDER_WAY' | 'NO_SECRET_CHANGE';
 
 export interface MerchantSettings {
-  /** 1 to 64 letters, digits, `_`, `-`. */
+  /** Plain text; sealed before it is stored. */
   readonly merchantId: string;
   readonly name: string;
   readonly version: 'V2' | 'V3';
   /** In clear; sealed before it is stored. */
   readonly token: string;
-  /** In clear; sealed before it is stored. */
+  /** Plain text; sealed before it is stored. */
   readonly webhookSecret: string;
   readonly signVersion?: 1 | 2;
   readonly callbackUrl?: string | null;
@@ -37,11 +37,11 @@ export interface MerchantSummary {
   readonly name: string;
   readonly version: 'V2' | 'V3';
   readonly callbackUrl: string | null;
-  /** When the webhook secret changes to the next one; null when no change is under way. */
+  /** Time when the next webhook secret replaces the current one; null if no change is pending. */
   readonly webhookSecretSwitchAt: Date | null;
-  /** What webhook-sender makes of its endpoint; CLOSED is well. */
+  /** Circuit breaker of the callback endpoint; CLOSED is healthy. */
   readonly endpointState: 'CLOSED' | 'OPEN' | 'DISABLED';
-  /** Since when it is OPEN or DISABLED. */
+  /** Start of OPEN or DISABLED. */
   readonly endpointSince: Date | null;
   readonly disabledReason: string | null;
   readonly enabled: boolean;
@@ -51,11 +51,11 @@ export interface MerchantSummary {
 
 const NO_NEXT_SECRET = { webhook_secret_next_sealed: null, webhook_secret_switch_at: null } as const;
 
-/** A token is an HMAC key, and whoever sees a signed request can try tokens on it: 32 hex digits are 128 bits. */
+/** A token is an HMAC key, and anyone who sees a signed request can try tokens on it. 32 hex digits are 128 bits. */
 export const MERCHANT_TOKEN_LENGTH_MIN = 32;
 
 /**
- * Creates a merchant, or changes an existing one to these settings; a setting left out keeps its value or default.
+ * Creates or updates a merchant. Omitted settings keep their value or default.
  * @throws GatewayError MERCHANT_TOKEN_SHORT
  */
 export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: MerchantSettings): Promise<void> {
@@ -68,7 +68,7 @@ export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: Merch
     version: merchant.version,
     token_sealed: sealSecret(secretsKey, merchant.token, tokenAad(merchantId)),
     webhook_secret_sealed: sealSecret(secretsKey, merchant.webhookSecret, webhookSecretAad(merchantId)),
-    ...NO_NEXT_SECRET, // what is given here is the secret, at once
+    ...NO_NEXT_SECRET, // the given secret is valid at once
     ...given({
       sign_version: merchant.signVersion,
       callback_url: merchant.callbackUrl,
@@ -90,10 +90,10 @@ export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: Merch
     .execute();
 }
 
-/** Whose the gateway's own movements are, that belong to no shop's order. No shop: never enabled, and in no list. */
+/** Merchant of the gateway's own movements without an order. Never enabled, and excluded from lists. */
 export const GATEWAY_MERCHANT_ID = '_gateway';
 
-/** Every merchant by id, without secrets. For the role of ops. */
+/** All merchants by id, without secrets. Role: ops. */
 export async function listMerchants(db: Db): Promise<readonly MerchantSummary[]> {
   return db
     .selectFrom('merchant as m')
@@ -120,23 +120,26 @@ export async function listMerchants(db: Db): Promise<readonly MerchantSummary[]>
     .execute();
 }
 
-/** Gives a merchant a new token. @returns it in clear, the only time it is seen. Throws MERCHANT_NOT_FOUND. */
+/**
+ * Replaces a merchant's token. @returns the new one in plain text, which is shown only once. Throws
+ * MERCHANT_NOT_FOUND.
+ */
 export async function rotateToken(db: Db, secretsKey: Buffer, merchantId: string): Promise<string> {
   const token = newSecret();
   await change(db, merchantId, { token_sealed: sealSecret(secretsKey, token, tokenAad(merchantId)) });
   return token;
 }
 
-/** A new webhook secret, in clear: the only time it is seen. */
+/** A new webhook secret in plain text; shown only once. */
 export interface NewWebhookSecret {
   readonly secret: string;
-  /** From when on it is the secret; until then callbacks carry the signatures of both. Null: from now on. */
+  /** Time from which only the new secret signs; before it callbacks carry both signatures. Null: now. */
   readonly switchAt: Date | null;
 }
 
 /**
- * Gives a merchant a new webhook secret: at once, or after an overlap in which both sign. An overlap that has passed is
- * folded: its next secret is the one that is now replaced.
+ * Replaces a merchant's webhook secret, at once or after an overlap in which both sign. After a completed overlap,
+ * its second secret is the one replaced.
  * @throws GatewayError MERCHANT_NOT_FOUND, SECRET_CHANGE_UNDER_WAY
  */
 export async function rotateWebhookSecret(
@@ -153,7 +156,10 @@ export async function rotateWebhookSecret(
       : await overlap(db, merchantId, sealed, overlapSeconds);
   if (changed !== undefined) return { secret, switchAt: changed.switchAt };
   await requireMerchant(db, merchantId);
-  throw refuse('SECRET_CHANGE_UNDER_WAY', `the webhook secret of ${merchantId} is being changed already`);
+  throw refuse(
+    'SECRET_CHANGE_UNDER_WAY',
+    `a change of the webhook secret of ${merchantId} is already pending`,
+  );
 }
 
 interface SecretSwitch {
@@ -182,15 +188,14 @@ async function overlap(
 }
 
 /**
- * Ends the overlap of two webhook secrets now: by FINISH the next one is the secret, by CANCEL the old one stays and the
- * next one is forgotten.
+ * Ends the overlap of two webhook secrets now. FINISH keeps only the new secret, CANCEL only the old one.
  * @throws GatewayError MERCHANT_NOT_FOUND, NO_SECRET_CHANGE
  */
 export async function endSecretChange(db: Db, merchantId: string, how: 'FINISH' | 'CANCEL'): Promise<void> {
   const ended = how === 'FINISH' ? await finish(db, merchantId) : await cancel(db, merchantId);
   if (ended) return;
   await requireMerchant(db, merchantId);
-  throw refuse('NO_SECRET_CHANGE', `the webhook secret of ${merchantId} is not being changed`);
+  throw refuse('NO_SECRET_CHANGE', `no change of the webhook secret of ${merchantId} is pending`);
 }
 
 async function finish(db: Db, merchantId: string): Promise<boolean> {
@@ -234,7 +239,7 @@ function refuse(code: MerchantErrorCode, message: string): GatewayError<Merchant
   return new GatewayError(code, message, { retryable: false });
 }
 
-/** @param what whose token it is, for the error; @throws GatewayError MERCHANT_TOKEN_SHORT */
+/** @param what owner of the token, for the error; @throws GatewayError MERCHANT_TOKEN_SHORT */
 export function requireMerchantToken(what: string, token: string): void {
   if (token.length >= MERCHANT_TOKEN_LENGTH_MIN) return;
   throw new GatewayError(

@@ -7,10 +7,11 @@ import { isBeforeRelease, MIGRATIONS, type Migration } from './migrations.ts';
 import { restrictDatabase } from './roles.ts';
 
 /**
- * - `MIGRATION_CHANGED`: a migration that this database has seen reads differently now. Permanent.
- * - `MIGRATION_UNKNOWN`: the database has a migration that this version does not know, so it is newer. Permanent.
- * - `MIGRATION_BEFORE_RELEASE`: the database is of a version before 0.1.0, from which no upgrade exists. Permanent.
- * - `MIGRATION_FAILED`: Postgres refused a migration. Nothing of it was kept; of one of steps, the steps before. Permanent.
+ * - `MIGRATION_CHANGED`: an applied migration has a different checksum now. Permanent.
+ * - `MIGRATION_UNKNOWN`: the database has a migration that this version lacks, so it is newer. Permanent.
+ * - `MIGRATION_BEFORE_RELEASE`: the database is of a version before 0.1.0, which cannot be upgraded. Permanent.
+ * - `MIGRATION_FAILED`: Postgres rejected a migration. It was rolled back; earlier steps of a migration of steps
+ * remain. Permanent.
  */
 export type MigrationErrorCode =
   'MIGRATION_CHANGED' | 'MIGRATION_UNKNOWN' | 'MIGRATION_BEFORE_RELEASE' | 'MIGRATION_FAILED';
@@ -19,33 +20,33 @@ export interface MigrateOptions {
   /** Default: the migrations of this version. */
   readonly migrations?: readonly Migration[];
   /**
-   * How long to wait for another migrator, or any session that holds its lock, and how long to try again while a migration and those who write to its
-   * tables are in each other's way. Default 60 000.
+   * How long to wait for the migration lock, and to retry while a migration and writers of its tables block each
+   * other. Default 60 000.
    */
   readonly waitMs?: number;
 }
 
-/** Chosen at random; every migrator of a database takes this advisory lock. */
+/** Random key of the advisory lock that every migrator of a database takes. */
 export const MIGRATOR_LOCK = '7350192744501138';
 
 /**
- * For so long a migration waits for a table's lock: those who come to the table meanwhile wait behind it. Well below the
- * second after which Postgres looks for deadlocks: services lock the same tables in different orders, and in a circle it is
- * the migration that gives way, never they.
+ * Lock timeout of a migration; sessions that need the table meanwhile queue behind it. Well below the second after
+ * which Postgres looks for deadlocks: services lock the same tables in other orders, and in a deadlock the
+ * migration must give way, not they.
  */
 const TABLE_LOCK_MS = 300;
 const PAUSE_MS = 200;
 
-/** SHA-256 of a migration's SQL, in hex. */
+/** SHA-256 of a migration's SQL in hex. */
 export function checksum({ sql }: Migration): string {
   const text = typeof sql === 'string' ? sql : sql.join('\n');
   return createHash('sha256').update(text, 'utf8').digest('hex');
 }
 
 /**
- * Brings a database to the schema of this version: each missing migration, in order, then the chains of this version, and
- * who may connect. Safe to run at any time, beside services at work, and from several places at once: one works, the others
- * wait and find nothing to do. `adminUrl` is a role that owns the database and may create roles.
+ * Migrates a database to the schema of this version: applies missing migrations in order, then adds this version's
+ * chains and connection rights. Safe while services run and from several places at once: one migrates, the others
+ * wait and find no work. `adminUrl` is a role that owns the database and may create roles.
  * @returns the names of the migrations applied now.
  */
 export async function migrate(adminUrl: string, options: MigrateOptions = {}): Promise<readonly string[]> {
@@ -56,7 +57,7 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
     connectionTimeoutMillis: 10_000,
     lock_timeout: lockTimeoutMs(waitMs),
   });
-  client.on('error', () => undefined); // the query under way rejects
+  client.on('error', () => undefined); // the running query rejects
   try {
     await client.connect();
     await client.query('set search_path = public, pg_temp');
@@ -72,7 +73,10 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
   }
 }
 
-/** By asking again and again: an index made concurrently waits for every statement under way, one that waits for it included. */
+/**
+ * Polls instead of waiting: creating an index concurrently waits for every running statement, including one that
+ * waits for this lock.
+ */
 async function lockOutMigrators(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>(
     `select pg_try_advisory_lock(${MIGRATOR_LOCK}) as locked`,
@@ -99,7 +103,7 @@ interface LockHolder {
   readonly application: string;
 }
 
-/** Undefined when it has let the lock go meanwhile. */
+/** Undefined if the lock was released meanwhile. */
 async function lockHolder(client: pg.Client): Promise<LockHolder | undefined> {
   const { rows } = await client.query<LockHolder>(
     `select l.pid, coalesce(a.usename, '?') as role, coalesce(a.application_name, '') as application
@@ -111,7 +115,7 @@ async function lockHolder(client: pg.Client): Promise<LockHolder | undefined> {
   return rows[0];
 }
 
-/** Tries again what a deadlock or a lock not granted in time kept from being done. */
+/** Retries after deadlocks and lock timeouts. */
 async function untilNoConflict<T>(waitMs: number, work: () => Promise<T>): Promise<T> {
   const endsAt = performance.now() + waitMs;
   for (;;) {
@@ -150,7 +154,7 @@ async function applyMissing(
     if (!known.has(row.name)) {
       throw new GatewayError<MigrationErrorCode>(
         'MIGRATION_UNKNOWN',
-        `the database has the migration ${row.name}, which this version does not know: it is older than its database`,
+        `the database has the migration ${row.name}, which this version lacks. Use the version that migrated the database, or a newer one.`,
         { retryable: false, context: { migration: row.name } },
       );
     }
@@ -166,7 +170,7 @@ async function applyMissing(
     } else if (before !== sum) {
       throw new GatewayError<MigrationErrorCode>(
         'MIGRATION_CHANGED',
-        `the migration ${migration.name} was changed after this database got it; write a later migration instead`,
+        `the migration ${migration.name} was changed after it was applied to this database. Write a later migration instead.`,
         { retryable: false, context: { migration: migration.name, applied: before, present: sum } },
       );
     }
@@ -174,10 +178,10 @@ async function applyMissing(
   return applied;
 }
 
-/** Matches a step that creates an index concurrently, up to this word; $1 is what precedes it. */
+/** Matches a step that creates an index concurrently, up to that word; $1 is the part before it. */
 export const CONCURRENTLY = /^((?:\s|--.*\n)*create (?:unique )?index) concurrently/;
 
-/** An index made concurrently waits for those who are at work, and keeps nobody waiting: it may wait long. */
+/** Creating an index concurrently waits for running transactions and blocks no session, so it may wait long. */
 async function applyStep(client: pg.Client, step: string, waitMs: number): Promise<void> {
   const waits = CONCURRENTLY.test(step);
   if (waits) await client.query(`set lock_timeout = ${waitMs}`);
@@ -220,7 +224,7 @@ async function apply(client: pg.Client, migration: Migration, sum: string, waitM
   }
 }
 
-/** Tells the policies of the chains that this version knows. One that it does not know any more keeps its rows. */
+/** Adds this version's chains for the policies. Chains that this version lacks keep their rows. */
 export async function addChains(client: pg.Client): Promise<void> {
   const chains = Object.entries(CHAINS).map(([chain, { family }]) => ({ chain, family }));
   await client.query(

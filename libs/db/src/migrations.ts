@@ -1,24 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A step of the schema. Once released it never changes: databases keep its checksum. */
+/** A step of the schema. Never changes after a release: databases keep its checksum. */
 export interface Migration {
   readonly name: string;
   /**
-   * One transaction; or steps, each a transaction of its own, for tables that services write meanwhile. So no table stays
-   * locked while another one changes, and an index can be created concurrently (alone in its step). A failed migration of
-   * steps starts again: each step must be harmless when it is already done.
+   * One transaction, or steps that are one transaction each, for tables that services write meanwhile. With steps,
+   * no table stays locked while another changes, and an index can be created concurrently as the only statement of
+   * its step. A failed migration of steps restarts from its first step, so each step must be idempotent.
    */
   readonly sql: string | readonly string[];
 }
 
-/** Next to src and dist, so that both find it. */
+/** Relative to both src and dist. */
 const FOLDER = new URL('../schema/', import.meta.url);
-/** A line that divides two steps. */
 const STEP = /^-- step\n/m;
 
 /**
- * Reads the migrations of a folder in the order of their names: a file `<name>.sql`, in steps where lines `-- step` divide it,
- * or a folder `<name>`, whose files are one transaction in the order of their names.
+ * Reads the migrations of a folder in name order: a file `<name>.sql`, split into steps at lines `-- step`, or a
+ * folder `<name>` whose files form one transaction in name order.
  */
 export function readMigrations(folder: URL): readonly Migration[] {
   return sqlIn(folder).map((entry) => {
@@ -42,13 +41,13 @@ function stepsOf(file: URL): string | readonly string[] {
   return STEP.test(text) ? text.split(STEP) : text;
 }
 
-/** All migrations in the order of their application. Forward only. */
+/** All migrations in order. Forward only. */
 export const MIGRATIONS = readMigrations(FOLDER);
 
-/** First migration of the versions before 0.1.0, none of which was released. */
+/** First migration of the unreleased versions before 0.1.0. */
 const FIRST_BEFORE_RELEASE = '0001-foundations';
 
-/** True for the migrations of a database of a version before 0.1.0, which cannot be upgraded. */
+/** True for the migrations of a database before 0.1.0, which cannot be upgraded. */
 export function isBeforeRelease(migrations: readonly { readonly name: string }[]): boolean {
   return migrations.some(({ name }) => name === FIRST_BEFORE_RELEASE);
 }

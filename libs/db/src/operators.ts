@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { OperatorRole } from '@opentill/contracts/ops/roles';
 import type { Db, Tx } from './database.ts';
 
-/** Who may call the ops API. */
+/** A caller of the ops API. */
 export interface Operator {
   readonly operatorId: string;
   readonly name: string;
@@ -14,25 +14,25 @@ export interface Operator {
 
 const TOKEN = /^([a-z0-9][a-z0-9_-]{0,31})\.[A-Za-z0-9_-]{43}$/;
 const SECRET_BYTES = 32;
-/** Compared with when there is no such operator, so that the answer takes as long. */
+/** Compared with the hash of a token without an operator, so that the answer takes equally long. */
 const NOBODY = Buffer.alloc(32);
 
-/** A new token: the operator's id and 256 random bits. Shown once; the database has its hash alone. */
+/** Creates a token: the operator's id and 256 random bits. Shown once; the database stores only its hash. */
 export function newOperatorToken(operatorId: string): string {
   return `${operatorId}.${randomBytes(SECRET_BYTES).toString('base64url')}`;
 }
 
-/** SHA-256. A token has 256 random bits, so that no slower hash is needed. */
+/** SHA-256. A slower hash is unnecessary for 256 random bits. */
 export function hashOperatorToken(token: string): Buffer {
   return createHash('sha256').update(token, 'utf8').digest();
 }
 
-/** The operator that a token claims to be of; undefined when it is no token. */
+/** Id of the operator named in a token; undefined if the text is not a token. */
 export function operatorIdOfToken(token: string): string | undefined {
   return TOKEN.exec(token)?.[1];
 }
 
-/** What is read of an operator: all but the hash of the token. */
+/** Columns of an operator without the token hash. */
 export const OPERATOR_COLUMNS = [
   'operator_id as operatorId',
   'name',
@@ -41,15 +41,14 @@ export const OPERATOR_COLUMNS = [
   'disabled_at as disabledAt',
 ] as const;
 
-/** Whose a token is. */
 export interface OfToken {
-  /** Also a disabled one; undefined when it is nobody's. */
+  /** Includes disabled operators; undefined for an unknown token. */
   readonly operator: Operator | undefined;
 }
 
 /**
- * Whose tokens these are, in their order, by one statement. Read anew each time, so that what is changed holds at once.
- * Takes the same time whether the operator or the rest of a token is wrong.
+ * Finds the operators of tokens, in their order, with one statement and no cache, so that changes apply at once.
+ * Takes the same time if the operator or the rest of a token is wrong.
  */
 export async function findOperatorsByTokens(db: Db, tokens: readonly string[]): Promise<readonly OfToken[]> {
   const ids = tokens.map(operatorIdOfToken);
@@ -68,8 +67,8 @@ export async function findOperatorsByTokens(db: Db, tokens: readonly string[]): 
 }
 
 /**
- * The operator as he is now, locked against change until the end of the transaction: what he does in it stands before
- * whatever is done to him.
+ * Loads an operator and locks it until the end of the transaction, so that its act commits before any change to
+ * the operator.
  */
 export async function lockOperator(tx: Tx, operatorId: string): Promise<Operator | undefined> {
   return tx
@@ -80,7 +79,7 @@ export async function lockOperator(tx: Tx, operatorId: string): Promise<Operator
     .executeTakeFirst();
 }
 
-/** Adds an operator. @returns his token, the only time it is seen; undefined when the id is taken. */
+/** Adds an operator. @returns the token, shown only once; undefined if the id is taken */
 export async function addOperator(
   db: Db,
   operator: Pick<Operator, 'operatorId' | 'name' | 'role'>,
@@ -101,8 +100,8 @@ export async function addOperator(
 }
 
 /**
- * Adds the first operator, an administrator, where there is none: whoever may do that has the role of ops already.
- * @returns his token, the only time it is seen; undefined when there are operators
+ * Adds the first operator, an administrator, if there is none. The caller already has the role of ops.
+ * @returns the token, shown only once; undefined if there are operators
  */
 export async function addFirstOperator(
   db: Db,
@@ -126,9 +125,9 @@ export async function addFirstOperator(
 }
 
 /**
- * Makes an operator, whoever he was, an enabled administrator with a new token: for when no administrator has a token any
- * more. Whoever may do that has the role of ops already; the audit log says that it was done past the ops service.
- * @returns his token, the only time it is seen; undefined when there is no such operator
+ * Makes an operator an enabled administrator with a new token, for when no administrator has a token. The caller
+ * already has the role of ops; the audit log records that the ops service was bypassed.
+ * @returns the token, shown only once; undefined if there is no such operator
  */
 export async function recoverOperator(db: Db, operatorId: string): Promise<string | undefined> {
   return db.transaction().execute(async (tx) => {
@@ -151,18 +150,17 @@ export async function recoverOperator(db: Db, operatorId: string): Promise<strin
   });
 }
 
-/** An act in the audit log. */
 export interface AuditEntry {
   readonly operator: string;
   readonly action: string;
   readonly subject: string | null;
   readonly outcome: 'DONE' | 'REFUSED';
-  /** Without secrets. */
+  /** Must not contain secrets. */
   readonly details: Readonly<Record<string, unknown>>;
   readonly requestId: string | null;
 }
 
-/** Appends to the audit log: in the transaction of the act. */
+/** Appends to the audit log. Call it in the transaction of the act. */
 export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
   const { requestId, details, ...rest } = entry;
   await db
@@ -172,8 +170,8 @@ export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
 }
 
 /**
- * The same for what somebody does by a database role and not by the ops service: in the place of an operator the log has
- * `database:` and the role he connected as, which no operator can be called.
+ * The same for acts by a database role without the ops service. The operator is `database:` plus the session's
+ * role, which is not a valid operator id.
  */
 export async function writeAuditOfDatabaseUser(
   tx: Tx,

@@ -15,14 +15,17 @@ export interface HotWalletTable {
   added_at: Generated<Date>;
 }
 
-/** Where a payout's amount stands in the ledger. */
+/** Ledger position of a payout's amount. */
 export type PayoutMoney = 'RESERVED' | 'IN_FLIGHT' | 'PAID_OUT' | 'RETURNED' | 'RELEASED';
 
 export interface PayoutTable {
   order_pk: string;
   chain: Chain;
   wallet: string;
-  /** REFUSED and EXPIRED are for ever. SIGNED is AUTHORISED again only when all its attempts are DEAD, and never expires. */
+  /**
+   * REFUSED and EXPIRED are final. SIGNED never expires; it returns to AUTHORISED only when all its attempts are
+   * DEAD.
+   */
   state: Generated<SigningState>;
   requested_at: Generated<Date>;
   expires_at: Date;
@@ -32,7 +35,7 @@ export interface PayoutTable {
   reason: Nullable<string>;
   obstacle: Nullable<string>;
   obstacle_at: Nullable<Date>;
-  /** Kept by settle_payout_money(). */
+  /** Maintained by settle_payout_money(). */
   money: ColumnType<PayoutMoney, never, never>;
   money_round: ColumnType<number, never, never>;
   fencing_token: Nullable<number>;
@@ -50,7 +53,7 @@ export interface WalletNonceTable {
   updated_at: Generated<Date>;
 }
 
-/** What the fees of a signed transaction may come to, as decimal strings of the native coin's base units. */
+/** Fee limits of a signed transaction: decimal strings in base units of the native coin. */
 export type FeeTermsJson =
   | { gasLimit: string; maxFeePerGas: string; maxPriorityFeePerGas: string }
   | { feeLimit: string; lastEpoch?: number };
@@ -64,10 +67,10 @@ export interface OwnTransactionTable {
   purpose: 'PAYOUT' | 'CANCEL' | 'GATHER';
   order_pk: Nullable<string>;
   contract_address: Nullable<string>;
-  /** The receiver, also of a token. */
+  /** The receiver, also for a token transfer. */
   to_address: string;
   amount: Amount;
-  /** Readable by the signer alone. */
+  /** Readable only by the signer. */
   raw: Buffer;
   fee_terms: JSONColumnType<FeeTermsJson, string, never>;
   signed_at: Date;
@@ -76,20 +79,20 @@ export interface OwnTransactionTable {
   send_outcome: Nullable<string>;
 }
 
-/** A transaction that ends by time instead of by a nonce. */
+/** A transaction that expires by time instead of by nonce. */
 export interface PayoutAttemptTable {
   chain: Chain;
   tx_hash: string;
   wallet: string;
   order_pk: string;
-  /** DEAD is for ever. */
+  /** DEAD is final. */
   state: ColumnType<'OPEN' | 'SETTLED' | 'DEAD', never, 'OPEN' | 'SETTLED' | 'DEAD'>;
   unique_ms: number;
-  /** Of the chain's own time. */
+  /** Milliseconds by the chain's own time. */
   expires_ms: number;
   reference_height: number;
   reference_hash: string;
-  /** Of families whose transactions end by epochs. */
+  /** Only on chains whose transactions end by epoch. */
   first_epoch: Nullable<number>;
   last_epoch: Nullable<number>;
   dead_height: ColumnType<number | null, never, number>;
@@ -112,7 +115,7 @@ export interface OwnTransactionFateTable {
   updated_at: Generated<Date>;
 }
 
-/** Kept by settle_network_fees(). */
+/** Maintained by settle_network_fees(). */
 export interface OwnTransactionSettlementTable {
   chain: ColumnType<Chain, never, never>;
   tx_hash: ColumnType<string, never, never>;
@@ -140,7 +143,7 @@ export interface WalletHaltTable {
   /** Null: every wallet of the chain. */
   wallet: Nullable<string>;
   kind: 'OPERATOR' | 'FOREIGN_NONCE' | 'RESTORED';
-  /** Of RESTORED: the nonce up to which the signer knows that something was sent. */
+  /** RESTORED only: highest nonce that the signer knows was used. */
   mark: Nullable<number>;
   reason: string;
   set_by: Nullable<string>;
@@ -152,7 +155,7 @@ export interface WalletHaltTable {
 
 export interface PayoutApprovalTable {
   order_pk: string;
-  /** Public key, ed25519 in lower-case hex. */
+  /** Ed25519 public key in lower-case hex. */
   approver: string;
   signature: Buffer;
   approved_at: Generated<Date>;
@@ -168,10 +171,10 @@ export interface PayoutVetoTable {
 export interface PayoutDecisionTable {
   decision_id: string;
   order_pk: string;
-  /** Of PAY_AGAIN: the TAKEN nonce that it is about. */
+  /** PAY_AGAIN only: the TAKEN nonce. */
   nonce: Nullable<number>;
   decision: 'PAY_AGAIN' | 'PAID_BY';
-  /** Of PAID_BY. */
+  /** PAID_BY only. */
   tx_hash: Nullable<string>;
   reason: string;
   operator: string;
@@ -179,7 +182,7 @@ export interface PayoutDecisionTable {
   handled_at: Nullable<Date>;
   outcome: Nullable<'DONE' | 'NOT_POSSIBLE'>;
   detail: Nullable<string>;
-  /** Of PAY_AGAIN: the attempt that is over, and that the operator says landed nowhere. */
+  /** PAY_AGAIN only: the expired attempt that the operator declares not landed. */
   unproven_tx_hash: Nullable<string>;
 }
 
@@ -192,7 +195,10 @@ export interface OrderDecisionTable {
   decided_at: Generated<Date>;
   handled_at: Nullable<Date>;
   outcome: Nullable<'DONE' | 'NOT_POSSIBLE'>;
-  /** Of an acceptance with a transfer that the order did not ask for: as the operator saw it, and what it counts as. */
+  /**
+   * Set when the operator accepts a transfer that the order did not ask for: the transfer as the operator saw it,
+   * and its worth.
+   */
   transfer_id: Nullable<number>;
   transfer_symbol: Nullable<string>;
   transfer_amount: Nullable<bigint>;

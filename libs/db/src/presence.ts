@@ -2,27 +2,27 @@ import { sql } from 'kysely';
 import type { Db } from './database.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
-/** Prefix of the lease rows that say which instances of a service are alive. */
+/** Prefix of lease rows that announce live instances of a service. */
 const PRESENCE_PREFIX = 'presence/';
 
 export interface PresenceOptions {
   readonly db: Db;
   readonly schema: ServiceSchema;
-  /** Unique to the process. */
+  /** Unique per process. */
   readonly instance: string;
-  /** How often the row is renewed. Default 3 000. */
+  /** Renewal interval. Default 3 000. */
   readonly intervalMs?: number;
-  /** When an instance that says nothing counts as gone. Default 10 000. */
+  /** A silent instance counts as gone after this time. Default 10 000. */
   readonly ttlMs?: number;
-  /** Told when an announcement fails; the next one comes all the same. */
+  /** Receives failed announcements; the next one is made regardless. */
   readonly onError?: (error: unknown) => void;
 }
 
 const FORGOTTEN_AFTER = '1 day';
 
 /**
- * Says every few seconds that this instance is alive, as a lease row `presence/<instance>`, which the api's readiness
- * reads. The first announcement is made at once. `stop` withdraws it.
+ * Announces this instance every few seconds with a lease row `presence/<instance>`, which the api's readiness
+ * check reads. The first announcement is made at once; `stop` withdraws it.
  */
 export function announcePresence(options: PresenceOptions): { stop(): Promise<void> } {
   const { db, schema, instance, intervalMs = 3_000, ttlMs = 10_000, onError } = options;
@@ -43,7 +43,7 @@ export function announcePresence(options: PresenceOptions): { stop(): Promise<vo
       onError?.(error);
     }
   }
-  // An announcement that takes longer than the interval is not overtaken by the next.
+  // Announcements do not overlap if one takes longer than the interval.
   const tick = (): void => {
     running ??= announce().finally(() => (running = undefined));
   };
@@ -62,7 +62,7 @@ export function announcePresence(options: PresenceOptions): { stop(): Promise<vo
   };
 }
 
-/** The instances of a service that are alive by the database's clock. The api may ask this of the services it shows. */
+/** Live instances of a service by the database's clock. The api may query the services it shows. */
 export async function listPresence(db: Db, schema: ServiceSchema): Promise<readonly string[]> {
   const { rows } = await sql<{ holder: string }>`
     select holder from ${sql.table(`${schema}.lease`)}

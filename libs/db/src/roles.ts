@@ -6,8 +6,8 @@ import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from './service-sche
 const SCRAM_ITERATIONS = 4096;
 
 /**
- * What Postgres stores of a password (RFC 5803 as in its documentation of pg_authid): sent instead of the password,
- * which so is in no server log.
+ * Password verifier as Postgres stores it (RFC 5803, see pg_authid in its documentation). It is sent instead of
+ * the password, so that no server log contains the password.
  */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
   const salted = pbkdf2Sync(password.normalize('NFKC'), salt, SCRAM_ITERATIONS, 32, 'sha256');
@@ -17,13 +17,13 @@ export function scramVerifier(password: string, salt: Buffer = randomBytes(16)):
   return `SCRAM-SHA-256$${SCRAM_ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`;
 }
 
-/** Sets the passwords of the services' roles; roles not named keep theirs. The roles exist since the first migration. */
+/** Sets the passwords of service roles; other roles keep theirs. The first migration creates the roles. */
 export async function setRolePasswords(
   adminUrl: string,
   passwords: Readonly<Partial<Record<ServiceSchema, string>>>,
 ): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl, application_name: 'opentill-setup' });
-  client.on('error', () => undefined); // the query under way rejects
+  client.on('error', () => undefined); // the running query rejects
   try {
     await client.connect();
     for (const schema of SERVICE_SCHEMAS) {
@@ -39,7 +39,6 @@ export async function setRolePasswords(
   }
 }
 
-/** The same server and database, as the role of a service. */
 export function roleUrl(adminUrl: string, schema: ServiceSchema, password?: string): string {
   const url = new URL(adminUrl);
   url.username = serviceRole(schema);
@@ -48,9 +47,9 @@ export function roleUrl(adminUrl: string, schema: ServiceSchema, password?: stri
 }
 
 /**
- * Lets only the services' roles connect, and nobody make temporary tables. These rights belong to the database, not
- * to what is in it, so a copy made of a template does not have them: it must be restricted as well. Roles that a later
- * migration creates do not exist yet while older ones are tested.
+ * Lets only service roles connect, and no role create temporary tables. These rights belong to the database, so a
+ * copy of a template must be restricted again. Roles of later migrations may not exist yet while older ones are
+ * tested.
  */
 export async function restrictDatabase(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string; roles: readonly string[] }>(

@@ -7,7 +7,6 @@ const SCANNERS: Readonly<Record<Family, ServiceSchema>> = {
   SUI: 'scanner_sui',
 };
 
-/** The schema of the service that reads a family's chains. */
 export function scannerSchemaOf(family: Family): ServiceSchema {
   return SCANNERS[family];
 }

@@ -7,7 +7,7 @@ const key = Buffer.alloc(32, 7);
 const unreadable = expect.objectContaining({ code: 'SECRET_UNREADABLE', retryable: false });
 
 describe('sealed secrets', () => {
-  test('property: open again with the same key and owner', () => {
+  test('property: a sealed secret opens with the same key and owner', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), fc.string(), (plain, aad) => {
         expect(openSecret(key, sealSecret(key, plain, aad), aad)).toBe(plain);
@@ -15,18 +15,18 @@ describe('sealed secrets', () => {
     );
   });
 
-  test('no two sealings are alike', () => {
+  test('sealing the same secret twice gives different bytes', () => {
     expect(sealSecret(key, 'x', 'a').equals(sealSecret(key, 'x', 'a'))).toBe(false);
   });
 
-  test('a wrong key and another owner open nothing', () => {
+  test('a sealed secret does not open with another key or another owner', () => {
     const sealed = sealSecret(key, 'token', tokenAad('shop'));
     expect(() => openSecret(Buffer.alloc(32, 8), sealed, tokenAad('shop'))).toThrow(unreadable);
     expect(() => openSecret(key, sealed, tokenAad('shop2'))).toThrow(unreadable);
     expect(() => openSecret(key, sealed, webhookSecretAad('shop'))).toThrow(unreadable);
   });
 
-  test('every flipped bit and every missing byte is noticed', () => {
+  test('opening rejects a sealed secret with a flipped bit or a missing byte', () => {
     const sealed = sealSecret(key, 'a webhook secret', 'a');
     for (let bit = 0; bit < sealed.length * 8; bit += 1) {
       const tampered = Buffer.from(sealed);
@@ -39,7 +39,7 @@ describe('sealed secrets', () => {
     expect(() => openSecret(key, Buffer.concat([sealed, Buffer.of(0)]), 'a')).toThrow(unreadable);
   });
 
-  test('the key is 32 bytes of base64', () => {
+  test('the secrets key is 32 bytes in base64', () => {
     const bytes = randomBytes(32);
     expect(parseSecretsKey(`${bytes.toString('base64')}\n`).equals(bytes)).toBe(true);
     const invalid = expect.objectContaining({ code: 'SECRETS_KEY_INVALID', retryable: false });

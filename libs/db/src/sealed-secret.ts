@@ -3,17 +3,18 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 
 /**
  * - `SECRETS_KEY_INVALID`: the key is not the base64 text of 32 bytes. Permanent.
- * - `SECRET_UNREADABLE`: wrong key, a secret of another row, or tampered bytes; which one can't be told. Permanent.
+ * - `SECRET_UNREADABLE`: wrong key, a secret of another row, or changed bytes; the cause cannot be distinguished.
+ * Permanent.
  */
 export type SealedSecretErrorCode = 'SECRETS_KEY_INVALID' | 'SECRET_UNREADABLE';
 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** First byte of a sealed secret: version, nonce, ciphertext, tag. */
+/** First byte of a sealed secret, followed by nonce, ciphertext and tag. */
 const VERSION = 1;
 
-/** Reads the SECRETS_KEY of the configuration: base64 of 32 random bytes. Throws SECRETS_KEY_INVALID. */
+/** Parses SECRETS_KEY: base64 of 32 random bytes. Throws SECRETS_KEY_INVALID. */
 export function parseSecretsKey(base64: string): Buffer {
   const key = Buffer.from(base64.trim(), 'base64');
   const canonical = key.toString('base64').replace(/=+$/, '');
@@ -27,19 +28,17 @@ function invalidKey(): GatewayError<SealedSecretErrorCode> {
   });
 }
 
-/** The additional data of a merchant's token. */
 export function tokenAad(merchantId: string): string {
   return `merchant:${merchantId}:token`;
 }
 
-/** The additional data of a merchant's webhook secret. */
 export function webhookSecretAad(merchantId: string): string {
   return `merchant:${merchantId}:webhook-secret`;
 }
 
 /**
- * Seals a secret with AES-256-GCM. `aad` says whose secret of which kind it is; it is not stored, and only the same
- * one opens it again, so that sealed bytes moved to another row are worthless.
+ * Seals a secret with AES-256-GCM. `aad` names its owner and kind. It is not stored, and opening requires the same
+ * value, so sealed bytes moved to another row cannot be opened.
  */
 export function sealSecret(key: Buffer, plain: string, aad: string): Buffer {
   if (key.length !== KEY_BYTES) throw invalidKey();
@@ -50,7 +49,7 @@ export function sealSecret(key: Buffer, plain: string, aad: string): Buffer {
   return Buffer.concat([Buffer.of(VERSION), nonce, sealed, cipher.getAuthTag()]);
 }
 
-/** Opens what sealSecret sealed. Throws SECRET_UNREADABLE. */
+/** Throws SECRET_UNREADABLE. */
 export function openSecret(key: Buffer, sealed: Uint8Array, aad: string): string {
   if (key.length !== KEY_BYTES) throw invalidKey();
   const bytes = Buffer.from(sealed);
@@ -69,7 +68,7 @@ export function openSecret(key: Buffer, sealed: Uint8Array, aad: string): string
 }
 
 function unreadable(cause?: unknown): GatewayError<SealedSecretErrorCode> {
-  return new GatewayError('SECRET_UNREADABLE', 'the sealed secret can not be opened', {
+  return new GatewayError('SECRET_UNREADABLE', 'the sealed secret cannot be opened: check SECRETS_KEY', {
     retryable: false,
     cause,
   });

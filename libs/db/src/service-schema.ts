@@ -1,4 +1,4 @@
-/** The schemas of the services: each holds one service's outbox, inbox and leases. */
+/** Schemas of the services; each contains one service's outbox, inbox and leases. */
 export const SERVICE_SCHEMAS = [
   'api',
   'scanner_evm',
@@ -13,10 +13,9 @@ export const SERVICE_SCHEMAS = [
 /** A service's schema; its database role is `opentill_<schema>`. */
 export type ServiceSchema = (typeof SERVICE_SCHEMAS)[number];
 
-/** Name of the database role that owns nothing but may write what its service writes. */
+/** Database role of a service. It owns no objects. */
 export type ServiceRole = `opentill_${ServiceSchema}`;
 
-/** The database role of a service. */
 export function serviceRole(schema: ServiceSchema): ServiceRole {
   return `opentill_${schema}`;
 }

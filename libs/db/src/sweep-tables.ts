@@ -6,7 +6,7 @@ import type { LedgerAccountKind } from './ledger-tables.ts';
 type Amount = bigint;
 type Nullable<T> = T | null;
 
-/** What lies on a deposit address of one asset. Kept by triggers and functions alone. */
+/** Balance of a deposit address in one asset. Written only by triggers and functions. */
 export interface DepositBalanceTable {
   chain: ColumnType<Chain, never, never>;
   address: ColumnType<string, never, never>;
@@ -15,17 +15,16 @@ export interface DepositBalanceTable {
   contract_address: ColumnType<string | null, never, never>;
   order_pk: ColumnType<string, never, never>;
   received: ColumnType<Amount, never, never>;
-  /** Promised to a sweep that has not ended. */
+  /** Reserved for a running sweep. */
   reserved: ColumnType<Amount, never, never>;
   swept: ColumnType<Amount, never, never>;
-  /** When the oldest of what lies there free may have come; what a sweep gives back is as old as it was. */
+  /** Earliest arrival of the free amount. Money returned by a sweep keeps its age. */
   since: ColumnType<Date, never, never>;
-  /** The same of what is promised, where more has come since it was. */
+  /** The same for the reserved amount if more has arrived since. */
   held_since: ColumnType<Date | null, never, never>;
   updated_at: ColumnType<Date, never, never>;
 }
 
-/** How the fee of a sweep is paid. */
 export type SweepMethod = 'TOP_UP' | 'STAKE' | 'RENT' | 'FREE';
 export type SweepState = 'OPEN' | 'DONE' | 'FAILED' | 'ABANDONED';
 
@@ -33,7 +32,6 @@ export interface SweepTable {
   sweep_id: string;
   chain: Chain;
   family: Family;
-  /** The deposit address. */
   address: string;
   symbol: string;
   contract_address: Nullable<string>;
@@ -41,15 +39,15 @@ export interface SweepTable {
   destination: string;
   destination_kind: 'COLD' | 'HOT';
   method: SweepMethod;
-  /** In the native coin, when it was planned. */
+  /** Base units of the native coin, when it was planned. */
   cost_estimate: Amount;
   state: Generated<SweepState>;
   reason: Nullable<string>;
-  /** When energy was ordered for it. */
+  /** Time of the energy order. */
   rent_ordered_at: Nullable<Date>;
-  /** What the seller of energy calls the order. */
+  /** Order reference of the energy seller. */
   rent_ref: Nullable<string>;
-  /** In the native coin. */
+  /** Base units of the native coin. */
   rent_cost: Nullable<Amount>;
   fencing_token: Nullable<number>;
   planned_at: Generated<Date>;
@@ -58,22 +56,21 @@ export interface SweepTable {
   updated_at: Generated<Date>;
 }
 
-/** Why the gateway moves money of its own accord. */
 export type MovementKind = 'SWEEP' | 'GAS_TOP_UP' | 'DELEGATE' | 'UNDELEGATE' | 'TO_COLD' | 'REFUND';
 
-/** A payout that no merchant asked for. Written by plan_movement() and refund_deposit() alone. */
+/** A payout without a merchant's request. Written only by plan_movement() and refund_deposit(). */
 export interface MovementTable {
   order_pk: ColumnType<string, never, never>;
   kind: ColumnType<MovementKind, never, never>;
   sweep_id: ColumnType<string | null, never, never>;
   transfer_id: ColumnType<number | null, never, never>;
-  /** Between which accounts its amount walks; null of a delegation. */
+  /** Accounts that its amount passes; null for a delegation. */
   source_kind: ColumnType<LedgerAccountKind | null, never, never>;
   reserved_kind: ColumnType<LedgerAccountKind | null, never, never>;
   sent_kind: ColumnType<LedgerAccountKind | null, never, never>;
   target_kind: ColumnType<LedgerAccountKind | null, never, never>;
   planned_by: ColumnType<string | null, never, never>;
-  /** Of TO_COLD, in the native coin. */
+  /** TO_COLD only, in base units of the native coin. */
   planned_cost: ColumnType<Amount | null, never, never>;
   created_at: ColumnType<Date, never, never>;
 }
@@ -85,7 +82,7 @@ export interface SweepPauseTable {
   paused_at: Generated<Date>;
 }
 
-/** A sum in the native coin's base units, or of an asset in its own: decimal strings. */
+/** Amounts are decimal strings in base units of the asset or the native coin. */
 export interface SweepPlanJson {
   readonly gasPrice: string | null;
   readonly budgetLeft: string;
@@ -94,14 +91,14 @@ export interface SweepPlanJson {
     readonly symbol: string;
     readonly amount: string;
     readonly method: SweepMethod;
-    /** With the margin that may be signed. */
+    /** Includes the margin that may be signed. */
     readonly cost: string;
-    /** Coin that the hot wallet brings before; absent in plans of earlier versions. */
+    /** Coin that the hot wallet sends first; absent in plans of earlier versions. */
     readonly topUp?: string;
     readonly destination: 'COLD' | 'HOT';
   }[];
   readonly toCold: readonly { readonly symbol: string; readonly amount: string; readonly cost?: string }[];
-  /** How many assets wait, by the reason. */
+  /** Number of waiting assets by reason. */
   readonly waiting: Readonly<Record<string, number>>;
 }
 
@@ -117,6 +114,6 @@ export interface SweepRequestTable {
   operator: string;
   requested_at: Generated<Date>;
   handled_at: Nullable<Date>;
-  /** How many sweeps were planned for it. */
+  /** Number of sweeps planned for it. */
   planned: Nullable<number>;
 }

@@ -33,11 +33,10 @@ import type {
 
 /** numeric(78,0): base units. */
 type Amount = bigint;
-/** A column with a default. Written by few, read by all. */
+/** A column with a default, which few writers set. */
 type Defaulted<T> = Generated<T>;
-/** A nullable column. */
 type Nullable<T> = T | null;
-/** bigint generated always as identity: never written. */
+/** bigint generated always as identity; never written. */
 type Identity = ColumnType<number, never, never>;
 type Jsonb<T extends object> = JSONColumnType<T, string | undefined, string>;
 
@@ -141,7 +140,7 @@ export interface ChainCursorTable {
   verified_height: number;
   verified_hash: string;
   verified_time: Date;
-  /** Where the chain has epochs. */
+  /** Null on chains without epochs. */
   verified_epoch: Nullable<number>;
   proven_after_height: Nullable<number>;
   proven_height: Nullable<number>;
@@ -199,7 +198,7 @@ export interface TransferSettlementTable {
   order_pk: Nullable<string>;
   booked_amount: Nullable<Amount>;
   booked_symbol: Nullable<string>;
-  /** Generated: there is a booked_amount. */
+  /** Generated: true if booked_amount is set. */
   booked: ColumnType<boolean, never, never>;
   bookings: Defaulted<number>;
   credited: Defaulted<boolean>;
@@ -221,15 +220,15 @@ export interface UnmatchedDepositTable {
 
 export type IncidentKind =
   | 'CREDITED_TRANSFER_ORPHANED'
-  /** A reorganisation took back a transaction by which a payout had ended. */
+  /** A reorganisation orphaned the transaction that had ended a payout. */
   | 'PAYOUT_ORPHANED'
-  /** A payout's transaction delivered another amount than asked for. */
+  /** A payout's transaction delivered a different amount than requested. */
   | 'PAYOUT_SHORT'
-  /** A reorganisation took back what had come into a hot wallet. */
+  /** A reorganisation orphaned a deposit to a hot wallet. */
   | 'TOP_UP_ORPHANED'
-  /** Somebody else used a nonce of a hot wallet. Opens and closes with its halt. */
+  /** A foreign transaction used a nonce of a hot wallet. Opens and closes with its halt. */
   | 'FOREIGN_NONCE'
-  /** A hot wallet sent what this database does not know. Opens and closes with its halt. */
+  /** A hot wallet sent transactions that this database lacks. Opens and closes with its halt. */
   | 'RESTORED';
 
 export interface IncidentTable {
@@ -284,7 +283,7 @@ type ServiceTables = { [S in ServiceSchema as `${S}.outbox`]: OutboxTable } & {
   [S in ServiceSchema as `${S}.inbox`]: InboxTable;
 } & { [S in ServiceSchema as `${S}.lease`]: LeaseTable };
 
-/** Every table of the database. Which role may write which is said by the grants of the migrations. */
+/** All tables of the database. The grants of the migrations define which role may write which. */
 export interface Tables extends ServiceTables {
   merchant: MerchantTable;
   request_nonce: RequestNonceTable;

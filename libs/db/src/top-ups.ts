@@ -6,24 +6,25 @@ import { parseAmount, type AmountProblem } from '@opentill/domain/money';
 import type { Db } from './database.ts';
 
 /**
- * - `TOP_UP_INVALID`: what is to be booked is no top-up of the network; the message says why. Permanent.
+ * - `TOP_UP_INVALID`: the input is not a top-up of the network; see the message. Permanent.
  * - `TOP_UP_DIFFERS`: the transaction is booked with another amount. Permanent.
- * - `TOP_UP_NOT_COVERED`: the chain has not got the amount, or not shown it at a verified block yet; the message says which.
+ * - `TOP_UP_NOT_COVERED`: the chain lacks the amount, or has not shown it at a verified block yet; see the
+ * message.
  */
 export type TopUpErrorCode = 'TOP_UP_INVALID' | 'TOP_UP_DIFFERS' | 'TOP_UP_NOT_COVERED';
 
-/** What was sent to a hot wallet, as the ledger books it. */
+/** A deposit to a hot wallet as the ledger books it. */
 export interface TopUp {
-  /** The same for the same transaction, however somebody spells its hash. */
+  /** Equal for the same transaction in any spelling of its hash. */
   readonly ref: string;
   readonly chain: Chain;
   readonly symbol: string;
   readonly amountBaseUnits: bigint;
-  /** Native coin that is no asset of orders: it pays fees. */
+  /** Native coin that is not an asset of orders and only pays fees. */
   readonly isCoinForFees: boolean;
 }
 
-/** Hash of a transaction of each family; canonical where spellings differ, since twice must be once. */
+/** Transaction hashes by family. Hex is lower-cased, so that a transaction in two spellings is booked once. */
 const TXIDS: Readonly<Record<Family, { readonly pattern: RegExp; readonly isHex: boolean }>> = {
   EVM: { pattern: /^0x[0-9a-f]{64}$/i, isHex: true },
   TRON: { pattern: /^[0-9a-f]{64}$/i, isHex: true },
@@ -36,7 +37,7 @@ const AMOUNT_PROBLEMS: Readonly<Record<AmountProblem, string>> = {
 };
 
 /**
- * Reads what an operator says he sent to a hot wallet; the amount in display units.
+ * Parses an operator's top-up; the amount is in display units.
  * @throws GatewayError TOP_UP_INVALID
  */
 export function readTopUp(
@@ -57,7 +58,7 @@ export function readTopUp(
   return { ref, chain, symbol, amountBaseUnits: amount.value, isCoinForFees };
 }
 
-/** The token, or the native coin where no order can be in it. */
+/** The configured token, or the native coin if it is not one. */
 function assetOf(
   network: NetworkConfig,
   symbol: string,
@@ -74,9 +75,9 @@ function invalid(message: string): GatewayError<TopUpErrorCode> {
 }
 
 /**
- * Books a top-up without a look at the chain: for local chains, which are funded by the program that books. Operators' top-ups
- * go by bookCoveredTopUp() or bookMeasuredTopUp(). For the role of ops.
- * @returns false when this reference was booked before
+ * Books a top-up without checking the chain: for local chains, which the booking program funds itself. Operators
+ * use bookCoveredTopUp() or bookMeasuredTopUp(). Role: ops.
+ * @returns false if this reference was booked before
  * @throws GatewayError TOP_UP_DIFFERS
  */
 export async function bookTopUp(db: Db, topUp: TopUp): Promise<boolean> {
@@ -104,8 +105,9 @@ function differs(error: unknown, ref: string): unknown {
 const kindOf = ({ isCoinForFees }: TopUp) => (isCoinForFees ? 'GAS_TOP_UP' : 'TOP_UP');
 
 /**
- * Books a top-up that the hot wallets' balances cover, which the signer read at blocks that are verified now. For the role of ops.
- * @returns false when it is booked already
+ * Books a top-up that the hot wallets' balances cover, read by the signer at blocks that are verified now. Role:
+ * ops.
+ * @returns false if it is booked already
  * @throws GatewayError TOP_UP_DIFFERS, TOP_UP_NOT_COVERED
  */
 export async function bookCoveredTopUp(db: Db, topUp: TopUp): Promise<boolean> {
@@ -127,22 +129,24 @@ export async function bookCoveredTopUp(db: Db, topUp: TopUp): Promise<boolean> {
     case 'BEFORE':
       return false;
     case 'SEEN':
-      throw notCovered(`The scanner has seen ${ref}: it is booked without you when its block is verified.`);
+      throw notCovered(
+        `The scanner has seen ${ref} and books it when its block is verified. No action is needed.`,
+      );
     case 'NO_BALANCE':
       throw notCovered(
-        `The signer has not read ${symbol} of a hot wallet on ${chain} at a block that is verified now. Wait until it has, or book it with opentill wallet book-top-up, which asks the nodes.`,
+        `The signer has not yet read the ${symbol} balance of a hot wallet on ${chain} at a verified block. Wait until it has, or book it with opentill wallet book-top-up, which asks the nodes.`,
       );
     case 'NOT_COVERED':
       throw notCovered(
-        `At block ${height} the hot wallets on ${chain} hold ${missing} base units of ${symbol} too few for it, beyond what the ledger has. Check the transaction, or wait until its block is verified.`,
+        `At block ${height} the hot wallets on ${chain} lack ${missing} base units of ${symbol} for this top-up and the ledger's balance. Check the transaction, or wait until its block is verified.`,
       );
   }
 }
 
 /**
- * Books a top-up that the caller found on the chain at the block `asOfHeight`, beyond what the ledger had. `owner`: ownerBalance()
- * before the measure; when it differs now, something was booked meanwhile and nothing is booked (MOVED). Not measured, it only
- * says whether it is booked already (BEFORE). For the role of ops.
+ * Books a top-up that the caller measured at block `asOfHeight` as surplus over the ledger. `owner` is
+ * ownerBalance() before the measurement; if it differs now, another booking was made meanwhile and this one is not
+ * made (MOVED). Without `measured`, only reports if it is already booked (BEFORE). Role: ops.
  * @throws GatewayError TOP_UP_DIFFERS
  */
 export async function bookMeasuredTopUp(
@@ -159,7 +163,10 @@ export async function bookMeasuredTopUp(
   return rows[0]?.outcome ?? 'MOVED';
 }
 
-/** What the operator has put in of an asset, as the ledger has it: negative. Every booking and reversal of a top-up changes it. */
+/**
+ * The operator's contribution of an asset in the ledger; negative. Every booking and reversal of a top-up changes
+ * it.
+ */
 export async function ownerBalance(db: Db, chain: string, symbol: string): Promise<bigint> {
   const { rows } = await sql<{ balance: bigint }>`
     select balance from ledger_account where kind = 'OWNER' and chain = ${chain} and symbol = ${symbol}`.execute(
@@ -172,16 +179,16 @@ function notCovered(message: string): GatewayError<TopUpErrorCode> {
   return new GatewayError('TOP_UP_NOT_COVERED', message, { retryable: false });
 }
 
-/** What reverse_top_up() answers. */
+/** Result of reverse_top_up(). */
 export interface TopUpReversal {
   readonly outcome: 'REVERSED' | 'BEFORE' | 'SEEN' | 'NOT_FOUND' | 'UNCOVERED';
   readonly chain: Chain | null;
   readonly symbol: string | null;
-  /** What the reversal took back; of other outcomes what it would have. */
+  /** Reversed amount; for other outcomes the amount that would have been reversed. */
   readonly amount: bigint | null;
 }
 
-/** Reverses a booking by hand, as far as no transfer was matched with it. Idempotent. For the role of ops. */
+/** Reverses the part of a booking by hand that no transfer was matched with. Idempotent. Role: ops. */
 export async function reverseTopUp(db: Db, ref: string): Promise<TopUpReversal> {
   const { rows } =
     await sql<TopUpReversal>`select outcome, chain, symbol, amount from reverse_top_up(${ref})`.execute(db);

@@ -11,14 +11,14 @@ function unreadable(type: string, text: string): GatewayError<DatabaseErrorCode>
   return new GatewayError('DATABASE_VALUE_UNREADABLE', `${type} ${text} does not fit`, { retryable: false });
 }
 
-/** int8 → number. Throws DATABASE_VALUE_UNREADABLE beyond 2^53 - 1: ids and heights never get there. */
+/** int8 → number. Throws DATABASE_VALUE_UNREADABLE above 2^53 - 1, which ids and heights never reach. */
 function parseInt8(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw unreadable('int8', text);
   return value;
 }
 
-/** numeric → bigint. Throws DATABASE_VALUE_UNREADABLE for a fraction: amounts are base units. */
+/** numeric → bigint. Throws DATABASE_VALUE_UNREADABLE for a fraction, because amounts are base units. */
 function parseNumeric(text: string): bigint {
   if (!/^-?[0-9]+$/.test(text)) throw unreadable('numeric', text);
   return BigInt(text);
@@ -40,7 +40,7 @@ const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [NUMERIC_ARRAY]: parseArray(parseNumeric),
 };
 
-/** Text parsers of one pool: numeric ↔ bigint, int8 ↔ number, the rest as pg has it (timestamptz ↔ Date). */
+/** Type parsers of a pool: numeric ↔ bigint, int8 ↔ number, others as in pg (timestamptz ↔ Date). */
 export const valueParsers: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     (format === 'binary' ? undefined : PARSERS[oid]) ??

@@ -22,7 +22,7 @@ async function reports(state: ChainState, reason: string | null = null): Promise
   return (await readScannedStatus(admin.kysely, 'ETH_SEPOLIA'))?.state;
 }
 
-test('a chain stays left out after a restart until it passes its start-up checks', async () => {
+test('a chain stays LEFT_OUT after a restart until it passes its start-up checks', async () => {
   expect(await reports('LEFT_OUT', 'WRONG_CHAIN')).toBe('LEFT_OUT');
   for (const state of ['STARTING', 'FAILING', 'PAUSED'] as const)
     expect(await reports(state)).toBe('LEFT_OUT');

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 type Fields = Record<string, unknown>;
 let nextIndex = 0;
-/** Whose money payouts are of. */
+/** Source address of payouts. */
 const HOT_WALLET = anEvmAddress();
 const future = () => new Date(Date.now() + 600_000).toISOString();
 
@@ -71,8 +71,8 @@ function collectionRequest(overrides: Fields = {}, envelope: Fields = {}): Field
 }
 
 function firstNotification(order: Fields): Fields {
-  const said = { orderId: order['orderId'], status: 'INIT', actualAmount: null, transaction: null };
-  return { notificationId: randomUUID(), notificationData: JSON.stringify(said) };
+  const data = { orderId: order['orderId'], status: 'INIT', actualAmount: null, transaction: null };
+  return { notificationId: randomUUID(), notificationData: JSON.stringify(data) };
 }
 
 function payoutRequest(overrides: Fields = {}, envelope: Fields = {}): Fields {
@@ -128,7 +128,7 @@ const outcomes = (answers: readonly Answer[]) =>
     {},
   );
 
-describe('create_collections with many', () => {
+describe('create_collections with several orders', () => {
   const createCollections = async (requests: readonly Fields[]): Promise<Answer[]> => {
     const { rows } = await sql<Answer>`
       select outcome, (existing).* from create_collections(${JSON.stringify(requests)}::jsonb)`.execute(
@@ -137,7 +137,7 @@ describe('create_collections with many', () => {
     return rows;
   };
 
-  test('makes many in one go and answers in their order', async () => {
+  test('creates several orders in one call and answers in request order', async () => {
     const events = await count('api.outbox');
     const requests = Array.from({ length: 20 }, () => collectionRequest());
     expect(outcomes(await createCollections(requests))).toEqual({ CREATED: 20 });
@@ -148,7 +148,7 @@ describe('create_collections with many', () => {
     expect(await createCollections([])).toEqual([]);
   });
 
-  test('gives a nonce and an order id that come twice to the first, and tells each the truth', async () => {
+  test('gives a repeated nonce or order id in one call to the first request', async () => {
     const nonce = randomUUID();
     const answers = await createCollections([
       collectionRequest({ orderId: 'a' }, { nonce }),
@@ -169,7 +169,7 @@ describe('create_collections with many', () => {
     expect(again.map(({ outcome }) => outcome)).toEqual(['CREATED', 'EXISTS', 'NONCE_USED']);
   });
 
-  test('makes none when one can not be', async () => {
+  test('creates no order when one of the requests is invalid', async () => {
     const requests = [collectionRequest(), collectionRequest({ amount: '1.5' }), collectionRequest()];
     await expect(createCollections(requests)).rejects.toThrow('whole numbers');
     await expect(createCollections([collectionRequest(), payoutRequest()])).rejects.toThrow(
@@ -179,7 +179,7 @@ describe('create_collections with many', () => {
     expect(await count('request_nonce')).toBe(0);
   });
 
-  test('calls with the same orders at once agree on who made each', async () => {
+  test('concurrent calls with the same orders create each order once', async () => {
     const ids = Array.from({ length: 12 }, (_, i) => `shared-${String(i).padStart(2, '0')}`);
     const calls = await Promise.all(
       Array.from({ length: 8 }, () =>
@@ -191,8 +191,8 @@ describe('create_collections with many', () => {
   });
 });
 
-describe('create_collections with one', () => {
-  test('makes the order, its address, its first notification and its event in one go', async () => {
+describe('create_collections with one order', () => {
+  test('creates the order, its address, first notification and event together', async () => {
     const events = await count('api.outbox');
     const request = collectionRequest();
     const order = request['order'] as Fields;
@@ -220,7 +220,7 @@ describe('create_collections with one', () => {
     expect(await count('api.outbox')).toBe(events + 1);
   });
 
-  test('50 equal ones at once make one order with one address, and everybody is given it', async () => {
+  test('50 concurrent equal requests create one order with one address, returned to all', async () => {
     const events = await count('api.outbox');
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => createCollection(collectionRequest({ orderId: 'same' }))),
@@ -240,7 +240,7 @@ describe('create_collections with one', () => {
       expect(answer).toMatchObject(stored);
   });
 
-  test('one nonce is spent once, also by many at once and for different orders', async () => {
+  test('a nonce is accepted once, also in concurrent requests for different orders', async () => {
     const nonce = randomUUID();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => createCollection(collectionRequest({}, { nonce }))),
@@ -253,7 +253,7 @@ describe('create_collections with one', () => {
     ).toMatchObject({ outcome: 'CREATED' });
   });
 
-  test('an address or index that is taken, and amounts that are not whole, undo everything, the nonce too', async () => {
+  test('a taken address or index or a fractional amount rolls back everything', async () => {
     const taken = collectionRequest();
     await createCollection(taken);
     const address = (taken['order'] as Fields)['address'];
@@ -278,7 +278,7 @@ describe('create_collections with one', () => {
     expect(await count('request_nonce')).toBe(1);
   });
 
-  test('the notification it carries must be that of the order', async () => {
+  test('the notification in the request must belong to the order', async () => {
     const request = collectionRequest(
       {},
       { notificationData: JSON.stringify({ orderId: 'other', status: 'INIT' }) },
@@ -296,29 +296,29 @@ describe('create_payout', () => {
       where t.kind = 'RESERVE' and o.merchant_id = ${merchantId}`.execute(admin.kysely)
     ).rows[0]!.n;
 
-  test('reserves, and says so to the signer', async () => {
+  test('a payout reserves its amount and emits an event for the signer', async () => {
     await wallet(100n, 'A');
     const events = await count('api.outbox');
     expect(await createPayout(payoutRequest({ symbol: 'A' }))).toMatchObject({ outcome: 'CREATED' });
     expect(await reservations()).toBe(1);
     expect(await count('api.outbox')).toBe(events + 1);
-    const told = await admin.kysely
+    const notifications = await admin.kysely
       .selectFrom('notification')
       .select(['sequence', 'notify_type'])
       .where('merchant_id', '=', merchantId)
       .execute();
-    expect(told).toEqual([{ sequence: 1, notify_type: 'ORDER_PENDING' }]);
+    expect(notifications).toEqual([{ sequence: 1, notify_type: 'ORDER_PENDING' }]);
   });
 
-  test('the notification it carries must be that of the order', async () => {
+  test('the notification in the request must belong to the order', async () => {
     await wallet(100n, 'F');
-    const said = { orderId: 'other', status: 'INIT' };
-    const request = payoutRequest({ symbol: 'F' }, { notificationData: JSON.stringify(said) });
+    const data = { orderId: 'other', status: 'INIT' };
+    const request = payoutRequest({ symbol: 'F' }, { notificationData: JSON.stringify(data) });
     await expect(createPayout(request)).rejects.toMatchObject({ code: 'DATABASE_FORBIDDEN' });
     expect([await count('orders'), await reservations()]).toEqual([0, 0]);
   });
 
-  test('not covered: nothing is left but the spent nonce', async () => {
+  test('a payout that is not covered leaves only the used nonce', async () => {
     await wallet(99n, 'B');
     const events = await count('api.outbox');
     const request = payoutRequest({ symbol: 'B' });
@@ -330,7 +330,7 @@ describe('create_payout', () => {
     expect(await createPayout({ ...request, nonce: randomUUID() })).toMatchObject({ outcome: 'CREATED' });
   });
 
-  test('50 different ones for the last money: one is made', async () => {
+  test('of 50 concurrent payouts that each need the remaining balance one is created', async () => {
     await wallet(199n, 'C');
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => createPayout(payoutRequest({ symbol: 'C' }))),
@@ -339,7 +339,7 @@ describe('create_payout', () => {
     expect([await count('orders'), await reservations(), await count('request_nonce')]).toEqual([1, 1, 50]);
   });
 
-  test('50 equal ones by orderId: one is made and reserved, the others are given it', async () => {
+  test('50 concurrent payouts with one orderId create and reserve one, returned to all', async () => {
     await wallet(10_000n, 'D');
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => createPayout(payoutRequest({ symbol: 'D', orderId: 'same' }))),
@@ -351,7 +351,7 @@ describe('create_payout', () => {
     ).toBe(1);
   });
 
-  test('50 equal ones without orderId: the signed data are the identity', async () => {
+  test('50 concurrent payouts without orderId are identified by their signed data', async () => {
     await wallet(10_000n, 'E');
     const signedDataHash = randomBytes(32).toString('hex');
     const answers = await Promise.all(
@@ -365,7 +365,7 @@ describe('create_payout', () => {
     ).toMatchObject({ outcome: 'CREATED' });
   });
 
-  test('the id of a collection is taken for payouts too', async () => {
+  test('a payout cannot use the order id of a collection', async () => {
     const collection = collectionRequest({ orderId: 'both' });
     await createCollection(collection);
     expect(await createPayout(payoutRequest({ orderId: 'both' }))).toMatchObject({
@@ -374,14 +374,14 @@ describe('create_payout', () => {
     });
   });
 
-  test('is not a way to make a collection', async () => {
+  test('create_payout rejects a collection', async () => {
     await expect(createPayout(payoutRequest({ orderType: 'COLLECTION' }))).rejects.toMatchObject({
       code: 'DATABASE_CONSTRAINT',
     });
   });
 });
 
-test('an order that is SUCCESS stays so, with its amount', async () => {
+test('an order in SUCCESS keeps its status and amount', async () => {
   const tracker = testDatabase.open('tracker');
   const request = collectionRequest();
   await createCollection(request);
@@ -391,12 +391,12 @@ test('an order that is SUCCESS stays so, with its amount', async () => {
   await orders.set({ status: 'SUCCESS', actual_amount: 5n }).execute();
   await orders.set({ detected_amount: 6n, version: 3 }).execute();
   for (const change of [{ status: 'FAILED' }, { actual_amount: 6n }, { actual_amount: null }] as const) {
-    await expect(orders.set(change).execute()).rejects.toThrow(/SUCCESS for good/);
+    await expect(orders.set(change).execute()).rejects.toThrow(/SUCCESS, which is final/);
   }
   await tracker.close();
 });
 
-test('expired nonces are forgotten in bounded steps, live ones are kept', async () => {
+test('expired nonces are deleted in bounded steps and valid ones stay', async () => {
   for (let n = 0; n < 5; n += 1)
     await createCollection(collectionRequest({}, { nonceExpiresAt: new Date(0).toISOString() }));
   await createCollection(collectionRequest());

@@ -38,7 +38,7 @@ const pidOf = async (database: Pick<Database, 'kysely'>) =>
 const terminate = (pid: number) => sql`select pg_terminate_backend(${pid}, 60000)`.execute(admin.kysely);
 
 describe('values', () => {
-  test('numeric is bigint, int8 is number, timestamptz is Date; both ways and in arrays', async () => {
+  test('numeric maps to bigint, int8 to number, timestamptz to Date, also in arrays', async () => {
     const { rows } = await sql`
       select ${2n ** 255n}::numeric as big, ${-1n}::numeric as negative, ${9_007_199_254_740_991}::bigint as safe,
         ${new Date(1_700_000_000_123)}::timestamptz as at, array[1, null, 3]::numeric[] as numerics,
@@ -57,7 +57,7 @@ describe('values', () => {
     });
   });
 
-  test('what does not fit is an error, never a rounded number', async () => {
+  test('a number that does not fit is an error and never rounded', async () => {
     for (const expression of ['9007199254740992::bigint', '0.5::numeric', "'NaN'::numeric"]) {
       await expect(sql.raw(`select ${expression} as x`).execute(admin.kysely)).rejects.toMatchObject({
         code: 'DATABASE_VALUE_UNREADABLE',
@@ -67,7 +67,7 @@ describe('values', () => {
     expect(await one(admin)).toBe(1);
   });
 
-  test('parsers are the pool’s own: pg elsewhere in the process is as it was', async () => {
+  test('the parsers of a pool leave other users of pg in the process unchanged', async () => {
     const { default: pg } = await import('pg');
     const client = new pg.Client({ connectionString: testDatabase.adminUrl });
     await client.connect();
@@ -77,7 +77,7 @@ describe('values', () => {
 });
 
 describe('errors', () => {
-  test('a constraint names itself and is permanent; a right that is missing too', async () => {
+  test('a constraint violation names the constraint; it and a missing right are final', async () => {
     const { cutoff_at: _, ...order } = await aCollection(admin.kysely);
     await expect(admin.kysely.insertInto('orders').values(order).execute()).rejects.toMatchObject({
       code: 'DATABASE_CONSTRAINT',
@@ -94,7 +94,7 @@ describe('errors', () => {
     });
   });
 
-  test('a deadlock is a conflict for one of the two', async () => {
+  test('a deadlock is a conflict for one of the two transactions', async () => {
     const [a, b] = [await aCollection(admin.kysely), await aCollection(admin.kysely)];
     const database = open();
     const locked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
@@ -119,7 +119,7 @@ describe('errors', () => {
     expect(failures).toMatchObject([{ code: 'DATABASE_CONFLICT', retryable: true }]);
   });
 
-  test('nobody there, a wrong name, and a pool that is used up are unavailable', async () => {
+  test('no server, an unknown host and an exhausted pool are reported as unavailable', async () => {
     await expect(one(open({ url: 'postgres://x@127.0.0.1:1/none' }))).rejects.toMatchObject(unavailable);
     await expect(one(open({ url: 'postgres://x@name.invalid/none' }))).rejects.toMatchObject(unavailable);
     const small = open({ poolMax: 1, connectTimeoutMs: 3_000 });
@@ -142,9 +142,9 @@ describe('errors', () => {
 });
 
 describe('connections that break', () => {
-  test('a statement that takes too long is ended by Postgres; the connection lives on', async () => {
+  test('Postgres cancels a statement that takes too long and keeps the connection', async () => {
     const database = open({ statementTimeoutMs: 500, poolMax: 1 });
-    // A crowded machine may have its answer come after the client's own limit, a second later: that time says nothing.
+    // On a loaded machine the answer may come after the client's own limit, one second later: that round does not count.
     await waitUntil('Postgres was first', async () => {
       const pid = await pidOf(database);
       const error: unknown = await sql`select pg_sleep(5)`
@@ -157,7 +157,7 @@ describe('connections that break', () => {
     });
   });
 
-  test('an idle one that is lost is replaced, and told', async () => {
+  test('a lost idle connection is replaced and reported', async () => {
     const lost = Promise.withResolvers<Error>();
     const database = open({ poolMax: 1, onConnectionLost: lost.resolve });
     await terminate(await pidOf(database));
@@ -165,7 +165,7 @@ describe('connections that break', () => {
     expect(await one(database)).toBe(1);
   });
 
-  test('one lost between two statements of a transaction is an error there, and no crash', async () => {
+  test('a connection lost between two statements fails the transaction without a crash', async () => {
     const database = open({ poolMax: 1 });
     const transaction = database.kysely.transaction().execute(async (tx) => {
       await terminate(await pidOf({ kysely: tx }));
@@ -176,7 +176,7 @@ describe('connections that break', () => {
     expect(await one(database)).toBe(1);
   });
 
-  test('one lost before the commit: the commit fails', async () => {
+  test('a connection lost before the commit fails the commit', async () => {
     const database = open({ poolMax: 1 });
     await expect(
       database.kysely.transaction().execute(async (tx) => {
@@ -186,7 +186,7 @@ describe('connections that break', () => {
     ).rejects.toMatchObject(unavailable);
   });
 
-  test('an error of the work itself is seen, also when the connection was lost with it', async () => {
+  test('an error of the work is rethrown also when the connection was lost', async () => {
     const database = open({ poolMax: 1 });
     await expect(
       database.kysely.transaction().execute(async (tx) => {
@@ -198,7 +198,7 @@ describe('connections that break', () => {
     expect(await one(database)).toBe(1);
   });
 
-  test('a transaction left open is ended by Postgres and never commits', async () => {
+  test('Postgres ends a transaction left open and it never commits', async () => {
     const order = await aCollection(admin.kysely);
     const database = open({ poolMax: 1, idleInTransactionTimeoutMs: 3_000 });
     const transaction = database.kysely.transaction().execute(async (tx) => {
@@ -207,7 +207,7 @@ describe('connections that break', () => {
         .set({ reason: 'left open' })
         .where('order_pk', '=', order.order_pk)
         .execute();
-      // Postgres gives the lock back when it ends the session
+      // Postgres releases the lock when it ends the session.
       await admin.kysely
         .updateTable('orders')
         .set({ version: 7 })
@@ -223,7 +223,7 @@ describe('connections that break', () => {
     expect(row).toMatchObject({ reason: null, version: 7 });
   });
 
-  test('a network that swallows everything: the client gives up, discards the connection and recovers', async () => {
+  test('a pool recovers from a network that drops every packet', async () => {
     const tunnel = await startTunnel(testDatabase.url('tracker'));
     const database = open({
       url: tunnel.url,
@@ -241,8 +241,8 @@ describe('connections that break', () => {
       await expect(one(database)).rejects.toMatchObject(unavailable); // a new connection gets no answer either
       tunnel.swallow(false);
       await waitUntil('recovered', async () => (await pidOf(database)) !== pid);
-      // Each time when it waited for the rollback too; once or twice on a crowded machine.
-      await waitUntil('the rollback does not wait another time', async () => {
+      // If it waited for the rollback too, every round would fail; on a loaded machine the first rounds may.
+      await waitUntil('the rollback does not wait again', async () => {
         tunnel.swallow(false);
         let beganMs = 0;
         const transaction = database.kysely.transaction().execute(async (tx) => {
@@ -264,7 +264,7 @@ describe('connections that break', () => {
   });
 });
 
-/** A TCP tunnel to a database that can swallow what passes, without closing anything. */
+/** A TCP tunnel to a database that can drop all traffic without closing a connection. */
 async function startTunnel(
   target: string,
 ): Promise<{ url: string; swallow(on: boolean): void; stop(): Promise<void> }> {
@@ -298,7 +298,7 @@ async function startTunnel(
 }
 
 describe('closing', () => {
-  test('waits for what ends in time, and breaks off what does not', async () => {
+  test('closing waits for running work and breaks off what exceeds the time limit', async () => {
     const quick = open({});
     const answered = sql`select pg_sleep(0.2)`.execute(quick.kysely);
     await waitUntil('it runs', () => quick.stats().total === 1);
@@ -322,7 +322,7 @@ describe('closing', () => {
       });
       const began = Date.now();
       await stuck.close(300);
-      expect(Date.now() - began).toBeLessThan(60_000); // not when its statement is given up
+      expect(Date.now() - began).toBeLessThan(60_000); // and not only when its statement times out
       await refused;
     });
     const { rows } = await sql<{ n: number }>`select count(*) as n from closing`.execute(locker.kysely);
@@ -339,19 +339,19 @@ describe('prepared statements', () => {
   };
   const ask = async (database: Database) => {
     for (const value of ['a', 'b']) {
-      const { rows } = await sql<{ said: string }>`select ${value}::text as said`.execute(database.kysely);
-      expect(rows).toEqual([{ said: value }]);
+      const { rows } = await sql<{ text: string }>`select ${value}::text as text`.execute(database.kysely);
+      expect(rows).toEqual([{ text: value }]);
     }
     await database.kysely.transaction().execute((tx) => sql`select 1`.execute(tx));
   };
 
-  test('are one for each text, transactions apart, where the service wants them', async () => {
+  test('statements are prepared once per text outside transactions when enabled', async () => {
     const database = open({ poolMax: 1, prepareStatements: true });
     await ask(database);
-    expect(await prepared(database)).toEqual(['select $1::text as said', 'select 1']);
+    expect(await prepared(database)).toEqual(['select $1::text as text', 'select 1']);
   });
 
-  test('are none by default, and no more than a bounded number', async () => {
+  test('statements are not prepared by default, and their number is bounded', async () => {
     const plain = open({ poolMax: 1 });
     await ask(plain);
     expect(await prepared(plain)).toEqual([]);
@@ -360,12 +360,12 @@ describe('prepared statements', () => {
     expect(await prepared(many)).toHaveLength(200);
   });
 
-  test('outlive a change of the table that they read: one call fails and says try again, whatever the connections', async () => {
+  test('after a change of a table one call with a prepared statement fails as retryable', async () => {
     await sql`create table altered (x integer)`.execute(admin.kysely);
     await sql`grant select on altered to public`.execute(admin.kysely);
     const database = open({ poolMax: 3, prepareStatements: true });
     const read = (db: typeof database.kysely) => sql`select * from altered`.execute(db);
-    /** Each connection of the pool reads: none is given back before all have. */
+    /** Reads on each connection of the pool: none is released before all have read. */
     const onAll = () => {
       const allHave = Promise.withResolvers<void>();
       let missing = 3;
@@ -389,7 +389,7 @@ describe('prepared statements', () => {
     for (const result of await onAll()) expect(result.status).toBe('fulfilled');
   });
 
-  test('that the server does not know, or knows already, break the connection alone', async () => {
+  test('an unknown or duplicate prepared statement closes only its connection', async () => {
     const database = open({ poolMax: 1, prepareStatements: true });
     const pid = await pidOf(database);
     for (const meddle of [sql`deallocate all`, sql.raw('prepare s0_2 as select 1')]) {

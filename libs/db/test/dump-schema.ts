@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '../src/database.ts';
 
 /*
- * The schema as text, from the catalog and not by pg_dump: the same for every version of Postgres from 15 on, so that
- * one golden file serves all. What is the same in every service's schema is shown for each.
+ * The schema as text, read from the catalog instead of by pg_dump, so that one golden file fits every version of Postgres
+ * from 15 on. Objects that exist in every service's schema are listed for each.
  */
 const USER_SCHEMAS = sql`n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
 
@@ -40,7 +40,7 @@ export async function dumpSchema(db: Db): Promise<string> {
       'constraints',
       await lines(
         db,
-        // not-null constraints have rows of their own from Postgres 18 on; the columns above show them
+        // Not-null constraints have rows of their own from Postgres 18 on; the columns above show them.
         sql`select format('%s.%s %s %s', n.nspname, c.relname, o.conname, pg_get_constraintdef(o.oid)) as line
           from pg_constraint o join pg_class c on c.oid = o.conrelid join pg_namespace n on n.oid = c.relnamespace
           where o.contype <> 'n' and ${USER_SCHEMAS} order by n.nspname, c.relname, o.conname`,

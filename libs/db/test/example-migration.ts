@@ -1,9 +1,9 @@
 import { MIGRATIONS, readMigrations, type Migration } from '../src/migrations.ts';
 
-/** As released: what the services of an upgrade start on. */
+/** The released migrations, on which the services of an upgrade start. */
 export const BASELINE = MIGRATIONS.slice(0, 1);
 
-/** All migrations, and one of steps for the tests, so that there is always one to upgrade to. */
+/** All migrations and an example with steps, so that there is always one to upgrade to. */
 export const WITH_EXAMPLE: readonly Migration[] = [
   ...MIGRATIONS,
   ...readMigrations(new URL('./example-migration/', import.meta.url)),

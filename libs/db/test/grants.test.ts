@@ -18,8 +18,8 @@ import {
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
 /*
- * Who may do what, written a second time and by hand: ARCHITECTURE.md, "Services". A grant that is not here is a bug
- * of the migration, a line here without a grant is one as well.
+ * The rights of each role, written a second time by hand (ARCHITECTURE.md, "Services"). A grant that is not listed here is
+ * a bug of the migration, and so is a line here without a grant.
  */
 type Columns = '*' | readonly string[];
 interface Rights {
@@ -30,7 +30,7 @@ interface Rights {
 }
 const ALL: Columns = '*';
 const READ: Rights = { select: ALL };
-/** All but when it was written, which the database says. */
+/** All columns except the time of writing, which the database sets. */
 const NOTIFICATION: Columns = [
   'event_id',
   'merchant_id',
@@ -41,7 +41,7 @@ const NOTIFICATION: Columns = [
   'occurred_at',
 ];
 
-/** What ops sees of a merchant: it writes the sealed secrets, and reads none. */
+/** Columns of a merchant that ops reads: not the sealed secrets, which it only writes. */
 const MERCHANT_WITHOUT_SECRETS: Columns = [
   'merchant_id',
   'name',
@@ -60,7 +60,7 @@ const MERCHANT_WITHOUT_SECRETS: Columns = [
   'updated_at',
 ];
 
-/** Everything of an own transaction but the signed bytes. */
+/** All columns of an own transaction except the signed bytes. */
 const OWN_TRANSACTION: Columns = [
   'chain',
   'tx_hash',
@@ -78,7 +78,7 @@ const OWN_TRANSACTION: Columns = [
   'last_sent_at',
   'send_outcome',
 ];
-/** Everything of a payment that a restore had forgotten but its signed bytes. */
+/** All columns of a payment lost in a restore except its signed bytes. */
 const FORGOTTEN_PAYMENT: Columns = [
   'chain',
   'tx_hash',
@@ -106,7 +106,7 @@ const RESTORES: Record<string, Rights> = {
 };
 const HALT: Columns = ['halt_id', 'chain', 'wallet', 'kind', 'reason', 'set_by', 'set_at'];
 
-/** Of rows by policy those of its family. */
+/** Row policies limit it to the rows of its family. */
 const SCANNER: Record<string, Rights> = {
   chain_cursor: { select: ALL, insert: ALL, update: ALL },
   block: { select: ALL, insert: ALL, update: ALL, delete: true },
@@ -122,7 +122,7 @@ const SCANNER: Record<string, Rights> = {
   own_transaction_fate: { select: ALL, insert: ALL, update: ALL },
   chain_status: { select: ALL, insert: ALL, update: ALL },
 };
-/** Of families without nonces. */
+/** Additional rights for families without nonces. */
 const FOREIGN: Record<string, Rights> = {
   foreign_transaction: { select: ALL, insert: ALL },
   foreign_transfer: { select: ALL, insert: ALL },
@@ -178,7 +178,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
       ],
     },
     deposit_address: { select: ALL, insert: ALL },
-    notification: { select: ALL, insert: NOTIFICATION }, // rows by policy: the first of an order alone
+    notification: { select: ALL, insert: NOTIFICATION }, // rows by policy: only the first of an order
     transfer: READ,
     transfer_settlement: { select: ['transfer_id', 'credited'] },
     chain_cursor: READ,
@@ -302,7 +302,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
       update: ['state', 'dead_height', 'dead_hash', 'updated_at'],
     },
     own_transaction: { select: ALL, insert: ALL, update: ['first_sent_at', 'last_sent_at', 'send_outcome'] },
-    wallet_halt: { select: ALL, insert: [...HALT, 'mark'] }, // rows by policy: foreign nonces, and what it can't know
+    wallet_halt: { select: ALL, insert: [...HALT, 'mark'] }, // rows by policy: FOREIGN_NONCE and RESTORED only
     payout_decision: { select: ALL, update: ['handled_at', 'outcome', 'detail'] },
     hot_wallet_balance: { select: ALL, insert: ALL, update: ALL },
     foreign_deposit_address: { select: ALL, insert: ALL },
@@ -448,12 +448,12 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
   },
 };
 
-/** What every service has in its own schema. */
+/** Rights of every service in its own schema. */
 const OWN: Record<string, Rights> = {
   outbox: { select: ALL, insert: ALL, delete: true },
   outbox_relay: { select: ALL, update: ALL }, // an update right is what a row lock takes
   inbox: { select: ALL, insert: ALL, delete: true },
-  lease: { select: ALL, insert: ALL, update: ALL, delete: true }, // deletes by trigger: presences alone
+  lease: { select: ALL, insert: ALL, update: ALL, delete: true }, // deletes by trigger: presences only
 };
 
 const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
@@ -560,7 +560,7 @@ afterAll(async () => {
 });
 
 describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
-  test('tables and columns', async () => {
+  test('the role has exactly these rights to tables and columns', async () => {
     const { rows } = await sql<{ name: string; col: string; s: boolean; i: boolean; u: boolean; r: boolean }>`
       select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name, a.attname as col,
         has_column_privilege(${serviceRole(role)}, c.oid, a.attnum, 'select') as s,
@@ -595,7 +595,7 @@ describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
     expect(differences).toEqual([]);
   });
 
-  test('delete, truncate, trigger', async () => {
+  test('the role has exactly these DELETE, TRUNCATE and TRIGGER rights', async () => {
     const { rows } = await sql<{ name: string; d: boolean; x: boolean; owner: boolean }>`
       select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name,
         has_table_privilege(${serviceRole(role)}, c.oid, 'delete') as d,
@@ -615,7 +615,7 @@ describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
     expect(rows.filter((row) => row.x || row.owner)).toEqual([]);
   });
 
-  test('functions, sequences, schemas, the database, the role itself', async () => {
+  test('the role has exactly these rights to functions, sequences, schemas and database', async () => {
     const functions = await sql<{ name: string }>`
       select p.proname as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
@@ -650,7 +650,7 @@ describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
     expect(Object.values(self.rows[0]!)).toEqual(Array.from({ length: 8 }, () => false));
   });
 
-  test('makes nothing of its own, and takes nothing away', async () => {
+  test('the role can neither create nor drop objects', async () => {
     for (const statement of [
       'create table public.mine (x int)',
       'create temporary table orders (x int)',
@@ -683,7 +683,7 @@ describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
     }
   });
 
-  test('becomes none of the others', async () => {
+  test('the role cannot switch to another role', async () => {
     for (const other of SERVICE_SCHEMAS.filter((schema) => schema !== role)) {
       await expect(sql.raw(`set role ${serviceRole(other)}`).execute(as(role))).rejects.toMatchObject({
         code: 'DATABASE_FORBIDDEN',
@@ -702,7 +702,7 @@ describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
   });
 });
 
-test('no function of ours is for everybody, whoever owned the database when it was made', async () => {
+test('PUBLIC may execute none of the functions that migrations create', async () => {
   const { rows } = await sql<{ name: string; definer: boolean; acl: string | null; open: boolean }>`
     select n.nspname || '.' || p.proname as name, p.prosecdef as definer, p.proacl::text as acl,
       p.proacl is null or exists (select from aclexplode(p.proacl) x where x.grantee = 0) as open
@@ -712,10 +712,10 @@ test('no function of ours is for everybody, whoever owned the database when it w
   expect(rows.filter((row) => row.open)).toEqual([]);
 });
 
-describe('attempts', () => {
+describe('forbidden statements', () => {
   const refused = { code: 'DATABASE_FORBIDDEN' };
 
-  test('only the tracker moves an order, and only its state', async () => {
+  test('only the tracker updates an order, and only its state', async () => {
     const order = await aCollection(admin.kysely);
     for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'tracker')) {
       const move = as(role)
@@ -730,7 +730,7 @@ describe('attempts', () => {
     await tracker.set({ status: 'PENDING' }).execute();
   });
 
-  test('only the api creates orders, and never one that is further than INIT', async () => {
+  test('only the api creates orders, and only in INIT', async () => {
     const { updated_at: _, cutoff_at: __, ...order } = await aCollection(admin.kysely);
     for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'api')) {
       const insert = as(role)
@@ -787,7 +787,7 @@ describe('attempts', () => {
       await expect(scanner.insertInto('chain_cursor').values(nextYear).execute()).rejects.toMatchObject(
         refused,
       );
-      // Nor does one of its own rows become another chain's.
+      // It cannot move one of its own rows to another chain either.
       const disguise = (table: 'chain_cursor' | 'transfer') =>
         scanner
           .updateTable(table)
@@ -804,7 +804,7 @@ describe('attempts', () => {
         .execute(),
     ).rejects.toMatchObject(refused);
 
-    // What another family's scanner wrote, it may not touch.
+    // It may not change the rows of another family's scanner.
     const tron = { chain: 'TRON', family: 'TRON' } as const;
     await aChainCursor(admin.kysely, tron);
     await admin.kysely
@@ -838,7 +838,7 @@ describe('attempts', () => {
     expect(gone.numDeletedRows).toBe(0n);
   });
 
-  test('of the scanners each has its own family, by the same policies', async () => {
+  test('each scanner writes its own family, by the same policies', async () => {
     const block = { height: 5, hash: 'a', parent_hash: 'b', block_time: new Date() };
     const write = (role: ServiceSchema, chain: Chain): Promise<unknown> =>
       as(role)
@@ -864,7 +864,7 @@ describe('attempts', () => {
     for (const { policies } of others) expect(policies).toEqual(one!.policies);
   });
 
-  test('a scanner writes every chain of its family, by the table of chains and no list of their own', async () => {
+  test('the policies of scanners find the chains of a family in one table', async () => {
     const block = { height: 1, hash: '0x1', parent_hash: '0x0', block_time: new Date() };
     for (const chain of CHAIN_VALUES.filter((value) => familyOf(value) === 'EVM'))
       await as('scanner_evm')
@@ -907,7 +907,7 @@ describe('attempts', () => {
     await expect(report('signer', 'SCANNER', 'ETH')).rejects.toThrow(refused);
   });
 
-  test('the tracker books what came in, and nothing into the hot wallet', async () => {
+  test('the tracker books incoming transfers, but never to the hot wallet', async () => {
     const account = (kind: string) => sql`ledger_account_for(${kind}, 'ETH', 'USDT', null)`;
     const book = (kind: string, debited: string, credited: string) =>
       as('tracker')
@@ -945,7 +945,7 @@ describe('attempts', () => {
     await book('DEPOSIT', 'DEPOSIT', 'SUSPENSE');
   });
 
-  test('only ops writes merchants; secrets are seen by those that need them', async () => {
+  test('only ops writes merchants, and only services that need a secret read it', async () => {
     for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'ops')) {
       await expect(
         as(role).updateTable('merchant').set({ callback_url: 'http://mine' }).execute(),
@@ -964,7 +964,7 @@ describe('attempts', () => {
     }
   });
 
-  test('ops gives new secrets to merchants and carries none anywhere that it could read', async () => {
+  test('ops writes merchant secrets and cannot copy them to a column that it reads', async () => {
     await aMerchant(admin.kysely, { merchantId: 'sealed' });
     for (const column of ['token_sealed', 'webhook_secret_sealed', 'webhook_secret_next_sealed']) {
       const carried = sql`update merchant set rate_limits = jsonb_build_object('x', encode(${sql.ref(column)}, 'hex'))`;
@@ -984,7 +984,7 @@ describe('attempts', () => {
     expect(await sealed()).toEqual({ now: during.next, next: null });
   });
 
-  test('the api says nothing to a merchant but that an order exists', async () => {
+  test('the api writes only the first notification of an order', async () => {
     const order = await aCollection(admin.kysely);
     const payout = await aPayout(admin.kysely);
     const broadcast = await aPayout(admin.kysely, { status: 'PENDING' });
@@ -1054,7 +1054,7 @@ describe('attempts', () => {
       .execute();
   });
 
-  test('money moves by the functions alone', async () => {
+  test('ledger rows are written only through functions', async () => {
     const payout = await aPayout(admin.kysely);
     await aHotWallet(admin.kysely);
     for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'ops')) {
@@ -1076,7 +1076,7 @@ describe('attempts', () => {
     await expect(forgedAge.execute(as('tracker'))).rejects.toMatchObject(refused);
   });
 
-  test("ops asks for a rescan and can't answer it; holds it sets and lifts, but none of an incident", async () => {
+  test('ops requests rescans but completes none; it lifts holds, but none of an incident', async () => {
     await as('ops')
       .insertInto('rescan_request')
       .values({ chain: 'ETH', from_height: 1, to_height: 2 })
@@ -1109,7 +1109,7 @@ describe('attempts', () => {
     await as('ops').updateTable('asset_hold').set({ released_at: new Date() }).execute();
   });
 
-  test('only the signer writes payouts, nonces and what was signed; nobody else reads the bytes', async () => {
+  test('only the signer writes payouts, nonces and own transactions and reads the bytes', async () => {
     const { order, transaction } = await aSignedPayout(admin.kysely);
     const young = await aReservedPayout(admin.kysely);
     for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'signer')) {
@@ -1139,7 +1139,7 @@ describe('attempts', () => {
     ).rejects.toMatchObject(refused);
   });
 
-  test('only a scanner of the family says what became of a transaction', async () => {
+  test('only a scanner of the family writes the fate of a transaction', async () => {
     const { transaction } = await aSignedPayout(admin.kysely);
     const tron = (await aSignedPayout(admin.kysely, { chain: 'TRON' })).transaction;
     for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'scanner_evm'))
@@ -1159,7 +1159,7 @@ describe('attempts', () => {
     expect(touched.numUpdatedRows).toBe(0n);
   });
 
-  test('only ops approves, vetoes, decides, halts by its own name and lets somebody in', async () => {
+  test('only ops writes approvals, vetoes, decisions, operator halts and operators', async () => {
     const { order } = await aSignedPayout(admin.kysely);
     const key = 'ab'.repeat(32);
     const attempts = (n: number) => [
@@ -1198,7 +1198,7 @@ describe('attempts', () => {
     ).rejects.toMatchObject(refused);
   });
 
-  test('a function of a later migration is nobody’s until granted', async () => {
+  test('no role may execute a function of a later migration until it is granted', async () => {
     await sql`create function later_migration() returns integer language sql as 'select 1'`.execute(
       admin.kysely,
     );

@@ -13,8 +13,8 @@ import {
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
 /*
- * Item 10: native coin booked twice. Coin is booked by hand as coin for fees; later it becomes an asset, and the scanner records
- * the transfers that brought it.
+ * Native coin is booked by hand as coin for fees. Later it becomes an asset, and the scanner records the transfers that
+ * brought it, which must not be booked a second time.
  */
 const CHAIN = 'ETH';
 const hot = { family: 'EVM' as const, address: anEvmAddress() };
@@ -48,14 +48,14 @@ beforeEach(() => {
   symbol = `COIN${(coins += 1)}`;
 });
 
-/** What `reconcile --book-gas` books at a block. */
+/** Books what `reconcile --book-gas` books at a block. */
 const bookGas = (amount: bigint, height: number, after = 0n) => {
   const ref = `${CHAIN}:gas-at-${height}-after-${after}:${symbol}`;
   return sql`select book_gas_top_up(${ref}, ${CHAIN}, ${symbol}, ${amount}::numeric)`
     .execute(ops.kysely)
     .then(() => ref);
 };
-/** A transfer of the coin as a rescan records it. */
+/** Inserts a transfer of the coin as a rescan records it. */
 const scanned = (amount: bigint, height: number, overrides: Parameters<typeof aTransfer>[2] = {}) =>
   aTransfer(
     admin.kysely,
@@ -74,7 +74,7 @@ async function change(transfer: TransferRow, values: Partial<TransferRow>): Prom
     .returningAll()
     .executeTakeFirstOrThrow();
 }
-/** Balances above or below zero, by kind of account. */
+/** Balances other than zero, by kind of account. */
 async function accounts(): Promise<Record<string, bigint>> {
   const { rows } = await sql<{
     kind: string;
@@ -106,7 +106,7 @@ const reverse = async (ref: string): Promise<string> => {
 };
 
 describe('native coin booked twice', () => {
-  test('books coin once that was booked as gas and is scanned later', async () => {
+  test('books coin once that was booked as gas and scanned later', async () => {
     await bookGas(3_000n, 50);
     await settle(await scanned(3_000n, 40));
     expect(await accounts()).toEqual(payable(3_000n));
@@ -120,7 +120,7 @@ describe('native coin booked twice', () => {
     expect(await accounts()).toEqual(payable(3_007n));
   });
 
-  test('keeps the measured sum when coin left the wallet unseen before the measure', async () => {
+  test('keeps the measured sum when coin left the wallet unseen before the measurement', async () => {
     await bookGas(2_600n, 50);
     await settle(await scanned(3_000n, 40));
     const { HOT_AVAILABLE: available = 0n, HOT_GAS: gas = 0n } = await accounts();
@@ -138,7 +138,7 @@ describe('native coin booked twice', () => {
     expect(await accounts()).toEqual(payable(3_000n));
   });
 
-  test('takes a reorganised transfer back, and books it once when it is mined again', async () => {
+  test('reverses a reorganised transfer and books it once when it is mined again', async () => {
     await bookGas(3_000n, 50);
     const transfer = await scanned(3_000n, 40);
     await settle(transfer);
@@ -151,7 +151,7 @@ describe('native coin booked twice', () => {
     expect(await accounts()).toEqual(payable(3_000n));
   });
 
-  test('matches a transfer with the measure that was made after its reorganisation', async () => {
+  test('matches a transfer with the measurement made after its reorganisation', async () => {
     const transfer = await scanned(3_000n, 40);
     await settle(transfer);
     const orphaned = await change(transfer, { state: 'ORPHANED' });
@@ -161,7 +161,7 @@ describe('native coin booked twice', () => {
     expect(await accounts()).toEqual(payable(3_000n));
   });
 
-  test('leaves apart what was booked by its transaction before the measure', async () => {
+  test('does not match coin that was booked by its transaction before the measurement', async () => {
     const [byHand, unknown] = [await scanned(1_000n, 30), await scanned(2_000n, 40)];
     await sql`select book_gas_top_up(${`${CHAIN}:${byHand.tx_hash}:${symbol}`}, ${CHAIN}, ${symbol}, 1000)`.execute(
       ops.kysely,
@@ -172,7 +172,7 @@ describe('native coin booked twice', () => {
     expect(await accounts()).toEqual(payable(3_000n));
   });
 
-  test('books once under concurrency, whichever is first', async () => {
+  test('concurrent bookings by hand and by the tracker book the coin once', async () => {
     for (let round = 0; round < 5; round += 1) {
       symbol = `RACE${round}`;
       const [one, two] = [await scanned(1_000n, 30), await scanned(2_000n, 40)];
@@ -183,7 +183,7 @@ describe('native coin booked twice', () => {
   });
 });
 
-describe('a booking by hand that was measured', () => {
+describe('measured manual booking', () => {
   const bookMeasured = async (ref: string, amount: bigint, height: number, owner: bigint) => {
     const { rows } = await sql<{ outcome: string }>`
       select book_measured_top_up('TOP_UP', ${ref}, ${CHAIN}, ${symbol}, ${amount}::numeric, ${height}, ${owner}::numeric) as outcome`.execute(
@@ -192,13 +192,13 @@ describe('a booking by hand that was measured', () => {
     return rows[0]!.outcome;
   };
 
-  test('is not booked when a transfer was booked since the measure', async () => {
+  test('a measured booking is refused when a transfer was booked since the measurement', async () => {
     await settle(await scanned(10n, 40));
     expect(await bookMeasured(`${CHAIN}:${aHash()}:${symbol}`, 10n, 50, 0n)).toBe('MOVED');
     expect(await accounts()).toEqual(payable(10n));
   });
 
-  test('is matched with transfers of another transaction, as far as it goes', async () => {
+  test('a measured booking matches transfers of other transactions up to its amount', async () => {
     expect(await bookMeasured(`${CHAIN}:${aHash()}:${symbol}`, 3_000n, 50, 0n)).toBe('BOOKED');
     await settle(await scanned(2_000n, 40));
     expect(await accounts()).toEqual(payable(3_000n));
@@ -208,7 +208,7 @@ describe('a booking by hand that was measured', () => {
     expect(await accounts()).toEqual(payable(5_001n));
   });
 
-  test('is replaced by its transaction as far as it was not matched before', async () => {
+  test('a measured booking is replaced by its transaction up to the unmatched amount', async () => {
     const named = await scanned(3_000n, 45);
     await bookMeasured(`${CHAIN}:${named.tx_hash}:${symbol}`, 3_000n, 50, 0n);
     await settle(await scanned(500n, 40));
@@ -217,8 +217,8 @@ describe('a booking by hand that was measured', () => {
   });
 });
 
-describe('the reversal of a booking', () => {
-  test('takes a wrong booking back once, after which its transfer counts', async () => {
+describe('reversal of a booking', () => {
+  test('reverses a wrong booking once, after which its transfer is booked', async () => {
     const transfer = await scanned(300n, 40);
     const ref = `${CHAIN}:${transfer.tx_hash}:${symbol}`;
     const book = (amount: bigint) =>
@@ -236,7 +236,7 @@ describe('the reversal of a booking', () => {
     expect(await reverse(`${ref}x`)).toBe('NOT_FOUND');
   });
 
-  test("leaves a reversed measure's transfers to a later measure", async () => {
+  test('leaves the transfers of a reversed measurement to a later one', async () => {
     const first = await bookGas(3_000n, 50);
     expect(await reverse(first)).toBe('REVERSED');
     const one = await scanned(1_000n, 30);
@@ -248,14 +248,14 @@ describe('the reversal of a booking', () => {
     expect(await reverse(second)).toBe('SEEN');
   });
 
-  test('takes payable coin from where it went', async () => {
+  test('a reversal takes payable coin from the account that received it', async () => {
     const ref = await bookGas(3_000n, 50);
     await sql`select make_gas_payable(${CHAIN}, ${symbol})`.execute(tracker.kysely);
     expect(await reverse(ref)).toBe('REVERSED');
     expect(await accounts()).toEqual({});
   });
 
-  test('refuses to uncover promised money, unless the chain lacks it', async () => {
+  test('refuses a reversal that uncovers reserved money, unless the chain lacks it', async () => {
     const ref = `${CHAIN}:${aHash()}:${symbol}`;
     await sql`select book_top_up(${ref}, ${CHAIN}, ${symbol}, 100)`.execute(ops.kysely);
     expect(await reserve(60n)).toBe(true);
@@ -272,7 +272,7 @@ describe('the reversal of a booking', () => {
   });
 });
 
-describe('a top-up is checked before it is booked', () => {
+describe('check of a top-up', () => {
   const check = async (txid: string, amount: bigint) => {
     const { rows } = await sql<{ outcome: string; missing: bigint | null }>`
       select outcome, missing from book_covered_top_up('TOP_UP', ${`${CHAIN}:${txid}:${symbol}`}, ${CHAIN}, ${symbol}, ${amount}::numeric)`.execute(
@@ -295,7 +295,7 @@ describe('a top-up is checked before it is booked', () => {
     expect(await accounts()).toEqual({});
   });
 
-  test('books what the balance covers, and no more', async () => {
+  test('books a top-up only up to the amount that the balance covers', async () => {
     await sees(100n, 900);
     await sees(100n, 901);
     const txid = aHash();
@@ -309,7 +309,7 @@ describe('a top-up is checked before it is booked', () => {
     expect(await accounts()).toEqual(payable(70n));
   });
 
-  test('forgets a balance of a block that was reorganised', async () => {
+  test('ignores a balance read at a block that was reorganised', async () => {
     await sql`insert into block (chain, height, hash, parent_hash, block_time) values (${CHAIN}, 800, 'other', 'p', now())`.execute(
       admin.kysely,
     );

@@ -71,7 +71,7 @@ const byHand = (transfer: TransferRow, amount = transfer.amount, place = transfe
     .execute(ops.kysely)
     .then(({ rows }) => rows[0]?.ok);
 
-test('what comes in is booked when verified, once, and is settled', async () => {
+test('a verified deposit is booked once and settled', async () => {
   const seen = await arrives({ state: 'DETECTED' });
   expect(await settle(seen)).toEqual([]);
   expect(await settlementOf(seen)).toMatchObject({ settled_version: 1, order_pk: null, booked: false });
@@ -86,7 +86,7 @@ test('what comes in is booked when verified, once, and is settled', async () => 
   });
 });
 
-test('what is taken back is reversed, also when it was spent; and booked again as what it is', async () => {
+test('a reorganised deposit is reversed, also when spent, and booked as mined again', async () => {
   const transfer = await arrives();
   await settle(transfer);
   const payout = await aPayout(admin.kysely, {
@@ -106,7 +106,7 @@ test('what is taken back is reversed, also when it was spent; and booked again a
   expect(await available(transfer)).toBe(35n);
 });
 
-test('by hand and by the chain is once, whoever comes first and whatever was said by hand', async () => {
+test('a deposit is booked once by hand and by scan, in either order', async () => {
   const first = await arrives();
   expect(await byHand(first)).toBe(true);
   expect(await settle(first)).toEqual([{ booked: 100n, takenBack: null }]);
@@ -133,7 +133,7 @@ test('by hand and by the chain is once, whoever comes first and whatever was sai
   expect(rows).toEqual([]);
 });
 
-test('two transfers of a transaction that was booked by hand are both booked, and what was said by hand reversed once', async () => {
+test('two transfers of a transaction booked by hand reverse that booking once', async () => {
   const one = await arrives({ position: 'log:0' });
   const two = await aTransfer(
     admin.kysely,
@@ -146,7 +146,7 @@ test('two transfers of a transaction that was booked by hand are both booked, an
   expect(await available(one)).toBe(107n);
 });
 
-test('by hand and by the chain at the same moment is once', async () => {
+test('a deposit is booked once when booked by hand and by scan concurrently', async () => {
   for (let round = 0; round < 10; round += 1) {
     const transfer = await arrives();
     await Promise.all([byHand(transfer), settle(transfer), settle(transfer)]);
@@ -154,7 +154,7 @@ test('by hand and by the chain at the same moment is once', async () => {
   }
 });
 
-test('nothing is brought from hot wallet to hot wallet, nor by an own transaction', async () => {
+test('a transfer between hot wallets or by an own transaction is no deposit', async () => {
   const second = { family: 'EVM' as const, address: anEvmAddress() };
   await aHotWalletAddress(admin.kysely, second);
   const between = await arrives({ from_address: second.address });
@@ -165,9 +165,9 @@ test('nothing is brought from hot wallet to hot wallet, nor by an own transactio
   expect(await settle(await arrives({ tx_hash: transaction.tx_hash }))).toEqual([]);
 });
 
-test('what goes to a deposit address is its order’s, whatever operators write about wallets', async () => {
+test('a transfer to a deposit address belongs to its order, not to a hot wallet', async () => {
   const order = await aCollection(admin.kysely);
-  // Only the database's owner can write it.
+  // Only the owner of the database can insert it.
   await sql`alter table hot_wallet disable trigger hot_wallet_no_deposit`.execute(admin.kysely);
   await aHotWalletAddress(admin.kysely, order);
   await sql`alter table hot_wallet enable trigger hot_wallet_no_deposit`.execute(admin.kysely);
@@ -176,14 +176,14 @@ test('what goes to a deposit address is its order’s, whatever operators write 
   expect(await settlementOf(transfer)).toBeUndefined();
 });
 
-test('a transfer mined again to somebody else is given up, and left for its new owner', async () => {
+test('a transfer mined again to another address is reversed and left to its new owner', async () => {
   const transfer = await arrives();
   await settle(transfer);
   const order = await aCollection(admin.kysely, { chain: 'ETH' });
   const moved = await change(transfer, { to_address: order.address });
   expect(await settle(moved)).toEqual([{ booked: null, takenBack: 100n }]);
   expect(await settlementOf(moved)).toMatchObject({ settled_version: 0, order_pk: null, booked: false });
-  // Of an order's it touches nothing.
+  // It does not touch transfers of an order.
   await sql`update transfer_settlement set order_pk = ${order.order_pk}, settled_version = 2, booked_amount = 100, booked_symbol = ${transfer.symbol}
     where transfer_id = ${transfer.transfer_id}`.execute(admin.kysely);
   const back = await change(moved, { to_address: hot.address });
@@ -191,7 +191,7 @@ test('a transfer mined again to somebody else is given up, and left for its new 
   expect(await available(transfer)).toBe(0n);
 });
 
-test('many at once, by several, are booked once each', async () => {
+test('concurrent bookers book each of many deposits once', async () => {
   const token = { symbol: 'MANY', contract_address: anEvmAddress() };
   const transfers: TransferRow[] = [];
   for (let i = 0; i < 20; i += 1)

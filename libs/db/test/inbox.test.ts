@@ -36,7 +36,7 @@ const versionOf = async (orderPk: string) =>
       .executeTakeFirstOrThrow()
   ).version;
 
-test('one event in many transactions at once has one effect', async () => {
+test('an event handled in many concurrent transactions has one effect', async () => {
   const order = await aCollection(admin.kysely);
   const eventId = randomUUID();
   const results = await Promise.all(
@@ -47,7 +47,7 @@ test('one event in many transactions at once has one effect', async () => {
   expect(await handleOnce(tracker.kysely, key(eventId), bump(order.order_pk))).toEqual({ handled: false });
 });
 
-test('another consumer handles the same event on its own account', async () => {
+test('another consumer handles the same event independently', async () => {
   const order = await aCollection(admin.kysely);
   const eventId = randomUUID();
   for (const consumer of ['one', 'two']) {
@@ -58,7 +58,7 @@ test('another consumer handles the same event on its own account', async () => {
   expect(await versionOf(order.order_pk)).toBe(3);
 });
 
-test('work that throws leaves neither effect nor inbox row, and one that waited for it takes over', async () => {
+test('work that throws leaves no effect and no inbox row, and a waiting one takes over', async () => {
   const order = await aCollection(admin.kysely);
   const eventId = randomUUID();
   const begun = Promise.withResolvers<void>();
@@ -87,7 +87,7 @@ async function untilSomebodyWaitsForALock(): Promise<void> {
   }
 }
 
-test('events that come together are handled once each, also where two calls share some of them', async () => {
+test('events of overlapping batches are handled once each', async () => {
   const ids = Array.from({ length: 30 }, () => randomUUID());
   const seen: string[] = [];
   const call = (eventIds: readonly string[]) =>

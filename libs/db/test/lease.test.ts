@@ -42,8 +42,8 @@ const write = (database: Database, lease: Lease) =>
   });
 const lost = { code: 'LEASE_LOST', retryable: true };
 
-describe('a lease', () => {
-  test('is held by one, renewed by it, taken by another only when given back', async () => {
+describe('lease', () => {
+  test('a lease has one holder until it is released', async () => {
     const [a, b] = [keeper(one, 'a'), keeper(two, 'b')];
     expect(await a.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 1 });
     expect(await b.acquire()).toBeUndefined();
@@ -57,7 +57,7 @@ describe('a lease', () => {
     expect(await a.acquire()).toBeUndefined();
   });
 
-  test('is taken over after its end by the clock of the database; the stale holder is refused', async () => {
+  test('a lease is taken over once expired by database time; the old holder is refused', async () => {
     const [a, b] = [keeper(one, 'a'), keeper(two, 'b')];
     const stale = (await a.acquire())!;
     await expire();
@@ -67,12 +67,12 @@ describe('a lease', () => {
     await write(two, fresh);
     expect(await a.renew()).toBe(false);
     expect(a.current()).toBeUndefined();
-    await a.release(); // gives back nothing that is another's
+    await a.release(); // does not release the lease of another holder
     await write(two, fresh);
     expect(await b.renew()).toBe(true);
   });
 
-  test('that expired unseen gets a new token, also in the same hands', async () => {
+  test('an expired lease gets a new token, also for the same holder', async () => {
     const a = keeper(one, 'a');
     const before = (await a.acquire())!;
     await expire();
@@ -83,22 +83,22 @@ describe('a lease', () => {
     await write(one, after);
   });
 
-  test('that expired but that nobody took still covers a write', async () => {
+  test('an expired lease that was not taken over still covers a write', async () => {
     const lease = (await keeper(one, 'a').acquire())!;
     await expire();
     await write(one, lease);
   });
 
-  test('can not be taken over while a write under it is open: the write comes first', async () => {
+  test('a lease cannot be taken over while a write under it is open', async () => {
     const lease = (await keeper(one, 'a', 30).acquire())!;
     const asserted = Promise.withResolvers<void>();
-    const goOn = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
     const order: string[] = [];
     const writing = one.kysely.transaction().execute(async (tx) => {
       await assertLease(tx, 'scanner_evm', lease);
-      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx); // it is no frozen holder that is tried here
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx); // not a test of a frozen holder
       asserted.resolve();
-      await goOn.promise;
+      await finish.promise;
       order.push('write');
     });
     await asserted.promise;
@@ -108,12 +108,12 @@ describe('a lease', () => {
       .then((taken) => order.push(`taken ${taken?.fencingToken}`));
     await untilTrue(sql`select count(*) > 0 from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`);
-    goOn.resolve();
+    finish.resolve();
     await Promise.all([writing, taking]);
     expect(order).toEqual(['write', 'taken 2']);
   });
 
-  test('of a missing row is lost, and its row is never deleted', async () => {
+  test('a lease without a row is lost, and lease rows cannot be deleted', async () => {
     await expect(write(one, { name: 'chain/NONE', fencingToken: 1 })).rejects.toMatchObject(lost);
     await keeper(one, 'a').acquire();
     await expect(sql`delete from scanner_evm.lease`.execute(one.kysely)).rejects.toMatchObject({
@@ -122,24 +122,24 @@ describe('a lease', () => {
   });
 });
 
-describe('many takeovers', () => {
-  test('fresh in two hands: every write under an older token stands before every write under a newer one', async () => {
+describe('takeovers', () => {
+  test('every write under an older token precedes every write under a newer one', async () => {
     await sql`truncate lease_log`.execute(admin.kysely);
     let refusals = 0;
     let takeovers = 0;
     const wrote = new Map<number, string>();
-    // A slow server gets the time that it needs for as many as tell something.
+    // A slow server gets the time it needs for a meaningful number of takeovers.
     const atMost = Date.now() + 90_000;
     const isEnough = () => refusals > 10 && wrote.size > 50 && new Set(wrote.values()).size === 2;
-    const goesOn = () => !isEnough() && Date.now() < atMost;
+    const shouldContinue = () => !isEnough() && Date.now() < atMost;
     const keep = async (database: Database, holder: string) => {
       const mine = keeper(database, holder, 4);
-      while (goesOn()) {
+      while (shouldContinue()) {
         const lease = await mine.acquire();
         if (lease === undefined) continue;
         takeovers += 1;
         for (let n = 0; n < 4; n += 1) {
-          // sometimes the holder is slow, and finds out only when it writes
+          // Sometimes the holder is slow and learns of the takeover only when it writes.
           if ((takeovers + n) % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 6));
           const refused = await database.kysely
             .transaction()
@@ -174,7 +174,7 @@ describe('many takeovers', () => {
     expect(holders.size).toBeGreaterThan(50);
   });
 
-  test('of many that ask at once one gets it', async () => {
+  test('one of many concurrent requests gets the lease', async () => {
     const asked = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         keeper(n % 2 === 0 ? one : two, `k${n}`, 60_000, 'chain/BSC').acquire(),
@@ -190,7 +190,7 @@ describe('many takeovers', () => {
     expect(again.filter((lease) => lease !== undefined)).toEqual([{ name: 'chain/BSC', fencingToken: 2 }]);
   });
 
-  test('a holder that was paused and woken is refused', async () => {
+  test('the write of a holder that was paused past its lease is refused', async () => {
     const script = fileURLToPath(new URL('lease-holder.ts', import.meta.url));
     const child = spawn(
       process.execPath,
@@ -229,7 +229,7 @@ describe('many takeovers', () => {
 });
 
 describe('presence', () => {
-  test('is announced at once, renewed, seen by the api, and withdrawn', async () => {
+  test('a presence is announced at once, renewed, seen by the api, and withdrawn', async () => {
     const api = testDatabase.open('api');
     const errors: unknown[] = [];
     const options = {
@@ -256,7 +256,7 @@ describe('presence', () => {
     await api.close();
   });
 
-  test('that nobody renews ends by itself, and is forgotten a day later', async () => {
+  test('a presence that is not renewed expires and is deleted a day later', async () => {
     const gone = announcePresence({
       db: one.kysely,
       schema: 'scanner_evm',
@@ -278,7 +278,7 @@ describe('presence', () => {
     await Promise.all([gone.stop(), next.stop()]);
   });
 
-  test('an announcement that fails is told, and the next one comes', async () => {
+  test('a failed announcement is reported and the next one is made', async () => {
     const own = testDatabase.open('scanner_evm');
     const failed = Promise.withResolvers<unknown>();
     const presence = announcePresence({
@@ -294,7 +294,7 @@ describe('presence', () => {
   });
 });
 
-/** Asks the database until it says true. */
+/** Waits until the condition is true in the database. */
 async function untilTrue(question: ReturnType<typeof sql>): Promise<void> {
   for (;;) {
     const { rows } = await question.execute(admin.kysely);

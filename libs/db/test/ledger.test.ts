@@ -58,8 +58,8 @@ async function balance(kind: LedgerAccountKind, chain: string, symbol: string): 
 
 const constraint = { code: 'DATABASE_CONSTRAINT' };
 
-describe('a ledger transaction', () => {
-  test('sums to zero per asset, statement by statement', async () => {
+describe('ledger transaction', () => {
+  test('each statement of a ledger transaction sums to zero per asset', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
     await inOne((tx) =>
       book(tx, 'DEPOSIT', [
@@ -85,7 +85,7 @@ describe('a ledger transaction', () => {
     expect(await balance('DEPOSIT', 'ETH', 'USDT')).toBe(5n);
   });
 
-  test('is closed once committed: nobody adds to it, changes or removes anything', async () => {
+  test('a committed ledger transaction accepts no insert, update or delete', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
     const id = await inOne((tx) =>
       book(tx, 'DEPOSIT', [
@@ -113,7 +113,7 @@ describe('a ledger transaction', () => {
     }
   });
 
-  test('is booked once per ref', async () => {
+  test('a ledger transaction is booked once per ref', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
     const ref = `deposit:${randomUUID()}`;
     const postings: Posting[] = [
@@ -127,7 +127,7 @@ describe('a ledger transaction', () => {
     expect(await balance('DEPOSIT', 'ETH', 'EURC')).toBe(7n);
   });
 
-  test('leaves no asset below zero and no debt to a merchant above', async () => {
+  test('a ledger transaction rejects a balance of the wrong sign', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
     const negative: readonly (readonly [LedgerTransactionKind, LedgerAccountKind, LedgerAccountKind])[] = [
       ['RESERVE', 'HOT_AVAILABLE', 'HOT_RESERVED'],
@@ -157,7 +157,7 @@ describe('a ledger transaction', () => {
     ).rejects.toMatchObject({ ...constraint, context: { constraint: 'ledger_liabilities_not_positive' } });
   });
 
-  test('accounts made by many at once are one', async () => {
+  test('concurrent requests for an account create it once', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
     const ids = await Promise.all(
       Array.from({ length: 16 }, async () => {
@@ -171,7 +171,7 @@ describe('a ledger transaction', () => {
 });
 
 describe('balances', () => {
-  /** Deposits of 1, in one statement, `turned` with the postings of each the other way round. */
+  /** Books deposits of 1 in one statement; `turned` reverses the order of the postings of each. */
   const deposit = (tx: Tx, symbol: string, merchantId: string, count: number, turned = false) =>
     sql`
       with account as materialized (
@@ -186,7 +186,7 @@ describe('balances', () => {
       from written w, account a, lateral (values (a.deposit, 1), (a.suspense, -1)) as l (account_id, amount)
       order by l.amount * ${turned ? 1 : -1}::int`.execute(tx);
 
-  test('are written once per account and statement, however many its postings', async () => {
+  test('a balance is written once per account and statement', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
     const updates = await inOne(async (tx) => {
       await deposit(tx, 'MANY', merchantId, 500);
@@ -199,7 +199,7 @@ describe('balances', () => {
     expect(await balance('SUSPENSE', 'ETH', 'MANY')).toBe(-500n);
   });
 
-  test('are locked in one order: statements that post the other way round wait, and never in a circle', async () => {
+  test('balances are locked in one order, so opposite statements do not deadlock', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
     await inOne((tx) => deposit(tx, 'TURN', merchantId, 1));
     for (let round = 0; round < 5; round += 1) {
@@ -217,7 +217,7 @@ describe('balances', () => {
     expect(await balance('DEPOSIT', 'ETH', 'TURN')).toBe(31n);
   });
 
-  test('of postings that nobody committed are as before', async () => {
+  test('balances ignore postings that were rolled back', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
     const failing = inOne(async (tx) => {
       await deposit(tx, 'UNDONE', merchantId, 3);
@@ -242,14 +242,14 @@ describe('top-ups', () => {
       .execute(admin.kysely)
       .then(({ rows }) => rows[0]?.booked);
 
-  test('one transfer is booked once, whoever asks', async () => {
+  test('a top-up is booked once for a transfer, by any caller', async () => {
     const ref = randomUUID();
     const booked = await Promise.all(Array.from({ length: 10 }, () => topUp(ref, '100')));
     expect(booked.filter(Boolean)).toHaveLength(1);
     expect(await balance('HOT_AVAILABLE', 'ETH', 'TOPUP')).toBe(100n);
   });
 
-  test('another amount or asset under the same key, nothing, less, or a fraction is refused', async () => {
+  test('a top-up rejects another amount or asset under its key, and invalid amounts', async () => {
     const ref = randomUUID();
     await topUp(ref, '5', 'REFUSED');
     for (const [amount, symbol, key] of [
@@ -271,7 +271,7 @@ describe('reserve', () => {
       .execute(api.kysely)
       .then(({ rows }) => rows[0]!.reserved);
 
-  test('of 50 at once exactly one gets the last money', async () => {
+  test('of 50 concurrent reservations exactly one gets the remaining balance', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
     const asset = { chain: 'BSC', symbol: 'LAST' } as const;
     await aHotWallet(admin.kysely, { ...asset, amount: 199n });
@@ -286,7 +286,7 @@ describe('reserve', () => {
     expect(await balance('HOT_RESERVED', 'BSC', 'LAST')).toBe(100n);
   });
 
-  test('property: what is reserved was there, and nothing refused would have fitted into the rest', async () => {
+  test('property: reservations are covered, and refused ones did not fit', async () => {
     let run = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -309,7 +309,7 @@ describe('reserve', () => {
               }),
             ),
           );
-          // each asked twice at the same moment: the second answer is that of the first
+          // Each is requested twice concurrently: the second answer equals the first.
           const answers = await Promise.all(
             payouts.map((payout) => Promise.all([reserve(payout.order_pk), reserve(payout.order_pk)])),
           );
@@ -329,14 +329,14 @@ describe('reserve', () => {
     );
   });
 
-  test('is for payouts in INIT alone', async () => {
+  test('reserve accepts only payouts in INIT', async () => {
     await expect(reserve(randomUUID())).rejects.toThrow(/waits for a reservation/);
     const payout = await aPayout(admin.kysely, { status: 'FAILED' });
     await expect(reserve(payout.order_pk)).rejects.toThrow(/waits for a reservation/);
   });
 });
 
-test('at the end balances are the sums of their postings, and everything sums to zero', async () => {
+test('after all tests balances equal the sums of their postings, which sum to zero', async () => {
   const { rows } = await sql<{ wrong: number; total: bigint | null }>`
     select count(*) filter (where balance <> coalesce(posted, 0)) as wrong, sum(balance) as total
     from ledger_account left join (

@@ -15,7 +15,7 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 const KEY = TEST_SECRETS_KEY;
 let testDatabase: TestDatabase;
 let ops: Database;
-/** Reads what ops may write and may not see. */
+/** Reads columns that ops may write but not read. */
 let admin: Database;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
@@ -45,7 +45,7 @@ const shop = {
   webhookSecret: 's1',
 } as const;
 
-test('a merchant is created with defaults and sealed secrets', async () => {
+test('creating a merchant sets defaults and seals its secrets', async () => {
   await upsertMerchant(ops.kysely, KEY, shop);
   const row = await stored('shop');
   expect(row).toMatchObject({
@@ -62,7 +62,7 @@ test('a merchant is created with defaults and sealed secrets', async () => {
   expect(() => openSecret(KEY, row.token_sealed, webhookSecretAad('shop'))).toThrow();
 });
 
-test('a second time changes what is given and keeps what is not', async () => {
+test('upserting a merchant again changes only the given fields', async () => {
   await upsertMerchant(ops.kysely, KEY, {
     ...shop,
     callbackUrl: 'https://shop.example/callbacks',
@@ -90,7 +90,7 @@ test('a second time changes what is given and keeps what is not', async () => {
   expect(await tokenOf('shop')).toBe('second-token-0123456789-0123456789');
 });
 
-test('rotation gives a new secret, which is the one stored', async () => {
+test('a rotation returns the new secret that it stores', async () => {
   await upsertMerchant(ops.kysely, KEY, { ...shop, merchantId: 'rotating' });
   const token = await rotateToken(ops.kysely, KEY, 'rotating');
   expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/);
@@ -109,7 +109,7 @@ test('rotation gives a new secret, which is the one stored', async () => {
   });
 });
 
-describe('a webhook secret that changes with an overlap', () => {
+describe('webhook secret change with an overlap', () => {
   const next = async (id: string) => {
     const { webhook_secret_next_sealed: sealed } = await stored(id);
     return sealed === null ? null : openSecret(KEY, sealed, webhookSecretAad(id));
@@ -118,7 +118,7 @@ describe('a webhook secret that changes with an overlap', () => {
     sql`update merchant set webhook_secret_switch_at = now() where merchant_id = ${id}`.execute(ops.kysely);
   const aShop = async (merchantId: string) => upsertMerchant(ops.kysely, KEY, { ...shop, merchantId });
 
-  test('keeps the old one until the time comes; then the next one is the secret, also for the next change', async () => {
+  test('the old secret is current until the switch, then the next one', async () => {
     await aShop('overlap');
     const first = await rotateWebhookSecret(ops.kysely, KEY, 'overlap', 3_600);
     expect(Math.round((first.switchAt!.getTime() - Date.now()) / 600_000)).toBe(6);
@@ -135,7 +135,7 @@ describe('a webhook secret that changes with an overlap', () => {
     expect([await secretOf('overlap'), await next('overlap')]).toEqual([third.secret, null]);
   });
 
-  test('is finished or cancelled before its time, and neither when there is none', async () => {
+  test('a secret change can be finished or cancelled early, and only while one is open', async () => {
     await aShop('ending');
     const { secret } = await rotateWebhookSecret(ops.kysely, KEY, 'ending', 3_600);
     const listed = (await listMerchants(ops.kysely)).find((one) => one.merchantId === 'ending');
@@ -154,13 +154,13 @@ describe('a webhook secret that changes with an overlap', () => {
       });
     }
     await rotateWebhookSecret(ops.kysely, KEY, 'ending', 1);
-    await letOverlapPass('ending'); // it has become the secret: cancelling would bring back one that nobody uses
+    await letOverlapPass('ending'); // It is current now: cancelling would restore a secret that is no longer in use.
     await expect(endSecretChange(ops.kysely, 'ending', 'CANCEL')).rejects.toMatchObject({
       code: 'NO_SECRET_CHANGE',
     });
   });
 
-  test('ends when the settings say the secret', async () => {
+  test('setting the secret ends an open secret change', async () => {
     await aShop('settings');
     await rotateWebhookSecret(ops.kysely, KEY, 'settings', 3_600);
     await upsertMerchant(ops.kysely, KEY, { ...shop, merchantId: 'settings', webhookSecret: 's2' });
@@ -168,7 +168,7 @@ describe('a webhook secret that changes with an overlap', () => {
   });
 });
 
-test('setting the callback URL, also to the same one, forgets what is known against the endpoint', async () => {
+test("setting the callback URL, also to the same one, resets the endpoint's failures", async () => {
   const set = { ...shop, merchantId: 'gone', callbackUrl: 'https://shop.example/' };
   await upsertMerchant(ops.kysely, KEY, set);
   const admin = testDatabase.open('admin');
@@ -199,7 +199,7 @@ test('setting the callback URL, also to the same one, forgets what is known agai
   await admin.close();
 });
 
-test('the list has no secrets', async () => {
+test('the list of merchants contains no secrets', async () => {
   const merchants = await listMerchants(ops.kysely);
   expect(merchants.map((merchant) => merchant.merchantId)).toEqual([
     'ending',

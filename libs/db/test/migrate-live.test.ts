@@ -7,7 +7,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { BASELINE, SINCE_BASELINE, WITH_EXAMPLE } from './example-migration.ts';
 import { untilMigrationWaits } from './until-migration-waits.ts';
 
-/* A gateway on the baseline that holds data and continues to work while later migrations change its schema. */
+/* A gateway on the baseline holds data and continues to work while later migrations change its schema. */
 
 let server: pg.Client;
 let url: string;
@@ -42,12 +42,12 @@ function newId(): string {
 }
 
 const HELD_ROWS = 5_000;
-/** What each loop wrote, as far as the database said that it is committed. */
+/** Rows of each loop whose commit the database confirmed. */
 const written = { settled: [] as string[], delivered: [] as string[] };
 const subject = randomUUID();
 let sequence = HELD_ROWS;
 
-/** As the tracker settles a payment: one transaction over inbox, ledger and notification. */
+/** Settles a payment as the tracker does: one transaction over inbox, ledger and notification. */
 async function settle(tracker: pg.Client): Promise<void> {
   const eventId = newId();
   const place = (sequence += 1);
@@ -76,7 +76,7 @@ async function settle(tracker: pg.Client): Promise<void> {
   written.settled.push(eventId);
 }
 
-/** As webhook-sender queues a callback, and records an attempt in the statement that ends its delivery. */
+/** Queues a callback and records an attempt in the statement that ends its delivery, as webhook-sender does. */
 async function deliver(webhook: pg.Client, eventId: string): Promise<void> {
   await webhook.query('begin');
   await webhook.query(
@@ -98,7 +98,7 @@ async function deliver(webhook: pg.Client, eventId: string): Promise<void> {
   written.delivered.push(eventId);
 }
 
-test('services of the version before lose nothing while a migration runs', async () => {
+test('services of the previous version lose no write while a migration runs', async () => {
   await migrate(url, { migrations: BASELINE });
   const admin = await connect();
   await admin.query(`insert into merchant (merchant_id, name, version, token_sealed, webhook_secret_sealed, callback_url)
@@ -142,16 +142,13 @@ test('services of the version before lose nothing while a migration runs', async
     loop('webhook', deliverNext),
   ];
   await waitUntil('all are at work', () => written.delivered.length > 20);
-  // A session reads the ledger in the opposite order and holds on to it: the migration gives way and tries again.
+  // A session reads the ledger in the opposite order and keeps its locks: the migration gives up its own and retries.
   const reader = await connect();
   await reader.query('begin; select count(*) from ledger_posting');
   const migrated = migrate(url, { migrations: WITH_EXAMPLE, waitMs: 300_000 });
   await untilMigrationWaits(admin);
   const meanwhile = written.delivered.length;
-  await waitUntil(
-    'nobody is held up for as long as he reads',
-    () => written.delivered.length > meanwhile + 20,
-  );
+  await waitUntil('no service waits as long as the reader', () => written.delivered.length > meanwhile + 20);
   await reader.query('select count(*) from ledger_transaction; commit');
   expect(await migrated).toEqual(SINCE_BASELINE);
   const before = written.delivered.length;
@@ -188,7 +185,7 @@ test('services of the version before lose nothing while a migration runs', async
   );
 });
 
-test('runs a migration of steps again after a failure at each step', async () => {
+test('a migration of steps completes after a failure at each step', async () => {
   const admin = await connect();
   const example = WITH_EXAMPLE.at(-1)!;
   const steps = [example.sql].flat();
@@ -199,7 +196,7 @@ test('runs a migration of steps again after a failure at each step', async () =>
     const brokenOff = { name: example.name, sql: [...steps.slice(0, place), 'select broken_off'] };
     const migrations = [...WITH_EXAMPLE.slice(0, -1), brokenOff];
     await expect(migrate(url, { migrations })).rejects.toMatchObject({ code: 'MIGRATION_FAILED' });
-    // As a cut during its creation leaves an index.
+    // The state in which an interrupted creation leaves an index.
     for (const index of indexOf(steps[place - 1]))
       await admin.query('update pg_index set indisvalid = false where indexrelid = $1::regclass', [index]);
   }

@@ -43,13 +43,13 @@ const names = MIGRATIONS.map((migration) => migration.name);
 const later: Migration = { name: '0002-later', sql: 'create table later (x integer)' };
 
 describe('migrate', () => {
-  test('brings an empty database to the schema, and does nothing the second time', async () => {
+  test('migrates an empty database to the schema and applies none the second time', async () => {
     expect(await migrate(url)).toEqual(names);
     expect(await migrate(url)).toEqual([]);
     expect((await query('select name from schema_migration')).length).toBe(names.length);
   });
 
-  test('adds the chains that a later version knows, without a migration', async () => {
+  test('adds chains that a later version knows, without a migration', async () => {
     await migrate(url);
     const chains = () =>
       query<{ chain: string; family: string }>('select * from chain_family order by chain');
@@ -60,14 +60,14 @@ describe('migrate', () => {
       ),
     );
     await query(`delete from chain_family where chain = 'POLYGON'`); // as if this version were the first to know it
-    await query(`insert into chain_family values ('BASE', 'EVM')`); // and a still later one had been here
+    await query(`insert into chain_family values ('BASE', 'EVM')`); // and a later one had been used before
     await migrate(url);
     expect(await chains()).toEqual(
       [{ chain: 'BASE', family: 'EVM' }, ...known].toSorted((a, b) => (a.chain < b.chain ? -1 : 1)),
     );
   });
 
-  test('needs no superuser: the owner of the database is enough', async () => {
+  test('migrates as the owner of the database, without a superuser', async () => {
     await migrate(testDatabase.adminUrl); // the roles exist
     const owner = `opentill_owner_${randomBytes(4).toString('hex')}`;
     await server.query(`create role ${owner} login createrole`);
@@ -84,12 +84,12 @@ describe('migrate', () => {
     }
   });
 
-  test('from several places at once: one works, the others wait', async () => {
+  test('one of several concurrent migrators works and the others wait', async () => {
     const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(url)));
     expect(applied.filter((list) => list.length > 0)).toEqual([names]);
   });
 
-  test('of two databases of one server at once: the roles are made once', async () => {
+  test('concurrent migrations of two databases on one server create the roles once', async () => {
     const other = `${name}b`;
     await server.query(`create database ${other}`);
     try {
@@ -99,7 +99,7 @@ describe('migrate', () => {
     }
   });
 
-  test('does not wait for ever', async () => {
+  test('gives up waiting for the migration lock after the time limit', async () => {
     const blocker = new pg.Client({ connectionString: url });
     await blocker.connect();
     const { rows } = await blocker.query<{ key: string }>(
@@ -107,7 +107,7 @@ describe('migrate', () => {
     );
     expect(rows).toEqual([]);
     await blocker.query('begin');
-    await migrate(url, { migrations: [] }); // makes the table of migrations
+    await migrate(url, { migrations: [] }); // creates the table of migrations
     await blocker.query('lock table schema_migration in access exclusive mode');
     await expect(migrate(url, { waitMs: 100 })).rejects.toMatchObject({
       code: 'DATABASE_CONFLICT',
@@ -117,7 +117,7 @@ describe('migrate', () => {
     expect(await migrate(url)).toEqual(names);
   });
 
-  test('names the session that holds the lock, and says how to end it', async () => {
+  test('names the session that holds the lock and how to end it', async () => {
     await migrate(url);
     const holder = new pg.Client({ connectionString: url, application_name: 'somebody' });
     await holder.connect();
@@ -135,7 +135,7 @@ describe('migrate', () => {
     await holder.end();
   });
 
-  test('applies what is new, in the order of the list', async () => {
+  test('applies new migrations in list order', async () => {
     await migrate(url);
     const third = { name: '0003-after', sql: 'alter table later add column y integer' };
     expect(await migrate(url, { migrations: [...MIGRATIONS, later, third] })).toEqual([
@@ -162,7 +162,7 @@ describe('migrate', () => {
     });
   });
 
-  test('rejects a database of a version before 0.1.0 and leaves it as it is', async () => {
+  test('rejects a database of a version before 0.1.0 and leaves it unchanged', async () => {
     const before = { name: '0001-foundations', sql: 'create table orders (x integer)' };
     await migrate(url, { migrations: [before] });
     const tables = () => query('select c.oid::regclass::text as name from pg_class c where oid >= 16384');
@@ -178,7 +178,7 @@ describe('migrate', () => {
     expect(await query('select name from schema_migration')).toEqual([{ name: '0001-foundations' }]);
   });
 
-  test('keeps nothing of a migration that fails, and what came before it', async () => {
+  test('rolls back a failed migration and keeps the earlier ones', async () => {
     const broken = { name: '0003-broken', sql: 'create table half (x integer); select 1/0' };
     await expect(migrate(url, { migrations: [later, broken] })).rejects.toMatchObject({
       code: 'MIGRATION_FAILED',
@@ -193,49 +193,49 @@ describe('migrate', () => {
     expect(await migrate(url, { migrations: [later] })).toEqual([]);
   });
 
-  test('a server that is away is retryable', async () => {
+  test('an unreachable server is a retryable error', async () => {
     await expect(migrate('postgres://nobody@127.0.0.1:1/none')).rejects.toMatchObject({
       code: 'DATABASE_UNAVAILABLE',
       retryable: true,
     });
   });
 
-  test('the names are in order and stay unique', () => {
+  test('migration names are ordered and unique', () => {
     expect(names).toEqual(names.toSorted());
     expect(new Set(names).size).toBe(names.length);
   });
 });
 
 describe('roles', () => {
-  test('passwords are stored as SCRAM verifiers, and only of the roles named', async () => {
+  test('setting passwords stores SCRAM verifiers, and only for the named roles', async () => {
     await migrate(url);
     const before = await query<{ rolpassword: string | null }>(
       "select rolpassword from pg_authid where rolname = 'opentill_api'",
     );
-    // 'ops' is used by no other test's connection with a password
+    // No other test connects as 'ops' with a password.
     await setRolePasswords(url, { ops: "it's a secret" });
     const [ops] = await query<{ rolpassword: string }>(
       "select rolpassword from pg_authid where rolname = 'opentill_ops'",
     );
     expect(ops!.rolpassword).toMatch(/^SCRAM-SHA-256\$4096:[^$]+\$[^:]+:.+$/);
     expect(await query("select rolpassword from pg_authid where rolname = 'opentill_api'")).toEqual(before);
-    // Postgres takes the text as a verifier, not as a password to hash: it stays as sent
+    // Postgres stores the text unchanged as a verifier and does not hash it as a password.
     await setRolePasswords(url, { ops: "it's a secret" });
     const [again] = await query<{ rolpassword: string }>(
       "select rolpassword from pg_authid where rolname = 'opentill_ops'",
     );
     expect(again!.rolpassword).not.toBe(ops!.rolpassword); // another salt
-    await query('alter role opentill_ops password null'); // roles are the server's, not this database's
+    await query('alter role opentill_ops password null'); // roles belong to the server, not to this database
   });
 
-  test('a role’s URL keeps server and database', () => {
+  test('the URL of a role keeps server and database', () => {
     expect(roleUrl('postgres://admin:x@db:5433/till?sslmode=require', 'scanner_evm', 'p@ss/word')).toBe(
       'postgres://opentill_scanner_evm:p%40ss%2Fword@db:5433/till?sslmode=require',
     );
     expect(roleUrl('postgres://admin:x@db/till', 'api')).toBe('postgres://opentill_api@db/till');
   });
 
-  test('a role can connect to this database, a stranger can not', async () => {
+  test('service roles can connect to this database and other roles cannot', async () => {
     await migrate(url);
     const stranger = `opentill_stranger_${randomBytes(4).toString('hex')}`;
     await server.query(`create role ${stranger} login`);

@@ -9,8 +9,8 @@ import { aChainCursor, aCollection, aMerchant, aTransfer, type OrderRow } from '
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
 /*
- * What lies on a deposit address, and the gateway's own movements: amounts walk between the accounts that a movement names,
- * there and back, and at no step more is promised than lies there.
+ * Balances of deposit addresses and the gateway's own movements: amounts move between the accounts of a movement and back,
+ * and no more than the balance is reserved at any step.
  */
 
 const CHAIN = 'ETH_SEPOLIA';
@@ -49,7 +49,7 @@ beforeEach(async () => {
   order = await aCollection(admin.kysely, { chain: CHAIN });
 });
 
-/** A verified transfer to the order's address, booked as the tracker books it. */
+/** Inserts a verified transfer to the order's address and books it as the tracker does. */
 async function deposited(amount: bigint, to = order): Promise<number> {
   const transfer = await aTransfer(admin.kysely, to, { amount, state: 'VERIFIED' });
   await admin.kysely.transaction().execute(async (tx) => {
@@ -69,7 +69,7 @@ async function deposited(amount: bigint, to = order): Promise<number> {
   return transfer.transfer_id;
 }
 
-async function lying(of = order) {
+async function depositBalance(of = order) {
   return admin.kysely
     .selectFrom('deposit_balance')
     .select(['received', 'reserved', 'swept'])
@@ -109,7 +109,7 @@ async function aSweep(amount: bigint, overrides: Record<string, unknown> = {}): 
   return sweepId;
 }
 
-/** Begins a movement. @returns its order, or undefined where the amount is not there */
+/** Begins a movement. @returns its order, or undefined if the balance does not cover it */
 async function plan(kind: MovementKind, amount: bigint, given: Record<string, unknown>) {
   const orderPk = randomUUID();
   const isNative = kind !== 'SWEEP' && kind !== 'TO_COLD';
@@ -140,7 +140,7 @@ async function plan(kind: MovementKind, amount: bigint, given: Record<string, un
 const settle = (orderPk: string) =>
   sql`select * from settle_payout_money(array[${orderPk}]::uuid[])`.execute(tracker.kysely);
 
-/** Signed and sent, as the signer does. */
+/** Signs and sends a movement as the signer does. */
 async function sent(of: OrderRow) {
   await sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${of.order_pk}`.execute(
     admin.kysely,
@@ -152,28 +152,28 @@ async function sent(of: OrderRow) {
   return transaction;
 }
 
-describe('what lies on an address', () => {
-  test('is what was booked of it, asset by asset', async () => {
+describe('deposit balance', () => {
+  test('the balance of an address is the sum booked per asset', async () => {
     await deposited(100n);
     await deposited(20n);
-    expect(await lying()).toEqual({ received: 120n, reserved: 0n, swept: 0n });
+    expect(await depositBalance()).toEqual({ received: 120n, reserved: 0n, swept: 0n });
   });
 
-  test('what a reorganisation takes back is gone from where it was booked', async () => {
+  test('a reorganised transfer is subtracted from the address it was booked for', async () => {
     const other = await aCollection(admin.kysely, { chain: CHAIN });
     const transferId = await deposited(100n);
-    // The same place in the block pays somebody else now.
+    // The transfer at this position now pays another address.
     await sql`update transfer set to_address = ${other.address} where transfer_id = ${transferId}`.execute(
       admin.kysely,
     );
     await sql`update transfer_settlement set order_pk = ${other.order_pk}, booked_amount = 70, bookings = 2
       where transfer_id = ${transferId}`.execute(admin.kysely);
-    expect(await lying()).toMatchObject({ received: 0n });
-    expect(await lying(other)).toMatchObject({ received: 70n });
+    expect(await depositBalance()).toMatchObject({ received: 0n });
+    expect(await depositBalance(other)).toMatchObject({ received: 70n });
   });
 });
 
-describe('the age of what lies on an address', () => {
+describe('age of a deposit balance', () => {
   const DAY = 86_400;
   const daysOld = async () => {
     const { rows } = await sql<{
@@ -209,16 +209,22 @@ describe('the age of what lies on an address', () => {
     return transaction;
   };
 
-  test('is what it was, when a sweep comes to nothing', async () => {
+  test('the age is unchanged when a sweep does not land', async () => {
     await deposited(100n);
     await age(30);
     await released(await begun(100n));
-    expect([await lying(), await daysOld()]).toEqual([{ received: 100n, reserved: 0n, swept: 0n }, 30]);
+    expect([await depositBalance(), await daysOld()]).toEqual([
+      { received: 100n, reserved: 0n, swept: 0n },
+      30,
+    ]);
     await ended(await begun(100n), false);
-    expect([await lying(), await daysOld()]).toEqual([{ received: 100n, reserved: 0n, swept: 0n }, 30]);
+    expect([await depositBalance(), await daysOld()]).toEqual([
+      { received: 100n, reserved: 0n, swept: 0n },
+      30,
+    ]);
   });
 
-  test('is what it was, when more came meanwhile, and then that of what came', async () => {
+  test('after a sweep the age is that of coin that arrived meanwhile', async () => {
     await deposited(100n);
     await age(30);
     const first = await begun(100n);
@@ -229,14 +235,17 @@ describe('the age of what lies on an address', () => {
     const second = await begun(120n);
     await deposited(5n);
     await ended(second, true);
-    expect([await lying(), await daysOld()]).toEqual([{ received: 125n, reserved: 0n, swept: 120n }, 0]);
-    // Nothing of what is gone makes it older.
+    expect([await depositBalance(), await daysOld()]).toEqual([
+      { received: 125n, reserved: 0n, swept: 120n },
+      0,
+    ]);
+    // Swept coin does not count for the age.
     await age(2);
     await released(await begun(5n));
     expect(await daysOld()).toBe(2);
   });
 
-  test('begins anew with what comes to an empty address, and is what it was where a reorganisation brings back', async () => {
+  test('the age restarts on an empty address and is restored by a reorganised sweep', async () => {
     await deposited(100n);
     await age(30);
     const sweep = await begun(100n);
@@ -244,71 +253,76 @@ describe('the age of what lies on an address', () => {
     await sql`update own_transaction_fate set succeeded = false, delivered = 0, version = version + 1
       where tx_hash = ${tx_hash}`.execute(admin.kysely);
     await settle(sweep.moving.order_pk);
-    expect([await lying(), await daysOld()]).toEqual([{ received: 100n, reserved: 0n, swept: 0n }, 30]);
+    expect([await depositBalance(), await daysOld()]).toEqual([
+      { received: 100n, reserved: 0n, swept: 0n },
+      30,
+    ]);
     await ended(await begun(100n), true);
     await deposited(7n);
     expect(await daysOld()).toBe(0);
   });
 });
 
-describe('a sweep', () => {
-  test('walks from the deposit address to cold storage, and its money with it', async () => {
+describe('sweep', () => {
+  test('a sweep moves its amount from the deposit address to cold storage', async () => {
     const [deposit, cold] = [await balance('DEPOSIT'), await balance('COLD')];
     await deposited(100n);
     const moving = await plan('SWEEP', 100n, { sweepId: await aSweep(100n) });
-    expect(await lying()).toEqual({ received: 100n, reserved: 100n, swept: 0n });
+    expect(await depositBalance()).toEqual({ received: 100n, reserved: 100n, swept: 0n });
     expect([await balance('DEPOSIT'), await balance('DEPOSIT_RESERVED')]).toEqual([deposit, 100n]);
     const transaction = await sent(moving!);
     expect(await balance('DEPOSIT_SENT')).toBe(100n);
     await aFate(admin.kysely, transaction, 'VERIFIED');
     await settle(moving!.order_pk);
-    expect(await lying()).toEqual({ received: 100n, reserved: 0n, swept: 100n });
+    expect(await depositBalance()).toEqual({ received: 100n, reserved: 0n, swept: 100n });
     expect([await balance('DEPOSIT_SENT'), (await balance('COLD')) - cold]).toEqual([0n, 100n]);
-    // and back, should the chain take it back
+    // A reorganisation moves it back.
     await sql`update own_transaction_fate set state = 'ORPHANED', version = version + 1 where tx_hash = ${transaction.tx_hash}`.execute(
       admin.kysely,
     );
     await settle(moving!.order_pk);
-    expect(await lying()).toEqual({ received: 100n, reserved: 100n, swept: 0n });
+    expect(await depositBalance()).toEqual({ received: 100n, reserved: 100n, swept: 0n });
     expect([await balance('DEPOSIT_SENT'), (await balance('COLD')) - cold]).toEqual([100n, 0n]);
     await settle(moving!.order_pk);
     await sql`update own_transaction_fate set state = 'VERIFIED', succeeded = false, delivered = 0, version = version + 1
       where tx_hash = ${transaction.tx_hash}`.execute(admin.kysely);
     await settle(moving!.order_pk);
-    expect(await lying()).toEqual({ received: 100n, reserved: 0n, swept: 0n });
+    expect(await depositBalance()).toEqual({ received: 100n, reserved: 0n, swept: 0n });
     expect((await balance('DEPOSIT')) - deposit).toBe(100n);
   });
 
-  test('promises no more than lies there, and to one at a time', async () => {
+  test('a sweep reserves at most the balance, for one movement at a time', async () => {
     await deposited(100n);
     const sweepId = await aSweep(101n);
     expect(await plan('SWEEP', 101n, { sweepId })).toBeUndefined();
     await expect(plan('SWEEP', 50n, { sweepId })).rejects.toMatchObject({ code: 'DATABASE_CONSTRAINT' });
     await sql`update sweep set amount = 100 where sweep_id = ${sweepId}`.execute(signer.kysely);
     expect(await plan('SWEEP', 100n, { sweepId })).toBeDefined();
-    await expect(plan('SWEEP', 100n, { sweepId })).rejects.toThrow('has its SWEEP already');
+    await expect(plan('SWEEP', 100n, { sweepId })).rejects.toThrow('already has a movement SWEEP');
     await expect(aSweep(1n)).rejects.toMatchObject({ code: 'DATABASE_CONSTRAINT' });
   });
 
   test.each([
-    ['another receiver', { receiver: HOT }],
-    ['another address', { wallet: COLD }],
-  ])('refuses %s than it was planned for', async (_, given) => {
+    ['another receiver than planned', { receiver: HOT }],
+    ['another address than planned', { wallet: COLD }],
+  ])('refuses a sweep with %s', async (_, given) => {
     await deposited(100n);
     const sweepId = await aSweep(100n);
-    await expect(plan('SWEEP', 100n, { sweepId, ...given })).rejects.toThrow('not what the sweep');
+    await expect(plan('SWEEP', 100n, { sweepId, ...given })).rejects.toThrow(
+      'differs from the plan of sweep',
+    );
   });
 
-  test('has its fee brought once', async () => {
+  test('the fee of a sweep is topped up once', async () => {
     await deposited(100n);
     const sweepId = await aSweep(100n);
     const first = await plan('GAS_TOP_UP', 5n, { sweepId });
-    await expect(plan('GAS_TOP_UP', 5n, { sweepId })).rejects.toThrow('has its GAS_TOP_UP already');
+    await expect(plan('GAS_TOP_UP', 5n, { sweepId })).rejects.toThrow('already has a movement GAS_TOP_UP');
     const [gas, there] = [await balance('HOT_GAS', 'ETH'), await balance('DEPOSIT_GAS', 'ETH')];
     const transaction = await sent(first!);
     await aFate(admin.kysely, transaction, 'VERIFIED', { delivered: 0n, succeeded: false });
     await settle(first!.order_pk);
-    // It never came, for certain: then it may be brought again.
+    // The top-up failed for certain, so it may be repeated.
     expect((await balance('HOT_GAS', 'ETH')) - gas).toBe(5n);
     const second = await plan('GAS_TOP_UP', 5n, { sweepId });
     await aFate(admin.kysely, await sent(second!), 'VERIFIED');
@@ -335,8 +349,8 @@ describe('a sweep', () => {
   });
 });
 
-describe('what the hot wallet holds too much of', () => {
-  test('goes to cold storage, and never more than is free', async () => {
+describe('excess of a hot wallet', () => {
+  test('the excess goes to cold storage, at most the available balance', async () => {
     await sql`select book_top_up(${`${CHAIN}:0x${randomUUID()}:${order.symbol}`}, ${CHAIN}, ${order.symbol}, 500)`.execute(
       ops.kysely,
     );
@@ -350,7 +364,7 @@ describe('what the hot wallet holds too much of', () => {
   });
 });
 
-describe('a deposit that is given back', () => {
+describe('refund of a deposit', () => {
   const refund = async (transferId: number, amount: bigint) => {
     const orderPk = randomUUID();
     const p = {
@@ -372,16 +386,16 @@ describe('a deposit that is given back', () => {
     return rows[0]?.began === true ? orderPk : undefined;
   };
 
-  test('in parts, and never more than came; what ended unpaid counts no more', async () => {
+  test('refunds in parts add up to at most the deposit; unpaid ones do not count', async () => {
     await sql`select book_top_up(${`${CHAIN}:0x${randomUUID()}:${order.symbol}`}, ${CHAIN}, ${order.symbol}, 5000)`.execute(
       ops.kysely,
     );
     const transferId = await deposited(100n);
-    await expect(refund(transferId, 10n)).rejects.toThrow('no unmatched deposit');
+    await expect(refund(transferId, 10n)).rejects.toThrow('is not unmatched');
     await sql`insert into unmatched_deposit (transfer_id, merchant_id, order_pk, reason)
       values (${transferId}, ${order.merchant_id}, ${order.order_pk}, 'LATE')`.execute(admin.kysely);
     const first = await refund(transferId, 60n);
-    await expect(refund(transferId, 41n)).rejects.toThrow('no more than 40 is left');
+    await expect(refund(transferId, 41n)).rejects.toThrow('has only 40 left');
     await sql`update payout set state = 'REFUSED', reason = 'no' where order_pk = ${first!}`.execute(
       admin.kysely,
     );

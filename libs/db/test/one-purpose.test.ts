@@ -6,8 +6,8 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { waitUntil } from '@opentill/testkit/wait-until';
 
 /*
- * An address in both tables would let a payout leave from a deposit address: the ops role writes hot wallets, and the api role writes
- * orders and deposit addresses.
+ * An address in both tables would allow a payout from a deposit address: the ops role writes hot wallets, and the api role
+ * writes orders and deposit addresses.
  */
 
 let testDatabase: TestDatabase;
@@ -38,7 +38,7 @@ async function tablesWith(address: string): Promise<number> {
   return rows.length;
 }
 
-/** A session of this database that waits for a lock. */
+/** Finds a session of this database that waits for a lock. */
 const untilOneWaits = () =>
   waitUntil('it waits for a lock', async () => {
     const { rows } = await sql`
@@ -48,12 +48,12 @@ const untilOneWaits = () =>
     return rows.length > 0;
   });
 
-test('the ops role cannot write a deposit address down as a hot wallet', async () => {
+test('the ops role cannot insert a deposit address as a hot wallet', async () => {
   const address = anEvmAddress();
   await asDeposit(admin.kysely, address);
   await expect(asHotWallet(ops.kysely, address)).rejects.toMatchObject(REFUSED);
   expect(await tablesWith(address)).toBe(1);
-  // Another family has other addresses.
+  // The same text is a different address in another family.
   await sql`insert into hot_wallet (family, address) values ('TRON', ${address})`.execute(ops.kysely);
 });
 

@@ -40,7 +40,7 @@ const append = (count: number) =>
 const waiting = async () =>
   (await sql<{ n: number }>`select count(*) as n from tracker.outbox`.execute(admin.kysely)).rows[0]!.n;
 
-test('an event is its envelope as JSON under its routing key', async () => {
+test('an event is published as its JSON envelope under its routing key', async () => {
   const event = newEvent(
     'transfer.detected',
     'EVM',
@@ -73,7 +73,7 @@ test('a transaction that rolls back leaves no event', async () => {
   expect(await waiting()).toBe(0);
 });
 
-test('16 writers, 3 relays: nothing is missed, nothing comes twice, no aggregate sees an inversion', async () => {
+test('16 writers and 3 relays publish each event once, in order per aggregate', async () => {
   const { merchantId } = await aMerchant(admin.kysely);
   const orders = await Promise.all(
     Array.from({ length: 6 }, () => aCollection(admin.kysely, { merchant_id: merchantId })),
@@ -84,7 +84,7 @@ test('16 writers, 3 relays: nothing is missed, nothing comes twice, no aggregate
     for (let n = 0; n < perWriter; n += 1) {
       const order = orders[(writer + n) % orders.length]!;
       await tracker.kysely.transaction().execute(async (tx) => {
-        // the aggregate's row first: this is what makes the order of ids the order of versions
+        // Locking the aggregate's row first makes ids follow the order of versions.
         const { version } = await tx
           .updateTable('orders')
           .set({ version: sql`version + 1` })
@@ -107,7 +107,7 @@ test('16 writers, 3 relays: nothing is missed, nothing comes twice, no aggregate
     for (;;) {
       const lastLook = writing === 0;
       const drained = await store.drain(37, async (rows) => {
-        expect((publishing += 1)).toBe(1); // one active relay, ever
+        expect((publishing += 1)).toBe(1); // at most one active relay
         await new Promise((resolve) => setTimeout(resolve, 1));
         for (const row of rows)
           published.push(...(JSON.parse(row.payload) as { data: { moves: typeof published } }).data.moves);
@@ -136,7 +136,7 @@ test('16 writers, 3 relays: nothing is missed, nothing comes twice, no aggregate
   }
 });
 
-test('publishing that fails keeps everything, for the next time', async () => {
+test('a failed publication keeps all events for the next run', async () => {
   await append(5);
   const store = createOutboxStore(tracker.kysely, 'tracker');
   const offered: string[][] = [];
@@ -155,7 +155,7 @@ test('publishing that fails keeps everything, for the next time', async () => {
   expect(await waiting()).toBe(2);
 });
 
-test('a relay that loses its connection while it publishes deletes nothing', async () => {
+test('a relay that loses its connection while publishing deletes no event', async () => {
   await append(2);
   const drain = createOutboxStore(tracker.kysely, 'tracker').drain(10, async () => {
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
@@ -165,7 +165,7 @@ test('a relay that loses its connection while it publishes deletes nothing', asy
   });
   await expect(drain).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true });
   expect(await waiting()).toBe(2);
-  // The server tells of the end of the connection before it lets go of what that held.
+  // The server reports the end of the connection before it releases its locks.
   let published: unknown = 'busy';
   await waitUntil('the lock of the lost connection is gone', async () => {
     published = await createOutboxStore(tracker.kysely, 'tracker').drain(10, async () => undefined);
@@ -174,7 +174,7 @@ test('a relay that loses its connection while it publishes deletes nothing', asy
   expect(published).toBe(2);
 });
 
-test('while one relay publishes another is told busy; another service is not', async () => {
+test('a second relay of the service is busy; that of another service is not', async () => {
   await append(1);
   const one = createOutboxStore(replicas[0]!.kysely, 'tracker');
   const two = createOutboxStore(replicas[1]!.kysely, 'tracker');
@@ -188,7 +188,7 @@ test('while one relay publishes another is told busy; another service is not', a
   expect(seen).toEqual(['busy', 0]);
 });
 
-test('whatever another service locks, the relay goes on: the lock is a row that only its own role can take', async () => {
+test('locks of another service do not stop a relay', async () => {
   await append(2);
   const api = testDatabase.open('api');
   await api.kysely.transaction().execute(async (tx) => {
@@ -218,7 +218,7 @@ test('whatever another service locks, the relay goes on: the lock is a row that 
   }
 });
 
-test('a look at an empty outbox writes nothing, not even a lock', async () => {
+test('draining an empty outbox neither writes nor locks a row', async () => {
   const store = createOutboxStore(tracker.kysely, 'tracker');
   const lockedBy = async () =>
     (await sql<{ xmax: string }>`select xmax::text from tracker.outbox_relay`.execute(admin.kysely)).rows[0]
@@ -231,7 +231,7 @@ test('a look at an empty outbox writes nothing, not even a lock', async () => {
   expect(await lockedBy()).not.toBe(before);
 });
 
-test('the backlog is counted and aged', async () => {
+test('the backlog reports its count and age', async () => {
   const store = createOutboxStore(tracker.kysely, 'tracker');
   expect(await store.backlog()).toEqual({ events: 0, oldestSeconds: 0 });
   await append(3);

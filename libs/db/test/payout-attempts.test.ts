@@ -22,7 +22,7 @@ beforeAll(async () => {
     testDatabase.open('signer'),
     testDatabase.open('tracker'),
   ];
-  await theChain({ verified: 100, final: 100 });
+  await setCursor({ verified: 100, final: 100 });
 });
 afterAll(async () => {
   await Promise.all([admin, signer, tracker].map((database) => database.close()));
@@ -32,11 +32,11 @@ afterAll(async () => {
 const CHAIN = 'TRON_TEST';
 const refused = { code: 'DATABASE_CONSTRAINT' };
 const forbidden = { code: 'DATABASE_FORBIDDEN' };
-/** Time of a block: one every 3 s. */
+/** Time of a block in milliseconds: one every 3 s. */
 const timeOf = (height: number): number => 1_800_000_000_000 + height * 3_000;
 
-/** The scanner has verified up to `verified`, of which the chain calls final what is not above `final`. */
-async function theChain({ verified, final }: { verified: number; final: number | null }): Promise<void> {
+/** Sets the cursor: verified up to block `verified`, with blocks up to `final` final on the chain. */
+async function setCursor({ verified, final }: { verified: number; final: number | null }): Promise<void> {
   await sql`delete from block where chain = ${CHAIN}`.execute(admin.kysely);
   await sql`
     insert into block (chain, height, hash, parent_hash, block_time)
@@ -79,13 +79,13 @@ async function aSigned(expiresMs = timeOf(101)): Promise<{ order: OrderRow; atte
   await setState(order, 'SIGNED');
   return { order, attempt };
 }
-const bury = ({ tx_hash }: OwnTransactionRow) =>
+const markDead = ({ tx_hash }: OwnTransactionRow) =>
   sql`update payout_attempt set state = 'DEAD', dead_height = 1, dead_hash = 'b' where tx_hash = ${tx_hash}`.execute(
     signer.kysely,
   );
 
-describe('an attempt', () => {
-  test('is dead when two final blocks that the own scan has verified are of its end or later', async () => {
+describe('payout attempt', () => {
+  test('an attempt is DEAD only after two verified final blocks past its expiry', async () => {
     const { attempt } = await aSigned();
     for (const [verified, final] of [
       [101, 101],
@@ -93,24 +93,24 @@ describe('an attempt', () => {
       [101, 102],
       [102, null],
     ] as const) {
-      await theChain({ verified, final });
-      await expect(bury(attempt)).rejects.toMatchObject(refused);
+      await setCursor({ verified, final });
+      await expect(markDead(attempt)).rejects.toMatchObject(refused);
     }
-    await theChain({ verified: 102, final: 107 });
-    await bury(attempt);
+    await setCursor({ verified: 102, final: 107 });
+    await markDead(attempt);
   });
 
-  test('that a block holds is not dead, whatever its time; one whose block was taken back is', async () => {
+  test('a mined attempt cannot be DEAD until its block is orphaned', async () => {
     const { attempt } = await aSigned();
     for (const state of ['MINED', 'VERIFIED'] as const) {
       await aFate(admin.kysely, attempt, state);
-      await expect(bury(attempt)).rejects.toMatchObject(refused);
+      await expect(markDead(attempt)).rejects.toMatchObject(refused);
     }
     await aFate(admin.kysely, attempt, 'ORPHANED');
-    await bury(attempt);
+    await markDead(attempt);
   });
 
-  test('that is dead stays so, and none is dead from the start, of another payout, or changed', async () => {
+  test('a DEAD attempt stays DEAD, and an attempt cannot be changed or deleted', async () => {
     const { order, attempt } = await aSigned();
     const update = (change: string) =>
       sql`update payout_attempt set ${sql.raw(change)} where tx_hash = ${attempt.tx_hash}`.execute(
@@ -125,9 +125,9 @@ describe('an attempt', () => {
     ])
       await expect(update(change)).rejects.toMatchObject(refused);
     await update("state = 'SETTLED'");
-    await expect(bury(attempt)).rejects.toMatchObject(refused);
+    await expect(markDead(attempt)).rejects.toMatchObject(refused);
     await update("state = 'OPEN'");
-    await bury(attempt);
+    await markDead(attempt);
     for (const state of ['OPEN', 'SETTLED'])
       await expect(update(`state = '${state}', dead_height = null, dead_hash = null`)).rejects.toMatchObject(
         refused,
@@ -143,10 +143,10 @@ describe('an attempt', () => {
     await expect(sql`truncate payout_attempt`.execute(admin.kysely)).rejects.toMatchObject(refused);
   });
 
-  test('is one of its payout at a time, and has a unique time of its own', async () => {
+  test('a payout has one open attempt, with a unique time', async () => {
     const { order, attempt } = await aSigned();
     await expect(anAttempt(order, timeOf(200))).rejects.toMatchObject(refused);
-    await bury(attempt);
+    await markDead(attempt);
     await anAttempt(order, timeOf(200));
     const { order: other } = await aSigned();
     const { rows } = await sql<{ unique_ms: number; tx_hash: string }>`
@@ -163,29 +163,29 @@ describe('an attempt', () => {
   });
 });
 
-describe('a payout that was signed', () => {
-  test('goes back only when everything that was signed for it is dead', async () => {
+describe('signed payout', () => {
+  test('a payout returns to AUTHORISED only when all its attempts are DEAD', async () => {
     const { order, attempt } = await aSigned();
     await expect(setState(order, 'AUTHORISED')).rejects.toMatchObject(refused);
-    await bury(attempt);
+    await markDead(attempt);
     const other = await anAttempt(order, timeOf(200));
     await expect(setState(order, 'AUTHORISED')).rejects.toMatchObject(refused);
-    await theChain({ verified: 202, final: 202 });
-    await bury(other);
+    await setCursor({ verified: 202, final: 202 });
+    await markDead(other);
     await aFate(admin.kysely, attempt, 'VERIFIED');
     await expect(setState(order, 'AUTHORISED')).rejects.toMatchObject(refused);
     await aFate(admin.kysely, attempt, 'ORPHANED');
     await setState(order, 'AUTHORISED');
   });
 
-  test('is sent only while it is signed', async () => {
+  test('a payout is marked as sent only in SIGNED', async () => {
     const { order, attempt } = await aSigned();
-    await bury(attempt);
+    await markDead(attempt);
     await setState(order, 'AUTHORISED');
     await expect(send(admin.kysely, order)).rejects.toMatchObject(refused);
   });
 
-  test('by a nonce never goes back', async () => {
+  test('a payout signed with a nonce never returns to AUTHORISED', async () => {
     const order = await aReservedPayout(admin.kysely);
     await setState(order, 'AUTHORISED');
     await anOwnTransaction(admin.kysely, order);
@@ -193,7 +193,7 @@ describe('a payout that was signed', () => {
     await expect(setState(order, 'AUTHORISED')).rejects.toMatchObject(refused);
   });
 
-  test('and went back expires, although it was sent; its money comes back, and goes should it have landed after all', async () => {
+  test('a payout that returned to AUTHORISED expires; a late landing is booked', async () => {
     const { order, attempt } = await aSigned();
     await send(admin.kysely, order);
     const settle = async () => {
@@ -205,7 +205,7 @@ describe('a payout that was signed', () => {
     };
     const expire = () => sql`select expire_payouts(array[${order.order_pk}]::uuid[])`.execute(tracker.kysely);
     expect(await settle()).toEqual(['RESERVED IN_FLIGHT']);
-    await bury(attempt);
+    await markDead(attempt);
     await sql`update payout set expires_at = now() where order_pk = ${order.order_pk}`.execute(admin.kysely);
     await expire();
     expect(await settle()).toEqual([]);
@@ -224,7 +224,7 @@ describe('a payout that was signed', () => {
   });
 });
 
-test('nobody but the signer writes attempts', async () => {
+test('only the signer writes attempts', async () => {
   for (const role of ['api', 'tracker', 'ops', 'webhook', 'scanner_evm'] as const) {
     const database = testDatabase.open(role);
     try {
@@ -237,9 +237,9 @@ test('nobody but the signer writes attempts', async () => {
   }
 });
 
-describe('an attempt that epochs bound', () => {
+describe('attempt bounded by epochs', () => {
   const SUI = { chain: 'SUI_TEST', family: 'SUI', symbol: 'USDC' } as const;
-  /** The scanner has verified up to a block of this epoch; null: none of its blocks names one. */
+  /** Sets the cursor to a verified block of this epoch; null: a block without an epoch. */
   const verified = (epoch: number | null) =>
     sql`
       insert into chain_cursor (chain, family, head_height, head_hash, head_time, finalized_height, seen_height, seen_hash,
@@ -264,23 +264,23 @@ describe('an attempt that epochs bound', () => {
     return transaction;
   };
 
-  test('is dead when the own scan has verified a block of a later one, whatever its time', async () => {
+  test('an attempt is DEAD only when a block of a later epoch is verified', async () => {
     const signed = await attempt([7, 8]);
     for (const epoch of [null, 7, 8]) {
       await verified(epoch);
-      await expect(bury(signed)).rejects.toMatchObject(refused);
+      await expect(markDead(signed)).rejects.toMatchObject(refused);
     }
     await verified(9);
     await aFate(admin.kysely, signed, 'MINED');
-    await expect(bury(signed)).rejects.toMatchObject(refused);
+    await expect(markDead(signed)).rejects.toMatchObject(refused);
     await aFate(admin.kysely, signed, 'ORPHANED');
     await expect(
       sql`update payout_attempt set last_epoch = 1 where tx_hash = ${signed.tx_hash}`.execute(admin.kysely),
     ).rejects.toMatchObject(refused);
-    await bury(signed);
+    await markDead(signed);
   });
 
-  test('has both, in order; and none is without them where the chain has them', async () => {
+  test('an attempt on a chain with epochs has a first and a last epoch, in order', async () => {
     for (const epochs of [
       [8, 7],
       [7, null],

@@ -48,7 +48,7 @@ const stateOf = async (order: OrderRow) =>
   ).state;
 const authorise = (db: Db, order: OrderRow) =>
   sql`update payout set state = 'AUTHORISED', authorised_at = now() where ${keyed(order)}`.execute(db);
-/** The signer's step of no return. */
+/** The signer's irreversible step: AUTHORISED to SIGNED. @returns whether it came before the expiry */
 const signIfInTime = async (db: Db, order: OrderRow): Promise<boolean> => {
   const { rows } = await sql`update payout set state = 'SIGNED'
     where ${keyed(order)} and state = 'AUTHORISED' and clock_timestamp() < expires_at returning 1`.execute(
@@ -66,7 +66,7 @@ const untilWaitForLocks = (count: number) =>
   });
 
 describe('reserving', () => {
-  test('makes the row of the payout, by its order', async () => {
+  test('reserving creates the payout row from its order', async () => {
     const order = await aReservedPayout(admin.kysely);
     const row = await admin.kysely
       .selectFrom('payout')
@@ -84,7 +84,7 @@ describe('reserving', () => {
     ]);
   });
 
-  test('again brings back a row that is missing, and no second reservation', async () => {
+  test('reserving again restores a missing row without a second reservation', async () => {
     const order = await aReservedPayout(admin.kysely);
     await admin.kysely.deleteFrom('payout').where('order_pk', '=', order.order_pk).execute();
     await sql`select reserve(${order.order_pk})`.execute(admin.kysely);
@@ -93,14 +93,14 @@ describe('reserving', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('what is not covered leaves no row', async () => {
+  test('a payout that is not covered leaves no row', async () => {
     const order = await aPayout(admin.kysely, { symbol: 'NONE' });
     await sql`select reserve(${order.order_pk})`.execute(admin.kysely);
     expect((await sql`select from payout where ${keyed(order)}`.execute(admin.kysely)).rows).toEqual([]);
   });
 });
 
-describe('reserving is refused', () => {
+describe('refused reservation', () => {
   const reserve = (order: OrderRow) =>
     sql`select reserve(${order.order_pk})`.execute(admin.kysely).then(() => 'RESERVED');
   const nothingOf = async (order: OrderRow) => {
@@ -118,23 +118,23 @@ describe('reserving is refused', () => {
 
   test.each<readonly [string, (order: OrderRow) => ReturnType<typeof sql>]>([
     [
-      'an address that is no hot wallet',
+      'an address that is not a hot wallet',
       ({ source_address: address }) => sql`delete from hot_wallet where address = ${address}`,
     ],
     [
-      'one of another family',
+      'a hot wallet of another family',
       ({ source_address: address }) => sql`update hot_wallet set family = 'TRON' where address = ${address}`,
     ],
     [
-      'a wallet of the family but of another chain’s',
+      'a wallet when the order is on another chain',
       (o) => sql`update orders set chain = 'TRON' where ${keyed(o)}`,
     ],
     [
-      'the same, spelled otherwise',
+      'a hot wallet in another spelling',
       (o) => sql`update orders set source_address = upper(source_address) where ${keyed(o)}`,
     ],
-    ['nothing', (o) => sql`update orders set source_address = null where ${keyed(o)}`],
-  ])('from %s', async (_what, change) => {
+    ['no address', (o) => sql`update orders set source_address = null where ${keyed(o)}`],
+  ])('refuses a payout from %s', async (_what, change) => {
     const order = await aFundedPayout();
     await change(order).execute(admin.kysely);
     await aHotWallet(admin.kysely, { ...order, chain: 'TRON' });
@@ -148,7 +148,7 @@ describe('reserving is refused', () => {
     '-infinity',
     '2126-01-01',
     `${new Date(Date.now() + 49 * 3_600_000).toISOString()}`,
-  ])('for a payout that ends at %s', async (when) => {
+  ])('refuses a payout that ends at %s', async (when) => {
     const order = await aFundedPayout();
     await sql`update orders set expires_at = ${when}::timestamptz where ${keyed(order)}`.execute(
       admin.kysely,
@@ -157,14 +157,14 @@ describe('reserving is refused', () => {
     await nothingOf(order);
   });
 
-  test('for none that ends within the longest time a merchant may have', async () => {
+  test('accepts a payout that ends within the longest allowed time', async () => {
     const day = new Date(Date.now() + 24 * 3_600_000);
     expect(await reserve(await aFundedPayout({ expires_at: day }))).toBe('RESERVED');
   });
 });
 
 describe('expiring', () => {
-  test('takes those whose time is up, once, and says so', async () => {
+  test('expires due payouts once and returns them', async () => {
     const due = await aReservedPayout(admin.kysely, { expires_at: past() });
     const authorised = await aReservedPayout(admin.kysely, { expires_at: past() });
     await authorise(admin.kysely, authorised);
@@ -181,7 +181,7 @@ describe('expiring', () => {
     expect(await stateOf(young)).toBe('REQUESTED');
   });
 
-  test('lets be what waits for approval, was signed, refused or does not exist', async () => {
+  test('leaves payouts that await approval, are signed, refused or unknown', async () => {
     const waiting = await aReservedPayout(admin.kysely, { expires_at: past() });
     await sql`update payout set waiting_since = now() where ${keyed(waiting)}`.execute(admin.kysely);
     const { order: signed } = await aSignedPayout(admin.kysely, { expires_at: past() });
@@ -196,15 +196,15 @@ describe('expiring', () => {
     ]);
   });
 
-  test('waits for a signer that is in the middle of it, and finds it signed', async () => {
-    /** @returns whether it was signed in time */
+  test("expiry waits for a signer's open transaction and leaves the signed payout", async () => {
+    /** @returns whether the payout was signed before its expiry */
     const signWithin = async (ms: number): Promise<boolean> => {
       const order = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() + ms) });
       await authorise(admin.kysely, order);
       let waiting: Promise<readonly string[]> = Promise.resolve([]);
       const isInTime = await signer.kysely.transaction().execute(async (tx) => {
         if (!(await signIfInTime(tx, order))) return false;
-        // Its time passes while its bytes are stored.
+        // The payout's expiry passes while its bytes are stored.
         await sql`select pg_sleep(greatest(0, extract(epoch from expires_at - clock_timestamp())) + 0.05) from payout
           where ${keyed(order)}`.execute(tx);
         waiting = expire(order);
@@ -216,13 +216,13 @@ describe('expiring', () => {
       expect(await stateOf(order)).toBe('SIGNED');
       return true;
     };
-    // A crowded machine may need more time to sign in.
+    // A loaded machine may need more time to sign.
     let withinMs = 1_000;
     while (!(await signWithin(withinMs))) withinMs *= 2;
     expect(withinMs).toBeLessThan(60_000);
   });
 
-  test('makes a signer that comes meanwhile wait, and find it expired', async () => {
+  test('a signer waits for an open expiry and finds the payout expired', async () => {
     const order = await aReservedPayout(admin.kysely, { expires_at: past() });
     await sql`update payout set expires_at = now() + interval '1 hour', state = 'AUTHORISED', authorised_at = now()
       where ${keyed(order)}`.execute(admin.kysely);
@@ -242,7 +242,7 @@ describe('expiring', () => {
     expect(await stateOf(order)).toBe('EXPIRED');
   });
 
-  test('and signing at the same moment: one of them has it, always', async () => {
+  test('of concurrent expiry and signing exactly one succeeds', async () => {
     for (let round = 0; round < 40; round += 1) {
       const order = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() + 8) });
       await authorise(admin.kysely, order);
@@ -266,7 +266,7 @@ describe('expiring', () => {
     }
   });
 
-  test('stands still while the wallet may have paid what this database does not know', async () => {
+  test('a payout does not expire while its wallet may have unknown transactions', async () => {
     const order = await aReservedPayout(admin.kysely, { expires_at: past() });
     const { chain, source_address: wallet } = order;
     const halt = async (kind: string, of: string | null, db: Db) => {
@@ -294,14 +294,14 @@ describe('expiring', () => {
       );
     await suspect('1 minute');
     expect(await expire(order)).toEqual([]);
-    // A suspicion that came to nothing; and an operator's own halt stops no clock.
+    // An old suspicion and an operator's halt do not prevent expiry.
     await suspect('3 minutes');
     await halt('OPERATOR', null, ops.kysely);
     expect(await expire(order)).toEqual([order.order_pk]);
     await sql`update wallet_halt set released_at = now() where released_at is null`.execute(ops.kysely);
   });
 
-  test('is nobody’s to say but the clock’s', async () => {
+  test('no role may set EXPIRED directly', async () => {
     const order = await aReservedPayout(admin.kysely);
     const say = sql`update payout set state = 'EXPIRED', reason = 'Payout expired' where ${keyed(order)}`;
     await expect(say.execute(signer.kysely)).rejects.toMatchObject(forbidden);
@@ -309,8 +309,8 @@ describe('expiring', () => {
   });
 });
 
-describe('a payout', () => {
-  test('goes only forward', async () => {
+describe('payout', () => {
+  test('a payout changes only to a later state', async () => {
     const states = ['REQUESTED', 'AUTHORISED', 'SIGNED', 'REFUSED', 'EXPIRED'] as const;
     const allowed = [
       'REQUESTED AUTHORISED',
@@ -346,7 +346,7 @@ describe('a payout', () => {
     expect(found.toSorted()).toEqual(allowed.toSorted());
   });
 
-  test('was sent for good, has a reason exactly when it ended unsent, and waits only before it is authorised', async () => {
+  test('a payout stays sent and has a reason exactly when it ended unsent', async () => {
     const { order } = await aSignedPayout(admin.kysely, {}, { sent: true });
     const young = await aReservedPayout(admin.kysely);
     for (const change of [
@@ -362,7 +362,7 @@ describe('a payout', () => {
     }
   });
 
-  test('moves no money by the signer’s word', async () => {
+  test('the signer cannot move money by updating a payout', async () => {
     const order = await aReservedPayout(admin.kysely);
     for (const change of [
       sql`money = 'PAID_OUT'`,
@@ -376,8 +376,8 @@ describe('a payout', () => {
   });
 });
 
-describe('a nonce', () => {
-  test('that was signed for keeps its owner; free ones go round', async () => {
+describe('nonce', () => {
+  test('a signed nonce keeps its owner and a free one can be reused', async () => {
     const order = await aReservedPayout(admin.kysely);
     const other = await aReservedPayout(admin.kysely);
     const wallet = order.source_address;
@@ -404,12 +404,12 @@ describe('a nonce', () => {
     await set(0, sql`state = 'TAKEN'`);
     for (const state of ['SIGNED', 'RESERVED', 'FINAL'])
       await expect(set(0, sql`state = ${state}`)).rejects.toMatchObject(refused);
-    await expect(set(1, sql`state = 'SIGNED'`)).rejects.toMatchObject(refused); // for nobody
+    await expect(set(1, sql`state = 'SIGNED'`)).rejects.toMatchObject(refused); // no owner
     await expect(set(1, sql`state = 'FINAL'`)).rejects.toMatchObject(refused);
     await set(1, sql`state = 'SIGNED', purpose = 'CANCEL'`);
   });
 
-  test('is one of a payout’s at a time; the next one comes when somebody else took the first', async () => {
+  test('a payout has one nonce; a second one only when a foreign transaction took it', async () => {
     const order = await aReservedPayout(admin.kysely);
     const add = (nonce: number) =>
       sql`insert into wallet_nonce (chain, wallet, nonce, state, order_pk)
@@ -423,7 +423,7 @@ describe('a nonce', () => {
     await add(1);
   });
 
-  test('that is taken leaves its payout without another, but by an operator’s word about just that one', async () => {
+  test("a payout whose nonce was taken gets another only by an operator's decision", async () => {
     const order = await aReservedPayout(admin.kysely);
     const at = (nonce: number) => sql`${order.chain}, ${order.source_address}, ${nonce}`;
     const add = (nonce: number) =>
@@ -450,7 +450,7 @@ describe('a nonce', () => {
 
 const take = (order: OrderRow) =>
   sql`update wallet_nonce set state = 'TAKEN' where ${keyed(order)}`.execute(signer.kysely);
-/** An operator's word, which the signer carried out. */
+/** Inserts an operator's decision that the signer has carried out. */
 const decide = async (order: OrderRow, nonce: number) => {
   await sql`insert into payout_decision (decision_id, order_pk, nonce, decision, operator, reason)
     values (gen_random_uuid(), ${order.order_pk}, ${nonce}, 'PAY_AGAIN', 'alice', 'looked at the chain')`.execute(
@@ -461,7 +461,7 @@ const decide = async (order: OrderRow, nonce: number) => {
   );
 };
 
-test('of a payout there is one open decision, with what it needs', async () => {
+test('a payout has one open decision, with the fields of its kind', async () => {
   const order = await aReservedPayout(admin.kysely);
   const add = (decision: string, nonce: number | null, txHash: string | null, db = ops.kysely) =>
     sql`insert into payout_decision (decision_id, order_pk, nonce, decision, tx_hash, operator, reason)
@@ -475,7 +475,7 @@ test('of a payout there is one open decision, with what it needs', async () => {
   await expect(add('PAID_BY', null, '0x2')).rejects.toMatchObject(refused);
 });
 
-test('what was signed is never forgotten, what operators did neither', async () => {
+test('own transactions, nonces and audit entries cannot be deleted', async () => {
   const { order } = await aSignedPayout(admin.kysely);
   await sql`insert into audit_entry (operator, action, outcome) values ('alice', 'hold.release', 'DONE')`.execute(
     ops.kysely,
@@ -489,11 +489,11 @@ test('what was signed is never forgotten, what operators did neither', async () 
     'delete from audit_entry',
     'truncate audit_entry',
   ])
-    await expect(sql.raw(statement).execute(admin.kysely)).rejects.toThrow(/is kept for ever/); // even the owner
+    await expect(sql.raw(statement).execute(admin.kysely)).rejects.toThrow(/are permanent/); // even the owner
   await expect(anOwnTransaction(signer.kysely, order, { nonce: 99 })).rejects.toMatchObject(refused);
 });
 
-test('a foreign nonce is an incident as long as its halt is open, and one of a wallet at a time', async () => {
+test('a foreign nonce is an incident while its halt is open, one per wallet', async () => {
   const haltId = randomUUID();
   const halt = (id: string, kind: string, wallet: string | null) =>
     sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason) values (${id}, 'ETH', ${wallet}, ${kind}, 'nonce 5')`;
@@ -529,7 +529,7 @@ test('a foreign nonce is an incident as long as its halt is open, and one of a w
   await halt(randomUUID(), 'FOREIGN_NONCE', '0xaa').execute(signer.kysely);
 });
 
-test('a wallet that sent what is not known here is an incident as long as its halt is open, whoever halts it', async () => {
+test('a RESTORED halt of a wallet is an incident while it is open', async () => {
   const halt = (wallet: string | null, db: Db) => {
     const id = randomUUID();
     return sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by) values (${id}, 'ETH', ${wallet}, 'RESTORED', 'older', 'test')`
@@ -555,7 +555,7 @@ test('a wallet that sent what is not known here is an incident as long as its ha
   }
 });
 
-test('gas brought by hand is booked once, and not under the name of a top-up', async () => {
+test('gas booked by hand is booked once, and not as a top-up of an asset', async () => {
   const book = (name: string, amount: number) =>
     sql<{ ok: boolean }>`select ${sql.raw(name)}('ETH:0x9:ETH', 'ETH', 'ETH', ${amount}) as ok`
       .execute(ops.kysely)

@@ -45,7 +45,7 @@ async function settle(...orders: readonly Pick<OrderRow, 'order_pk'>[]): Promise
     orders.map((order) => order.order_pk),
   );
 }
-/** What moved. */
+/** Settlements that changed where the amount is booked. */
 async function settleKeys(database: Database, orderPks: readonly string[]): Promise<readonly Moved[]> {
   const { rows } = await sql<Moved>`
     select distinct order_pk, was, became from settle_payout_money(${orderPks}::uuid[]) where was <> became`.execute(
@@ -54,8 +54,8 @@ async function settleKeys(database: Database, orderPks: readonly string[]): Prom
   return rows;
 }
 
-/** What stands on the accounts for one payout, by its own ledger transactions. */
-async function standsFor(order: Pick<OrderRow, 'order_pk'>): Promise<Record<string, bigint>> {
+/** Sums of the ledger transactions of one payout, by kind of account. */
+async function ledgerSums(order: Pick<OrderRow, 'order_pk'>): Promise<Record<string, bigint>> {
   const { rows } = await sql<{ kind: LedgerAccountKind; amount: bigint }>`
     select a.kind, sum(p.amount) as amount from ledger_transaction t join ledger_posting p using (ledger_tx_id)
       join ledger_account a using (account_id) where t.order_pk = ${order.order_pk} group by a.kind having sum(p.amount) <> 0`.execute(
@@ -73,14 +73,14 @@ const kindsOf = async (order: Pick<OrderRow, 'order_pk'>): Promise<readonly stri
 const sent = { sent: true };
 const AMOUNT = 250n * ONE_USDT;
 
-describe('the amount of a payout', () => {
-  test('stays reserved until it is sent, signed or not', async () => {
+describe('payout amount', () => {
+  test('the amount stays reserved until the payout is sent', async () => {
     const { order } = await aSignedPayout(admin.kysely);
     expect(await settle(order)).toEqual([]);
-    expect(await standsFor(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, HOT_RESERVED: AMOUNT });
+    expect(await ledgerSums(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, HOT_RESERVED: AMOUNT });
   });
 
-  test('goes in flight, and out; once, however often asked', async () => {
+  test('the amount moves to IN_FLIGHT and PAID_OUT once each', async () => {
     const { order, transaction } = await aSignedPayout(admin.kysely, {}, sent);
     expect(await settle(order, order)).toEqual([
       { order_pk: order.order_pk, was: 'RESERVED', became: 'IN_FLIGHT' },
@@ -91,28 +91,28 @@ describe('the amount of a payout', () => {
     await aFate(admin.kysely, transaction, 'VERIFIED');
     expect(await settle(order)).toMatchObject([{ became: 'PAID_OUT' }]);
     expect(await settle(order)).toEqual([]);
-    expect(await standsFor(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT });
+    expect(await ledgerSums(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT });
     expect(await kindsOf(order)).toEqual(['RESERVE', 'PAYOUT_SENT', 'PAYOUT']);
   });
 
-  test('is paid out at once when everything was missed, also the note that it was sent', async () => {
+  test('the amount is paid out when a verified payout was never marked as sent', async () => {
     const { order, transaction } = await aSignedPayout(admin.kysely);
     await aFate(admin.kysely, transaction, 'VERIFIED');
     expect(await settle(order)).toMatchObject([{ was: 'RESERVED', became: 'PAID_OUT' }]);
     expect(await kindsOf(order)).toEqual(['RESERVE', 'PAYOUT_SENT', 'PAYOUT']);
   });
 
-  test('comes back when its transaction failed, or delivered nothing', async () => {
+  test('the amount is returned when its transaction failed or delivered zero', async () => {
     for (const succeeded of [true, false]) {
       const { order, transaction } = await aSignedPayout(admin.kysely, {}, sent);
       await aFate(admin.kysely, transaction, 'VERIFIED', { succeeded, delivered: 0n });
       expect(await settle(order)).toMatchObject([{ became: 'RETURNED' }]);
-      expect(await standsFor(order)).toEqual({});
+      expect(await ledgerSums(order)).toEqual({});
       expect(await kindsOf(order)).toEqual(['RESERVE', 'PAYOUT_SENT', 'PAYOUT_RETURNED']);
     }
   });
 
-  test('is released when it was refused or expired, and never before', async () => {
+  test('the amount is released when the payout is refused or expired, and not before', async () => {
     const refused = await aReservedPayout(admin.kysely);
     const expired = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() - 1_000) });
     const waiting = await aReservedPayout(admin.kysely);
@@ -123,11 +123,11 @@ describe('the amount of a payout', () => {
     expect(moved.map((one) => one.order_pk).toSorted()).toEqual(
       [refused.order_pk, expired.order_pk].toSorted(),
     );
-    for (const order of [refused, expired]) expect(await standsFor(order)).toEqual({});
+    for (const order of [refused, expired]) expect(await ledgerSums(order)).toEqual({});
     expect(await kindsOf(refused)).toEqual(['RESERVE', 'RELEASE']);
   });
 
-  test('follows a reorganisation of what was final, there and back, by entries of their own', async () => {
+  test('a reorganisation of a final payout is booked by entries of its own', async () => {
     const { order, transaction } = await aSignedPayout(admin.kysely, {}, sent);
     await aFate(admin.kysely, transaction, 'VERIFIED');
     await settle(order);
@@ -137,7 +137,7 @@ describe('the amount of a payout', () => {
     expect(await settle(order)).toMatchObject([{ was: 'IN_FLIGHT', became: 'RETURNED' }]);
     await aFate(admin.kysely, transaction, 'VERIFIED');
     expect(await settle(order)).toMatchObject([{ was: 'RETURNED', became: 'PAID_OUT' }]);
-    expect(await standsFor(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT });
+    expect(await ledgerSums(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT });
     expect(await kindsOf(order)).toEqual([
       'RESERVE',
       'PAYOUT_SENT',
@@ -149,7 +149,7 @@ describe('the amount of a payout', () => {
     ]);
   });
 
-  test('that came back and was promised to another is taken back all the same: the ledger says what the chain says', async () => {
+  test('a returned amount that is reserved again is paid out when its payout landed', async () => {
     const symbol = 'PYUSD';
     const { order, transaction } = await aSignedPayout(admin.kysely, { symbol }, sent);
     await aFate(admin.kysely, transaction, 'VERIFIED', { succeeded: false });
@@ -171,14 +171,14 @@ describe('the amount of a payout', () => {
       { kind: 'OWNER', balance: -AMOUNT },
       { kind: 'PAID_OUT', balance: AMOUNT },
     ]);
-    // Nothing is promised while it is not covered, and what is brought covers it first.
+    // No amount is reserved while the balance is negative, and a top-up first covers the deficit.
     await aHotWallet(admin.kysely, { symbol, amount: AMOUNT });
     expect((await reserve(await aPayout(admin.kysely, { symbol }))).rows).toEqual([{ ok: false }]);
     await aHotWallet(admin.kysely, { symbol, amount: AMOUNT });
     expect((await reserve(await aPayout(admin.kysely, { symbol }))).rows).toEqual([{ ok: true }]);
   });
 
-  test('of hundreds moves by one call, and two callers at once neither wait in a circle nor book twice', async () => {
+  test('concurrent settlements of many payouts neither deadlock nor book twice', async () => {
     const orders: OrderRow[] = [];
     for (let i = 0; i < 24; i += 1) orders.push((await aSignedPayout(admin.kysely, {}, sent)).order);
     const keys = orders.map((order) => order.order_pk);
@@ -195,7 +195,7 @@ describe('the amount of a payout', () => {
     expect(rows[0]?.n).toBe(24);
   });
 
-  test('settling returns the facts by which the amounts were booked', async () => {
+  test('settling returns the facts that the bookings are based on', async () => {
     const unsent = await aReservedPayout(admin.kysely);
     const { order, transaction } = await aSignedPayout(admin.kysely, {}, sent);
     const bumped = await anOwnTransaction(admin.kysely, order, { nonce: transaction.nonce });
@@ -237,14 +237,14 @@ describe('the amount of a payout', () => {
     ]);
   });
 
-  test('of which another transaction landed, too, is still paid out once', async () => {
+  test('a payout is paid out once when two of its transactions landed', async () => {
     const { order, transaction } = await aSignedPayout(admin.kysely, {}, sent);
     const bumped = await anOwnTransaction(admin.kysely, order, { nonce: transaction.nonce });
     await aFate(admin.kysely, bumped, 'VERIFIED');
     await settle(order);
     await aFate(admin.kysely, transaction, 'ORPHANED');
     expect(await settle(order)).toEqual([]);
-    expect(await standsFor(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT });
+    expect(await ledgerSums(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT });
   });
 });
 
@@ -270,9 +270,9 @@ describe('fees', () => {
     return rows.map((row) => `${row.kind} ${row.amount} ${row.symbol}`);
   };
 
-  test('are booked once and when verified, with the version that was settled', async () => {
+  test('a fee is booked once when verified, with the settled version', async () => {
     const { transaction } = await aSignedPayout(admin.kysely);
-    expect(await fees(transaction)).toBe(0); // no fate, nothing to remember
+    expect(await fees(transaction)).toBe(0); // no fate yet
     await aFate(admin.kysely, transaction, 'MINED');
     expect(await fees(transaction, 1)).toBe(0);
     await aFate(admin.kysely, transaction, 'VERIFIED', { network_fee: 5n });
@@ -285,7 +285,7 @@ describe('fees', () => {
     ]);
   });
 
-  test('are of a failed transaction and of a cancel as well; none is nothing', async () => {
+  test('fees of failed and cancelling transactions are booked, and a zero fee is not', async () => {
     const { order, transaction } = await aSignedPayout(admin.kysely);
     await aFate(admin.kysely, transaction, 'VERIFIED', { succeeded: false, network_fee: 7n });
     expect(await fees(transaction)).toBe(1);
@@ -306,7 +306,7 @@ describe('fees', () => {
     expect(await fees(free)).toBe(0);
   });
 
-  test('are reversed by what was booked, and booked anew by what is', async () => {
+  test('a changed fee is reversed as booked and booked again', async () => {
     const { transaction } = await aSignedPayout(admin.kysely);
     await aFate(admin.kysely, transaction, 'VERIFIED', { network_fee: 5n });
     await fees(transaction);
@@ -325,7 +325,7 @@ describe('fees', () => {
     ]);
   });
 
-  test('of native coin that nobody brought count against what is left to pay with', async () => {
+  test('fees not covered by gas top-ups reduce the payable native coin', async () => {
     const coin = { symbol: 'POL', contract_address: null, chain: 'POLYGON', amount: 100n } as const;
     const { transaction } = await aSignedPayout(admin.kysely, coin);
     await aFate(admin.kysely, transaction, 'VERIFIED', { network_fee: 30n });
@@ -338,14 +338,14 @@ describe('fees', () => {
     };
     expect(await reserve(71n)).toBe(false);
     expect(await reserve(70n)).toBe(true);
-    // Coin for fees that somebody brings makes no payout possible that was not.
+    // A gas top-up does not increase the payable balance.
     await sql`select book_gas_top_up('POLYGON:0x1:POL', 'POLYGON', 'POL', 1000)`.execute(admin.kysely);
     expect(await reserve(31n)).toBe(false);
     expect(await reserve(30n)).toBe(true);
   });
 });
 
-test('whatever becomes of payouts, in whatever order and however often it is settled, the sums are right', async () => {
+test('property: the sums are right for any order and repetition of settlements', async () => {
   const facts = fc.constantFrom(
     'sign',
     'send',
@@ -385,14 +385,14 @@ test('whatever becomes of payouts, in whatever order and however often it is set
       }
       await settle(order);
       await settle(order);
-      const stands: Record<PayoutMoney, Record<string, bigint>> = {
+      const sumsByState: Record<PayoutMoney, Record<string, bigint>> = {
         RESERVED: { HOT_AVAILABLE: -AMOUNT, HOT_RESERVED: AMOUNT },
         IN_FLIGHT: { HOT_AVAILABLE: -AMOUNT, IN_FLIGHT: AMOUNT },
         PAID_OUT: { HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT },
         RETURNED: {},
         RELEASED: {},
       };
-      expect(await standsFor(order)).toEqual(stands[expected]);
+      expect(await ledgerSums(order)).toEqual(sumsByState[expected]);
     }),
     { numRuns: 25 },
   );
@@ -409,7 +409,7 @@ test('rejects facts that no booking leads to', async () => {
   await expect(settle(order)).rejects.toThrow(/null value in column "ref"/);
 });
 
-test('at the end balances are the sums of their postings, and everything sums to zero', async () => {
+test('after all tests balances equal the sums of their postings, which sum to zero', async () => {
   const { rows } = await sql<{ wrong: number; total: bigint | null }>`
     select count(*) filter (where balance <> coalesce(posted, 0)) as wrong, sum(balance) as total
     from ledger_account left join (

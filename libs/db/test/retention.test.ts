@@ -31,7 +31,7 @@ afterEach(async () => {
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const noWork = (): Promise<void> => Promise.resolve();
-/** A UUID of version 7 as it was made then. */
+/** A UUID of version 7 created so many seconds ago. */
 function idOf(secondsAgo: number): string {
   const time = Math.floor(Date.now() - secondsAgo * 1_000)
     .toString(16)
@@ -54,7 +54,7 @@ async function partitionOf(table: string, eventId: string): Promise<string | und
   return rows[0]?.name;
 }
 
-/** A partition as the roller would have made it at that time. */
+/** Creates a partition as the roller would have at that time. */
 async function makePartition(table: string, name: string, fromSecondsAgo: number, seconds: number) {
   await sql`create table ${sql.table(name)} (like ${sql.table(table)} including all)`.execute(admin.kysely);
   const { rows } = await sql<{ lower: string; upper: string }>`
@@ -68,7 +68,7 @@ const key = (eventId: string, consumer = 'transfer.detected') =>
   ({ schema: 'tracker', consumer, eventId }) as const;
 
 describe('the inbox', () => {
-  test('an event has one row, whichever partition it lies in and however often the roller runs in between', async () => {
+  test('an event has one inbox row across partitions and rolls', async () => {
     const early = idOf(1); // before the first partition exists: in the default one
     expect((await handleOnce(tracker.kysely, key(early), noWork)).handled).toBe(true);
     await rollInbox(tracker.kysely, 'tracker', DAY);
@@ -86,7 +86,7 @@ describe('the inbox', () => {
     }
   });
 
-  test('a partition goes when everything in it is old enough, and not before', async () => {
+  test('an inbox partition is dropped once all its rows are old enough', async () => {
     await makePartition('tracker.inbox', 'tracker.inbox_old', 40 * HOUR, 6 * HOUR);
     await makePartition('tracker.inbox', 'tracker.inbox_young', 29 * HOUR, 6 * HOUR);
     const [old, young] = [idOf(39 * HOUR), idOf(28 * HOUR)];
@@ -94,11 +94,11 @@ describe('the inbox', () => {
     expect((await rollInbox(tracker.kysely, 'tracker', DAY)).dropped).toBe(1);
     expect(await partitionOf('tracker.inbox', old)).toBeUndefined();
     expect(await partitionOf('tracker.inbox', young)).toBe('tracker.inbox_young');
-    expect((await rollInbox(tracker.kysely, 'tracker', 0)).dropped).toBe(1); // though never the last hour
+    expect((await rollInbox(tracker.kysely, 'tracker', 0)).dropped).toBe(1); // but never the last hour
     expect((await handleOnce(tracker.kysely, key(idOf(0)), noWork)).handled).toBe(true);
   });
 
-  test('rows outside their partitions are deleted by their time', async () => {
+  test('inbox rows in the default partition are deleted by age', async () => {
     const [old, young] = [randomUUID(), randomUUID()];
     await sql`insert into tracker.inbox values ('x', ${old}, now() - interval '25 hours'), ('x', ${young}, now() - interval '23 hours')`.execute(
       tracker.kysely,
@@ -107,7 +107,7 @@ describe('the inbox', () => {
     expect(await partitionOf('tracker.inbox', young)).toBeDefined();
   });
 
-  test('has partitions for the next hours, made once, also when many ask', async () => {
+  test('concurrent rolls create the inbox partitions of the next hours once', async () => {
     await Promise.all(Array.from({ length: 5 }, () => rollInbox(tracker.kysely, 'tracker', DAY)));
     await rollInbox(tracker.kysely, 'tracker', DAY);
     const names = await partitions('tracker.inbox');
@@ -122,7 +122,7 @@ describe('the inbox', () => {
     return partitionOf('tracker.inbox', id);
   }
 
-  test('whoever holds it keeps the roller away, and is not kept away by it', async () => {
+  test('an open transaction on the inbox delays the roll and is not blocked by it', async () => {
     await makePartition('tracker.inbox', 'tracker.inbox_old', 40 * HOUR, 6 * HOUR);
     await tracker.kysely.transaction().execute(async (tx) => {
       await sql`insert into tracker.inbox (consumer, event_id) values ('x', ${idOf(38 * HOUR)})`.execute(tx);
@@ -130,9 +130,9 @@ describe('the inbox', () => {
       const other = testDatabase.open('tracker');
       try {
         const rolled = rollInbox(other.kysely, 'tracker', DAY);
-        // While it waits for the lock, everybody behind it waits no longer than it does.
+        // Sessions queued behind its lock request wait no longer than its lock timeout.
         await handleOnce(tracker.kysely, key(randomUUID()), noWork);
-        expect(Date.now() - began).toBeLessThan(60_000); // nor for whoever holds it, who waits for this
+        expect(Date.now() - began).toBeLessThan(60_000); // and not until the open transaction ends, which waits for this
         expect((await rolled).dropped).toBe(0);
       } finally {
         await other.close();
@@ -141,7 +141,7 @@ describe('the inbox', () => {
     expect((await rollInbox(tracker.kysely, 'tracker', DAY)).dropped).toBe(1);
   });
 
-  test('is rolled by its own service alone, through the function alone', async () => {
+  test('only the owning service rolls an inbox, and only through the function', async () => {
     await expect(rollInbox(webhook.kysely, 'tracker', DAY)).rejects.toMatchObject({
       code: 'DATABASE_FORBIDDEN',
     });
@@ -154,7 +154,7 @@ describe('the inbox', () => {
   });
 });
 
-/** A notification with its delivery. */
+/** Inserts a notification with its delivery. */
 async function aCallback(
   db: Db,
   order: OrderRow,
@@ -178,7 +178,7 @@ async function anAttempt(db: Db, eventId: string): Promise<void> {
 }
 
 describe('delivery attempts', () => {
-  test('go by their partitions with the age of their callback, and leave the delivery', async () => {
+  test('delivery attempts are dropped by the age of their callback, deliveries stay', async () => {
     const order = await aCollection(admin.kysely);
     await makePartition('delivery_attempt', 'delivery_attempt_old', 33 * DAY, DAY);
     const old = idOf(32.5 * DAY);
@@ -191,7 +191,7 @@ describe('delivery attempts', () => {
     );
     expect(rows.map((row) => row.event_id)).toEqual([young]);
     expect(await partitions('delivery_attempt')).toHaveLength(5);
-    // A replay of the old one is recorded all the same.
+    // A replay of the old callback is still recorded.
     await anAttempt(webhook.kysely, old);
     expect(await partitionOf('delivery_attempt', old)).toBe('delivery_attempt_default');
     await expect(rollDeliveryAttempts(tracker.kysely, DAY)).rejects.toMatchObject({
@@ -211,7 +211,7 @@ describe('delivery attempts', () => {
 });
 
 describe('ended callbacks', () => {
-  test('are forgotten but for what is still needed', async () => {
+  test('deletes ended callbacks that are no longer needed', async () => {
     const order = await aCollection(admin.kysely);
     const done = (daysAgo: number, state = 'DELIVERED') => ({ state, finishedDaysAgo: daysAgo });
     const forgotten = [
@@ -235,13 +235,13 @@ describe('ended callbacks', () => {
     }
   });
 
-  test('are looked at in pages that go on where the last one ended, whatever stays', async () => {
+  test('visits ended callbacks in pages that continue after the last one', async () => {
     for (let i = 0; i < 3; i += 1) {
       const order = await aCollection(admin.kysely);
       for (let sequence = 1; sequence <= 3; sequence += 1)
         await aCallback(admin.kysely, order, sequence, { state: 'DELIVERED', finishedDaysAgo: 100 });
     }
-    await sql`update delivery set finished_at = date_trunc('day', finished_at)`.execute(admin.kysely); // all the same moment
+    await sql`update delivery set finished_at = date_trunc('day', finished_at)`.execute(admin.kysely); // all at the same time
     let position: typeof FIRST_CALLBACK | null = FIRST_CALLBACK;
     let forgotten = 0;
     let pages = 0;
@@ -261,7 +261,7 @@ describe('ended callbacks', () => {
     expect(left.map((row) => row.sequence)).toEqual([3, 3, 3]);
   });
 
-  test('of less than a week stay, whatever is asked; and nobody else may ask', async () => {
+  test('keeps callbacks of less than a week, and only webhook-sender may delete', async () => {
     const order = await aCollection(admin.kysely);
     await aCallback(admin.kysely, order, 1, { state: 'DELIVERED', finishedDaysAgo: 6 });
     await aCallback(admin.kysely, order, 2, { state: 'DELIVERED', finishedDaysAgo: 6 });
@@ -271,7 +271,7 @@ describe('ended callbacks', () => {
     });
   });
 
-  test('of young notifications stay, though their sender ages all that it may write', async () => {
+  test('keeps callbacks of young notifications whose deliveries were backdated', async () => {
     const order = await aCollection(admin.kysely);
     for (const [sequence, madeDaysAgo] of [6, 8].entries())
       await aCallback(admin.kysely, order, sequence + 1, {
@@ -290,12 +290,12 @@ describe('ended callbacks', () => {
       .orderBy('sequence')
       .execute();
     expect(left.map((row) => row.sequence)).toEqual([1, 3]);
-    // Nor does the clock of a writer make one older than it is.
+    // A backdated time of the writer does not make a notification older either.
     await sql`update notification set occurred_at = now() - interval '100 days'`.execute(admin.kysely);
     expect((await forgetEndedCallbacks(webhook.kysely, 0, FIRST_CALLBACK)).forgotten).toBe(0);
   });
 
-  test('one that is claimed at this moment is left alone', async () => {
+  test('skips an ended callback that is locked', async () => {
     const order = await aCollection(admin.kysely);
     const first = await aCallback(admin.kysely, order, 1, { state: 'DELIVERED', finishedDaysAgo: 100 });
     await aCallback(admin.kysely, order, 2, { state: 'DELIVERED', finishedDaysAgo: 1 });
@@ -307,7 +307,7 @@ describe('ended callbacks', () => {
   });
 });
 
-test('what holds vacuum back is visible to every service, and no more than its age', async () => {
+test('every service sees only the age of the oldest transaction', async () => {
   const ask = async () => {
     const { rows } = await sql<{
       seconds: number | null;
@@ -320,7 +320,7 @@ test('what holds vacuum back is visible to every service, and no more than its a
   });
   const isYoung = () => waitUntil('it ended', async () => ((await ask()) ?? Infinity) < 0.3);
   await isYoung();
-  // An owner that sees its own sessions alone says that it does not know, not that all is well.
+  // An owner that sees only its own sessions returns null (unknown) instead of a small age.
   const owner = `opentill_owner_${randomUUID().slice(0, 8)}`;
   await sql`create role ${sql.id(owner)}`.execute(admin.kysely);
   try {

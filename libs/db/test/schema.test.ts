@@ -17,7 +17,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('golden: the schema is the one that was agreed; UPDATE_GOLDEN=1 writes it anew', async () => {
+test('golden: schema.txt matches the migrated schema (UPDATE_GOLDEN=1 rewrites it)', async () => {
   const schema = await dumpSchema(admin.kysely);
   if (process.env['UPDATE_GOLDEN'] === '1') {
     await mkdir(new URL('.', GOLDEN), { recursive: true });

@@ -9,11 +9,11 @@ import { BASELINE, SINCE_BASELINE, WITH_EXAMPLE } from './example-migration.ts';
 import { untilMigrationWaits } from './until-migration-waits.ts';
 
 /*
- * Services of the version before continue while the later migrations run, and after them: their rights, the functions they
- * call and the columns they write stay. What a later release takes is listed here with its reason.
+ * Services of the previous version continue to work while later migrations run, and after them: the rights, functions and
+ * columns they use stay. Whatever a later release removes is listed here with its reason.
  */
 
-/** Rights that a migration took on purpose, by its name: no service that uses them runs next to it. */
+/** Rights that a migration removed on purpose, by its name: no service that uses them runs next to it. */
 const TAKEN: Readonly<Record<string, readonly RegExp[]>> = {};
 
 let server: pg.Client;
@@ -48,7 +48,7 @@ async function connect(url: string): Promise<pg.Client> {
 const ROLES = SERVICE_SCHEMAS.map((schema) => `'${serviceRole(schema)}'`).join(', ');
 const SCHEMAS = ['public', ...SERVICE_SCHEMAS].map((schema) => `'${schema}'`).join(', ');
 
-/** What those of before rely on, a line each: rights to columns and functions, columns with their types, what functions answer. */
+/** Lines of what the previous version uses: rights to columns and functions, column types, results of functions. */
 async function promisesOf(client: pg.Client): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ line: string }>(`
     select format('%s %s %s.%s.%s', r.rolname, p.right, n.nspname, c.relname, a.attname) as line
@@ -72,7 +72,7 @@ async function promisesOf(client: pg.Client): Promise<ReadonlySet<string>> {
     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     where n.nspname in (${SCHEMAS}) and c.relkind in ('r', 'p', 'v') and not c.relispartition
     union all
-    -- Who does not know a column leaves it out: it may be empty, or has a value of its own.
+    -- An older service omits a new column, so it must be nullable or have a default.
     select format('may be left out %s.%s.%s', n.nspname, c.relname, a.attname)
     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     where n.nspname in (${SCHEMAS}) and c.relkind in ('r', 'p', 'v') and not c.relispartition
@@ -83,8 +83,8 @@ async function promisesOf(client: pg.Client): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ line }) => line));
 }
 
-describe('a migration only adds', () => {
-  test('keeps the rights, functions and columns of the version before', async () => {
+describe('additive migrations', () => {
+  test('later migrations keep the rights, functions and columns of the previous version', async () => {
     const url = await aDatabase();
     await migrate(url, { migrations: BASELINE });
     const admin = await connect(url);
@@ -122,7 +122,7 @@ const TOKEN = '0x00000000000000000000000000000000000dec06';
 const soon = () => new Date(Date.now() + 600_000).toISOString();
 const hash = () => `0x${randomBytes(32).toString('hex')}`;
 
-/** An order with what belongs to it, as the api creates it. */
+/** Creates an order with its dependent rows, as the api does. */
 async function create(api: pg.Client, orderType: 'COLLECTION' | 'PAYOUT'): Promise<string> {
   const isPayout = orderType === 'PAYOUT';
   const order = {
@@ -165,7 +165,7 @@ async function create(api: pg.Client, orderType: 'COLLECTION' | 'PAYOUT'): Promi
   return order.orderPk;
 }
 
-/** As the signer: authorised with a nonce, then signed with its bytes. */
+/** Authorises a payout with a nonce and signs it, as the signer does. */
 async function sign(signer: pg.Client, orderPk: string, nonce: number, txHash: string): Promise<void> {
   await signer.query('begin');
   await signer.query(
@@ -203,7 +203,7 @@ async function sign(signer: pg.Client, orderPk: string, nonce: number, txHash: s
   );
 }
 
-test('services of the version before pay each payout once while a migration runs', async () => {
+test('services of the previous version pay each payout once during a migration', async () => {
   const url = await aDatabase();
   await migrate(url, { migrations: BASELINE });
   const admin = await connect(url);
@@ -277,7 +277,7 @@ test('services of the version before pay each payout once while a migration runs
     }),
   ];
   await waitUntil('all are at work', () => queues.paid.length > 20 && collections > 20);
-  // A session holds on to tables that the migration locks: it gives way and tries again, and no service waits behind it.
+  // A session keeps locks that the migration needs: it gives up and retries, and no service waits behind it.
   const holder = await connect(roleUrl(url, 'signer'));
   await holder.query('begin; select count(*) from wallet_nonce; select count(*) from payout');
   const migrated = migrate(url, { migrations: WITH_EXAMPLE, waitMs: 300_000 });

@@ -250,9 +250,9 @@ describe('refunded deposit', () => {
   test('rejects a refund while an acceptance is pending', async () => {
     const { order, late } = await expired();
     await p.decide(order, 'ACCEPT');
-    await expect(refundDeposit(late, 60n)).rejects.toThrow('is under way');
+    await expect(refundDeposit(late, 60n)).rejects.toThrow('is pending');
     await decided(order);
-    await expect(refundDeposit(late, 60n)).rejects.toThrow('can be given back'); // it is credited
+    await expect(refundDeposit(late, 60n)).rejects.toThrow('cannot be refunded'); // it is credited
   });
 });
 
@@ -324,7 +324,7 @@ describe('money that the order did not ask for', () => {
         amount: '1.00',
         status: 'SUCCESS',
       });
-      await expect(refundDeposit(other, 1n)).rejects.toThrow('can be given back');
+      await expect(refundDeposit(other, 1n)).rejects.toThrow('cannot be refunded');
       // A second settlement changes no row.
       await s.verified(other);
       expect(await s.settlement(other)).toMatchObject({ credited: true });

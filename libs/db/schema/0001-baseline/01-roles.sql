@@ -1,4 +1,4 @@
--- The roles of the services. They own nothing. 02-service-schemas.sql and 19-grants.sql give them their rights.
+-- Roles of the services. They own no objects; 02-service-schemas.sql and 19-grants.sql grant their rights.
 
 do $$
 declare r text;
@@ -8,18 +8,18 @@ begin
     if not exists (select from pg_roles where rolname = r) then
       begin
         execute format('create role %I login', r);
-      exception when duplicate_object or unique_violation then null; -- another database of the cluster created it meanwhile
+      exception when duplicate_object or unique_violation then null; -- another database of the cluster created it concurrently
       end;
     end if;
     execute format('grant usage on schema public to %I', r);
   end loop;
 end $$;
 
--- No role may call a function, unless granted. This holds for functions of later migrations of the same owner as well.
+-- Roles may call only functions that are granted to them. This also holds for later migrations of the same owner.
 alter default privileges revoke execute on functions from public;
 revoke all on schema public from public;
 
--- The migrator creates this table first. Here it serves a run in psql.
+-- The migrator creates this table first; this statement serves runs in psql.
 create table if not exists schema_migration ( -- writer: migrate, as the owner
   name text primary key,
   checksum text not null,

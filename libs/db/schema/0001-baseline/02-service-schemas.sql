@@ -10,12 +10,13 @@ end $$;
 
 create function uuid_at(p_time timestamptz) returns uuid language sql immutable strict as
   $$ select (lpad(to_hex(floor(extract(epoch from p_time) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid $$;
-comment on function uuid_at(timestamptz) is 'The least UUID of version 7 made at this moment or later.';
+comment on function uuid_at(timestamptz) is 'The smallest UUID of version 7 with this time.';
 
--- Makes the partitions of the coming days and drops each partition whose ids are all older than p_kept. Rows whose
--- ids are not UUIDs of version 7 are in the default partition: they are deleted by p_time_column, 10,000 per call.
--- No lock is awaited longer than lock_timeout, so other sessions do not queue behind this one. What cannot be locked is
--- left for the next call. Returns the number of dropped partitions and of deleted rows of the default partition.
+-- Creates the partitions of the coming days and drops each partition whose ids are all older than p_kept. Rows
+-- whose ids are not UUIDs of version 7 are in the default partition; they are deleted by p_time_column, 10,000 per
+-- call. No lock is awaited longer than lock_timeout, so other sessions do not queue behind this one. A table that
+-- cannot be locked is left for the next call. Returns the numbers of dropped partitions and of deleted rows of the
+-- default partition.
 create function roll_partitions(p_table regclass, p_time_column text, p_width interval, p_kept interval,
   out dropped integer, out deleted integer)
 language plpgsql security definer set search_path = public, pg_temp set lock_timeout = '200ms' as $$
@@ -26,7 +27,7 @@ begin
   dropped := 0; deleted := 0;
   select n.nspname, c.relname into v_schema, v_name from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_table;
   begin
-    execute format('lock table only %s in share update exclusive mode', p_table); -- one roller at a time; nobody's reads or writes
+    execute format('lock table only %s in share update exclusive mode', p_table); -- one roller at a time; blocks no reads or writes
   exception when lock_not_available then return;
   end;
 
@@ -39,7 +40,7 @@ begin
     v_to := v_from + p_width;
     v_partition := format('%I.%I', v_schema, v_name || to_char(v_from at time zone 'UTC', '_YYYYMMDD_HH24'));
     continue when to_regclass(v_partition) is not null;
-    -- What is there already stays in the default partition, and with it the rest of its range.
+    -- If the default partition has rows of this range, the whole range stays there.
     execute format('select exists (select from %I.%I where event_id >= uuid_at(%L) and event_id < uuid_at(%L))', v_schema,
       v_name || '_default', v_from, v_to) into v_held;
     continue when v_held;
@@ -48,11 +49,11 @@ begin
       execute format('alter table %s attach partition %s for values from (%L) to (%L)', p_table, v_partition, uuid_at(v_from), uuid_at(v_to));
     exception
       when lock_not_available or check_violation then null;
-      when invalid_object_definition then null; -- the partition of before reaches into this range
+      when invalid_object_definition then null; -- the previous partition overlaps this range
     end;
   end loop;
 
-  -- Last, because these locks keep everybody out until the commit.
+  -- Last, because these locks block all access until commit.
   for v_old in
     select c.oid::regclass as partition from pg_inherits h join pg_class c on c.oid = h.inhrelid
     where h.inhparent = p_table
@@ -80,7 +81,7 @@ begin
         payload text not null,
         created_at timestamptz not null default now()
       ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
-      -- The relay that locks the only row publishes the outbox. An advisory lock would serve too, but any role could take it.
+      -- The relay that locks the only row publishes the outbox. Any role could take an advisory lock instead.
       create table %1$I.outbox_relay (one_row boolean primary key default true check (one_row));
       insert into %1$I.outbox_relay default values;
       create table %1$I.inbox (

@@ -21,7 +21,7 @@ create table merchant ( -- writer: ops
   webhook_secret_switch_at timestamptz,
   constraint merchant_webhook_secret_next check ((webhook_secret_next_sealed is null) = (webhook_secret_switch_at is null))
 );
-comment on column merchant.webhook_secret_switch_at is 'Until then callbacks carry signatures of both secrets; from then on the next one is the secret. No job is involved.';
+comment on column merchant.webhook_secret_switch_at is 'Before this time callbacks carry signatures of both secrets; afterwards only the next secret is valid. No job is involved.';
 create index merchant_updated_at on merchant (updated_at);
 
 create table request_nonce ( -- writer: api
@@ -40,11 +40,11 @@ create unlogged table rate_counter ( -- writer: api. A crash of Postgres empties
 );
 comment on column rate_counter.recent is 'Times of the requests of the last window, in ms, for limits with a sliding window.';
 
--- The ops role writes secrets and reads none: the ops service has SECRETS_KEY to seal with, and could open them. So two
--- functions read the secrets in its place.
+-- The ops service seals secrets with SECRETS_KEY and could open sealed ones, so its role may write but not read
+-- them. These two functions read them instead.
 
--- Starts an overlap in which both secrets sign. An overlap that has ended is folded first.
--- Returns its end. Null: the merchant does not exist, or an overlap is running.
+-- Starts an overlap in which both secrets sign, after completing an overlap that has ended. Returns its end. Null:
+-- the merchant does not exist, or an overlap is running.
 create function overlap_webhook_secret(p_merchant_id text, p_next_sealed bytea, p_overlap_seconds integer)
 returns timestamptz language sql security definer set search_path = public, pg_temp as $$
   update merchant set webhook_secret_sealed = coalesce(webhook_secret_next_sealed, webhook_secret_sealed),
@@ -67,7 +67,7 @@ $$;
 
 create function refuse_removal() returns trigger language plpgsql as $$
 begin
-  raise exception '% is kept for ever', tg_table_name using errcode = 'integrity_constraint_violation';
+  raise exception 'rows of % are permanent', tg_table_name using errcode = 'integrity_constraint_violation';
 end $$;
 
 create table operator ( -- writer: ops

@@ -45,7 +45,7 @@ comment on column orders.detected_amount is 'Sum of the transfers in time that w
 comment on column orders.address is 'COLLECTION: the deposit address; PAYOUT: the receiver. Canonical form of the family.';
 comment on column orders.confirmations_required is 'Null: the finalized tag of the chain decides.';
 comment on column orders.signed_data_hash is 'Identity of a payout that came without orderId.';
-comment on column orders.cutoff_at is 'The last block time that is in time: expires_at plus the grace period. Computed in UTC, because timestamptz + interval depends on a session''s time zone.';
+comment on column orders.cutoff_at is 'Last block time of a payment in time: expires_at plus the grace period. Computed in UTC, because timestamptz + interval depends on a session''s time zone.';
 comment on column orders.late_callback_at is 'When the last callback for late payments of an EXPIRED order was written.';
 comment on column orders.late_callback_due_at is 'The order has a late payment that no callback has reported; the next callback may be written from then on.';
 create unique index orders_signed_data on orders (merchant_id, signed_data_hash) where signed_data_hash is not null;
@@ -57,7 +57,7 @@ create index orders_late_callback on orders (late_callback_due_at) where late_ca
 
 create function orders_refuse_change_of_success() returns trigger language plpgsql as $$
 begin
-  raise exception 'order % is SUCCESS for good', old.order_pk using errcode = 'integrity_constraint_violation';
+  raise exception 'order % is SUCCESS, which is final', old.order_pk using errcode = 'integrity_constraint_violation';
 end $$;
 create trigger orders_success_kept before update on orders for each row
   when (old.status = 'SUCCESS' and (new.status <> 'SUCCESS' or new.actual_amount is distinct from old.actual_amount))
@@ -82,7 +82,7 @@ create table foreign_deposit_address ( -- writer: payout-signer
   found_at timestamptz not null default now(),
   primary key (family, address)
 );
-comment on table foreign_deposit_address is 'Rows of deposit_address that the keystore does not derive: a third party has the keys. Never swept, and no money of ours.';
+comment on table foreign_deposit_address is 'Rows of deposit_address that the keystore does not derive: a third party has the keys. Never swept, and its money is not ours.';
 
 create table notification ( -- writers: api (the first of an order), tracker
   event_id uuid primary key,
@@ -101,17 +101,17 @@ comment on column notification.created_at is 'Start of the transaction that wrot
 create index notification_occurred_at on notification (occurred_at);
 create index notification_created_at on notification (created_at, event_id);
 alter table notification enable row level security;
--- The api may insert one notification only: this order of yours now exists, and nothing has moved. The keys are counted
--- twice, because jsonb keeps the last of equal keys and a merchant's parser might take the first.
+-- The api may insert only the first notification of an INIT order without transfers. The keys are counted twice,
+-- because jsonb keeps the last of equal keys and a merchant's parser might take the first.
 create policy api_first_only on notification for insert to opentill_api with check (
   sequence = 1 and notify_type = 'ORDER_PENDING' and (
     select o.merchant_id = notification.merchant_id and o.status = 'INIT'
-      and said ->> 'orderId' = o.order_id and coalesce(said ->> 'orderType', o.order_type) = o.order_type
-      and said ->> 'status' = 'INIT'
-      and said ->> 'transaction' is null and said ->> 'actualAmount' is null
-      and (select count(*) from jsonb_object_keys(said)) = (select count(*) from json_object_keys(notification.data::json))
-    from orders o, (select notification.data::jsonb as said offset 0) d
-    where o.order_pk = notification.subject_id -- alone, so that no other index can seem as good while the table is new
+      and content ->> 'orderId' = o.order_id and coalesce(content ->> 'orderType', o.order_type) = o.order_type
+      and content ->> 'status' = 'INIT'
+      and content ->> 'transaction' is null and content ->> 'actualAmount' is null
+      and (select count(*) from jsonb_object_keys(content)) = (select count(*) from json_object_keys(notification.data::json))
+    from orders o, (select notification.data::jsonb as content offset 0) d
+    where o.order_pk = notification.subject_id -- the only condition, so that the planner cannot choose another index while the table is new
   )
 );
 create policy api_reads on notification for select to opentill_api using (true);

@@ -26,8 +26,8 @@ create table chain_cursor ( -- writer: scanner
   proven_height bigint,
   check (verified_height <= seen_height)
 );
-comment on column chain_cursor.verified_epoch is 'SUI: the epoch of the block at verified_height; all earlier epochs are over and were read. Null where a chain has no epochs.';
-comment on column chain_cursor.proven_after_height is 'SUI: every checkpoint above this height, up to proven_height, was read without a gap and checked against the digest that names it. Null: none was.';
+comment on column chain_cursor.verified_epoch is 'SUI: the epoch of the block at verified_height; all earlier epochs have ended and were read. Null where a chain has no epochs.';
+comment on column chain_cursor.proven_after_height is 'SUI: every checkpoint above this height, up to proven_height, was read without a gap and checked against the digest that names it. Null: none.';
 comment on column chain_cursor.proven_height is 'SUI: the end of the range that begins at proven_after_height. If it is not verified_height, the next proof begins again.';
 alter table chain_cursor enable row level security;
 create policy all_read on chain_cursor for select using (true);
@@ -140,6 +140,6 @@ create table epoch_committee ( -- writer: scanner-sui
   primary key (chain, epoch),
   check ((end_height is null) = (end_hash is null))
 );
-comment on table epoch_committee is 'SUI: the validators of an epoch. The first committee is trusted on the answer of nodes; each later one is named by the checkpoint (end_height, end_hash) that the committee before it has signed.';
+comment on table epoch_committee is 'SUI: the validators of an epoch. The first committee is trusted because nodes reported it; each later one is named by the checkpoint (end_height, end_hash) that the committee before it has signed.';
 alter table epoch_committee enable row level security;
 create policy all_read on epoch_committee for select using (true);

@@ -12,7 +12,7 @@ create table transfer_settlement ( -- writer: tracker. The settlement of each tr
   updated_at timestamptz not null default now(),
   check ((booked_amount is null) = (booked_symbol is null))
 );
-comment on column transfer_settlement.order_pk is 'The order it was settled for. Null: mined again, it went to another address, whose order has not settled it yet.';
+comment on column transfer_settlement.order_pk is 'The order it was settled for. Null: mined again, it paid another address, whose order has not settled it yet.';
 comment on column transfer_settlement.booked_amount is 'Amount in the ledger, as booked: a transaction mined again may move another amount or token under the same key. Null: nothing is booked. bookings counts its bookings, so that each has its own ledger reference.';
 comment on column transfer_settlement.credited is 'Part of the actual_amount of an order that is SUCCESS.';
 create index transfer_settlement_order on transfer_settlement (order_pk);

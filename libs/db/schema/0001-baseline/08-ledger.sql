@@ -56,10 +56,10 @@ create trigger ledger_transaction_not_emptied before truncate on ledger_transact
 create trigger ledger_posting_not_emptied before truncate on ledger_posting execute function ledger_refuse_change();
 create trigger ledger_account_not_emptied before truncate on ledger_account execute function ledger_refuse_change();
 
--- Updates the balances, each account once per statement. Accounts are locked by ascending id, so that two statements do not
--- deadlock. Rejects postings to a transaction that another database transaction wrote, and to an account that has no part
--- in the transaction's kind. Only a reorganisation may take HOT_AVAILABLE below zero: the ledger then agrees with the chain,
--- and reservations fail until it is covered again.
+-- Updates balances, each account once per statement. Accounts are locked by ascending id, so that two statements
+-- do not deadlock. Rejects postings to a transaction that another database transaction wrote, and to an account
+-- that the transaction's kind does not use. Only a reorganisation may take HOT_AVAILABLE below zero: the ledger
+-- then agrees with the chain, and reservations fail until it is covered again.
 create function ledger_apply_postings() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
 declare v_tx bigint; v_closed boolean; v_kind text; v_account text; v_overdrawn bigint[]; v_name text;
 begin
@@ -87,7 +87,7 @@ begin
   if found and v_closed then
     raise exception 'ledger transaction % is closed', v_tx using errcode = 'integrity_constraint_violation';
   elsif found then
-    raise exception 'ledger transaction % is a %, which has no part for %', v_tx, v_kind, v_account
+    raise exception 'ledger transaction % is a %, which does not use %', v_tx, v_kind, v_account
       using errcode = 'integrity_constraint_violation';
   end if;
   perform from ledger_account where account_id in (select account_id from added) order by account_id for no key update;
@@ -101,7 +101,7 @@ begin
     select from added join ledger_transaction t using (ledger_tx_id)
     where account_id = any(v_overdrawn) and amount < 0 and t.kind not in ('TOP_UP_REVERSED', 'PAYOUT_RETURN_REVERSED', 'PAYOUT_REVERSED', 'DEPOSIT_REVERSED')
   ) then
-    raise exception '% can not pay that', v_name using errcode = 'check_violation', table = 'ledger_account',
+    raise exception '% does not have enough funds', v_name using errcode = 'check_violation', table = 'ledger_account',
       constraint = 'ledger_assets_not_negative';
   end if;
   return null;

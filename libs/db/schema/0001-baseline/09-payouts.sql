@@ -44,11 +44,11 @@ create table payout ( -- inserted by reserve() and begin_movement(); writer: pay
   check (state not in ('AUTHORISED', 'SIGNED') or authorised_at is not null),
   constraint payout_check3 check (waiting_since is null or state in ('REQUESTED', 'REFUSED'))
 ) with (fillfactor = 70);
-comment on table payout is 'Progress of the signer on a payout. state alone decides between signing and expiring: the first writer wins.';
+comment on table payout is 'Progress of the signer on a payout. Signing and expiry compete only for state: the first writer wins.';
 comment on column payout.wallet is 'The hot wallet that pays: source_address of the order.';
 comment on column payout.expires_at is 'expires_at of the order plus the time spent waiting for approval.';
-comment on column payout.waiting_since is 'It waits for approval since then; its clock is stopped.';
-comment on column payout.authorised_at is 'From then on it counts against the limits of the policy, while AUTHORISED or SIGNED.';
+comment on column payout.waiting_since is 'It has waited for approval since this time; its expiry clock is stopped.';
+comment on column payout.authorised_at is 'From this time it counts against the limits of the policy while AUTHORISED or SIGNED.';
 comment on column payout.first_sent_at is 'First attempt to broadcast.';
 comment on column payout.reason is 'The reason that the merchant receives.';
 comment on column payout.obstacle is 'Why it is not signed yet, for operators: a code, and details.';
@@ -57,7 +57,8 @@ create index payout_open on payout (chain, requested_at, order_pk) where state i
 create index payout_due on payout (expires_at) where state in ('REQUESTED', 'AUTHORISED') and waiting_since is null;
 create index payout_authorised_at on payout (chain, authorised_at) where authorised_at is not null;
 create index payout_updated_at on payout (updated_at);
--- One index for each thing that a pass of the signer looks for: thousands that wait for one are not read for another.
+-- One index per query of the signer's pass, so that thousands of payouts waiting for one reason are not read for
+-- another.
 create index payout_fresh on payout (chain, wallet, requested_at, order_pk) where state = 'REQUESTED' and obstacle is null;
 create index payout_hindered on payout (chain, wallet, requested_at, order_pk) where state = 'REQUESTED' and obstacle is not null and (obstacle <> 'NEEDS_APPROVAL' or obstacle_at is null);
 create index payout_for_approval on payout (chain, wallet, waiting_since) where state = 'REQUESTED' and obstacle = 'NEEDS_APPROVAL';
@@ -65,7 +66,7 @@ create index payout_unsigned on payout (chain, wallet, obstacle_at nulls first, 
 -- For operators.
 create index payout_stuck on payout (order_pk) where obstacle is not null and state in ('REQUESTED', 'AUTHORISED', 'SIGNED');
 alter table payout enable row level security;
--- The signer may do everything with a payout but let it expire.
+-- The signer may change a payout in every way except expiring it.
 create policy all_read on payout for select using (true);
 create policy signer_updates on payout for update to opentill_signer using (true) with check (state <> 'EXPIRED');
 
@@ -140,14 +141,15 @@ create table payout_attempt ( -- writer: payout-signer
   unique (chain, wallet, unique_ms),
   check ((dead_height is not null) = (state = 'DEAD') and (dead_hash is not null) = (state = 'DEAD')),
   constraint payout_attempt_epochs check ((first_epoch is null) = (last_epoch is null) and last_epoch >= first_epoch),
-  -- The largest integer that a JavaScript number holds: an attempt never changes, so an unreadable one would block its wallet.
+  -- The largest integer of a JavaScript number. An attempt never changes, so an unreadable one would block its
+  -- wallet.
   constraint payout_attempt_readable check (greatest(unique_ms, expires_ms, reference_height, last_epoch) <= 9007199254740991)
 );
-comment on table payout_attempt is 'A transaction that expires. OPEN: it may land, or has landed and is not verified. SETTLED: verified in a block. DEAD: its time is over, and it is proven to be in no block; only then the payout may get another one.';
+comment on table payout_attempt is 'A transaction that expires. OPEN: it may land, or has landed and is not verified. SETTLED: verified in a block. DEAD: it expired and is proven to be in no block; only then the payout may get another attempt.';
 comment on column payout_attempt.unique_ms is 'Distinguishes it from all others of the wallet: equal payouts would be one transaction otherwise. Ascending.';
-comment on column payout_attempt.expires_ms is 'Milliseconds since 1970 of the chain''s own time: no later block may include it.';
+comment on column payout_attempt.expires_ms is 'Expiry in milliseconds since 1970 by the chain''s own time. No later block may include it.';
 comment on column payout_attempt.reference_height is 'The block that it refers to, verified when it was signed. Only later blocks can include it.';
-comment on column payout_attempt.dead_height is 'The second block past its time: every block up to there was searched.';
+comment on column payout_attempt.dead_height is 'The second block after its expiry. Every block up to this one was searched.';
 comment on column payout_attempt.last_epoch is 'Where epochs end transactions instead of time: the last epoch that may include it. expires_ms is then the expected end of that epoch.';
 create unique index payout_attempt_one_alive on payout_attempt (order_pk) where state <> 'DEAD';
 create index payout_attempt_open on payout_attempt (chain, wallet) where state = 'OPEN';
@@ -193,7 +195,7 @@ create table own_transaction_landed ( -- writer: scanner-sui
   primary key (chain, tx_hash),
   foreign key (chain, tx_hash) references own_transaction
 );
-comment on table own_transaction_landed is 'SUI: attempts that the verified reading found in a checkpoint, which two sources gave completely. Their outcome follows in own_transaction_fate; none of them is ever dead.';
+comment on table own_transaction_landed is 'SUI: attempts found in a checkpoint by the verified read, which two sources returned completely. Their outcome follows in own_transaction_fate; they never become DEAD.';
 alter table own_transaction_landed enable row level security;
 create policy all_read on own_transaction_landed for select using (true);
 
@@ -225,9 +227,9 @@ create table wallet_halt ( -- payout-signer sets FOREIGN_NONCE and RESTORED, ops
   released_reason text,
   check (mark is null or kind = 'RESTORED')
 );
-comment on table wallet_halt is 'While one is open nothing new is authorised or signed on that chain, or for that wallet if it names one. Signed transactions are still sent. Under FOREIGN_NONCE and RESTORED nothing expires either: it may have been paid.';
-comment on column wallet_halt.kind is 'RESTORED: transactions were sent that this database does not know, because it is older.';
-comment on column wallet_halt.mark is 'The signer has its own proof that nonces up to this one were sent. After the release only transactions that move nothing are signed up to there, and payouts when all of those are final.';
+comment on table wallet_halt is 'While one is open, no payout of that chain, or of that wallet if set, is authorised or signed. Signed transactions are still sent. Under FOREIGN_NONCE and RESTORED payouts do not expire either, because they may have been paid.';
+comment on column wallet_halt.kind is 'RESTORED: transactions were sent that this database lacks, because it was restored from an older backup.';
+comment on column wallet_halt.mark is 'The signer has proof outside the database that nonces up to this one were used. After the release it signs only transactions without value up to this nonce, and payouts once all of those are final.';
 create unique index wallet_halt_foreign_nonce on wallet_halt (chain, wallet) where kind = 'FOREIGN_NONCE' and released_at is null;
 create unique index wallet_halt_restored on wallet_halt (chain, coalesce(wallet, '')) where kind = 'RESTORED' and released_at is null;
 create index wallet_halt_mark on wallet_halt (chain, wallet, mark) where mark is not null;
@@ -245,8 +247,8 @@ create table payout_approval ( -- writer: ops. Valid only by the approver's key
   approved_at timestamptz not null default now(),
   primary key (order_pk, approver)
 );
-comment on column payout_approval.approver is 'The approver''s public key, ed25519 in hex: another person''s signature could use a name.';
--- Approvals by the keys of the policy, whatever the number of others.
+comment on column payout_approval.approver is 'The approver''s public key, ed25519 in hex: a name could be used with another person''s signature.';
+-- Finds approvals by the policy's keys; the number of other approvals does not matter.
 create index payout_approval_recent on payout_approval (approver, approved_at);
 
 create table payout_veto ( -- writer: ops
@@ -272,12 +274,12 @@ create table payout_decision ( -- writer: ops; payout-signer handles
   check ((decision = 'PAID_BY') = (tx_hash is not null)),
   constraint payout_decision_check2 check ((handled_at is null) = (outcome is null))
 );
-comment on table payout_decision is 'An operator''s decision on a payout that a transaction unknown to this database may have paid. PAY_AGAIN: it was not paid; something else took its nonce. PAID_BY: this transaction paid it; the signer checks it against the order, by two sources.';
+comment on table payout_decision is 'An operator''s decision on a payout that a transaction unknown to this database may have paid. PAY_AGAIN: it was not paid; another transaction used its nonce. PAID_BY: this transaction paid it; the signer checks it against the order, by two sources.';
 comment on column payout_decision.nonce is 'PAY_AGAIN: the nonce of the payout that is TAKEN, where the chain has nonces. The decision is about this nonce only.';
 comment on column payout_decision.outcome is 'NOT_POSSIBLE: detail has the reason. PAY_AGAIN is DONE when the payout is signed again, or its open attempt is DEAD.';
-comment on column payout_decision.unproven_tx_hash is 'PAY_AGAIN where epochs end transactions: the attempt that is over and that the operator declares dead, in place of the proof. The decision is about this attempt only.';
+comment on column payout_decision.unproven_tx_hash is 'PAY_AGAIN on chains with epochs: the expired attempt that the operator declares dead without proof. The decision is about this attempt only.';
 create unique index payout_decision_open on payout_decision (order_pk) where handled_at is null;
 create index payout_decision_order on payout_decision (order_pk);
 
 create table signer.policy_windows (chain text primary key);
-comment on table signer.policy_windows is 'A row per chain, which a signer locks to authorise or sign payouts there: the limits over time are of all its wallets together. An advisory lock would serve too, but any role could take it and stop the payouts of the chain.';
+comment on table signer.policy_windows is 'A row per chain, which a signer locks to authorise or sign payouts there: limits over time apply to all its wallets together. Any role could take an advisory lock instead and stop the payouts of the chain.';

@@ -1,4 +1,4 @@
--- Restores from a backup, and transactions that this database has forgotten or does not know.
+-- Restores from a backup, and transactions that are missing in this database.
 
 create table restoration ( -- writer: opentill restore, as the owner
   restore_id uuid primary key,
@@ -6,7 +6,7 @@ create table restoration ( -- writer: opentill restore, as the owner
   taken_at timestamptz not null,
   restored_at timestamptz not null default clock_timestamp()
 );
-comment on table restoration is 'Each restore of this database from a backup. Everything written after taken_at is forgotten.';
+comment on table restoration is 'Each restore of this database from a backup. Everything written after taken_at is lost.';
 
 create table skipped_index ( -- writer: opentill restore, as the owner
   restore_id uuid not null references restoration,
@@ -31,9 +31,9 @@ create table restore_hold ( -- writer: opentill restore, as the owner
   primary key (restore_id, chain, wallet),
   check ((released_at is null) = (released_by is null) and (released_at is null) = (released_reason is null))
 );
-comment on table restore_hold is 'While one is open its wallet signs nothing: only the restore holds its lease. from_height was verified when the backup was taken; forgotten transactions were mined later.';
+comment on table restore_hold is 'While one is open its wallet signs nothing: only the restore holds its lease. from_height was verified when the backup was taken; lost transactions were mined later.';
 comment on column restore_hold.read_height is 'Wallets without nonces: every block up to this one (read_hash) was read for transactions of the wallet.';
-comment on column restore_hold.read_over_ms is 'Milliseconds since 1970 of the chain''s own time: a transaction that ends then or earlier is in no unread block.';
+comment on column restore_hold.read_over_ms is 'Milliseconds since 1970 of the chain''s own time: a transaction that expires at this time or earlier is in no unread block.';
 create index restore_hold_open on restore_hold (chain, wallet) where released_at is null;
 
 create table forgotten_payment ( -- writer: opentill restore, as the owner
@@ -60,9 +60,9 @@ create table forgotten_payment ( -- writer: opentill restore, as the owner
   check ((decision is null) = (decided_by is null)),
   check (decision = 'ADOPTED' or order_pk is null)
 );
-comment on table forgotten_payment is 'Transactions of a held wallet that the restored database did not know. ADOPTED: attached to order_pk again (null: it moved nothing). ORDER_LOST: its order is not in this database. Without to_address it is no payment.';
+comment on table forgotten_payment is 'Transactions of a held wallet that the restored database lacked. ADOPTED: attached to order_pk again (null: it moved no money). ORDER_LOST: its order is not in this database. Without to_address it is not a payment.';
 comment on column forgotten_payment.nonce is 'Null where transactions have none.';
-comment on column forgotten_payment.guards is 'While it guards and has no order, no payout of the same amount to the same receiver is signed: it may have paid that one.';
+comment on column forgotten_payment.guards is 'While true and without an order, no payout of the same amount to the same receiver is signed, because this transaction may have paid it.';
 create index forgotten_payment_guard on forgotten_payment (chain, to_address) where order_pk is null and guards;
 create index forgotten_payment_nonce on forgotten_payment (chain, wallet, nonce);
 
@@ -92,7 +92,7 @@ create table foreign_transaction ( -- writers: the scanners of families without 
   halt_id uuid,
   primary key (chain, tx_hash, wallet)
 );
-comment on table foreign_transaction is 'Transactions in verified blocks by which a hot wallet acted or lost money and that the gateway did not sign: a third party has the key, or this database forgot them. to_address, amount: the known transfer out of the wallet, if any. halt_id: the halt that the signer set for it.';
+comment on table foreign_transaction is 'Transactions in verified blocks by which a hot wallet acted or lost money and that the gateway did not sign: a third party has the key, or this database lost them in a restore. to_address, amount: the known transfer out of the wallet, if any. halt_id: the halt that the signer set for it.';
 create index foreign_transaction_new on foreign_transaction (chain, wallet) where halt_id is null;
 create index foreign_transaction_to on foreign_transaction (chain, wallet, to_address) where to_address is not null;
 alter table foreign_transaction enable row level security;
@@ -110,13 +110,13 @@ create table foreign_transfer ( -- writers: the scanners of families without non
   primary key (chain, tx_hash, wallet, place),
   foreign key (chain, tx_hash, wallet) references foreign_transaction
 );
-comment on table foreign_transfer is 'All transfers of a foreign transaction to receivers other than the wallet, whoever the sender is; the first one is in foreign_transaction too.';
+comment on table foreign_transfer is 'All transfers of a foreign transaction to receivers other than the wallet, from any sender; the first one is in foreign_transaction too.';
 create index foreign_transfer_to on foreign_transfer (chain, wallet, to_address);
 alter table foreign_transfer enable row level security;
 create policy all_read on foreign_transfer for select using (true);
 
--- True when a foreign transaction paid this payout's amount to its receiver, in one transfer or in all, and no operator has
--- decided about it since.
+-- True when a foreign transaction paid this payout's amount to its receiver, in one transfer or in total, and no
+-- operator has decided about it since.
 create function may_be_paid_by_foreign(p_order_pk uuid) returns boolean
 language sql stable security definer set search_path = public, pg_temp as $$
   select exists (
@@ -134,7 +134,7 @@ language sql stable security definer set search_path = public, pg_temp as $$
         where d.order_pk = o.order_pk and d.decision = 'PAY_AGAIN' and d.decided_at > x.found_at))
 $$;
 
--- True when a transaction that this database has forgotten, or a foreign one, may have paid this payout.
+-- True when a transaction lost in a restore, or a foreign one, may have paid this payout.
 create function may_have_been_paid(p_order_pk uuid) returns boolean
 language sql stable security definer set search_path = public, pg_temp as $$
   select exists (
@@ -146,7 +146,7 @@ language sql stable security definer set search_path = public, pg_temp as $$
     or may_be_paid_by_foreign(p_order_pk)
 $$;
 
--- Stops the clock of a new payout whose wallet is held after a restore, or that looks like a forgotten payment.
+-- Stops the expiry clock of a new payout if its wallet is held after a restore, or if it resembles a lost payment.
 create function payout_waits_for_restore() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin

@@ -1,7 +1,7 @@
 -- Invariants of payouts, nonces and attempts, for every writer; and the expiry of payouts.
 
--- The chain time up to which expiry is proven: the scanner has verified two consecutive blocks that the chain itself calls
--- final and that are not earlier. Null: not known.
+-- Chain time up to which expiry is proven: the scanner has verified two consecutive finalized blocks that are not
+-- earlier. Null: unknown.
 create function chain_over_ms(p_chain text) returns bigint
 language sql stable security definer set search_path = public, pg_temp as $$
   select (extract(epoch from least(before.block_time, last.block_time)) * 1000)::bigint
@@ -11,16 +11,16 @@ language sql stable security definer set search_path = public, pg_temp as $$
   where c.chain = p_chain and c.finalized_height is not null
 $$;
 
--- True when an attempt with these bounds can no longer be in an unread block: the scanner has verified two final blocks of
--- its end or later; or, where epochs bound it, a block of a later epoch.
+-- True when an attempt with these bounds cannot be in an unread block: the scanner has verified two final blocks
+-- at its end or later, or, on chains with epochs, a block of a later epoch.
 create function attempt_is_over(p_chain text, p_expires_ms bigint, p_last_epoch bigint) returns boolean
 language sql stable security definer set search_path = public, pg_temp as $$
   select coalesce(case when p_last_epoch is null then chain_over_ms(p_chain) >= p_expires_ms
     else (select c.verified_epoch > p_last_epoch from chain_cursor c where c.chain = p_chain) end, false)
 $$;
 
--- True when an operator decided on another attempt since the last one was signed and since each dead one was expired, and
--- that attempt is still outstanding. An earlier decision was about another attempt.
+-- True when an operator has decided PAY_AGAIN since the last attempt was signed and since each dead one died, and
+-- the decision is still pending. An earlier decision concerns another attempt.
 create function attempt_is_decided(p_order_pk uuid) returns boolean
 language sql stable security definer set search_path = public, pg_temp as $$
   select exists (
@@ -31,8 +31,8 @@ language sql stable security definer set search_path = public, pg_temp as $$
         (select max(a.updated_at) from payout_attempt a where a.order_pk = p_order_pk and a.state = 'DEAD')))
 $$;
 
--- The reason why it is not proven that a transaction is absent from every checkpoint above this height, up to the end of
--- this epoch, unless the scanner read it in one. Null: it is proven, or no epoch bounds the transaction.
+-- Reason why it is not proven that every checkpoint above p_after_height, up to the end of epoch p_last_epoch,
+-- lacks a transaction that the scanner did not find. Null: it is proven, or the chain has no epochs.
 create function why_epochs_unproven(p_chain text, p_after_height bigint, p_last_epoch bigint) returns text
 language sql stable security definer set search_path = public, pg_temp as $$
   select case when p_last_epoch is null then null
@@ -48,8 +48,8 @@ language sql stable security definer set search_path = public, pg_temp as $$
     left join epoch_committee c on c.chain = p_chain and c.epoch = p_last_epoch
 $$;
 
--- The bounds of an attempt never change, and DEAD is permanent. DEAD requires that the bounds are over, and that the scanner
--- has found the transaction in no block that still counts and in no verified checkpoint.
+-- The bounds of an attempt never change, and DEAD is permanent. DEAD requires that the attempt has expired, and
+-- that the scanner found it neither in a block that still counts nor in a verified checkpoint.
 create function payout_attempt_refuse_change() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -58,7 +58,7 @@ begin
       select from own_transaction t where t.chain = new.chain and t.tx_hash = new.tx_hash and t.wallet = new.wallet
         and t.order_pk = new.order_pk and t.nonce is null and (new.last_epoch is not null) = (t.family = 'SUI')
     ) then
-      raise exception 'the attempt % is none of that payout', new.tx_hash using errcode = 'integrity_constraint_violation';
+      raise exception 'the attempt % does not belong to that payout', new.tx_hash using errcode = 'integrity_constraint_violation';
     end if;
     return new;
   end if;
@@ -69,7 +69,7 @@ begin
       old.first_epoch, old.last_epoch)
     or old.state = 'DEAD'
   then
-    raise exception 'the attempt % is % for ever', old.tx_hash, old.state using errcode = 'integrity_constraint_violation';
+    raise exception 'the attempt % is % and cannot change', old.tx_hash, old.state using errcode = 'integrity_constraint_violation';
   end if;
   if new.state = 'DEAD' and not (old.state = 'OPEN'
     and attempt_is_over(new.chain, new.expires_ms, new.last_epoch)
@@ -78,14 +78,14 @@ begin
       where f.chain = new.chain and f.tx_hash = new.tx_hash and f.state in ('MINED', 'VERIFIED'))
     and not exists (select from own_transaction_landed l where l.chain = new.chain and l.tx_hash = new.tx_hash))
   then
-    raise exception 'the attempt % may land yet, or has', old.tx_hash using errcode = 'integrity_constraint_violation';
+    raise exception 'the attempt % may still land or has landed', old.tx_hash using errcode = 'integrity_constraint_violation';
   end if;
   return new;
 end $$;
 create trigger payout_attempt_kept before insert or update on payout_attempt for each row
   execute function payout_attempt_refuse_change();
 
--- True when everything that was ever signed for a payout is proven dead.
+-- True when every transaction ever signed for a payout is proven dead.
 create function payout_is_unpaid(p_order_pk uuid) returns boolean
 language sql stable security definer set search_path = public, pg_temp as $$
   select exists (select from payout_attempt a where a.order_pk = p_order_pk)
@@ -95,7 +95,8 @@ language sql stable security definer set search_path = public, pg_temp as $$
       where t.order_pk = p_order_pk and (a.state is distinct from 'DEAD' or f.state in ('MINED', 'VERIFIED')))
 $$;
 
--- A signed payout returns to AUTHORISED when all its transactions are dead. A broadcast attempt is never forgotten.
+-- A SIGNED payout returns to AUTHORISED when all its transactions are dead. A broadcast attempt is kept
+-- permanently.
 create function payout_refuse_change() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -115,9 +116,10 @@ end $$;
 create trigger payout_kept before update on payout for each row
   when (old.state <> new.state or old.first_sent_at is distinct from new.first_sent_at) execute function payout_refuse_change();
 
--- A nonce that was signed for belongs to that payout or cancel permanently, because its bytes may be known to nodes. FINAL
--- opens again after a reorganisation deeper than the crediting depth. A foreign transaction that turned out to be a payment
--- of this gateway, forgotten by a restore, gets the order that it is attached to. Only the owner records that.
+-- A nonce that was used in a signature belongs to that payout or cancel permanently, because nodes may have the
+-- bytes. FINAL reopens after a reorganisation deeper than the crediting depth. If a foreign transaction turns out
+-- to be a payment of this gateway that was lost in a restore, its nonce gets the order it is attached to. Only the
+-- owner records that.
 create function wallet_nonce_refuse_change() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -132,7 +134,7 @@ begin
     or old.state in ('SIGNED', 'FINAL') and new.state = 'RESERVED'
     or old.state = 'RESERVED' and new.state = 'FINAL'
     or old.state = 'FINAL' and new.state = 'TAKEN' then
-    raise exception 'nonce % of % on % is % for its owner', old.nonce, old.wallet, old.chain, old.state
+    raise exception 'nonce % of % on % is % and keeps its owner', old.nonce, old.wallet, old.chain, old.state
       using errcode = 'integrity_constraint_violation';
   end if;
   return new;
@@ -140,8 +142,8 @@ end $$;
 create trigger wallet_nonce_kept before update on wallet_nonce for each row
   when (old.state <> 'RESERVED' or new.state = 'FINAL') execute function wallet_nonce_refuse_change();
 
--- A payout that was signed, and whose nonce another transaction used, may still have been paid: by a transaction that this
--- database forgot in a restore. It gets another nonce only by an operator's decision about each nonce that it lost.
+-- A signed payout whose nonce another transaction used may still have been paid, by a transaction that was lost in
+-- a restore. It gets another nonce only after an operator's decision about each nonce it lost.
 create function wallet_nonce_refuse_again() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -150,7 +152,7 @@ begin
       select from payout_decision d where d.order_pk = t.order_pk and d.nonce = t.nonce and d.decision = 'PAY_AGAIN'
         and d.outcome is distinct from 'NOT_POSSIBLE')
   ) then
-    raise exception 'payout % lost a nonce, and nobody decided that it is paid again', new.order_pk
+    raise exception 'payout % lost a nonce, and no operator decided that it is paid again', new.order_pk
       using errcode = 'integrity_constraint_violation';
   end if;
   return new;
@@ -162,7 +164,7 @@ create trigger wallet_nonce_signed_again before update on wallet_nonce for each 
 
 create function payout_decision_refuse_change() returns trigger language plpgsql as $$
 begin
-  raise exception 'the decision % is carried out', old.decision_id using errcode = 'integrity_constraint_violation';
+  raise exception 'the decision % was already carried out', old.decision_id using errcode = 'integrity_constraint_violation';
 end $$;
 create trigger payout_decision_kept before update on payout_decision for each row
   when (old.handled_at is not null) execute function payout_decision_refuse_change();
@@ -174,15 +176,15 @@ begin
     select from payout_attempt a where a.order_pk = new.order_pk and a.tx_hash = new.unproven_tx_hash and a.state = 'OPEN'
       and a.last_epoch is not null and attempt_is_over(a.chain, a.expires_ms, a.last_epoch)
   ) then
-    raise exception '% is no open attempt that is over', new.unproven_tx_hash using errcode = 'integrity_constraint_violation';
+    raise exception '% is not an open attempt that has expired', new.unproven_tx_hash using errcode = 'integrity_constraint_violation';
   end if;
   return new;
 end $$;
 create trigger payout_decision_of_attempt before insert or update of unproven_tx_hash on payout_decision for each row
   when (new.unproven_tx_hash is not null) execute function payout_decision_names_attempt();
 
--- A wallet that sent what its database does not know is an incident. It opens and closes with its halt, the only row that
--- the signer writes about it.
+-- A wallet with transactions that its database lacks is an incident. It opens and closes with its halt, the only
+-- row that the signer writes about it.
 create function halt_is_incident() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -201,9 +203,10 @@ create trigger wallet_halt_ends_incident after update of released_at on wallet_h
   when (new.kind in ('FOREIGN_NONCE', 'RESTORED') and old.released_at is null and new.released_at is not null)
   execute function halt_is_incident();
 
--- An address is a hot wallet or a deposit address, never both. The insert of a hot wallet locks out inserts of deposit
--- addresses until its transaction ends, and then checks. So of two transactions that insert the same address, the later one
--- sees the row of the earlier one. Read committed is required, because an older snapshot would hide that row.
+-- An address is either a hot wallet or a deposit address. The insert of a hot wallet locks out inserts of deposit
+-- addresses until its transaction ends, and then checks. So of two transactions that insert the same address, the
+-- later one sees the row of the earlier one. Read committed is required, because an older snapshot would hide that
+-- row.
 create function hot_wallet_is_no_deposit() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -212,7 +215,7 @@ begin
   end if;
   lock table deposit_address in share row exclusive mode;
   if exists (select from deposit_address d where d.family = new.family and d.address = new.address) then
-    raise exception '% is a deposit address of %, and no hot wallet', new.address, new.family using errcode = 'integrity_constraint_violation';
+    raise exception '% is a deposit address of % and cannot be a hot wallet', new.address, new.family using errcode = 'integrity_constraint_violation';
   end if;
   return null;
 end $$;
@@ -226,19 +229,19 @@ begin
     raise exception 'addresses are written at isolation level read committed' using errcode = 'integrity_constraint_violation';
   end if;
   if exists (select from hot_wallet w where w.family = new.family and w.address = new.address) then
-    raise exception '% is a hot wallet of %, and no deposit address', new.address, new.family using errcode = 'integrity_constraint_violation';
+    raise exception '% is a hot wallet of % and cannot be a deposit address', new.address, new.family using errcode = 'integrity_constraint_violation';
   end if;
   return new;
 end $$;
 create trigger deposit_address_no_hot_wallet before insert or update of family, address on deposit_address for each row
   execute function deposit_address_is_no_hot_wallet();
 
--- Expires payouts whose time is up by the database's clock and that are not signed. This and the signer's step to SIGNED
--- change one row from the state in which they found it, so never both happen. Rows are locked in the order of their keys.
--- No payout expires while transactions of its wallet are known that this database does not have: one may have paid it.
--- The signer's suspicion (CHAIN_AHEAD) counts for two minutes: by then it has halted the wallet, or was wrong.
--- A payout whose next attempt needs an operator's decision does not expire before the decision is carried out: one of its
--- attempts may have paid it, if a proof that it did not land were wrong. Returns the payouts that expired now.
+-- Expires unsigned payouts whose time is over by the database's clock. This function and the signer's step to
+-- SIGNED change one row from the state in which they found it, so at most one of them happens. Rows are locked in
+-- key order. A payout does not expire while its wallet has transactions that this database lacks, because one may
+-- have paid it. The signer's suspicion of that (CHAIN_AHEAD) counts for two minutes: by then it has halted the
+-- wallet, or was wrong. A payout whose next attempt needs an operator's decision does not expire until the
+-- decision is carried out, because an attempt may have paid it. Returns the payouts that expired now.
 create function expire_payouts(p_order_pks uuid[]) returns setof uuid
 language sql security definer set search_path = public, pg_temp as $$
   with due as (

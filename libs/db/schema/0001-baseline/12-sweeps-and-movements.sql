@@ -18,8 +18,8 @@ create table deposit_balance ( -- writers: only triggers and functions
 comment on table deposit_balance is 'Balance of a deposit address in one asset: received - swept, of which reserved is promised to a running sweep.';
 comment on column deposit_balance.received is 'Verified transfers to it, as booked in the ledger: credited, of open orders, and unmatched.';
 comment on column deposit_balance.swept is 'Verified sweeps from it. It exceeds received only where a reorganisation removed a deposit.';
-comment on column deposit_balance.since is 'Earliest arrival of the free money. Money that a failed sweep gives back keeps its age.';
-comment on column deposit_balance.held_since is 'The same of the reserved money, where more has arrived since: for when the sweep gives it back.';
+comment on column deposit_balance.since is 'Earliest arrival of the free money. Money returned by a failed sweep keeps its age.';
+comment on column deposit_balance.held_since is 'The same for the reserved money if more has arrived since; restored if the sweep fails.';
 create index deposit_unswept on deposit_balance (chain, symbol, since) where received > swept + reserved;
 create index deposit_promised on deposit_balance (chain) where reserved > 0;
 
@@ -98,7 +98,7 @@ create table sweep_plan ( -- writer: payout-signer (its planner)
   plan jsonb not null,
   planned_at timestamptz not null default now()
 );
-comment on table sweep_plan is 'What the planner would do now, with its costs, and why the rest waits: for operators.';
+comment on table sweep_plan is 'The planner''s current plan with costs, and why the rest waits; for operators.';
 
 create table sweep_request ( -- writer: ops; handled by payout-signer
   request_id bigint generated always as identity primary key,
@@ -108,7 +108,7 @@ create table sweep_request ( -- writer: ops; handled by payout-signer
   handled_at timestamptz,
   planned integer
 );
-comment on table sweep_request is 'An operator wants the balances swept now: regardless of their age, never above the cost limits of the policy.';
+comment on table sweep_request is 'An operator requests a sweep now, regardless of age but within the cost limits of the policy.';
 create index sweep_request_open on sweep_request (chain) where handled_at is null;
 
 create function movement_names_collection() returns trigger
@@ -120,8 +120,9 @@ end $$;
 create trigger movement_names_collection before insert on movement for each row
   when (new.transfer_id is not null) execute function movement_names_collection();
 
--- A settlement names the order that a transfer is booked for, and an order has one deposit address. So a reversal is taken
--- from the address where it was booked, also when the transfer has moved meanwhile. The age of reserved money is kept.
+-- A settlement names the order that a transfer is booked for, and an order has one deposit address. So a reversal
+-- is taken from the address where it was booked, even if the transfer has moved since. The age of reserved money
+-- is kept.
 create function deposit_balance_add(p_order_pk uuid, p_chain text, p_symbol text, p_contract text, p_amount numeric) returns void
 language sql security definer set search_path = public, pg_temp as $$
   insert into deposit_balance as b (chain, address, symbol, family, contract_address, order_pk, received)
@@ -151,9 +152,9 @@ create trigger transfer_settlement_changed_follows after update on transfer_sett
     and (old.order_pk, old.booked_amount, old.booked_symbol) is distinct from (new.order_pk, new.booked_amount, new.booked_symbol))
   execute function deposit_balance_follow();
 
--- Writes the payout of a movement and reserves its amount on the accounts that it names. p: orderPk, kind, merchantId,
--- orderId, chain, symbol, contract, decimals, displayDecimals, amount, wallet, receiver, seconds, sweepId, transferId,
--- plannedBy, and for TO_COLD plannedCost.
+-- Writes the payout of a movement and reserves its amount on the given accounts. p: orderPk, kind, merchantId,
+-- orderId, chain, symbol, contract, decimals, displayDecimals, amount, wallet, receiver, seconds, sweepId,
+-- transferId, plannedBy, and for TO_COLD plannedCost.
 create function begin_movement(p jsonb, p_source text, p_reserved text, p_sent text, p_target text) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare v_family text; v_tx bigint; v_order uuid := (p ->> 'orderPk')::uuid; v_amount numeric := (p ->> 'amount')::numeric;
@@ -161,13 +162,13 @@ declare v_family text; v_tx bigint; v_order uuid := (p ->> 'orderPk')::uuid; v_a
 begin
   select family into v_family from chain_family where chain = p ->> 'chain';
   if v_family is null then
-    raise exception 'nobody reads the chain %', p ->> 'chain' using errcode = 'integrity_constraint_violation';
+    raise exception 'no scanner reads the chain %', p ->> 'chain' using errcode = 'integrity_constraint_violation';
   elsif v_amount is null or v_amount <= 0 or v_amount <> trunc(v_amount) then
     raise exception 'a movement is a positive whole number of base units' using errcode = 'check_violation';
   elsif v_seconds is null or v_seconds not between 60 and 172800 then
     raise exception 'a movement ends within two days' using errcode = 'integrity_constraint_violation';
   end if;
-  if p ->> 'merchantId' = '_gateway' then -- of what belongs to no shop's order; never enabled, so that nothing is asked in its name
+  if p ->> 'merchantId' = '_gateway' then -- for movements without a merchant's order; never enabled, so that it cannot sign requests
     insert into merchant (merchant_id, name, version, token_sealed, webhook_secret_sealed, enabled)
       values ('_gateway', 'the gateway itself', 'V3', '', '', false) on conflict do nothing;
   end if;
@@ -189,17 +190,17 @@ begin
     select order_pk, chain, source_address, expires_at from orders where order_pk = v_order;
 end $$;
 
--- True when a payout has moved its amount or still may: all payouts but those that ended without.
+-- True when a payout has moved its amount or still may: false only for payouts that ended without moving it.
 create function payout_may_move(p_order_pk uuid) returns boolean
 language sql stable security definer set search_path = public, pg_temp as $$
   select exists (select from payout where order_pk = p_order_pk and money not in ('RELEASED', 'RETURNED')
     and not (state in ('REFUSED', 'EXPIRED') and first_sent_at is null))
 $$;
 
--- Begins a movement of an open sweep: SWEEP empties its address, GAS_TOP_UP sends coin for the fee there, DELEGATE lends it
--- energy and UNDELEGATE takes that back; or TO_COLD, the surplus of a hot wallet. p: as begin_movement; the sweep determines
--- merchant and order. A sweep has at most one movement of a kind at a time, so that no fee is sent twice.
--- Returns false when the amount is not available.
+-- Begins a movement of an open sweep: SWEEP empties its address, GAS_TOP_UP sends native coin for the fee,
+-- DELEGATE lends energy and UNDELEGATE takes it back. Or TO_COLD: moves the surplus of a hot wallet. p: as in
+-- begin_movement; the sweep determines merchant and order. A sweep has at most one movement of a kind at a time,
+-- so that no fee is sent twice. Returns false when the amount is not available.
 create function plan_movement(p jsonb) returns boolean
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare s sweep; v_kind text := p ->> 'kind'; v_balance deposit_balance; v_amount numeric := (p ->> 'amount')::numeric; v_merchant text;
@@ -207,7 +208,7 @@ declare s sweep; v_kind text := p ->> 'kind'; v_balance deposit_balance; v_amoun
 begin
   if v_kind = 'TO_COLD' then
     if not exists (select from hot_wallet w join chain_family f using (family) where f.chain = p ->> 'chain' and w.address = p ->> 'wallet') then
-      raise exception '% is no hot wallet', p ->> 'wallet' using errcode = 'integrity_constraint_violation';
+      raise exception '% is not a hot wallet', p ->> 'wallet' using errcode = 'integrity_constraint_violation';
     end if;
     select balance into v_hot from ledger_account
       where account_id = ledger_account_for('HOT_AVAILABLE', p ->> 'chain', p ->> 'symbol', null) for update;
@@ -220,11 +221,11 @@ begin
   if not found or s.chain is distinct from p ->> 'chain' then
     raise exception 'no sweep % is open', p ->> 'sweepId' using errcode = 'no_data_found';
   elsif exists (select from movement m where m.sweep_id = s.sweep_id and m.kind = v_kind and payout_may_move(m.order_pk)) then
-    raise exception 'the sweep % has its % already', s.sweep_id, v_kind using errcode = 'unique_violation';
+    raise exception 'the sweep % already has a movement %', s.sweep_id, v_kind using errcode = 'unique_violation';
   end if;
   if v_kind = 'SWEEP' then
     if (p ->> 'wallet', p ->> 'receiver', p ->> 'symbol', v_amount) is distinct from (s.address, s.destination, s.symbol, s.amount) then
-      raise exception 'that is not what the sweep % is for', s.sweep_id using errcode = 'integrity_constraint_violation';
+      raise exception 'the movement differs from the plan of sweep %', s.sweep_id using errcode = 'integrity_constraint_violation';
     end if;
     select * into v_balance from deposit_balance where chain = s.chain and address = s.address and symbol = s.symbol for update;
     if not found or v_balance.received - v_balance.swept - v_balance.reserved < s.amount then return false; end if;
@@ -237,7 +238,7 @@ begin
   end if;
   if p ->> 'receiver' is distinct from s.address or p ->> 'contract' is not null
     or not exists (select from hot_wallet w where w.family = s.family and w.address = p ->> 'wallet') then
-    raise exception 'that helps no sweep of %', s.address using errcode = 'integrity_constraint_violation';
+    raise exception 'the movement does not fit a sweep of %', s.address using errcode = 'integrity_constraint_violation';
   end if;
   p := p || jsonb_build_object('merchantId', '_gateway', 'orderId', lower(replace(v_kind, '_', '-')) || ':' || (p ->> 'orderPk'));
   if v_kind = 'GAS_TOP_UP' then
@@ -245,14 +246,14 @@ begin
   elsif v_kind in ('DELEGATE', 'UNDELEGATE') then
     perform begin_movement(p, null, null, null, null);
   else
-    raise exception 'no movement is called %', v_kind using errcode = 'check_violation';
+    raise exception 'unknown movement kind %', v_kind using errcode = 'check_violation';
   end if;
   return true;
 end $$;
 
--- Refunds an unmatched deposit, or a part of it: a payout of its merchant to an address that an operator names. p: as
--- begin_movement; earlier and running refunds count. The order is locked first, as when it is credited, so of both
--- the second one sees the first. Returns false when the hot wallet does not have the amount.
+-- Refunds an unmatched deposit, or a part of it: a payout of its merchant to an address that an operator names. p:
+-- as in begin_movement; earlier and running refunds count. The order is locked first, as in crediting, so that the
+-- second of the two sees the first. Returns false when the hot wallet does not have the amount.
 create function refund_deposit(p jsonb) returns boolean
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare u unmatched_deposit; t transfer; v_back numeric; v_hot numeric; v_amount numeric := (p ->> 'amount')::numeric; v_count integer;
@@ -261,22 +262,22 @@ begin
     for no key update;
   select * into u from unmatched_deposit where transfer_id = (p ->> 'transferId')::bigint for update;
   if not found or u.withdrawn then
-    raise exception 'no unmatched deposit % can be given back', p ->> 'transferId' using errcode = 'no_data_found';
+    raise exception 'deposit % is not unmatched and cannot be refunded', p ->> 'transferId' using errcode = 'no_data_found';
   end if;
   select * into t from transfer where transfer_id = u.transfer_id;
   if t.state <> 'VERIFIED' or exists (select from transfer_settlement x where x.transfer_id = u.transfer_id and x.credited) then
     raise exception 'the deposit % is not verified, or was credited', u.transfer_id using errcode = 'integrity_constraint_violation';
   elsif exists (select from order_decision d where d.order_pk = u.order_pk and d.decision = 'ACCEPT' and d.handled_at is null) then
-    raise exception 'an acceptance of the order of deposit % is under way', u.transfer_id using errcode = 'integrity_constraint_violation';
+    raise exception 'an acceptance of the order of deposit % is pending', u.transfer_id using errcode = 'integrity_constraint_violation';
   elsif (t.chain, t.symbol) is distinct from (p ->> 'chain', p ->> 'symbol') then
-    raise exception 'the deposit % is of % on %', u.transfer_id, t.symbol, t.chain using errcode = 'integrity_constraint_violation';
+    raise exception 'the deposit % is in % on %', u.transfer_id, t.symbol, t.chain using errcode = 'integrity_constraint_violation';
   elsif not exists (select from hot_wallet w where w.family = t.family and w.address = p ->> 'wallet') then
-    raise exception '% is no hot wallet', p ->> 'wallet' using errcode = 'integrity_constraint_violation';
+    raise exception '% is not a hot wallet', p ->> 'wallet' using errcode = 'integrity_constraint_violation';
   end if;
   select coalesce(sum(o.amount) filter (where payout_may_move(m.order_pk)), 0), count(*) into v_back, v_count
     from movement m join orders o using (order_pk) where m.transfer_id = u.transfer_id;
   if v_back + v_amount > t.amount then
-    raise exception 'of the deposit % no more than % is left', u.transfer_id, t.amount - v_back using errcode = 'check_violation';
+    raise exception 'deposit % has only % left', u.transfer_id, t.amount - v_back using errcode = 'check_violation';
   end if;
   select balance into v_hot from ledger_account
     where account_id = ledger_account_for('HOT_AVAILABLE', t.chain, t.symbol, null) for update;

@@ -1,9 +1,10 @@
--- Money of payouts and movements in the ledger. The callers name payouts, fees or deposits to settle, never amounts. So a call
--- can only bring the ledger in line with the chain, however often and in whatever order it comes.
+-- Money of payouts and movements in the ledger. Callers name payouts, fees or deposits to settle, never amounts.
+-- So a call can only bring the ledger in line with the chain, in any order and any number of times.
 
--- Reserves a payout's amount in the hot wallet and writes its row of payout. Returns true when covered (or reserved before),
--- false when not covered. Rejects what no signer would ever process and what would hold its reservation permanently: the
--- order's rows are written by the api. Payouts of merchants end within a day (merchant.order_ttl_seconds).
+-- Reserves a payout's amount in the hot wallet and writes its row of payout. Returns true when covered (or
+-- reserved before), false when not covered. Rejects orders that no signer would process and that would hold their
+-- reservation permanently, because the api writes the order's rows. Payouts of merchants end within a day
+-- (merchant.order_ttl_seconds).
 create function reserve(p_order_pk uuid) returns boolean language plpgsql security definer set search_path = public, pg_temp as $$
 declare o orders; v_from bigint; v_to bigint; v_balance numeric; v_tx bigint;
 begin
@@ -13,16 +14,16 @@ begin
   elsif not exists (
     select from hot_wallet w join chain_family f using (family) where f.chain = o.chain and f.family = o.family and w.address = o.source_address
   ) then
-    raise exception '% is no hot wallet of %', coalesce(o.source_address, 'nothing'), o.chain using errcode = 'integrity_constraint_violation',
+    raise exception '% is not a hot wallet of %', coalesce(o.source_address, 'null'), o.chain using errcode = 'integrity_constraint_violation',
       hint = 'opentill setup with PUBLIC_KEYS_FILE writes the hot wallets';
   elsif not isfinite(o.expires_at) or o.expires_at > clock_timestamp() + interval '2 days' then
-    raise exception 'payout % would never end', p_order_pk using errcode = 'integrity_constraint_violation';
+    raise exception 'payout % has no valid expiry: it must end within 2 days', p_order_pk using errcode = 'integrity_constraint_violation';
   end if;
   v_from := ledger_account_for('HOT_AVAILABLE', o.chain, o.symbol, null);
   v_to := ledger_account_for('HOT_RESERVED', o.chain, o.symbol, o.merchant_id);
   select balance into v_balance from ledger_account where account_id = v_from for update;
   if not exists (select from ledger_transaction where ref = 'reserve:' || p_order_pk) then
-    if o.contract_address is null then -- fees that were paid and not brought are gone from the same coin
+    if o.contract_address is null then -- fees paid without a top-up were taken from the same coin
       v_balance := v_balance + least(0, coalesce((select balance from ledger_account
         where kind = 'HOT_GAS' and chain = o.chain and symbol = o.symbol and merchant_id is null), 0));
     end if;
@@ -36,16 +37,16 @@ begin
   return true;
 end $$;
 
--- Moves the amount of each payout to where the facts say it is:
---   RESERVED   nothing was sent                             RELEASED  refused or expired, unsent
---   IN_FLIGHT  a broadcast was attempted, or was seen       PAID_OUT  a transaction of it is verified and delivered
---   RETURNED   a transaction of it is verified and failed; or it ended after all its transactions had proven dead
+-- Books the amount of each payout where it is according to the facts:
+--   RESERVED   not sent                                     RELEASED  refused or expired, not sent
+--   IN_FLIGHT  broadcast was attempted, or it was seen      PAID_OUT  one of its transactions is verified and delivered
+--   RETURNED   one of its transactions is verified and failed; or it ended after all of them were proven dead
 -- and back to IN_FLIGHT when a reorganisation removes a verified one. A movement names its own accounts; SOURCE, RESERVED,
 -- SENT and TARGET of a payout are HOT_AVAILABLE, HOT_RESERVED, IN_FLIGHT and PAID_OUT. A delegation moves no money and is not
--- booked. Money that a sweep gives back keeps its age. All postings are one statement, so that the accounts that payments
+-- booked. Money returned by a sweep keeps its age. All postings are one statement, so that the accounts that payments
 -- share are locked in one order.
 -- Returns the facts by which it booked: a row for each outcome of a payout's transactions, or one row with a null fate. The
--- payouts stay locked until the caller's transaction ends. Outcomes are not locked: read again, they may differ from what is booked.
+-- payouts stay locked until the caller's transaction ends. Outcomes are not locked and may change before a second read.
 create function settle_payout_money(p_order_pks uuid[])
   returns table (order_pk uuid, was text, became text, payout payout, fate own_transaction_fate, wallet text, to_address text,
     amount numeric, seen_height bigint)
@@ -104,7 +105,7 @@ begin
   ), line as (
     select ref, kind as tx_kind, debit as kind, chain, symbol, merchant_id, amount from step
     union all select ref, kind, credit, chain, symbol, merchant_id, -amount from step
-  ), lain as ( -- of a sweep: what is promised from its deposit address, and what has left it
+  ), deposits as ( -- sweeps: reserved and swept amounts of their deposit addresses
     update deposit_balance b set
         reserved = b.reserved - case when w.money in ('RESERVED', 'IN_FLIGHT') then w.amount else 0 end
           + case when w.target in ('RESERVED', 'IN_FLIGHT') then w.amount else 0 end,

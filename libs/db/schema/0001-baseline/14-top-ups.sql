@@ -1,4 +1,4 @@
--- Money that operators send to the hot wallets: bookings by hand, bookings from the chain, and the match between both.
+-- Top-ups of the hot wallets by operators: bookings by hand, bookings from the chain, and their reconciliation.
 
 create table hand_booking ( -- writers: book_brought_as_of(), reverse_top_up(), settle_hot_wallet_deposits()
   ledger_tx_id bigint primary key references ledger_transaction,
@@ -11,7 +11,7 @@ create table hand_booking ( -- writers: book_brought_as_of(), reverse_top_up(), 
   matched numeric(78, 0) not null default 0 check (matched >= 0),
   ended_by bigint references ledger_transaction
 );
-comment on table hand_booking is 'Top-ups that an operator booked. ref: <chain>:<transaction>:<symbol>, or <chain>:gas-at-<height>-after-<brought>:<symbol>.';
+comment on table hand_booking is 'Top-ups booked by an operator. ref: <chain>:<transaction>:<symbol>, or <chain>:gas-at-<height>-after-<brought>:<symbol>.';
 comment on column hand_booking.as_of_height is 'The block at which the balance was read that covered the amount. Transfers up to this block may be part of it. Null: not checked.';
 comment on column hand_booking.covers_all is 'The amount made ledger and chain equal at as_of_height: every transfer up to this block is part of it.';
 comment on column hand_booking.matched is 'Amount of transfers that were scanned later and are part of it.';
@@ -64,10 +64,11 @@ language sql stable security definer set search_path = public, pg_temp as $$
       and split_part(p_ref, ':', 1) = p_chain and s.order_pk is null and s.bookings > 0)
 $$;
 
--- Books what the operator sent to the hot wallet, on the account of p_kind, with a row of hand_booking. p_ref is
--- <chain>:<transaction>:<symbol>, so a second booking has no effect. Neither has a booking of what
--- settle_hot_wallet_deposits() has booked: both functions lock the asset's account first. A reference that was reversed may
--- be booked again: its ledger reference then ends with #2, #3, and so on. Returns true when booked now.
+-- Books a top-up of the hot wallet on the account of p_kind, with a row of hand_booking. p_ref is
+-- <chain>:<transaction>:<symbol>, so a second booking has no effect. A booking of a transfer that
+-- settle_hot_wallet_deposits() has booked has no effect either: both functions lock the asset's account first. A
+-- reversed reference may be booked again: its ledger reference then ends with #2, #3, and so on. Returns true when
+-- booked now.
 create function book_brought_as_of(p_kind text, p_ref text, p_chain text, p_symbol text, p_amount numeric, p_as_of bigint)
 returns boolean language plpgsql security definer set search_path = public, pg_temp as $$
 declare v_tx bigint; v_account bigint; v_open hand_booking; v_ref text; v_height bigint;
@@ -88,7 +89,7 @@ begin
   end if;
   select 'top-up:' || p_ref || case when count(*) > 0 then '#' || count(*) + 1 else '' end into v_ref from hand_booking b where b.ref = p_ref;
   insert into ledger_transaction (ref, kind) values (v_ref, p_kind) on conflict (ref) do nothing returning ledger_tx_id into v_tx;
-  if v_tx is null then -- another asset, booked at this moment
+  if v_tx is null then -- another asset, booked concurrently
     raise exception 'the top-up % was booked with another amount or asset', p_ref using errcode = 'check_violation';
   end if;
   insert into ledger_posting (ledger_tx_id, account_id, amount) values
@@ -105,12 +106,13 @@ language sql security definer set search_path = public, pg_temp as $$ select boo
 create function book_top_up(p_ref text, p_chain text, p_symbol text, p_amount numeric) returns boolean
 language sql security definer set search_path = public, pg_temp as $$ select book_brought('TOP_UP', p_ref, p_chain, p_symbol, p_amount) $$;
 
--- Books native coin for fees, where that coin is not a configured token, so that no scanner sees its transfers.
+-- Books native coin for fees if that coin is not a configured token, because then no scanner sees its transfers.
 create function book_gas_top_up(p_ref text, p_chain text, p_symbol text, p_amount numeric) returns boolean
 language sql security definer set search_path = public, pg_temp as $$ select book_brought('GAS_TOP_UP', p_ref, p_chain, p_symbol, p_amount) $$;
 
--- The open booking of the whole balance that includes a transfer up to this block: the first one after p_after, or, where
--- that was reversed, the first one after its reversal. Ledger transactions of an asset are numbered under its lock.
+-- Returns the open booking of the whole balance that includes a transfer up to this block: the first one after
+-- p_after, or, if that was reversed, the first one after its reversal. Ledger transactions of an asset are
+-- numbered under its lock.
 create function covering_booking(p_chain text, p_symbol text, p_height bigint, p_after bigint) returns bigint
 language plpgsql stable security definer set search_path = public, pg_temp as $$
 declare v hand_booking; v_after bigint := p_after;
@@ -124,8 +126,9 @@ begin
   end loop;
 end $$;
 
--- The open bookings that include a transfer to a hot wallet, and how much of it: after its own last reversal. It leaves out
--- bookings that were measured while the transfer's transaction was booked by hand, since the measurement excluded it.
+-- Returns the open bookings that include a transfer to a hot wallet since its last reversal, with the included
+-- amounts. Excludes bookings measured while the transfer's transaction was booked by hand, because the measurement
+-- left it out.
 create function hand_bookings_of(p_transfer_id bigint) returns table (ledger_tx_id bigint, amount numeric)
 language plpgsql stable security definer set search_path = public, pg_temp as $$
 #variable_conflict use_column
@@ -155,7 +158,7 @@ begin
   end loop;
 end $$;
 
--- Moves what HOT_GAS of an asset holds above zero to HOT_AVAILABLE. A second call finds nothing to move.
+-- Moves a positive balance of HOT_GAS of an asset to HOT_AVAILABLE. Idempotent.
 create function make_gas_payable(p_chain text, p_symbol text) returns numeric
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare v_hot bigint; v_gas bigint; v_amount numeric; v_tx bigint;
@@ -174,11 +177,12 @@ begin
   return v_amount;
 end $$;
 
--- Books each transfer to a hot wallet as the operator's money while it is VERIFIED, with its current value, and marks it
--- settled. A transfer from another hot wallet or by an own transaction brings nothing. A transfer that is part of a booking
--- by hand is booked, and its amount taken from that booking: the sum stays. All of it goes to HOT_AVAILABLE, and coin that was
--- booked for fees follows, because the scanner records it as an asset. p_transfers: a list of {transferId, version}, the
--- version that the caller read. Returns the transfers whose booking changed: the new amount, and the amount taken back.
+-- Books each transfer to a hot wallet as the operator's money while it is VERIFIED, with its current value, and
+-- marks it settled. A transfer from another hot wallet or by an own transaction adds no money. A transfer included
+-- in a booking by hand is booked, and its amount deducted from that booking, so that the sum stays. All of it goes
+-- to HOT_AVAILABLE, and native coin booked for fees follows, because the scanner records it as an asset.
+-- p_transfers: a list of {transferId, version}, with the version that the caller read. Returns the transfers whose
+-- booking changed, with the new and the reversed amount.
 create function settle_hot_wallet_deposits(p_transfers jsonb)
 returns table (transfer_id bigint, chain text, symbol text, booked numeric, taken_back numeric)
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -191,7 +195,7 @@ begin
     where t.transfer_id = any(v_ids) and not exists (select from deposit_address d where d.family = t.family and d.address = t.to_address)
     order by 1 on conflict do nothing;
   perform from transfer_settlement s where s.transfer_id = any(v_ids) and s.order_pk is null order by s.transfer_id for update;
-  -- The asset's account, as book_top_up() does: so that one of both sees what the other booked.
+  -- Locks the asset's account like book_top_up(), so that the second of the two sees the booking of the first.
   perform from ledger_account where account_id in (
       select ledger_account_for('HOT_AVAILABLE', a.chain, a.symbol, null)
       from (select distinct t.chain, t.symbol from transfer t where t.transfer_id = any(v_ids) and t.state = 'VERIFIED'
@@ -268,9 +272,9 @@ begin
     from jsonb_to_recordset(v_changed) as c (transfer_id bigint, chain text, symbol text, booked_symbol text, amount numeric, booked_amount numeric);
 end $$;
 
--- The amount that the chain must hold above the ledger's hot accounts at p_height, before any top-up: transfers that the
--- scanner knows and the tracker has not booked, sweeps on their way to a hot wallet, and what left since p_height and is
--- booked already.
+-- Amount that the chain must hold above the ledger's hot accounts at p_height, before any top-up: known but
+-- unbooked transfers, sweeps on their way to a hot wallet, and money that left after p_height and is already
+-- booked.
 create function hot_money_beyond(p_chain text, p_symbol text, p_height bigint) returns numeric
 language sql stable security definer set search_path = public, pg_temp as $$
   select coalesce((
@@ -292,9 +296,10 @@ language sql stable security definer set search_path = public, pg_temp as $$
       where f.chain = p_chain and f.state <> 'ORPHANED' and f.block_height > p_height and s.booked_symbol = p_symbol), 0)
 $$;
 
--- Books a top-up that the balances of the hot wallets cover, which the signer read at blocks that are verified now.
--- outcome: BOOKED. BEFORE: booked before. SEEN: the scanner knows the transfer, which is booked when verified. NO_BALANCE: no
--- balance at a verified block of the last six hours. NOT_COVERED: missing is what the chain lacks.
+-- Books a top-up that the hot wallets' balances cover, read by the signer at blocks that are verified now.
+-- outcome: BOOKED. BEFORE: booked before. SEEN: the scanner knows the transfer, which is booked when verified.
+-- NO_BALANCE: no balance at a verified block of the last six hours. NOT_COVERED: `missing` is the amount that the
+-- chain lacks.
 create function book_covered_top_up(p_kind text, p_ref text, p_chain text, p_symbol text, p_amount numeric,
   out outcome text, out height bigint, out missing numeric)
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -302,7 +307,7 @@ declare v_balance numeric; v_ledger numeric;
 begin
   perform from ledger_account where account_id = ledger_account_for('HOT_AVAILABLE', p_chain, p_symbol, null) for no key update;
   if exists (select from hand_booking b where b.ref = p_ref and b.ended_by is null) then
-    perform book_brought_as_of(p_kind, p_ref, p_chain, p_symbol, p_amount, null); -- refuses another amount
+    perform book_brought_as_of(p_kind, p_ref, p_chain, p_symbol, p_amount, null); -- rejects another amount
     outcome := 'BEFORE';
     return;
   end if;
@@ -326,8 +331,8 @@ begin
   outcome := 'BOOKED';
 end $$;
 
--- Books a top-up that the caller measured at the block p_as_of, while OWNER had the balance p_owner. MOVED: something that
--- came to the hot wallets was booked or reversed since. Other outcomes: BOOKED, BEFORE (booked before).
+-- Books a top-up that the caller measured at the block p_as_of, while OWNER had the balance p_owner. MOVED: a
+-- deposit to the hot wallets was booked or reversed since. Other outcomes: BOOKED, BEFORE (booked before).
 create function book_measured_top_up(p_kind text, p_ref text, p_chain text, p_symbol text, p_amount numeric, p_as_of bigint, p_owner numeric)
 returns text language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -340,9 +345,9 @@ begin
   return case when book_brought_as_of(p_kind, p_ref, p_chain, p_symbol, p_amount, p_as_of) then 'BOOKED' else 'BEFORE' end;
 end $$;
 
--- Reverses a booking by hand, as far as no transfer was matched with it. outcome: REVERSED. BEFORE: reversed before. SEEN:
--- its transfers were scanned. NOT_FOUND. UNCOVERED: promised money would lose its cover, and the balances of the last
--- ten minutes do not show that the chain lacks it.
+-- Reverses the part of a booking by hand that no transfer was matched with. outcome: REVERSED. BEFORE: reversed
+-- before. SEEN: its transfers were scanned. NOT_FOUND. UNCOVERED: reserved money would lose its cover, and the
+-- balances of the last ten minutes do not show that the chain lacks the amount.
 create function reverse_top_up(p_ref text, out outcome text, out chain text, out symbol text, out amount numeric)
 language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_column
@@ -374,10 +379,10 @@ begin
       where h.chain = b.chain and h.symbol = b.symbol having max(h.seen_at) > clock_timestamp() - interval '10 minutes';
     select coalesce(sum(s.booked_amount), 0) into v_newer from hot_wallet w join transfer t on t.family = w.family and t.to_address = w.address
       join transfer_settlement s using (transfer_id) where t.chain = b.chain and s.booked_symbol = b.symbol and t.block_height > v_height;
-    -- What is in flight may be there no more: without it.
+    -- In-flight money may have left already, so it is excluded.
     if v_balance is null or v_balance > v_free + v_reserved - amount - v_newer then outcome := 'UNCOVERED'; return; end if;
   end if;
-  -- Coin for fees that became payable is taken from where it went.
+  -- Native coin for fees that became payable is taken from its new account.
   v_from_hot := case when v_kind = 'TOP_UP' then amount else least(greatest(amount - greatest(v_gas, 0), 0), greatest(v_free - v_gas, 0)) end;
   v_from_gas := amount - v_from_hot;
   insert into ledger_transaction (ref, kind) values ('top-up-withdrawn:' || b.ledger_tx_id, 'TOP_UP_REVERSED') returning ledger_tx_id into v_tx;

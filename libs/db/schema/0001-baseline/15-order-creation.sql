@@ -1,6 +1,6 @@
 -- Creation of an order with everything that belongs to it: one round trip, one transaction.
 
--- The columns that creating an order writes, under the names of its JSON.
+-- Columns that order creation writes, under their JSON names.
 create view new_order with (security_invoker = true) as
   select order_pk as "orderPk", merchant_id as "merchantId", order_id as "orderId", order_type as "orderType", uid, chain, family, symbol,
     contract_address as "contractAddress", decimals, display_decimals as "displayDecimals", amount, accepted_amount as "acceptedAmount",
@@ -91,8 +91,8 @@ begin
     order by place;
 end $$;
 
--- Outcomes: NONCE_USED; CREATED; EXISTS (same orderId); DUPLICATE (same signed data without orderId); INSUFFICIENT.
--- A refused payout leaves only its spent nonce.
+-- Outcomes: NONCE_USED; CREATED; EXISTS (same orderId); DUPLICATE (same signed data without orderId);
+-- INSUFFICIENT. A rejected payout leaves only its used nonce.
 create function create_payout(p jsonb) returns table (outcome text, existing orders) language plpgsql as $$
 declare o jsonb := p -> 'order'; e orders;
 begin

@@ -15,7 +15,7 @@ create table delivery ( -- writer: webhook-sender
   finished_at timestamptz,
   unique (subject_id, sequence)
 );
-comment on column delivery.next_attempt_at is 'infinity: it waits behind an older one of its order and was put aside, because it hid others from the claims.';
+comment on column delivery.next_attempt_at is 'infinity: it waits behind an older delivery of its order and is excluded from claims.';
 -- First attempts and retries are separate, so that a backlog of one is not read to find the other.
 create index delivery_due_first on delivery (merchant_id, next_attempt_at) where state = 'PENDING' and attempts = schedule_base;
 create index delivery_due_again on delivery (merchant_id, next_attempt_at) where state = 'PENDING' and attempts > schedule_base;
@@ -23,8 +23,8 @@ create index delivery_under_way on delivery (merchant_id) where lease_until is n
 create index delivery_dead on delivery (merchant_id, created_at) where state = 'DEAD';
 create index delivery_finished_at on delivery (finished_at, event_id) where finished_at is not null;
 
--- Partitioned like the inboxes. No reference to delivery: dropping a partition would lock the deliveries, and each attempt
--- would cost a look-up. The writer of an attempt holds the row of its delivery.
+-- Partitioned like the inboxes. No reference to delivery: dropping a partition would lock the deliveries, and each
+-- attempt would cost a lookup. The writer of an attempt holds the row of its delivery.
 create table delivery_attempt ( -- writer: webhook-sender
   event_id uuid not null,
   attempt integer not null,
@@ -65,13 +65,13 @@ create table callback_endpoint ( -- writer: webhook-sender; ops resets
   check (probe_event_id is null or state = 'OPEN')
 ) with (fillfactor = 70);
 comment on table callback_endpoint is 'One circuit breaker per endpoint, shared by all replicas. No row: CLOSED, and never failed.';
-comment on column callback_endpoint.generation is 'Grows when the endpoint is set again: results of earlier requests do not count for it.';
+comment on column callback_endpoint.generation is 'Grows when the endpoint is set again, so that results of earlier requests do not count.';
 comment on column callback_endpoint.openings is 'Consecutive openings without a healthy period in between; the pause before a probe grows with it.';
-comment on column callback_endpoint.probe_at is 'OPEN: from then on one delivery may be claimed, by the session that moves this time. While that attempt runs it is the end of its lease.';
-comment on column callback_endpoint.probe_event_id is 'The attempt, by event and number, whose result alone closes the circuit.';
+comment on column callback_endpoint.probe_at is 'OPEN: from this time one delivery may be claimed, by the session that moves this time. During that attempt it is the end of its lease.';
+comment on column callback_endpoint.probe_event_id is 'The attempt, by event and number. Only its result closes the circuit.';
 
--- Sends a callback again by a new schedule, whatever its outcome was. A running attempt keeps its lease.
--- Returns false when the callback never had a delivery.
+-- Sends a callback again on a new schedule, regardless of its outcome. A running attempt keeps its lease. Returns
+-- false when the callback never had a delivery.
 create function replay_delivery(p_event_id uuid) returns boolean language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   update delivery set state = 'PENDING', schedule_base = attempts, next_attempt_at = now(), finished_at = null
@@ -79,9 +79,10 @@ begin
   return found;
 end $$;
 
--- Makes the pending callbacks of a merchant due when its endpoint has recovered: the schedule and Retry-After were meant for
--- an endpoint that fails. The attempt does not count against the schedule, so an unstable endpoint does not use it up.
--- Handles 10,000 callbacks per call; the others keep their time. Claims bound the sending rate.
+-- Makes the pending callbacks of a merchant due when its endpoint has recovered; their schedule and Retry-After
+-- applied to a failing endpoint. The attempt does not count against the schedule, so that an unstable endpoint
+-- does not use it up. Handles 10,000 callbacks per call; the others keep their time. Claims bound the sending
+-- rate.
 create function callbacks_due_now(p_merchant_id text) returns void language sql set search_path = public, pg_temp as $$
   update delivery d set next_attempt_at = now(), schedule_base = schedule_base + (attempts > schedule_base)::int
   where event_id = any(array(
@@ -96,7 +97,7 @@ create function callbacks_due_now(p_merchant_id text) returns void language sql 
       order by next_attempt_at limit 5000 for update skip locked))
 $$;
 
--- Forgets the failures of a merchant's endpoint: its circuit closes, and pending callbacks are sent at once.
+-- Resets the failures of a merchant's endpoint: its circuit closes, and pending callbacks are due at once.
 create function reset_callback_endpoint(p_merchant_id text) returns void
 language sql security definer set search_path = public, pg_temp as $$
   insert into callback_endpoint (merchant_id, generation) values (p_merchant_id, 1)
@@ -115,15 +116,15 @@ begin
 end $$;
 create trigger callback_url_set after update of callback_url on merchant for each row execute function callback_url_was_set();
 
--- True when a delivery makes the newer ones of its order wait: it is pending and has not failed three attempts yet.
--- A running attempt is not a failure.
+-- True when a delivery blocks newer ones of its order: it is pending and has failed fewer than three attempts. A
+-- running attempt is not a failure.
 create function delivery_blocks(d delivery) returns boolean language sql immutable as $$
   select d.state = 'PENDING' and d.attempts - d.schedule_base - (d.lease_until is not null)::int < 3
 $$;
 
--- Makes the deliveries due that waited behind this one, up to and including the next one that blocks. None is missed: a
--- session that puts one aside holds the lock of one that blocks. So it commits before that one changes, or sees the change.
--- The statements here run after the change and see all that was committed before it.
+-- Makes the deliveries due that waited behind this one, up to and including the next one that blocks. None is
+-- missed: a session that defers a delivery holds the lock of one that blocks. So it commits before that one
+-- changes, or sees the change. The statements here run after the change and see all that was committed before it.
 create function delivery_stopped_blocking() returns trigger language plpgsql set search_path = public, pg_temp as $$
 declare v_next integer;
 begin

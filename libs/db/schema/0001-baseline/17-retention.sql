@@ -4,11 +4,12 @@ create function roll_delivery_attempts(p_kept interval, out dropped integer, out
 language sql security definer set search_path = public, pg_temp as
   $$ select dropped, deleted from roll_partitions('public.delivery_attempt', 'started_at', interval '1 day', greatest(p_kept, interval '1 day')) $$;
 
--- Deletes callbacks that ended more than p_kept ago, with their notifications. It reads at most p_limit of them after
--- (p_after_time, p_after_id), so a call is bounded. It keeps: pending and leased callbacks; those with recorded attempts; the
--- last callback of each order, because the next sequence is counted from it; and those with a young notification, because the
--- caller may write the times of a delivery. This is a function because notification belongs to the tracker, and no role may
--- delete its rows freely. Returns the numbers of rows read and deleted, and the position for the next call.
+-- Deletes callbacks that ended more than p_kept ago, with their notifications. Reads at most p_limit of them after
+-- (p_after_time, p_after_id), so that a call is bounded. Keeps pending and leased callbacks; those with recorded
+-- attempts; the last callback of each order, because the next sequence is counted from it; and those with a young
+-- notification, because the caller may write the times of a delivery. This is a function because notification
+-- belongs to the tracker, and no role may delete its rows freely. Returns the numbers of rows read and deleted,
+-- and the position for the next call.
 create function forget_ended_callbacks(p_kept interval, p_after_time timestamptz, p_after_id uuid, p_limit integer,
   out looked_at integer, out forgotten integer, out last_time timestamptz, out last_id uuid)
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -40,8 +41,9 @@ begin
   forgotten := cardinality(v_gone);
 end $$;
 
--- Age of the oldest transaction: rows that died after its start cannot be vacuumed. This is a function because a role
--- sees only its own sessions. Its owner needs pg_read_all_stats (a superuser has it). Without it the answer is null.
+-- Age of the oldest transaction: rows that died after its start cannot be vacuumed. This is a function because a
+-- role sees only its own sessions. Its owner needs pg_read_all_stats (a superuser has it); otherwise it returns
+-- null.
 create function oldest_transaction_seconds() returns double precision
 language sql stable security definer set search_path = public, pg_temp as $$
   select case when pg_has_role('pg_read_all_stats', 'usage')
@@ -50,10 +52,10 @@ language sql stable security definer set search_path = public, pg_temp as $$
     and (backend_xid is not null or backend_xmin is not null)
 $$;
 
--- Rows that come and go: vacuumed by their number, not by a share of a table that only looks large.
+-- Rows are inserted and deleted constantly: vacuum by number of rows, not by share of the table.
 alter table request_nonce set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
   autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.2);
--- Rows that change a few times and then rest. The default share, a fifth, would be 2 million of 10 million rows.
+-- Rows that change a few times and then stay. The default share, a fifth, would be 2 million of 10 million rows.
 alter table orders set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 alter table transfer set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 alter table transfer_settlement set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);

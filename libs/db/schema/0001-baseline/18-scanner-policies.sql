@@ -1,5 +1,5 @@
--- A scanner writes rows of its own family only: it cannot forge deposits of another family, nor expire orders of another one.
--- The subquery reads the chains once per statement, not per row.
+-- A scanner writes rows of its own family only, so that it can neither forge deposits nor expire orders of another
+-- family. The subquery reads the chains once per statement, not per row.
 
 do $$
 declare f text; k text; r text; v_chain text; v_row text;

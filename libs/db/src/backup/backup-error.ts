@@ -1,17 +1,17 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 export type BackupErrorCode =
-  /** The database is not one of this version's gateway, or has something in it that a backup does not know how to keep. */
+  /** The database does not belong to a gateway of this version, or contains objects that a backup cannot keep. */
   | 'BACKUP_NOT_POSSIBLE'
-  /** A file of the backup is missing, or is not what the backup wrote. */
+  /** A file of the backup is missing or was changed. */
   | 'BACKUP_DAMAGED'
-  /** A newer version wrote the backup, or its migrations are not those of this version. */
+  /** A newer version wrote the backup, or its migrations differ from those of this version. */
   | 'BACKUP_OF_ANOTHER_VERSION'
-  /** The database to restore into is not empty, or a file to be written is there already. */
+  /** The database to restore into is not empty, or a file to be written exists. */
   | 'RESTORE_NOT_EMPTY'
-  /** What was restored is not what the backup holds; nothing of it was kept. */
+  /** The restored data differs from the backup. The transaction was rolled back. */
   | 'RESTORE_FAILED'
-  /** Something about the wallets' transactions is still to be decided, found or waited for; the report says what. */
+  /** Transactions of wallets still need a decision, a search or more time; the report lists them. */
   | 'RESTORE_NOT_RECONCILED';
 
 export function backupError(

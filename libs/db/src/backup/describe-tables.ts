@@ -2,26 +2,25 @@ import type pg from 'pg';
 import { SERVICE_SCHEMAS } from '../service-schema.ts';
 import { backupError } from './backup-error.ts';
 
-/** A table that a backup keeps. */
+/** A table included in a backup. */
 export interface KeptTable {
-  /** Schema and name, quoted where needed. */
   readonly name: string;
-  /** Those that are stored and not computed, in their order. */
+  /** Stored columns in their order; computed ones are excluded. */
   readonly columns: readonly string[];
 }
 
 const SCHEMAS = ['public', ...SERVICE_SCHEMAS];
 /**
- * `written_by` names a transaction of the old server; a restored row is closed because another one wrote it. The rest of
- * these is made by migrations.
+ * `written_by` names a transaction of the old server. A restored row is closed because another transaction wrote
+ * it. Migrations create the excluded table.
  */
 const LEFT_OUT_COLUMNS: Readonly<Record<string, readonly string[]>> = { ledger_transaction: ['written_by'] };
 const LEFT_OUT_TABLES = ['schema_migration'];
 
 /**
- * Every table with rows to keep, each after those that it refers to: partitions with their parent, none that a crash of
- * the server would empty.
- * @throws GatewayError BACKUP_NOT_POSSIBLE when references go in a circle
+ * Lists all permanent tables, referenced tables first. Partitions are included in their parent; unlogged tables are
+ * excluded.
+ * @throws GatewayError BACKUP_NOT_POSSIBLE when references form a cycle
  */
 export async function describeTables(client: pg.ClientBase): Promise<readonly KeptTable[]> {
   const { rows } = await client.query<{ name: string; columns: string[]; refers: string[] }>(
@@ -54,7 +53,7 @@ export async function describeTables(client: pg.ClientBase): Promise<readonly Ke
   return ordered;
 }
 
-/** The names of all sequences, those of identity columns included. */
+/** Names of all sequences, including those of identity columns. */
 export async function listSequences(client: pg.ClientBase): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -12,29 +12,29 @@ import { backupError } from './backup-error.ts';
 import { describeTables, listSequences, type KeptTable } from './describe-tables.ts';
 import type { FamilyMarks, Manifest, SequenceEntry, TableEntry } from './manifest.ts';
 
-/** What a manifest says of the database. */
+/** The manifest's description of the database. */
 export type ExportedDatabase = Pick<
   Manifest,
   'takenAt' | 'postgresVersion' | 'migrations' | 'tables' | 'sequences' | 'families'
 >;
 
 const OWNER_ONLY = 0o600;
-/** Three times as fast as the default, and text of ids and hashes is hardly larger by it. */
+/** Three times as fast as the default level. Ids and hashes compress hardly better at a higher one. */
 const COMPRESSION_LEVEL = 3;
 const APPLICATION = 'opentill-backup';
 const TABLES = 'tables';
 
 /**
- * Copies everything of one snapshot into files of `directory`/tables. The gateway goes on: nothing but a migration waits
- * for it, and the removal of old partitions comes again. Sequences are read last: so none is lower than what was given out
- * of it in the snapshot.
+ * Copies one snapshot into files of `directory`/tables. The gateway keeps running: only migrations wait, and the
+ * removal of old partitions is retried. Sequences are read last, so that none is lower than a value used in the
+ * snapshot.
  *
- * No program of Postgres is needed, and the text of COPY is the same in all its versions: what one wrote another reads.
+ * Uses COPY text, which is the same in all Postgres versions, and no Postgres programs.
  * @throws GatewayError BACKUP_NOT_POSSIBLE or a DatabaseErrorCode
  */
 export async function exportDatabase(adminUrl: string, directory: string): Promise<ExportedDatabase> {
   const client = new pg.Client({ connectionString: adminUrl, application_name: APPLICATION });
-  client.on('error', () => undefined); // the query under way rejects
+  client.on('error', () => undefined); // the running query rejects
   try {
     await client.connect();
     await client.query(
@@ -47,7 +47,10 @@ export async function exportDatabase(adminUrl: string, directory: string): Promi
     );
     const [state] = rows;
     if (state?.gateway !== true)
-      throw backupError('BACKUP_NOT_POSSIBLE', 'the database is not that of a gateway: it has no migrations');
+      throw backupError(
+        'BACKUP_NOT_POSSIBLE',
+        'the database does not belong to a gateway: it has no migrations',
+      );
     const { rows: migrations } = await client.query<{ name: string; checksum: string }>(
       'select name, checksum from schema_migration order by name',
     );
@@ -84,7 +87,7 @@ async function exportTable(
 ): Promise<TableEntry> {
   const file = `${TABLES}/${String(place).padStart(2, '0')}-${name.replaceAll(/[^a-z_.]/g, '')}.copy.gz`;
   const list = columns.map((column) => client.escapeIdentifier(column)).join(', ');
-  // A query, because COPY of a partitioned table by its name is refused before Postgres 18.
+  // A query, because Postgres before 18 rejects COPY of a partitioned table by name.
   const rows = client.query(copyTo(`copy (select ${list} from ${name}) to stdout`));
   const path = join(directory, file);
   const lines = countLines();
@@ -94,7 +97,7 @@ async function exportTable(
   return { name, columns, rows: lines.count(), file };
 }
 
-/** In the text of COPY a row is a line, whatever is in it: line ends in values are escaped. */
+/** Counts rows: in COPY text each row is one line, because line breaks in values are escaped. */
 function countLines(): { readonly stream: Transform; count(): number } {
   let count = 0;
   const stream = new Transform({
@@ -129,16 +132,15 @@ async function readSequences(client: pg.Client): Promise<readonly SequenceEntry[
 function nextOf(sequences: readonly SequenceEntry[], family: string): number {
   const found = sequences.find(({ name }) => name === depositSequence(family));
   if (found === undefined)
-    throw backupError('BACKUP_NOT_POSSIBLE', `there is no sequence of ${family} addresses`);
+    throw backupError('BACKUP_NOT_POSSIBLE', `the sequence of ${family} deposit indexes is missing`);
   return Number(found.lastValue) + (found.isCalled ? 1 : 0);
 }
 
-/** The sequence that a family's deposit indexes come from. */
 export function depositSequence(family: string): string {
   return `deposit_index_${family.toLowerCase()}`;
 }
 
-/** Waits until a file, or the names in a directory, are on the disk. */
+/** Waits until a file, or the entries of a directory, are on disk. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

@@ -4,7 +4,7 @@ import type { IndexJump } from './index-jump.ts';
 import type { Manifest } from './manifest.ts';
 import { depositSequence } from './export-database.ts';
 
-/** A wallet of a family, as the public key file names it. */
+/** A wallet from the public key file. */
 export interface WalletOfFamily {
   readonly family: Family;
   readonly address: string;
@@ -14,7 +14,7 @@ export interface HoldPlan {
   readonly restoreId: string;
   readonly manifest: Pick<Manifest, 'backupId' | 'takenAt'>;
   readonly jumps: readonly IndexJump[];
-  /** Those of the public key file: the database may not have known them yet. */
+  /** Wallets of the public key file, because the database may not have known them yet. */
   readonly wallets: readonly WalletOfFamily[];
 }
 
@@ -23,23 +23,26 @@ export interface Held {
   readonly doubtfulPayouts: number;
 }
 
-/** Whether a row is of a deposit address: their keys are the signer's, and they pay the gateway's own places alone. */
+/**
+ * SQL condition: the row belongs to a deposit address. The signer derives their keys, and they pay only the
+ * gateway's own places.
+ */
 const IS_DEPOSIT = (row: string) =>
   `exists (select from deposit_address d join chain_family f using (family) where f.chain = ${row}.chain and d.address = ${row}.wallet)`;
 
-/** Later than any signer lives. */
+/** Later than the lifetime of any signer. */
 const FOR_EVER = '9999-12-31T00:00:00Z';
 
 /**
- * What makes a restored database safe to start services on, in the transaction of the restore:
+ * Makes a restored database safe to start services on, within the restore's transaction:
  *
- * - Deposit indexes go on far behind those that may have been given out since.
- * - Nobody gets the lease of a wallet: without it nothing is authorised, signed or sent, also by a signer that knows
- *   nothing of restores, and the restore alone writes the wallet's nonces. The halt RESTORED beside it says why to whoever
- *   looks, and lets nothing expire. Of deposit addresses those with something under way are held.
- * - Nobody gets the lease of a chain's sweeps, so that no other deposit address is emptied before it is known which have been.
- * - Payouts that were unsigned go back to where their clock stands: they may have been paid, refused or expired since, so
- *   that neither signing nor expiring them is right before somebody has looked.
+ * - Deposit indexes jump past all that may have been assigned since the backup.
+ * - The restore takes the lease of every wallet. Without it no signer authorises, signs or sends, not even one
+ * without restore support, and only the restore writes the wallet's nonces. The halt RESTORED tells operators the
+ * reason and stops expiry. Deposit addresses are held if a transaction of theirs is pending.
+ * - It takes the lease of each chain's sweeps, so that no deposit address is emptied before past sweeps are known.
+ * - Unsigned payouts return to REQUESTED with a stopped clock. They may have been paid, refused or expired since,
+ * so an operator must decide before they are signed or expire.
  */
 export async function holdAfterRestore(client: pg.ClientBase, plan: HoldPlan): Promise<Held> {
   const { restoreId, manifest, jumps } = plan;
@@ -111,7 +114,8 @@ async function stopClocks(client: pg.ClientBase, restoreId: string): Promise<num
        set restore_id = excluded.restore_id, decision = null, decided_by = null, decided_reason = null, decided_at = null`,
     [restoreId],
   );
-  // An attempt that was open then may have died since, and another one landed that is forgotten: it is not buried meanwhile.
+  // An attempt that was open may have died since, and a lost one may have landed. It must not become DEAD
+  // meanwhile.
   await client.query(
     `insert into doubtful_payout (order_pk, restore_id) select distinct order_pk, $1::uuid from payout_attempt where state = 'OPEN'
      on conflict (order_pk) do update
@@ -121,7 +125,7 @@ async function stopClocks(client: pg.ClientBase, restoreId: string): Promise<num
   await client.query(
     `update wallet_nonce set order_pk = null, updated_at = clock_timestamp() where state = 'RESERVED' and order_pk is not null`,
   );
-  // Its trigger refuses the way back, which only a restore goes.
+  // The trigger rejects this state change, which only a restore makes.
   await client.query('alter table payout disable trigger payout_kept');
   await client.query(
     `update payout set state = 'REQUESTED', authorised_at = null, waiting_since = coalesce(waiting_since, clock_timestamp()),

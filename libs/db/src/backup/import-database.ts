@@ -14,13 +14,13 @@ import { describeTables } from './describe-tables.ts';
 import type { Manifest, TableEntry } from './manifest.ts';
 
 const APPLICATION = 'opentill-restore';
-/** So much goes into one statement: what Postgres remembers of a statement's rows until its end stays small. */
+/** Bytes per COPY statement. Limits the memory that Postgres keeps for a statement's rows until its end. */
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
 /**
- * Brings a backup back into an empty database. All of it is one transaction: the schema as it was, the rows, the migrations
- * since, and what `hold` does. So no service ever sees the rows without the hold, and what fails leaves nothing. Nothing
- * else can migrate the database meanwhile. References are checked as rows come in, the ledger's sums when all are there.
+ * Restores a backup into an empty database in a single transaction: the old schema, the rows, later migrations,
+ * and the work of `hold`. So no service sees the rows without the hold, and a failure leaves the database empty.
+ * The migration lock excludes other migrations. References are checked per row, the ledger's sums at the end.
  * @throws GatewayError RESTORE_NOT_EMPTY, BACKUP_OF_ANOTHER_VERSION, RESTORE_FAILED or a DatabaseErrorCode
  */
 export async function importDatabase<T>(
@@ -33,7 +33,7 @@ export async function importDatabase<T>(
 ): Promise<T> {
   const { past, later } = splitMigrations(manifest, migrations);
   const client = new pg.Client({ connectionString: adminUrl, application_name: APPLICATION });
-  client.on('error', () => undefined); // the query under way rejects
+  client.on('error', () => undefined); // the running query rejects
   try {
     await client.connect();
     await client.query("set search_path = public, pg_temp; set timezone = 'UTC'; set datestyle = 'ISO'");
@@ -56,11 +56,11 @@ export async function importDatabase<T>(
   } catch (error) {
     throw translateDatabaseError(error);
   } finally {
-    await client.end().catch(() => undefined); // and with it what is not committed
+    await client.end().catch(() => undefined); // rolls back uncommitted work
   }
 }
 
-/** The migrations that the backup's database had, and those of this version that came later. */
+/** Splits the migrations of this version into those of the backup's database and later ones. */
 function splitMigrations(
   { migrations, gatewayVersion }: Manifest,
   known: readonly Migration[],
@@ -72,7 +72,7 @@ function splitMigrations(
   for (const [place, { name, checksum: sum }] of migrations.entries()) {
     const own = known[place];
     if (own?.name === name && checksum(own) === sum) continue;
-    const message = `the backup (of version ${gatewayVersion}) has the migration ${name}, which this version does not have so: take that version or a newer one`;
+    const message = `the backup (of version ${gatewayVersion}) has the migration ${name}, which differs in this version. Restore with version ${gatewayVersion} or a newer one.`;
     throw backupError('BACKUP_OF_ANOTHER_VERSION', message);
   }
   return { past: known.slice(0, migrations.length), later: known.slice(migrations.length) };
@@ -83,7 +83,7 @@ async function requireAlone(client: pg.Client): Promise<void> {
     `select pg_try_advisory_lock(${MIGRATOR_LOCK}) as locked`,
   );
   if (rows[0]?.locked === true) return;
-  throw backupError('RESTORE_NOT_EMPTY', 'a set-up or another restore is at work on this database', {
+  throw backupError('RESTORE_NOT_EMPTY', 'a setup or another restore is running on this database', {
     retryable: true,
   });
 }
@@ -102,7 +102,7 @@ async function requireEmpty(client: pg.Client): Promise<void> {
     );
 }
 
-/** In the transaction under way: nobody else is there, so that indexes need not be made beside others' work. */
+/** Within the current transaction. There are no concurrent writers, so indexes need not be created concurrently. */
 async function applyAll(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
   for (const migration of migrations) {
     const steps = typeof migration.sql === 'string' ? [migration.sql] : migration.sql;
@@ -114,18 +114,18 @@ async function applyAll(client: pg.Client, migrations: readonly Migration[]): Pr
   }
 }
 
-/** Rows go in as they were: no trigger of ours makes anything of them. Whoever owns the tables may do that. */
+/** Loads rows unchanged: user triggers are disabled, which the owner of the tables may do. */
 async function loadTables(client: pg.Client, directory: string, manifest: Manifest): Promise<void> {
   const known = new Map((await describeTables(client)).map(({ name }) => [name, name]));
   const strange = manifest.tables.find(({ name }) => !known.has(name));
   if (strange !== undefined)
     throw backupError(
       'RESTORE_FAILED',
-      `the backup has the table ${strange.name}, which its migrations do not make`,
+      `the backup has the table ${strange.name}, which its migrations do not create`,
     );
   const names = [...known.keys()];
   for (const name of names) await client.query(`alter table ${name} disable trigger user`);
-  for (const name of names.toReversed()) await client.query(`delete from ${name}`); // what migrations put in
+  for (const name of names.toReversed()) await client.query(`delete from ${name}`); // rows inserted by migrations
   for (const table of manifest.tables) await loadTable(client, directory, table);
   for (const name of names) await client.query(`alter table ${name} enable trigger user`);
 }
@@ -151,7 +151,7 @@ async function loadTable(client: pg.Client, directory: string, table: TableEntry
   }
   if (waiting.length > 0) await load(waiting);
   if (rows !== table.rows)
-    throw backupError('RESTORE_FAILED', `${table.name} has ${rows} rows, the backup says ${table.rows}`);
+    throw backupError('RESTORE_FAILED', `${table.name} has ${rows} rows, the backup has ${table.rows}`);
 }
 
 async function setSequences(client: pg.Client, { sequences }: Manifest): Promise<void> {
@@ -159,7 +159,7 @@ async function setSequences(client: pg.Client, { sequences }: Manifest): Promise
     await client.query('select setval($1::regclass, $2, $3)', [name, lastValue, isCalled]);
 }
 
-/** What triggers see to when rows are written one by one. */
+/** Checks the ledger invariants that triggers enforce for single writes. */
 async function requireSoundLedger(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ wrong: string }>(`
     select 'the balance of account ' || a.account_id as wrong from ledger_account a

@@ -10,8 +10,8 @@ const families = (nextIndex: number, peakPerHour: number) => ({
 const evm = (nextIndex: number, peakPerHour: number, awayMs: number, rules = DEFAULT_JUMP) =>
   planJumps(families(nextIndex, peakPerHour), awayMs, rules)[0]?.next;
 
-describe('the jump of deposit indexes', () => {
-  test('a shop of a few orders jumps by the minimum for each begun day away; so do families never used', () => {
+describe('deposit index jump', () => {
+  test('the jump of a quiet or unused family is the minimum per begun day offline', () => {
     expect(evm(1_200, 4, 60_000)).toBe(2_001_200);
     expect(evm(1_200, 4, 23 * HOUR)).toBe(2_001_200);
     expect(evm(1_200, 4, 24 * HOUR)).toBe(4_001_200);
@@ -21,15 +21,15 @@ describe('the jump of deposit indexes', () => {
     ]);
   });
 
-  test('a busy one jumps by ten times what its busiest hour gives for the time away, begun hours counted whole', () => {
+  test('the jump of a busy family is ten times its busiest hour per begun hour offline', () => {
     expect(evm(5_000_000, 72_000, 5.5 * HOUR)).toBe(5_000_000 + 10 * 72_000 * 7);
   });
 
-  test('a clock that went back is no reason to jump less than an hour’s worth', () => {
+  test('the jump covers at least one hour when the clock went back', () => {
     expect(evm(0, 500_000, -30 * HOUR)).toBe(5_000_000);
   });
 
-  test('refuses where the addresses of a family end', () => {
+  test('planning a jump fails when a family runs out of derivation indexes', () => {
     expect(() => evm(2 ** 31 - 2_000_000, 0, 0)).toThrow('no addresses left');
     expect(evm(2 ** 31 - 2_000_001, 0, 0)).toBe(2 ** 31 - 1);
   });

@@ -1,33 +1,32 @@
 import type { Family } from '@opentill/domain/chains';
 import { backupError } from './backup-error.ts';
 
-/** What a backup holds, and what it was made of: `manifest.json`. Its files' checksums stand in SHA256SUMS. */
+/** Contents of `manifest.json`: what a backup contains and its origin. SHA256SUMS has the checksums of its files. */
 export interface Manifest {
   readonly format: typeof FORMAT;
   readonly formatVersion: typeof FORMAT_VERSION;
   readonly backupId: string;
-  /** By the database's clock, when the one snapshot was taken that everything is read from. ISO 8601. */
+  /** Time of the snapshot by the database's clock, ISO 8601. */
   readonly takenAt: string;
-  /** Version of the gateway that wrote it. */
+  /** Version of the gateway that wrote the backup. */
   readonly gatewayVersion: string;
   readonly postgresVersion: string;
-  /** All that the database had, in order; the checksums are those of `schema_migration`. */
+  /** Applied migrations in order, with the checksums of `schema_migration`. */
   readonly migrations: readonly { readonly name: string; readonly checksum: string }[];
   readonly tables: readonly TableEntry[];
   readonly sequences: readonly SequenceEntry[];
-  /** Deposit addresses by family. */
   readonly families: Readonly<Record<Family, FamilyMarks>>;
-  /** Which seed the kept keys belong to; null in a backup of the database alone without a public key file. */
+  /** Fingerprint of the keys' seed; null in a database-only backup without a public key file. */
   readonly seedFingerprint: string | null;
   readonly files: readonly KeptFile[];
 }
 
 export interface TableEntry {
-  /** Schema and name, unquoted. */
+  /** Unquoted, with schema. */
   readonly name: string;
   readonly columns: readonly string[];
   readonly rows: number;
-  /** Relative to the backup. Text of COPY, compressed by gzip. */
+  /** Path relative to the backup; COPY text compressed with gzip. */
   readonly file: string;
 }
 
@@ -38,9 +37,9 @@ export interface SequenceEntry {
 }
 
 export interface FamilyMarks {
-  /** Below it every index may have been given out. Read after the snapshot: never too low. */
+  /** All lower indexes may have been assigned. Read after the snapshot, so never too low. */
   readonly nextIndex: number;
-  /** The most addresses that were given out within one hour. */
+  /** Maximum number of addresses assigned within one hour. */
   readonly peakPerHour: number;
 }
 
@@ -49,7 +48,7 @@ export type KeptFileRole = (typeof KEPT_FILES)[number];
 
 export interface KeptFile {
   readonly role: KeptFileRole;
-  /** Relative to the backup. */
+  /** Path relative to the backup. */
   readonly file: string;
 }
 
@@ -59,7 +58,7 @@ export const MANIFEST_FILE = 'manifest.json';
 export const SUMS_FILE = 'SHA256SUMS';
 
 /**
- * Reads a manifest whose checksum holds.
+ * Parses a manifest whose checksum was verified.
  * @throws GatewayError BACKUP_DAMAGED, BACKUP_OF_ANOTHER_VERSION
  */
 export function parseManifest(text: string): Manifest {
@@ -70,7 +69,7 @@ export function parseManifest(text: string): Manifest {
     throw backupError('BACKUP_DAMAGED', `${MANIFEST_FILE} is not JSON`, { cause });
   }
   if (json?.format !== FORMAT)
-    throw backupError('BACKUP_DAMAGED', `${MANIFEST_FILE} is not that of a backup`);
+    throw backupError('BACKUP_DAMAGED', `${MANIFEST_FILE} is not the manifest of a backup`);
   if (json.formatVersion !== FORMAT_VERSION) {
     const message = `the backup has the format ${String(json.formatVersion)}; this version reads ${FORMAT_VERSION}`;
     throw backupError('BACKUP_OF_ANOTHER_VERSION', message);

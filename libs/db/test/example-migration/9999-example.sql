@@ -1,11 +1,11 @@
--- A migration of steps for the tests, and the example for real ones. It changes tables that services write at that moment.
+-- Migration with steps for the tests, and the example for real ones. It changes tables while services write them.
 alter table payout add column if not exists example text;
 
 -- step
 alter table orders add column if not exists example text;
 
 -- step
--- Of two tables lock first the one that services write first.
+-- Lock tables in the order in which services write them.
 lock table ledger_transaction in access exclusive mode;
 lock table ledger_posting in access exclusive mode;
 alter table ledger_posting add column if not exists example text;
@@ -15,7 +15,7 @@ lock table delivery, delivery_attempt in access exclusive mode;
 alter table delivery_attempt add column if not exists example text;
 
 -- step
--- An index that a failed run left invalid goes first.
+-- Drop an index that a failed run left invalid.
 do $$ begin
   if exists (select from pg_index where indexrelid = to_regclass('public.example_notification') and not indisvalid) then
     drop index public.example_notification;
@@ -33,7 +33,7 @@ do $$ begin
 end $$;
 
 -- step
--- A comment does not hide that this step is a concurrent index.
+-- The migrator recognises a concurrent index below a comment.
 create index concurrently if not exists example_payout on payout (wallet, updated_at);
 
 -- step

@@ -82,7 +82,7 @@ test('a decision about this attempt replaces the proof of the scan, not the node
   // It is a word about something else: whoever signed the next one has been through all that is over.
   expect([...asked]).toEqual([]);
   const ofNext = (await world.attemptsOf(next))[0]!.tx_hash;
-  await expect(nameAttempt(ofNext)).rejects.toThrow(/no open attempt that is over/);
+  await expect(nameAttempt(ofNext)).rejects.toThrow(/not an open attempt that has expired/);
   await nameAttempt(attempt!.tx_hash);
   await waitUntil('the nodes are asked', () => asked.has(attempt!.tx_hash), PATIENCE_MS);
   expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN' }]);
