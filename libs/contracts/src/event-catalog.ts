@@ -1,6 +1,6 @@
 import type { Chain, Family } from '@opentill/domain/chains';
 
-/** The services that produce or consume events; also the names of their database schemas, with `_` for `-`. */
+/** Services that produce or consume events; also the names of their database schemas, with `_` for `-`. */
 export type ServiceName =
   | 'api'
   | 'scanner-evm'
@@ -11,37 +11,37 @@ export type ServiceName =
   | 'webhook-sender'
   | 'ops';
 
-/** What each event says. A consumer takes it as a hint and reads the rows that it names. */
+/** Data of each event. A consumer treats it as a hint and reads the rows that it names. */
 export interface EventData {
-  /** An order exists; its first notification waits for delivery. */
+  /** An order was created; its first notification waits for delivery. */
   'order.created': { orderPk: string; eventId: string };
-  /** The tracker moved orders, together; each `eventId` is a notification that it wrote. */
+  /** The tracker changed orders in one transaction; each `eventId` is a notification that it wrote. */
   'order.changed': { moves: { orderPk: string; eventId: string }[] };
   /** A payout is reserved and waits for the signer. */
   'payout.requested': { orderPk: string };
-  /** Operators approved a payout or spoke against it. */
+  /** Operators approved or vetoed a payout. */
   'payout.decided': { orderPk: string };
-  /** The signer sent payouts for the first time, or refused them. */
+  /** The signer broadcast payouts for the first time, or refused them. */
   'payout.changed': { orderPks: string[] };
-  /** Own transactions came into a block, were verified there, or were taken back. */
+  /** Own transactions were included in a block, verified, or orphaned. */
   'fate.changed': { chain: Chain; txHashes: string[] };
-  /** An operator accepts or refuses a collection. */
+  /** An operator accepted or refused a collection. */
   'order.decided': { orderPk: string };
-  /** Transfers to deposit addresses were seen, or seen again in another block. */
+  /** Transfers to deposit addresses were detected, or detected again in another block. */
   'transfer.detected': { chain: Chain; transferIds: string[] };
-  /** A reorganisation took these transfers back. */
+  /** A reorganisation orphaned these transfers. */
   'transfer.orphaned': { chain: Chain; transferIds: string[] };
-  /** The verified cursor passed `height`; these transfers are verified; the chain's time is `blockTimeSeconds`. */
+  /** The verified cursor passed `height` at `blockTimeSeconds` of chain time; these transfers are verified. */
   'block.verified': { chain: Chain; height: number; blockTimeSeconds: number; transferIds: string[] };
 }
 export type EventType = keyof EventData;
 
-/** An event on its way. `id` is stable over every redelivery; `version` grows only with an incompatible change. */
+/** An event message. `id` stays the same on redelivery; `version` grows only with an incompatible change. */
 export interface EventEnvelope<T extends EventType = EventType> {
   readonly id: string;
   readonly type: T;
   readonly version: 1;
-  /** ISO 8601, when the state changed. */
+  /** ISO 8601 time at which the state changed. */
   readonly occurredAt: string;
   readonly data: EventData[T];
 }
@@ -65,13 +65,13 @@ function object(properties: Record<string, unknown>): object {
 }
 
 interface CatalogEntry {
-  /** JSON Schema (2020-12) of `data`; additive change only within a version. */
+  /** JSON Schema (2020-12) of `data`; only additive changes within a version. */
   readonly data: object;
   readonly producers: readonly ServiceName[];
   readonly consumers: readonly ServiceName[];
 }
 
-/** Event → schema, producers, consumers. Exchanges, queues, bindings and permissions are computed from it. */
+/** Schema, producers and consumers of each event. Exchanges, queues, bindings and permissions are derived from it. */
 export const EVENT_CATALOG: { readonly [T in EventType]: CatalogEntry } = {
   'order.created': {
     data: object({ orderPk: uuid, eventId: uuid }),
@@ -133,16 +133,16 @@ export const EVENT_CATALOG: { readonly [T in EventType]: CatalogEntry } = {
 };
 
 export const EVENT_TYPES = Object.keys(EVENT_CATALOG) as readonly EventType[];
-/** The most ids one event carries; a producer splits what is more. */
+/** Maximum ids per event; a producer splits longer lists. */
 export const TRANSFER_IDS_PER_EVENT = 500;
-/** The most payouts one event names; a producer splits what is more. */
+/** Maximum payouts per event; a producer splits longer lists. */
 export const PAYOUTS_PER_EVENT = 500;
-/** The most own transactions one event names; a producer splits what is more. */
+/** Maximum own transactions per event; a producer splits longer lists. */
 export const TX_HASHES_PER_EVENT = 500;
-/** The most moved orders one event carries; a producer splits what is more. */
+/** Maximum changed orders per event; a producer splits longer lists. */
 export const MOVES_PER_EVENT = 500;
 
-/** `<subject>.<past-tense>.<family>`: always three words, `_` where no family applies. */
+/** Builds `<subject>.<past-tense>.<family>`: always three words, `_` for events without a family. */
 export function routingKey(type: EventType, family: Family | '_'): string {
   return `${type}.${family.toLowerCase()}`;
 }

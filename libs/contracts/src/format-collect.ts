@@ -9,8 +9,8 @@ import type { NotifyCollect } from './notify-collect.ts';
 import { serializeCallbackData } from './signing/callback.ts';
 
 /**
- * `data` of the callbacks COLLECT_PENDING, COLLECT_SUCCESS and COLLECT_FAILED (docs/api.md section 6): what a sweep moves of one
- * merchant's money. Pure. `sweep.actualAmount` is what arrived; null before, and what was sent is shown.
+ * Builds `data` of the callbacks COLLECT_PENDING, COLLECT_SUCCESS and COLLECT_FAILED (docs/api.md section 6) for a
+ * sweep of one merchant's money. The amount is `sweep.actualAmount` once it arrived, before that the amount sent.
  */
 export function toNotifyCollect(
   sweep: OrderToFormat,
@@ -26,7 +26,7 @@ export function toNotifyCollect(
   };
 }
 
-/** The data text of such a callback; see notifyOrderText. @throws GatewayError CALLBACK_DATA_NOT_PORTABLE */
+/** Serialises the data of a sweep callback like notifyOrderText. @throws GatewayError CALLBACK_DATA_NOT_PORTABLE */
 export function notifyCollectText({ transaction, ...collect }: NotifyCollect): string {
   return serializeCallbackData({
     ...collect,

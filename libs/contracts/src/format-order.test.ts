@@ -9,7 +9,7 @@ import {
 } from './format-order.ts';
 import type { OrderStatus } from './notify-order.ts';
 
-test('has the same statuses as the callbacks of a collection', () => {
+test('orders have the same statuses as the callbacks of a collection', () => {
   expectTypeOf<OrderStatus>().toEqualTypeOf<CollectionStatus>();
 });
 
@@ -45,15 +45,15 @@ const context: TransactionContext = {
   formatContract: (contract) => `${contract}!`,
 };
 
-describe('an order without a transaction', () => {
-  test('has the fields of the specification in its order', () => {
+describe('order without a transaction', () => {
+  test('an order view has the documented fields in the documented order', () => {
     expect(JSON.stringify(toNotifyOrder(order, null))).toBe(
       '{"orderId":"order-1","uid":null,"orderType":"COLLECTION","status":"INIT","reason":null,"amount":"250.00",' +
         '"actualAmount":null,"fee":"0","feeRatio":"0","transaction":null}',
     );
   });
 
-  test('is the first callback as sorted text', () => {
+  test('the first callback of an order is serialised with sorted keys', () => {
     expect(notifyOrderText(toNotifyOrder({ ...order, uid: '42' }, null))).toBe(
       '{"actualAmount":null,"amount":"250.00","fee":"0","feeRatio":"0","orderId":"order-1",' +
         '"orderType":"COLLECTION","reason":null,"status":"INIT","transaction":null,"uid":"42"}',
@@ -61,7 +61,7 @@ describe('an order without a transaction', () => {
   });
 });
 
-test('the transaction shows amounts of the token, the fee in the native coin, addresses in display form', () => {
+test('a transaction shows token amounts, the fee in native coin, display addresses', () => {
   const view = toNotifyOrder(
     { ...order, status: 'PENDING', actualAmount: 100_500_000n },
     { transfer, context },
@@ -90,15 +90,18 @@ test.each([
   ['VERIFIED', 111, 12, 'SUCCESS'],
   ['VERIFIED', 100, null, 'SUCCESS'],
   ['ORPHANED', 200, 12, 'FAILED'],
-] as const)('%s at head %d with %s confirmations required: %s', (state, headHeight, required, status) => {
-  const view = toNotifyOrder(
-    { ...order, confirmationsRequired: required },
-    { transfer: { ...transfer, state }, context: { ...context, headHeight } },
-  );
-  expect(view.transaction?.status).toBe(status);
-});
+] as const)(
+  'a %s transfer at head %d with %s confirmations required is %s',
+  (state, headHeight, required, status) => {
+    const view = toNotifyOrder(
+      { ...order, confirmationsRequired: required },
+      { transfer: { ...transfer, state }, context: { ...context, headHeight } },
+    );
+    expect(view.transaction?.status).toBe(status);
+  },
+);
 
-test('a native coin has no contract, an unknown fee no number', () => {
+test('a native coin has a null contract, and an unknown fee is null', () => {
   const view = toNotifyOrder(
     { ...order, contractAddress: null },
     { transfer: { ...transfer, networkFee: null }, context },

@@ -4,7 +4,7 @@ import { formatAmount } from '@opentill/domain/money';
 import type { NotifyOrder, OrderStatus, OrderType, TransactionView } from './notify-order.ts';
 import { serializeCallbackData } from './signing/callback.ts';
 
-/** The columns of an order that its view shows; amounts in base units. */
+/** Columns of an order that its view needs; amounts in base units. */
 export interface OrderToFormat {
   readonly orderId: string;
   readonly uid: string | null;
@@ -19,11 +19,11 @@ export interface OrderToFormat {
   readonly displayDecimals: number;
   readonly amount: bigint;
   readonly actualAmount: bigint | null;
-  /** Null: the finalized tag decides. */
+  /** Null: the transfer needs the finalized tag. */
   readonly confirmationsRequired: number | null;
 }
 
-/** A transfer of the order's own token that becomes `transaction`; addresses in canonical form. */
+/** A transfer of the order's own token, shown as `transaction`; addresses in canonical form. */
 export interface TransferToFormat {
   readonly txHash: string;
   readonly fromAddress: string;
@@ -34,24 +34,24 @@ export interface TransferToFormat {
   readonly blockHeight: number;
   readonly blockTimeSeconds: number;
   readonly state: TransferState;
-  /** Of a payout, which knows by its receipt. Absent: the depth decides. */
+  /** Set for a payout, from its receipt. Absent: derived from the depth. */
   readonly status?: TransactionView['status'];
 }
 
-/** What else the view of a transaction needs. */
+/** Chain data and formatters for the view of a transaction. */
 export interface TransactionContext {
-  /** Newest block known of the order's chain. */
+  /** Newest known block of the order's chain. */
   readonly headHeight: number;
   readonly nativeDecimals: number;
   /** AddressCodec.format of the chain's family. */
   readonly formatAddress: (address: string) => string;
-  /** The same where a contract is an address (EVM, TRON); the identity for coin types (SUI). */
+  /** Same as formatAddress where a contract is an address (EVM, TRON); the identity for coin types (SUI). */
   readonly formatContract: (contract: string) => string;
 }
 
 /**
- * The one view of an order: answer of GET status and `data` of every order callback (docs/api.md section 4).
- * Pure. `transaction` is the latest transfer of the order that is not orphaned, null while there is none.
+ * Builds the view of an order: answer of GET status and `data` of every order callback (docs/api.md section 4).
+ * `transaction` is the latest transfer of the order that is not orphaned, or null.
  */
 export function toNotifyOrder(
   order: OrderToFormat,
@@ -74,8 +74,8 @@ export function toNotifyOrder(
 }
 
 /**
- * `transaction` of the API (seed.md 2.6): SUCCESS once it is deep enough for the order, FAILED when a reorganisation
- * took it back (only ORDER_REVERTED shows such a one), else PENDING.
+ * Builds `transaction` of the API (docs/api.md section 4): SUCCESS once it is deep enough for the order, FAILED when a
+ * reorganisation orphaned it (shown only in ORDER_REVERTED), else PENDING.
  */
 export function toTransactionView(
   order: OrderToFormat,
@@ -110,8 +110,8 @@ function transactionStatus(
 }
 
 /**
- * The data text of a callback, fixed when the notification is written: keys sorted, only characters that every
- * serialiser leaves alone (docs/api.md section 6).
+ * Serialises the data of a callback. The text is fixed when the notification is written: sorted keys, and only
+ * characters that no serialiser escapes (docs/api.md section 6).
  * @throws GatewayError CALLBACK_DATA_NOT_PORTABLE for a reason that did not pass toPortableText
  */
 export function notifyOrderText(notifyOrder: NotifyOrder): string {

@@ -39,7 +39,7 @@ const context = {
 const shown = (change: Partial<PayoutTransaction>) =>
   toNotifyOrder(order, { transfer: toPayoutTransfer({ ...transaction, ...change }), context }).transaction;
 
-test('is shown as any transaction, from the hot wallet to the receiver', () => {
+test('a payout is shown as a transaction from the hot wallet to the receiver', () => {
   expect(shown({})).toEqual({
     chain: 'ETH',
     symbol: 'USDT',
@@ -64,10 +64,10 @@ test.each([
   [{ succeeded: false, delivered: baseUnits(0n) }, 'FAILED', '250.00'],
   [{ delivered: baseUnits(0n) }, 'FAILED', '250.00'],
   [{ state: 'ORPHANED' }, 'FAILED', '250.00'],
-] as const)('%o is %s of %s', (change, status, amount) => {
+] as const)('a payout transaction with %o is %s with amount %s', (change, status, amount) => {
   expect(shown(change)).toMatchObject({ status, amount });
 });
 
-test('costs nothing where the chain gave back more than the work cost', () => {
+test('a negative fee is shown as 0', () => {
   expect(shown({ networkFee: -5n })).toMatchObject({ status: 'SUCCESS', txGas: '0' });
 });

@@ -2,26 +2,27 @@ import { verdictOf, type FateState } from '@opentill/domain/settle-payout';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { TransferToFormat } from './format-order.ts';
 
-/** A transaction of a payout that is in a block, or was; addresses in canonical form. */
+/** A transaction of a payout that is or was in a block; addresses in canonical form. */
 export interface PayoutTransaction {
   readonly txHash: string;
   /** The hot wallet. */
   readonly wallet: string;
   readonly receiver: string;
-  /** What the payout asks for. */
+  /** Requested amount. */
   readonly amount: BaseUnits;
   readonly state: FateState;
   readonly succeeded: boolean;
   readonly delivered: BaseUnits;
-  /** In the native coin's base units. Below zero where more was given back than its work cost (SUI); shown as nothing. */
+  /** Base units of the native coin. Negative when the storage rebate exceeded the cost (SUI); shown as 0. */
   readonly networkFee: bigint;
   readonly blockHeight: number;
   readonly blockTimeSeconds: number;
 }
 
 /**
- * How a payout's transaction is shown, in callbacks and in GET status alike. It shows what was delivered; where that is
- * nothing (a failed one), what was asked for. SUCCESS and FAILED are said at the crediting depth alone, as the order is.
+ * Converts a payout's transaction to the shape shown in callbacks and GET status. The amount is the delivered one, or
+ * the requested one if it delivered zero (a failed transaction). SUCCESS and FAILED appear only at the crediting depth,
+ * like the status of the order.
  */
 export function toPayoutTransfer(transaction: PayoutTransaction): TransferToFormat {
   const { delivered, amount, state } = transaction;

@@ -1,112 +1,114 @@
 import type { Chain, Family } from '@opentill/domain/chains';
 import { parseAmount, type BaseUnits } from '@opentill/domain/money';
 
-/** How deep a transfer must be: a number of confirmations (1 = in the head block), or the chain's finalized tag. */
+/** Required depth of a transfer: a number of confirmations (1 = in the head block), or the chain's finalized tag. */
 export type Confirmations = number | 'finalized';
 
-/** A token as the operator configures it (one entry of `tokens` in a network file). */
+/** A token in the configuration (one entry of `tokens` in a network file). */
 export interface TokenConfig {
   readonly symbol: string;
   /**
-   * Contract address or coin type; null takes in the native coin. Of that only the `value` of a transaction itself is
-   * seen, not what a contract sends on while it runs.
+   * Contract address or coin type; null for the native coin. Only the `value` of a transaction itself is detected for
+   * the native coin, not amounts that a contract sends during execution.
    */
   readonly contract: string | null;
   readonly decimals: number;
-  /** Decimals shown at least (2 for USDT). */
+  /** Minimum number of decimals shown (2 for USDT). */
   readonly displayDecimals: number;
   /** Smallest and largest order in display units; null: no limit. */
   readonly minAmount: string | null;
   readonly maxAmount: string | null;
   /**
-   * Display units. A transfer of less is booked, and neither moves its order nor causes a callback, unless it covers the order.
-   * @default every transfer does
+   * Display units. A smaller transfer is booked, but does not change its order or cause a callback, unless it covers
+   * the order.
+   * @default no limit
    */
   readonly dustBelow?: string;
 }
 
-/** One endpoint of a node or a provider. A network file may name it by its URL alone. */
+/** One endpoint of a node or provider. A network file may give only its URL. */
 export interface RpcEndpoint {
-  /** On TRON a user name in it (`https://<key>@host`) is the provider's key, sent as `TRON-PRO-API-KEY`. */
+  /** On TRON a user name in the URL (`https://<key>@host`) is the provider's key, sent as `TRON-PRO-API-KEY`. */
   readonly url: string;
-  /** What the provider allows; absent: as much as it takes without complaint. */
+  /** Rate limit of the provider; absent: no limit until it refuses requests. */
   readonly requestsPerSecond?: number;
-  /** Most blocks in one eth_getLogs at this provider, where that is less than the network's `maxBlockRange`. */
+  /** Maximum blocks in one eth_getLogs at this provider, if less than the network's `maxBlockRange`. */
   readonly maxBlockRange?: number;
 }
 
-/** How a network deals with a finalized height that comes late; only where `confirmations` is 'finalized'. */
+/** Rules for a late finalized height; only if `confirmations` is 'finalized'. */
 export interface FinalityConfig {
-  /** Alarm when the finalized height has not moved for so long. */
+  /** Seconds without progress of the finalized height that raise an alarm. */
   readonly staleSeconds: number;
-  /** Crediting also needs a block so deep (the head block = 1), however early it is called finalized. */
+  /** Crediting also needs this depth (the head block = 1), however early a block is finalized. */
   readonly minDepth?: number;
-  /** Once stale, a block so deep counts as final (the head block = 1). Absent: crediting holds until it moves. */
+  /** Once stale, a block of this depth counts as final (the head block = 1). Absent: crediting waits for progress. */
   readonly fallbackDepth?: number;
 }
 
 /**
- * For networks that do not set `maxGas`. Transfers of the tokens in use take up to 65,000 gas today and may take about 160,000 at the
- * prices that Ethereum's next fork plans: this is six times as much, and a sixteenth of the most that a transaction may have (EIP-7825).
+ * Default of `maxGas`. Transfers of the tokens in use take up to 65,000 gas today and may take about 160,000 at the
+ * prices planned for Ethereum's next fork. The default is six times that, and a sixteenth of the limit per transaction
+ * (EIP-7825).
  */
 export const MAX_PAYOUT_GAS = 1_000_000;
 
-/** How payouts of a network are sent. Fees in its native coin's base units per unit of gas, decimal strings. */
+/** Settings for payouts of a network. Fees in base units of the native coin per unit of gas, as decimal strings. */
 export interface PayoutsConfig {
-  /** Most transactions of a wallet that are signed and not final: nodes keep a few of an account for sure (geth: 16). */
+  /** Maximum transactions of a wallet that are signed and not final: nodes keep only some per account (geth: 16). */
   readonly maxOpenNonces: number;
-  /** No less is offered, whatever the chain's history says. */
+  /** Lower limit of the priority fee, even if recent blocks paid less. */
   readonly minPriorityFeePerGas: string;
-  /** No more is offered, and no more paid: what would need more waits. */
+  /** Upper limit of the priority fee; a payout that needs more waits. */
   readonly maxPriorityFeePerGas: string;
   readonly maxFeePerGas: string;
   /**
-   * A payment that takes more gas is not sent: what a receiver's contract does with it would be paid for by the wallet. The sealed
-   * policy keeps it: payout-signer does not start with another one.
+   * Maximum gas of a payment: the wallet pays for all that a receiver's contract does. The sealed policy holds the same
+   * value; payout-signer does not start with another one.
    * @default MAX_PAYOUT_GAS
    */
   readonly maxGas?: number;
-  /** A transaction not mined for so long is sent again with higher fees. */
+  /** Seconds after which a transaction that is not mined is replaced with higher fees. */
   readonly bumpAfterSeconds: number;
-  /** Alarm when a hot wallet has less native coin for fees. */
+  /** Alarm when a hot wallet has less native coin. */
   readonly lowGasBaseUnits?: string;
   /** Alarm when a hot wallet has less of a token: display units by symbol. */
   readonly lowBalance?: Readonly<Record<string, string>>;
-  /** More than this of a token does not belong into a hot wallet: display units by symbol. */
+  /** Upper limit of a hot wallet's balance of a token: display units by symbol. */
   readonly float?: Readonly<Record<string, string>>;
 }
 
-/** How payouts of TRON are sent. There are no nonces: a transaction lands until it expires, or never. */
+/** Settings for payouts of TRON. There are no nonces: a transaction can land until it expires. */
 export interface TronPayoutsConfig {
-  /** Most payouts of a wallet that are signed and neither solid nor proven dead. */
+  /** Maximum payouts of a wallet that are signed and neither solid nor proven dead. */
   readonly maxOpenPayouts: number;
-  /** How long a signed transaction can land. Short: another attempt at the payout waits for the end of it. */
+  /** Validity of a signed transaction. Keep it short: another attempt at the payout waits for its end. */
   readonly expirationSeconds: number;
-  /** In sun, a decimal string. No transaction may burn more for the work of a contract: what would need more waits. */
+  /** Maximum fee of one contract call, in sun, a decimal string; a payout that needs more waits. */
   readonly maxFeeLimitSun: string;
-  /** What is added to the energy that a trial of the payment took. */
+  /** Percentage added to the energy that a simulation of the payment used. */
   readonly energyMarginPercent: number;
   /** Alarm when a hot wallet has less TRX, in sun. */
   readonly lowGasBaseUnits?: string;
   /** Alarm when a hot wallet has less of a token: display units by symbol. */
   readonly lowBalance?: Readonly<Record<string, string>>;
-  /** More than this of a token does not belong into a hot wallet: display units by symbol. */
+  /** Upper limit of a hot wallet's balance of a token: display units by symbol. */
   readonly float?: Readonly<Record<string, string>>;
 }
 
-/** How payouts of SUI are sent. There are no nonces: a transaction lands until its epochs are over, or never. */
+/** Settings for payouts of SUI. There are no nonces: a transaction can land until its epochs end. */
 export interface SuiPayoutsConfig {
-  /** Most payouts of a wallet that are signed and neither in a checkpoint nor proven dead. */
+  /** Maximum payouts of a wallet that are signed and neither in a checkpoint nor proven dead. */
   readonly maxOpenPayouts: number;
-  /** In MIST, a decimal string. No transaction may cost more: what would need more waits. */
+  /** Maximum cost of one transaction in MIST, a decimal string; a payout that needs more waits. */
   readonly maxGasBudgetMist: string;
-  /** In MIST a unit, a decimal string. While an epoch's price is higher, nothing is sent. */
+  /** Maximum gas price in MIST per unit, a decimal string. While the epoch's price is higher, no payout is sent. */
   readonly maxGasPriceMist: string;
   /** Alarm when a hot wallet has less SUI, in MIST. */
   readonly lowGasBaseUnits?: string;
   /** Alarm when a hot wallet has less of a token: display units by symbol. */
   readonly lowBalance?: Readonly<Record<string, string>>;
-  /** More than this of a token does not belong into a hot wallet: display units by symbol. */
+  /** Upper limit of a hot wallet's balance of a token: display units by symbol. */
   readonly float?: Readonly<Record<string, string>>;
 }
 
@@ -116,67 +118,67 @@ export interface NetworkConfig {
   readonly chain: Chain;
   readonly family: Family;
   readonly enabled: boolean;
-  /** EIP-155 chain id; only the EVM family has one. */
+  /** EIP-155 chain id; only EVM. */
   readonly chainId?: number;
   /**
-   * By what a network is known that has no chain id. TRON: the last four bytes of the id of block 0, `0x` and hex; SUI: the
-   * digest of checkpoint 0, base58.
+   * Identity of a network without a chain id. TRON: the last four bytes of the id of block 0, `0x` and hex; SUI: the
+   * digest of checkpoint 0 in base58.
    */
   readonly genesisId?: string;
   readonly name: string;
-  /** In the order of preference; read them by rpcEndpointsOf. */
+  /** In order of preference; read with rpcEndpointsOf. */
   readonly rpcUrls: readonly (string | RpcEndpoint)[];
   /**
-   * Where the nodes of `rpcUrls` serve `/walletsolidity`, in the same order: java-tron does on a port of its own,
-   * hosted providers under the same URL. Only TRON. @default rpcUrls
+   * URLs that serve `/walletsolidity` for the nodes in `rpcUrls`, in the same order: java-tron uses a separate port,
+   * hosted providers the same URL. Only TRON. @default rpcUrls
    */
   readonly solidityUrls?: readonly string[];
-  /** WebSocket URL for head wake-ups; polling stays the truth. */
+  /** WebSocket URL for new-head notifications. They only trigger a poll earlier. */
   readonly wsUrl?: string;
   readonly nativeSymbol: string;
   readonly nativeDecimals: number;
   readonly confirmations: Confirmations;
-  /** Deeper confirmations from an amount (display units) on; sorted by amount. */
+  /** More confirmations from an amount (display units) on; sorted by amount. */
   readonly confirmationsByAmount?: readonly { readonly fromAmount: string; readonly confirmations: number }[];
-  /** What 'finalized' does when it stalls. */
+  /** Rules for a 'finalized' height that stalls. */
   readonly finality?: FinalityConfig;
-  /** Usual time between blocks: a guide for alarms and batch sizes, never for correctness. */
+  /** Usual time between blocks: used for alarms and batch sizes, never for correctness. */
   readonly blockTimeMs: number;
-  /** Alarm when the newest block is older; read it by headStaleSecondsOf. */
+  /** Alarm when the newest block is older; read with headStaleSecondsOf. */
   readonly headStaleSeconds?: number;
   /**
-   * With several endpoints, what credits rests on the agreement of two. One alone is believed when all others have
-   * given no usable answer for so many seconds on end; 'never': not even then. @default ALONE_AFTER_SECONDS
+   * With several endpoints, two must agree before a transfer is credited. A single one is accepted once all others have
+   * given no usable answer for this many consecutive seconds; 'never': not at all. @default ALONE_AFTER_SECONDS
    */
   readonly aloneAfterSeconds?: number | 'never';
   readonly pollIntervalMs: number;
-  /** Blocks kept below the verified cursor; a fork below it stops the scanner. */
+  /** Blocks kept below the verified cursor; a fork below them stops the scanner. */
   readonly reorgWindow: number;
-  /** Most blocks asked of the node at once. */
+  /** Maximum blocks per request to a node. */
   readonly maxBlockRange: number;
-  /** Whether the header's bloom speaks of the same block (not on Avalanche, evm.md section 1). Only EVM, and there always. */
+  /** Whether the header's bloom covers the same block (not on Avalanche). Required for EVM, not allowed elsewhere. */
   readonly bloom?: boolean;
-  /** Transaction page of an explorer, `{txid}` is replaced. */
+  /** Transaction page of an explorer; `{txid}` is replaced. */
   readonly explorerTxUrl?: string;
   readonly tokens: readonly TokenConfig[];
   /**
-   * Absent: payouts of this network are accepted and never signed; each says so, and ends when its time is up. Read it by
-   * payoutTermsOf (EVM), tronPayoutTermsOf or suiPayoutTermsOf.
+   * Absent: payouts of this network are accepted but never signed; each reports that as its obstacle and expires. Read
+   * with payoutTermsOf (EVM), tronPayoutTermsOf or suiPayoutTermsOf.
    */
   readonly payouts?: AnyPayoutsConfig;
 }
 
-/** Whether payouts are priced by gas and ordered by nonces, as in the EVM family. */
+/** Tells whether payouts are priced by gas and ordered by nonces, as in the EVM family. */
 export function arePaidByGas(payouts: AnyPayoutsConfig): payouts is PayoutsConfig {
   return 'maxOpenNonces' in payouts;
 }
 
-/** Whether payouts end by epochs, as in the SUI family. */
+/** Tells whether payouts end by epochs, as in the SUI family. */
 export function areEndedByEpochs(payouts: AnyPayoutsConfig): payouts is SuiPayoutsConfig {
   return 'maxGasBudgetMist' in payouts;
 }
 
-/** The endpoints of a network, in the order of preference. */
+/** Lists the endpoints of a network in order of preference. */
 export function rpcEndpointsOf(network: Pick<NetworkConfig, 'rpcUrls'>): readonly RpcEndpoint[] {
   return network.rpcUrls.map((endpoint) => (typeof endpoint === 'string' ? { url: endpoint } : endpoint));
 }
@@ -186,18 +188,18 @@ export const ALONE_AFTER_SECONDS = 60;
 const HEAD_STALE_SECONDS_MIN = 30;
 const HEAD_STALE_BLOCKS = 20;
 
-/** How old the newest block may be before it is an alarm: as configured, or 20 block times but at least 30 s. */
+/** Maximum age of the newest block before an alarm: as configured, or 20 block times but at least 30 s. */
 export function headStaleSecondsOf(network: Pick<NetworkConfig, 'headStaleSeconds' | 'blockTimeMs'>): number {
   const usual = Math.ceil((HEAD_STALE_BLOCKS * network.blockTimeMs) / 1_000);
   return network.headStaleSeconds ?? Math.max(HEAD_STALE_SECONDS_MIN, usual);
 }
 
-/** The token of a network by symbol, without regard to case. */
+/** Finds a token of a network by symbol; case does not matter. */
 export function findToken(network: NetworkConfig, symbol: string): TokenConfig | undefined {
   return network.tokens.find((t) => t.symbol.toUpperCase() === symbol.toUpperCase());
 }
 
-/** The confirmations that an amount needs on a network: null means the finalized tag. */
+/** Confirmations required for an amount on a network; null: the finalized tag. */
 export function confirmationsFor(
   network: NetworkConfig,
   token: TokenConfig,

@@ -15,7 +15,7 @@ const tokenSchema = {
     dustBelow: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$' },
   },
 };
-/** A URL, or an object with one. Whether the URL is one, network-mistakes.ts says, without repeating it. */
+/** A URL, or an object with one. network-mistakes.ts checks the URL, because its messages never repeat it. */
 const endpointSchema = {
   type: ['string', 'object'],
   additionalProperties: false,
@@ -63,7 +63,7 @@ const gasPayoutsSchema = {
     float: amountsBySymbol,
   },
 };
-/** The chain takes up to a day; what waits for the end of it should not wait so long. */
+/** The chain accepts up to a day, but another attempt at a payout waits for the expiry. */
 export const EXPIRATION_SECONDS_MAX = 3_600;
 
 const tronPayoutsSchema = {
@@ -156,12 +156,12 @@ const networkSchema = {
       chainId: false,
       bloom: false,
       wsUrl: false,
-      // Money moves in solid blocks alone: a depth says nothing of 19 representatives.
+      // Only solid blocks credit: a depth does not show that 19 super representatives confirmed a block.
       confirmations: { const: 'finalized' },
     }),
     ofFamily('SUI', ['genesisId'], {
       payouts: suiPayoutsSchema,
-      // 32 bytes in base58.
+      // A digest of 32 bytes in base58.
       genesisId: { type: 'string', pattern: '^[1-9A-HJ-NP-Za-km-z]{43,44}$' },
       chainId: false,
       bloom: false,
@@ -170,7 +170,7 @@ const networkSchema = {
   ],
 };
 
-/** What a network of one family must have besides, and how its properties look. */
+/** Builds the additional required properties and property schemas of one family. */
 function ofFamily(family: string, required: readonly string[], properties: Record<string, unknown>): unknown {
   return {
     if: { type: 'object', properties: { family: { const: family } }, required: ['family'] },

@@ -15,22 +15,22 @@ import {
 import { hasDuplicates, isUrlOf } from './network-overrides.ts';
 
 const EVM_CONTRACT = /^0x[0-9a-fA-F]{40}$/;
-/** All 64 digits of the package, so that it can be compared whole; see `parseCoinType` of the family's adapter. */
+/** Full 64 digits of the package, so that types compare as text; see `parseCoinType` in the family's adapter. */
 const SUI_COIN_TYPE = /^0x[0-9a-f]{64}::[a-zA-Z_][a-zA-Z0-9_]*::[a-zA-Z_][a-zA-Z0-9_]*$/;
-/** Of SUI it is the native coin, and so named by `null`. */
+/** The native coin of SUI as a coin type; a network file names it with `null` instead. */
 const SUI_NATIVE = `0x${'2'.padStart(64, '0')}::sui::SUI`;
-/** Its checksum says the adapter of the family. */
+/** Form only; the family's adapter checks the checksum. */
 const TRON_CONTRACT = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
-/** The most that the chain lets a transaction burn (`getMaxFeeLimit`), in sun. */
+/** Upper limit of the chain for the fee of a transaction (`getMaxFeeLimit`), in sun. */
 const TRON_FEE_LIMIT_MAX = 15_000_000_000n;
-/** The most that the chain lets a transaction cost (`max_tx_gas`), in MIST. */
+/** Upper limit of the chain for the cost of a transaction (`max_tx_gas`), in MIST. */
 const SUI_BUDGET_MAX = 50_000_000_000n;
-/** No transaction costs less than so many units (`base_tx_cost_fixed`). */
+/** Minimum units of a transaction (`base_tx_cost_fixed`). */
 const SUI_UNITS_MIN = 1_000n;
 
 const MAIN_CHAINS = ['TRON', 'SUI'] as const;
 
-/** What a schema cannot say: where the networks of a file contradict themselves or each other. A sentence each. */
+/** Finds contradictions that a schema cannot express, within a network and between networks. One sentence each.  */
 export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
   return networks.flatMap((network, index) => {
     const at = `/networks/${index} (${network.chain})`;
@@ -49,9 +49,10 @@ function identityMistakes(network: NetworkConfig, before: readonly NetworkConfig
   const mistakes: string[] = [];
   const { chain, chainId, genesisId, family } = network;
   if (family !== familyOf(chain)) mistakes.push(` family must be ${familyOf(chain)}`);
-  if (before.some((other) => other.chain === chain)) mistakes.push(' stands twice');
+  if (before.some((other) => other.chain === chain)) mistakes.push(' is listed twice');
   const knownId = chainIdOf(chain);
-  // A devnet too has the id of the chain it stands for. With another's a test network would sign real money.
+  // A devnet must have the id of its chain as well. With another chain's id a test network would sign real
+  // money.
   if (knownId !== undefined && chainId !== knownId)
     mistakes.push(`/chainId must be ${knownId}, the one of ${chain}`);
   const knownGenesis = genesisIdOf(chain);
@@ -68,16 +69,16 @@ function identityMistakes(network: NetworkConfig, before: readonly NetworkConfig
 function endpointMistakes(network: NetworkConfig): string[] {
   const urls = rpcEndpointsOf(network).map(({ url }) => url);
   const mistakes = urls.flatMap((url, place) =>
-    isUrlOf(url, 'http') ? [] : [`/rpcUrls/${place} is no http or https URL`],
+    isUrlOf(url, 'http') ? [] : [`/rpcUrls/${place} is not an http or https URL`],
   );
-  if (hasDuplicates(urls)) mistakes.push('/rpcUrls names an endpoint twice');
+  if (hasDuplicates(urls)) mistakes.push('/rpcUrls lists an endpoint twice');
   const solidity = network.solidityUrls;
   if (solidity !== undefined && solidity.length !== urls.length)
-    mistakes.push('/solidityUrls must name one for each of rpcUrls');
+    mistakes.push('/solidityUrls must have one URL for each of rpcUrls');
   for (const [place, url] of (solidity ?? []).entries())
-    if (!isUrlOf(url, 'http')) mistakes.push(`/solidityUrls/${place} is no http or https URL`);
+    if (!isUrlOf(url, 'http')) mistakes.push(`/solidityUrls/${place} is not an http or https URL`);
   if (network.wsUrl !== undefined && !isUrlOf(network.wsUrl, 'ws'))
-    mistakes.push('/wsUrl is no ws or wss URL');
+    mistakes.push('/wsUrl is not a ws or wss URL');
   return mistakes;
 }
 
@@ -89,10 +90,10 @@ function depthMistakes(network: NetworkConfig): string[] {
     return mistakes;
   }
   if (confirmationsByAmount !== undefined)
-    mistakes.push("/confirmationsByAmount means nothing with confirmations 'finalized'");
+    mistakes.push("/confirmationsByAmount is not allowed with confirmations 'finalized'");
   const { minDepth, fallbackDepth } = finality ?? {};
   if (network.family === 'TRON' && fallbackDepth !== undefined)
-    mistakes.push('/finality fallbackDepth is nothing for TRON: what is not solid is not credited');
+    mistakes.push('/finality fallbackDepth is not allowed for TRON: only solid blocks credit');
   if (minDepth !== undefined && fallbackDepth !== undefined && fallbackDepth < minDepth)
     mistakes.push('/finality fallbackDepth must not be less than minDepth');
   return mistakes;
@@ -105,7 +106,7 @@ function payoutMistakes(network: NetworkConfig): string[] {
   for (const name of ['lowBalance', 'float'] as const) {
     for (const [symbol, amount] of Object.entries(payouts[name] ?? {})) {
       const token = findToken(network, symbol);
-      if (token === undefined) mistakes.push(`${name} names ${symbol}, which is no token of the network`);
+      if (token === undefined) mistakes.push(`${name} names ${symbol}, which is not a token of the network`);
       else if (!parseAmount(amount, token.decimals).ok)
         mistakes.push(`${name} of ${symbol} is not an amount`);
     }
@@ -150,23 +151,24 @@ function tokenMistakes(network: NetworkConfig, token: TokenConfig, place: number
   const mistakes: string[] = [];
   const before = network.tokens.slice(0, place);
   const { symbol, contract, decimals } = token;
-  // Not the one that is written there, which may be wrong: that is one mistake and not one of each token, too.
+  // By the chain, because `family` may be wrong: that is reported once and not for each token.
   const family = familyOf(network.chain);
   if (before.some((other) => other.symbol.toUpperCase() === symbol.toUpperCase()))
-    mistakes.push('stands twice');
+    mistakes.push('is listed twice');
   const spelling = (text: string | null) => (family === 'EVM' ? text?.toLowerCase() : text) ?? null;
   const twin = before.find((other) => spelling(other.contract) === spelling(contract));
   if (twin !== undefined) mistakes.push(`has the contract of ${twin.symbol}`);
   if (contract === null) {
     const isNative = symbol === network.nativeSymbol && decimals === network.nativeDecimals;
-    if (!isNative) mistakes.push(`must be named and divided like the native coin ${network.nativeSymbol}`);
+    if (!isNative)
+      mistakes.push(`must have the symbol and decimals of the native coin ${network.nativeSymbol}`);
   } else if (family === 'EVM' && !EVM_CONTRACT.test(contract)) {
-    mistakes.push('contract is no EVM address');
+    mistakes.push('contract is not an EVM address');
   } else if (family === 'TRON' && !TRON_CONTRACT.test(contract)) {
-    mistakes.push('contract is no TRON address (T and 33 characters)');
+    mistakes.push('contract is not a TRON address (T and 33 characters)');
   } else if (family === 'SUI' && (!SUI_COIN_TYPE.test(contract) || contract === SUI_NATIVE)) {
     mistakes.push(
-      'contract is no coin type of SUI (0x, 64 hex digits, ::module::STRUCT; null for SUI itself)',
+      'contract is not a coin type of SUI (0x, 64 hex digits, ::module::STRUCT; null for SUI itself)',
     );
   }
   for (const limit of ['minAmount', 'maxAmount'] as const) {
@@ -177,7 +179,7 @@ function tokenMistakes(network: NetworkConfig, token: TokenConfig, place: number
   return mistakes.map((mistake) => `/tokens/${place} (${symbol}) ${mistake}`);
 }
 
-/** An order for less than the minimum could not be paid but by more than it asks for. */
+/** An order below the dust limit could only be paid with more than its amount. */
 function dustMistakes({ decimals, minAmount, dustBelow }: TokenConfig): string[] {
   if (dustBelow === undefined) return [];
   const dust = parseAmount(dustBelow, decimals);

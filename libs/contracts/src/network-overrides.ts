@@ -1,11 +1,11 @@
 import type { NetworkConfig } from './network-config.ts';
 
-/** Environment variables; a network file's reader knows `<CHAIN>_RPC_URLS`, `<CHAIN>_SOLIDITY_URLS` and `<CHAIN>_WS_URL`. */
+/** Environment variables; `<CHAIN>_RPC_URLS`, `<CHAIN>_SOLIDITY_URLS` and `<CHAIN>_WS_URL` are read. */
 export type NetworkEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The network with what the environment replaces of it. An empty variable counts as absent. What is wrong goes into
- * `mistakes`, never with the URL: keys of providers stand there.
+ * Returns the network with the values that the environment replaces. An empty variable counts as absent. Errors go into
+ * `mistakes`, never with the URL, because URLs contain keys of providers.
  */
 export function withEnvironment(
   network: NetworkConfig,
@@ -17,12 +17,13 @@ export function withEnvironment(
   const rpcUrls = itemsOf(environment[rpcVariable]);
   const wsUrl = environment[wsVariable]?.trim();
   for (const [place, url] of rpcUrls.entries()) {
-    if (!isUrlOf(url, 'http')) mistakes.push(`${rpcVariable} (item ${place + 1}) is no http or https URL`);
+    if (!isUrlOf(url, 'http'))
+      mistakes.push(`${rpcVariable} (item ${place + 1}) is not an http or https URL`);
   }
-  if (hasDuplicates(rpcUrls)) mistakes.push(`${rpcVariable} names an endpoint twice`);
-  if (wsUrl && !isUrlOf(wsUrl, 'ws')) mistakes.push(`${wsVariable} is no ws or wss URL`);
+  if (hasDuplicates(rpcUrls)) mistakes.push(`${rpcVariable} lists an endpoint twice`);
+  if (wsUrl && !isUrlOf(wsUrl, 'ws')) mistakes.push(`${wsVariable} is not a ws or wss URL`);
   const { solidityUrls: ofFile, ...others } = network;
-  // Those of the file belong to the endpoints of the file.
+  // The file's solidity URLs belong to the file's endpoints.
   const solidityUrls =
     solidityUrlsOf(network, environment, mistakes) ?? (rpcUrls.length === 0 ? ofFile : undefined);
   return {
@@ -41,14 +42,14 @@ function solidityUrlsOf(
   const variable = `${chain}_SOLIDITY_URLS`;
   const urls = itemsOf(environment[variable]);
   if (urls.length === 0) return undefined;
-  if (family !== 'TRON') mistakes.push(`${variable} is nothing for the ${family} family`);
+  if (family !== 'TRON') mistakes.push(`${variable} is not allowed for the ${family} family`);
   for (const [place, url] of urls.entries())
-    if (!isUrlOf(url, 'http')) mistakes.push(`${variable} (item ${place + 1}) is no http or https URL`);
+    if (!isUrlOf(url, 'http')) mistakes.push(`${variable} (item ${place + 1}) is not an http or https URL`);
   const given = itemsOf(environment[`${chain}_RPC_URLS`]);
   const [endpoints, place] = given.length === 0 ? [rpcUrls, 'rpcUrls'] : [given, `${chain}_RPC_URLS`];
   if (urls.length !== endpoints.length)
     mistakes.push(
-      `${variable} must name one for each endpoint, in their order: it has ${urls.length}, ${place} has ${endpoints.length}`,
+      `${variable} must have one URL for each endpoint, in the same order: it has ${urls.length}, ${place} has ${endpoints.length}`,
     );
   return urls;
 }
@@ -60,12 +61,12 @@ function itemsOf(list = ''): readonly string[] {
     .filter((item) => item !== '');
 }
 
-/** Whether `text` is a URL of the protocol, with or without TLS. */
+/** Tells whether `text` is a URL of the protocol, with or without TLS. */
 export function isUrlOf(text: string, protocol: 'http' | 'ws'): boolean {
   return URL.canParse(text) && [`${protocol}:`, `${protocol}s:`].includes(new URL(text).protocol);
 }
 
-/** Whether two of the URLs are the same, however they are spelled. */
+/** Tells whether two of the URLs are equal after normalisation. */
 export function hasDuplicates(urls: readonly string[]): boolean {
   return new Set(urls.map((url) => (URL.canParse(url) ? new URL(url).href : url))).size < urls.length;
 }

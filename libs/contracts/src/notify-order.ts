@@ -1,6 +1,6 @@
 import type { Chain } from '@opentill/domain/chains';
 
-/** Status of an order (seed.md section 3). */
+/** Status of an order (docs/api.md section 3). */
 export type OrderStatus = 'INIT' | 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'EXPIRED' | 'FAILED';
 export type OrderType = 'COLLECTION' | 'PAYOUT';
 
@@ -20,7 +20,7 @@ export type NotifyType =
 export interface TransactionView {
   readonly chain: Chain;
   readonly symbol: string;
-  /** null for a native coin. */
+  /** Null for a native coin. */
   readonly contractAddress: string | null;
   readonly decimals: number;
   readonly txid: string;
@@ -36,7 +36,7 @@ export interface TransactionView {
   readonly txGas: string | null;
 }
 
-/** Answer of GET status and `data` of every order callback (seed.md 2.5). */
+/** Answer of GET status and `data` of every order callback (docs/api.md section 4). */
 export interface NotifyOrder {
   readonly orderId: string;
   readonly uid: string | null;
@@ -45,7 +45,7 @@ export interface NotifyOrder {
   readonly reason: string | null;
   readonly amount: string;
   readonly actualAmount: string | null;
-  /** Always "0": nothing is deducted. */
+  /** Always "0": no fee is deducted. */
   readonly fee: '0';
   readonly feeRatio: '0';
   readonly transaction: TransactionView | null;

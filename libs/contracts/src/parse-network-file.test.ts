@@ -43,7 +43,7 @@ const TRON = {
 function parse(networks: readonly object[], environment?: Record<string, string>) {
   return parseNetworkFile(JSON.stringify({ networks }), 'networks.json', environment);
 }
-/** The lines of the error, without the file's name. */
+/** The lines of the error message, without the file name. */
 function mistakes(networks: readonly object[], environment?: Record<string, string>): readonly string[] {
   try {
     parse(networks, environment);
@@ -59,8 +59,8 @@ function mistakes(networks: readonly object[], environment?: Record<string, stri
   return [];
 }
 
-describe('a network file', () => {
-  it('is read as it stands', () => {
+describe('network file', () => {
+  it('a network file is returned as written', () => {
     const networks = parse([
       ETH,
       { ...BSC, finality: { staleSeconds: 30, minDepth: 15, fallbackDepth: 240 } },
@@ -69,20 +69,20 @@ describe('a network file', () => {
     expect(networks[1]?.finality).toEqual({ staleSeconds: 30, minDepth: 15, fallbackDepth: 240 });
   });
 
-  it('names endpoints by URL or with what their provider allows', () => {
+  it('an endpoint is a URL or an object with limits', () => {
     expect(rpcEndpointsOf(parse([ETH])[0]!)).toEqual([
       { url: 'https://one.example/secret-key' },
       { url: 'https://two.example', requestsPerSecond: 25 },
     ]);
   });
 
-  it('has blocks called old after 20 block times, but not before half a minute, unless it says otherwise', () => {
+  it('the head is stale after 20 block times, at least 30 s, or as configured', () => {
     expect(headStaleSecondsOf(parse([ETH])[0]!)).toBe(240);
     expect(headStaleSecondsOf(parse([BSC])[0]!)).toBe(30);
     expect(headStaleSecondsOf(parse([{ ...BSC, headStaleSeconds: 7 }])[0]!)).toBe(7);
   });
 
-  it('may say after how long one source is believed alone, or that it never is', () => {
+  it('aloneAfterSeconds is a positive number or never', () => {
     expect(parse([{ ...ETH, aloneAfterSeconds: 90 }])[0]?.aloneAfterSeconds).toBe(90);
     expect(parse([{ ...ETH, aloneAfterSeconds: 'never' }])[0]?.aloneAfterSeconds).toBe('never');
     expect(mistakes([{ ...ETH, aloneAfterSeconds: 0 }])).toContain(
@@ -90,19 +90,19 @@ describe('a network file', () => {
     );
   });
 
-  it('may take in the native coin', () => {
+  it('a token with a null contract is the native coin', () => {
     const coin = { ...USDT, symbol: 'ETH', contract: null, decimals: 18 };
     expect(parse([{ ...ETH, tokens: [USDT, coin] }])[0]?.tokens[1]?.contract).toBeNull();
   });
 
   it.each<[string, object[], string[]]>([
     [
-      'no block time',
+      'a missing block time',
       [{ ...ETH, blockTimeMs: undefined }],
       ["/networks/0 must have required property 'blockTimeMs'"],
     ],
     [
-      'an endpoint with what is not known',
+      'an endpoint with unknown properties',
       [{ ...ETH, rpcUrls: [{ url: 'https://one.example', rps: 3 }, 7] }],
       [
         '/networks/0/rpcUrls/0 must NOT have additional properties',
@@ -115,27 +115,30 @@ describe('a network file', () => {
       ["/networks/0 (ETH)/finality needs confirmations 'finalized'"],
     ],
     [
-      'tiers of amounts with the finalized tag, which would be ignored',
+      'tiers of amounts with the finalized tag',
       [{ ...BSC, confirmationsByAmount: [{ fromAmount: '1000', confirmations: 20 }] }],
-      ["/networks/0 (BSC)/confirmationsByAmount means nothing with confirmations 'finalized'"],
+      ["/networks/0 (BSC)/confirmationsByAmount is not allowed with confirmations 'finalized'"],
     ],
     [
-      'a fallback shallower than what is credited anyway',
+      'a fallback depth below the minimum depth',
       [{ ...BSC, finality: { staleSeconds: 30, minDepth: 16, fallbackDepth: 15 } }],
       ['/networks/0 (BSC)/finality fallbackDepth must not be less than minDepth'],
     ],
     [
-      'an endpoint twice, spelled differently',
+      'an endpoint listed twice in different spellings',
       [{ ...ETH, rpcUrls: ['https://one.example', { url: 'HTTPS://ONE.example:443/' }] }],
-      ['/networks/0 (ETH)/rpcUrls names an endpoint twice'],
+      ['/networks/0 (ETH)/rpcUrls lists an endpoint twice'],
     ],
     [
-      'what is no URL',
+      'texts that are not URLs',
       [{ ...ETH, rpcUrls: ['https://one.example', 'http://'], wsUrl: 'wss://[secret' }],
-      ['/networks/0 (ETH)/rpcUrls/1 is no http or https URL', '/networks/0 (ETH)/wsUrl is no ws or wss URL'],
+      [
+        '/networks/0 (ETH)/rpcUrls/1 is not an http or https URL',
+        '/networks/0 (ETH)/wsUrl is not a ws or wss URL',
+      ],
     ],
     [
-      'another family, a chain twice, no chain id',
+      'another family, a repeated chain, a missing chain id',
       [
         {
           ...ETH,
@@ -150,22 +153,22 @@ describe('a network file', () => {
       [
         '/networks/0 (ETH) family must be EVM',
         '/networks/0 (ETH)/chainId must be 1, the one of ETH',
-        '/networks/1 (ETH) stands twice',
+        '/networks/1 (ETH) is listed twice',
         '/networks/2 (BSC)/chainId must be 56, the one of BSC',
       ],
     ],
     [
-      'one chain under two names, whose payments would count for both',
+      'one chain under two names, whose payments would count twice',
       [ETH, { ...BSC, chainId: 1 }],
       ['/networks/1 (BSC)/chainId must be 56, the one of BSC'],
     ],
     [
-      'a test network by the id of a main network, whose money would be signed without limits',
+      'a test network with the id of a main network',
       [{ ...ETH, chain: 'ETH_SEPOLIA' }],
       ['/networks/0 (ETH_SEPOLIA)/chainId must be 11155111, the one of ETH_SEPOLIA'],
     ],
     [
-      'tokens that cannot be told apart',
+      'tokens with equal symbols or contracts',
       [
         {
           ...ETH,
@@ -177,13 +180,13 @@ describe('a network file', () => {
         },
       ],
       [
-        '/networks/0 (ETH)/tokens/1 (usdt) stands twice',
+        '/networks/0 (ETH)/tokens/1 (usdt) is listed twice',
         '/networks/0 (ETH)/tokens/1 (usdt) has the contract of USDT',
         '/networks/0 (ETH)/tokens/2 (USDC) has the contract of USDT',
       ],
     ],
     [
-      "a native coin that is not the network's, a contract that is no address, a limit finer than the token",
+      'a wrong native coin, contract or number of decimals in a limit',
       [
         {
           ...ETH,
@@ -203,28 +206,28 @@ describe('a network file', () => {
         },
       ],
       [
-        '/networks/0 (ETH)/tokens/0 (USDT) contract is no EVM address',
-        '/networks/0 (ETH)/tokens/1 (BNB) must be named and divided like the native coin ETH',
+        '/networks/0 (ETH)/tokens/0 (USDT) contract is not an EVM address',
+        '/networks/0 (ETH)/tokens/1 (BNB) must have the symbol and decimals of the native coin ETH',
         '/networks/0 (ETH)/tokens/2 (USDC) minAmount is not an amount',
         '/networks/0 (ETH)/tokens/3 (USDD) dustBelow must not be more than minAmount',
         '/networks/0 (ETH)/tokens/4 (USDE) dustBelow is not an amount',
       ],
     ],
-  ])('is refused for %s', (_, networks, expected) => {
+  ])('a network file is refused for %s', (_, networks, expected) => {
     expect(mistakes(networks)).toEqual(expected);
   });
 });
 
-describe('a TRON network', () => {
+describe('TRON network', () => {
   const tron = (overrides: object): readonly string[] => mistakes([{ ...TRON, ...overrides }]);
 
-  it('is known by its genesis, and its nodes may serve the solid chain elsewhere', () => {
+  it('a TRON network has a genesis id and optional solidity URLs', () => {
     const own = { ...TRON, rpcUrls: ['http://node:8090'], solidityUrls: ['http://node:8091'] };
     expect(parse([own])[0]).toMatchObject({ genesisId: '0x2b6653dc', solidityUrls: ['http://node:8091'] });
     expect(parse([{ ...TRON, chain: 'TRON_TEST', genesisId: '0xcd8690dc' }])).toHaveLength(1);
   });
 
-  it('is refused by the genesis of another, and a test network by that of the main one', () => {
+  it('a TRON network is refused with the genesis id of another network', () => {
     expect(tron({ genesisId: '0xcd8690dc' })).toEqual([
       '/networks/0 (TRON)/genesisId must be 0x2b6653dc, the one of TRON',
     ]);
@@ -232,15 +235,15 @@ describe('a TRON network', () => {
     expect(tron({ genesisId: undefined })).toContain("/networks/0 must have required property 'genesisId'");
   });
 
-  it('credits what is solid, and nothing else', () => {
+  it('a TRON network accepts only finalized confirmations without a fallback depth', () => {
     expect(tron({ confirmations: 19 }).join()).toContain('/networks/0/confirmations');
     expect(tron({ finality: { staleSeconds: 60, fallbackDepth: 60 } })).toEqual([
-      '/networks/0 (TRON)/finality fallbackDepth is nothing for TRON: what is not solid is not credited',
+      '/networks/0 (TRON)/finality fallbackDepth is not allowed for TRON: only solid blocks credit',
     ]);
     expect(tron({ finality: { staleSeconds: 60, minDepth: 20 } })).toEqual([]);
   });
 
-  it('has nothing of other families, and they nothing of it', () => {
+  it('settings of one family are refused in another', () => {
     for (const foreign of [{ chainId: 1 }, { bloom: true }, { wsUrl: 'wss://one.example' }])
       expect(tron(foreign).length).toBeGreaterThan(0);
     for (const foreign of [
@@ -250,13 +253,13 @@ describe('a TRON network', () => {
     ])
       expect(mistakes([{ ...ETH, ...foreign }]).length).toBeGreaterThan(0);
     expect(tron({ tokens: [USDT] })).toEqual([
-      '/networks/0 (TRON)/tokens/0 (USDT) contract is no TRON address (T and 33 characters)',
+      '/networks/0 (TRON)/tokens/0 (USDT) contract is not a TRON address (T and 33 characters)',
     ]);
   });
 
-  it('names a place of the solid chain for each endpoint, also in the environment', () => {
+  it('each endpoint needs a solidity URL if any is set, also in the environment', () => {
     expect(tron({ solidityUrls: ['http://node:8091'] })).toEqual([
-      '/networks/0 (TRON)/solidityUrls must name one for each of rpcUrls',
+      '/networks/0 (TRON)/solidityUrls must have one URL for each of rpcUrls',
     ]);
     const solidityUrls = ['http://a:8091', 'http://b:8091'];
     const replaced = parse([{ ...TRON, solidityUrls }], { TRON_RPC_URLS: 'https://key@own.example' })[0]!;
@@ -267,18 +270,18 @@ describe('a TRON network', () => {
     expect(
       mistakes([TRON, ETH], { TRON_SOLIDITY_URLS: 'x', ETH_SOLIDITY_URLS: 'http://a,http://b' }),
     ).toEqual([
-      'TRON_SOLIDITY_URLS (item 1) is no http or https URL',
-      'TRON_SOLIDITY_URLS must name one for each endpoint, in their order: it has 1, rpcUrls has 2',
-      'ETH_SOLIDITY_URLS is nothing for the EVM family',
+      'TRON_SOLIDITY_URLS (item 1) is not an http or https URL',
+      'TRON_SOLIDITY_URLS must have one URL for each endpoint, in the same order: it has 1, rpcUrls has 2',
+      'ETH_SOLIDITY_URLS is not allowed for the EVM family',
     ]);
     expect(mistakes([TRON], { ...environment, TRON_RPC_URLS: 'http://a:8090,http://b:8090' })).toEqual([
-      'TRON_SOLIDITY_URLS must name one for each endpoint, in their order: it has 1, TRON_RPC_URLS has 2',
+      'TRON_SOLIDITY_URLS must have one URL for each endpoint, in the same order: it has 1, TRON_RPC_URLS has 2',
     ]);
   });
 });
 
-describe('the environment', () => {
-  it('replaces the endpoints of its chain alone', () => {
+describe('environment of a network file', () => {
+  it('a variable of the environment replaces only the endpoints of its chain', () => {
     const networks = parse([ETH, BSC], {
       ETH_RPC_URLS: ' https://own.example/k1, http://127.0.0.1:8545 ',
       ETH_WS_URL: 'wss://own.example/ws',
@@ -293,16 +296,16 @@ describe('the environment', () => {
     expect(networks[1]).toEqual(BSC);
   });
 
-  it('has its mistakes named together with those of the file, and never with the URL', () => {
+  it('mistakes of environment and file are reported together, without any URL', () => {
     const environment = {
       ETH_RPC_URLS: 'https://own.example,own.example/secret',
       ETH_WS_URL: 'https://own.example/secret',
       BSC_RPC_URLS: 'https://own.example/secret,https://own.example/secret',
     };
     expect(mistakes([ETH, { ...BSC, chainId: undefined }], environment)).toEqual([
-      'ETH_RPC_URLS (item 2) is no http or https URL',
-      'ETH_WS_URL is no ws or wss URL',
-      'BSC_RPC_URLS names an endpoint twice',
+      'ETH_RPC_URLS (item 2) is not an http or https URL',
+      'ETH_WS_URL is not a ws or wss URL',
+      'BSC_RPC_URLS lists an endpoint twice',
       '/networks/1 (BSC)/chainId must be 56, the one of BSC',
     ]);
   });

@@ -7,16 +7,16 @@ import { mistakesOf } from './network-mistakes.ts';
 import { withEnvironment, type NetworkEnvironment } from './network-overrides.ts';
 
 export type NetworkConfigErrorCode =
-  /** A network file is not JSON, breaks its schema or contradicts itself; the message names every mistake. */
+  /** A network file is not JSON, breaks its schema or contradicts itself; the message lists every mistake. */
   'NETWORKS_INVALID';
 
-/** That the schema is one is a test's to see: the look costs more than all the rest, and every process would pay for it. */
+/** A test validates the schema itself: doing so here costs more than the rest, in every process. */
 const AJV_OPTIONS = { allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false } as const;
 
 /**
- * Reads a network file's text. `<CHAIN>_RPC_URLS` (separated by commas, in the order of preference), `<CHAIN>_WS_URL`
- * and, on TRON, `<CHAIN>_SOLIDITY_URLS` (see NetworkConfig) of the environment replace what the file says of that chain. Names all mistakes at once; no URL
- * is repeated in a message, since keys of providers stand there.
+ * Parses a network file. The environment variables `<CHAIN>_RPC_URLS` (comma-separated, in order of preference),
+ * `<CHAIN>_WS_URL` and, on TRON, `<CHAIN>_SOLIDITY_URLS` (see NetworkConfig) replace the values of the file. The error
+ * lists all mistakes at once, without URLs, because they contain keys of providers.
  * @throws GatewayError NETWORKS_INVALID
  */
 export function parseNetworkFile(
@@ -30,7 +30,7 @@ export function parseNetworkFile(
   const validate = new Ajv2020(AJV_OPTIONS).compile<{ networks: NetworkConfig[] }>(NETWORK_FILE_SCHEMA);
   if (!validate(parsed)) {
     const problems = (validate.errors ?? []).map(
-      (e) => `${e.instancePath || '/'} ${e.message ?? 'is wrong'}`,
+      (e) => `${e.instancePath || '/'} ${e.message ?? 'is invalid'}`,
     );
     throw invalid(fileName, problems);
   }

@@ -82,14 +82,14 @@ const mistakesOf = (payouts: object, overrides: object = {}): readonly string[] 
   return [];
 };
 
-describe('payouts of a network file', () => {
-  test('are optional, and unknown where absent', () => {
+describe('payout settings', () => {
+  test('payout terms are undefined without payout settings', () => {
     const network = parse(undefined);
     expect(network?.payouts).toBeUndefined();
     expect(network && payoutTermsOf(network)).toBeUndefined();
   });
 
-  test('are read as numbers', () => {
+  test('payout terms of an EVM network are numbers', () => {
     const network = parse({
       ...PAYOUTS,
       lowGasBaseUnits: '50000000000000000',
@@ -108,7 +108,7 @@ describe('payouts of a network file', () => {
     });
   });
 
-  test('have every contradiction named', () => {
+  test('all contradictions of payout settings are reported', () => {
     expect(
       mistakesOf({
         ...PAYOUTS,
@@ -121,7 +121,7 @@ describe('payouts of a network file', () => {
     ).toEqual([
       '/networks/0 (ETH)/payouts maxPriorityFeePerGas must not be less than minPriorityFeePerGas',
       '/networks/0 (ETH)/payouts maxFeePerGas must not be less than maxPriorityFeePerGas',
-      '/networks/0 (ETH)/payouts lowBalance names DAI, which is no token of the network',
+      '/networks/0 (ETH)/payouts lowBalance names DAI, which is not a token of the network',
       '/networks/0 (ETH)/payouts float of USDT is not an amount',
     ]);
     expect(
@@ -145,11 +145,11 @@ describe('payouts of a network file', () => {
     { ...PAYOUTS, bumpAfter: 3 },
     { ...PAYOUTS, lowBalance: { USDT: 5 } },
     { maxOpenNonces: 1 },
-  ])('that break the schema are refused: %j', (payouts) => {
+  ])('payout settings that break the schema are refused: %j', (payouts) => {
     expect(mistakesOf(payouts).length).toBeGreaterThan(0);
   });
 
-  test('of another family are refused', () => {
+  test('payout settings of another family are refused', () => {
     expect(mistakesOf(PAYOUTS, TRON)).toContain(
       "/networks/0/payouts must have required property 'maxOpenPayouts'",
     );
@@ -162,8 +162,8 @@ describe('payouts of a network file', () => {
   });
 });
 
-describe('payouts of TRON', () => {
-  test('are read as numbers, and are none of gas', () => {
+describe('TRON payout settings', () => {
+  test('payout terms of a TRON network are numbers', () => {
     const network = parse(
       {
         ...TRON_PAYOUTS,
@@ -198,13 +198,13 @@ describe('payouts of TRON', () => {
     { ...TRON_PAYOUTS, maxOpenPayouts: 0 },
     { ...TRON_PAYOUTS, maxOpenNonces: 5 },
     { ...TRON_PAYOUTS, lowBalance: { DAI: '1' } },
-  ])('that break a rule are refused: %j', (payouts) => {
+  ])('TRON payout settings that break a rule are refused: %j', (payouts) => {
     expect(mistakesOf(payouts, TRON).length).toBeGreaterThan(0);
   });
 });
 
-describe('payouts of SUI', () => {
-  test('are read as numbers, and are those of no other family', () => {
+describe('SUI payout settings', () => {
+  test('payout terms of a SUI network are numbers', () => {
     const network = parse({ ...SUI_PAYOUTS, lowGasBaseUnits: '5', float: { USDT: '1' } }, SUI)!;
     expect(payoutTermsOf(network)).toBeUndefined();
     expect(tronPayoutTermsOf(network)).toBeUndefined();
@@ -225,8 +225,8 @@ describe('payouts of SUI', () => {
     [{ ...SUI_PAYOUTS, maxGasPriceMist: '0' }, /maxGasPriceMist must not be 0/],
     [{ ...SUI_PAYOUTS, maxGasBudgetMist: '4999999' }, /maxGasBudgetMist must be 1000 times/],
     [{ ...SUI_PAYOUTS, maxGasBudgetMist: '50000000001' }, /maxGasBudgetMist must be 1000 times/],
-    [{ ...SUI_PAYOUTS, lowBalance: { ABC: '1' } }, /ABC, which is no token/],
-  ])('that contradict the chain are refused: %j', (payouts, mistake) => {
+    [{ ...SUI_PAYOUTS, lowBalance: { ABC: '1' } }, /ABC, which is not a token/],
+  ])('SUI payout settings that contradict the chain are refused: %j', (payouts, mistake) => {
     expect(mistakesOf(payouts, SUI)).toEqual([expect.stringMatching(mistake)]);
   });
 });

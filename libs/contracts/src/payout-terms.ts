@@ -2,7 +2,7 @@ import { parseAmount, type BaseUnits } from '@opentill/domain/money';
 import { areEndedByEpochs, arePaidByGas, findToken, type NetworkConfig } from './network-config.ts';
 import { EXPIRATION_SECONDS_MAX } from './network-file-schema.ts';
 
-/** `payouts` of an EVM network's file as numbers. */
+/** `payouts` of an EVM network as numbers. */
 export interface PayoutTerms extends WalletBounds {
   readonly maxOpenNonces: number;
   readonly minPriorityFeePerGas: bigint;
@@ -11,7 +11,7 @@ export interface PayoutTerms extends WalletBounds {
   readonly bumpAfterMs: number;
 }
 
-/** `payouts` of a TRON network's file as numbers. */
+/** `payouts` of a TRON network as numbers. */
 export interface TronPayoutTerms extends WalletBounds {
   readonly maxOpenPayouts: number;
   readonly expirationMs: number;
@@ -19,24 +19,24 @@ export interface TronPayoutTerms extends WalletBounds {
   readonly energyMarginPercent: number;
 }
 
-/** `payouts` of a SUI network's file as numbers. */
+/** `payouts` of a SUI network as numbers. */
 export interface SuiPayoutTerms extends WalletBounds {
   readonly maxOpenPayouts: number;
   readonly maxGasBudgetMist: bigint;
   readonly maxGasPriceMist: bigint;
 }
 
-/** Between what balances a hot wallet is as it should be. */
+/** Limits of a hot wallet's balances. */
 export interface WalletBounds {
-  /** Undefined: no alarm. */
+  /** Base units of the native coin. Undefined: no alarm. */
   readonly lowGasBaseUnits: bigint | undefined;
-  /** By the symbol as configured in `tokens`; what is absent has no alarm. */
+  /** By the symbol as configured in `tokens`; absent: no alarm. */
   readonly lowBalance: ReadonlyMap<string, BaseUnits>;
-  /** The same; what is absent has no limit. */
+  /** By the symbol as configured in `tokens`; absent: no limit. */
   readonly float: ReadonlyMap<string, BaseUnits>;
 }
 
-/** How payouts of an EVM network are sent; undefined where its file does not say: then none is signed. */
+/** Payout terms of an EVM network; undefined if its file has none: then no payout is signed. */
 export function payoutTermsOf(network: NetworkConfig): PayoutTerms | undefined {
   const { payouts } = network;
   if (payouts === undefined || !arePaidByGas(payouts)) return undefined;
@@ -51,15 +51,15 @@ export function payoutTermsOf(network: NetworkConfig): PayoutTerms | undefined {
 }
 
 /**
- * No payment is signed by a head that is further ahead of what is verified, in the chain's own time: what is verified is not one
- * node's word.
+ * Maximum lead of the head over the verified cursor, in chain time, for signing a payment: several sources confirm the
+ * verified cursor, one node reports the head.
  */
 export const SIGNED_AHEAD_MAX_MS = 600_000;
 
-/** No payment that ends by time may land later than this after it was signed, whatever the network file said then. */
+/** Maximum time from signing to landing of a payment that ends by time, for any network file. */
 export const LANDS_WITHIN_MS = EXPIRATION_SECONDS_MAX * 1_000 + SIGNED_AHEAD_MAX_MS;
 
-/** The same of a TRON network. */
+/** Payout terms of a TRON network; undefined if its file has none. */
 export function tronPayoutTermsOf(network: NetworkConfig): TronPayoutTerms | undefined {
   const { payouts } = network;
   if (payouts === undefined || arePaidByGas(payouts) || areEndedByEpochs(payouts)) return undefined;
@@ -72,7 +72,7 @@ export function tronPayoutTermsOf(network: NetworkConfig): TronPayoutTerms | und
   };
 }
 
-/** The same of a SUI network. */
+/** Payout terms of a SUI network; undefined if its file has none. */
 export function suiPayoutTermsOf(network: NetworkConfig): SuiPayoutTerms | undefined {
   const { payouts } = network;
   if (payouts === undefined || !areEndedByEpochs(payouts)) return undefined;

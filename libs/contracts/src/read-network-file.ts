@@ -8,13 +8,13 @@ export type ReadNetworkFileErrorCode =
   /** The network file, or a file that a variable such as `<CHAIN>_RPC_URLS_FILE` names, cannot be read. */
   'NETWORKS_UNREADABLE';
 
-/** Variables that hold URLs, and so the keys of providers: each may be given as a file instead. */
+/** Variables with URLs, and so with keys of providers: each may be given as a file instead. */
 const FROM_FILE = /^[A-Z_]+_(RPC_URLS|SOLIDITY_URLS|WS_URL)_FILE$/;
 
 /**
- * Reads the network file at `path` with what the environment replaces of it (see parseNetworkFile). With `_FILE`
- * behind its name a variable names a file that holds its value.
- * @throws GatewayError NETWORKS_UNREADABLE, NETWORKS_INVALID: the operator's to mend
+ * Reads the network file at `path` and applies the environment (see parseNetworkFile). With the suffix `_FILE` a
+ * variable names a file that holds its value.
+ * @throws GatewayError NETWORKS_UNREADABLE, NETWORKS_INVALID: the operator must correct the files
  */
 export async function readNetworkFile(
   path: string,
@@ -28,7 +28,7 @@ export async function readNetworkFile(
     if (environment[name] !== undefined && environment[name] !== '') {
       throw new GatewayError<NetworkConfigErrorCode>(
         'NETWORKS_INVALID',
-        `${name} is set twice: here and by ${variable}`,
+        `${name} is set twice: directly and by ${variable}`,
         { retryable: false },
       );
     }

@@ -7,50 +7,50 @@ const network = (change: Partial<NetworkConfig>): NetworkConfig =>
 const risksOf = (rpcUrls: readonly string[], change: Partial<NetworkConfig> = {}) =>
   findSourceRisks([network({ rpcUrls, ...change })]).map(({ kind, hosts }) => [kind, ...hosts]);
 
-describe('the sources of a main network', () => {
+describe('sources of a main network', () => {
   it.each([
     ['another port', 'https://a.example', 'https://a.example:8443'],
     ['another path and key', 'https://k1@a.example/v1/one', 'https://k2@a.example/v1/two'],
     ['other case', 'https://A.Example', 'https://a.example/x'],
-    ['a dot at the end', 'https://a.example.', 'https://a.example'],
-  ])('are the same source on one host: %s', (_what, one, other) => {
+    ['a trailing dot', 'https://a.example.', 'https://a.example'],
+  ])('two URLs on one host are the same source: %s', (_what, one, other) => {
     expect(risksOf([one, other])).toEqual([['same-host', 'a.example']]);
   });
 
-  it('recognises one address in other notations as the same source', () => {
+  it('one address in two notations is the same source', () => {
     expect(risksOf(['https://0xa.0x1:1', 'https://[::ffff:10.0.0.1]:2'])).toEqual([
       ['same-host', '10.0.0.1'],
     ]);
     expect(risksOf(['http://127.0.0.1:1', 'http://localhost:2'])).toEqual([['same-host', 'localhost']]);
   });
 
-  it('may serve their own solid side on the same host, and not on the host of another', () => {
+  it('a solidity URL may share the host of its own node, but not of another', () => {
     const rpcUrls = ['https://a.example:8090', 'https://b.example:8090'];
     const solid = (...solidityUrls: string[]) => risksOf(rpcUrls, { solidityUrls });
     expect(solid('https://a.example:8091', 'https://b.example:8091')).toEqual([]);
     expect(solid('https://a.example:8091', 'https://a.example:8092')).toEqual([['same-host', 'a.example']]);
   });
 
-  it('requires https except on this machine', () => {
+  it('sources must use https except on this machine', () => {
     for (const url of ['http://127.0.0.1:1', 'http://localhost.', 'http://[::1]:3', 'http://node.localhost'])
       expect(risksOf([url])).toEqual([]);
     expect(risksOf(['http://10.0.0.7', 'https://a.example'])).toEqual([['plain-http', '10.0.0.7']]);
     expect(risksOf(['http://127.1.evil.example'])).toEqual([['plain-http', '127.1.evil.example']]);
   });
 
-  it('requires wss for subscriptions except on this machine', () => {
+  it('subscriptions must use wss except on this machine', () => {
     const riskOf = (wsUrl: string) => risksOf(['https://a.example'], { wsUrl });
     expect(riskOf('ws://10.0.0.7:8546')).toEqual([['plain-http', '10.0.0.7']]);
     for (const wsUrl of ['wss://a.example', 'ws://localhost:8546']) expect(riskOf(wsUrl)).toEqual([]);
   });
 
-  it('skips test networks and disabled networks', () => {
+  it('test networks and disabled networks are not checked', () => {
     const rpcUrls = ['http://10.0.0.7:1', 'http://10.0.0.7:2'];
     expect(risksOf(rpcUrls, { chain: 'TRON_TEST' })).toEqual([]);
     expect(risksOf(rpcUrls, { enabled: false })).toEqual([]);
   });
 
-  it("refuses the start and names the correction, without a provider's key", () => {
+  it("requireSafeSources throws the correction without a provider's key", () => {
     const networks = [network({ rpcUrls: ['http://secret@a.example/1', 'http://secret@a.example/2'] })];
     expect(() => requireSafeSources(networks, [])).toThrow(
       expect.objectContaining({

@@ -2,22 +2,22 @@ import { isTestNetwork, type Chain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { rpcEndpointsOf, type NetworkConfig } from './network-config.ts';
 
-/** `same-host`: two sources that one operator can make agree. `plain-http` (or ws): whoever is on the way can change answers. */
+/** `same-host`: one operator can make two sources agree. `plain-http` (or ws): answers can be changed in transit. */
 export const SOURCE_RISKS = ['same-host', 'plain-http'] as const;
 export type SourceRiskKind = (typeof SOURCE_RISKS)[number];
 
 export interface SourceRisk {
   readonly chain: Chain;
   readonly kind: SourceRiskKind;
-  /** Hosts only: URLs hold providers' keys. */
+  /** Only hosts, because URLs contain keys of providers. */
   readonly hosts: readonly string[];
 }
 
 export type SourceRisksErrorCode =
-  /** Sources of a main network are not independent, or can be tampered with on the way. */
+  /** Sources of a main network are not independent, or answers can be changed in transit. */
   'SOURCES_UNSAFE';
 
-/** Risks of the sources of enabled main networks. */
+/** Finds the risks of the sources of enabled main networks. */
 export function findSourceRisks(networks: readonly NetworkConfig[]): readonly SourceRisk[] {
   return networks
     .filter(({ chain, enabled }) => enabled && !isTestNetwork(chain))
@@ -25,8 +25,8 @@ export function findSourceRisks(networks: readonly NetworkConfig[]): readonly So
 }
 
 /**
- * @param accepted kinds that the operator accepts
- * @throws GatewayError SOURCES_UNSAFE, which names every risk that is not accepted, and the correction
+ * @param accepted kinds of risks that the operator accepts
+ * @throws GatewayError SOURCES_UNSAFE, with every risk that is not accepted and its correction
  */
 export function requireSafeSources(
   networks: readonly NetworkConfig[],
@@ -40,7 +40,7 @@ export function requireSafeSources(
   });
 }
 
-/** What is wrong and how to correct it. */
+/** Describes a risk and its correction. */
 export function describeRisk({ chain, kind, hosts }: SourceRisk): string {
   const named = hosts.join(', ');
   if (kind === 'same-host')
@@ -54,7 +54,7 @@ export function describeRisk({ chain, kind, hosts }: SourceRisk): string {
   );
 }
 
-/** The URLs of each source: a node of TRON may serve its solid side at another port of its own. */
+/** The URLs of each source: a TRON node may serve its solidity API at another port. */
 function urlsOfSources(network: NetworkConfig): readonly (readonly string[])[] {
   return rpcEndpointsOf(network).map(({ url }, place) => {
     const solidity = network.solidityUrls?.[place];
@@ -77,12 +77,12 @@ function plainHosts(network: NetworkConfig): readonly SourceRisk[] {
   return plain.length === 0 ? [] : [{ chain: network.chain, kind: 'plain-http', hosts: [...new Set(plain)] }];
 }
 
-/** `::ffff:a.b.c.d`, as the URL standard writes it: `::ffff:` and two groups of hex digits. */
+/** `::ffff:a.b.c.d` in the form of the URL standard: `::ffff:` and two groups of hex digits. */
 const MAPPED = /^\[::ffff:(?<high>[0-9a-f]{1,4}):(?<low>[0-9a-f]{1,4})\]$/;
 
-/** The host of a URL in one spelling; every name of this machine is `localhost`. */
+/** Normalises the host of a URL; every name of this machine becomes `localhost`. */
 function hostOf(url: string): string {
-  // The URL parser settles case and forms of IPv4.
+  // The URL parser normalises case and notations of IPv4.
   const host = unmapped(new URL(url).hostname.replace(/\.+$/, ''));
   return isLoopback(host) ? 'localhost' : host;
 }

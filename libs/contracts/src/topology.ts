@@ -2,9 +2,11 @@ import { EVENT_CATALOG, EVENT_TYPES, type EventType, type ServiceName } from './
 
 /** The durable topic exchange of all events. */
 export const EVENTS_EXCHANGE = 'opentill.events';
-/** Where rejected and exhausted messages go. */
+/** Exchange for rejected messages and messages without attempts left. */
 export const DEAD_EXCHANGE = 'opentill.dead';
-/** After so many returns without an answer a message is dead: a consumer that dies by it must not die for ever. */
+/**
+ * Deliveries without acknowledgement after which a message is dead: a message that crashes a consumer must not loop.
+ */
 export const DELIVERY_LIMIT = 20;
 
 export interface QueueDefinition {
@@ -13,18 +15,18 @@ export interface QueueDefinition {
   readonly type: EventType;
   /** Binding key on EVENTS_EXCHANGE. */
   readonly bindingKey: string;
-  /** Name of its dead-letter queue, bound to DEAD_EXCHANGE by this same name. */
+  /** Name of its dead-letter queue, bound to DEAD_EXCHANGE by the same name. */
   readonly deadLetterQueue: string;
-  /** Arguments for assertQueue; changing one means a new queue name. */
+  /** Arguments for assertQueue; a change needs a new queue name. */
   readonly arguments: Readonly<Record<string, string | number>>;
 }
 
-/** `<service>.<event>`, dots of the event turned to dashes. */
+/** `<service>.<event>`, with dots of the event replaced by dashes. */
 export function queueName(service: ServiceName, type: EventType): string {
   return `${service}.${type.replace('.', '-')}`;
 }
 
-/** Every queue of the gateway, computed from the catalog. */
+/** All queues of the gateway, derived from the catalog. */
 export function queues(): readonly QueueDefinition[] {
   return EVENT_TYPES.flatMap((type) =>
     EVENT_CATALOG[type].consumers.map((service) => {
@@ -49,7 +51,7 @@ export function queues(): readonly QueueDefinition[] {
   );
 }
 
-/** RabbitMQ permissions of a service's user: it writes only its own event types, reads only its own queues. */
+/** RabbitMQ permissions of a service's user: it writes only its own event types and reads only its own queues.  */
 export function permissions(service: ServiceName): {
   readonly write: string;
   readonly read: string;

@@ -40,15 +40,15 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('readNetworkFile', () => {
-  it('takes endpoints from the file that a variable names', async () => {
+  it('readNetworkFile reads endpoints from the file named by a variable', async () => {
     const [network] = await readNetworkFile(at('networks.json'), { ETH_RPC_URLS_FILE: at('urls') });
     expect(network?.rpcUrls).toEqual(['https://a.example/secret', 'https://b.example/secret']);
   });
 
   it.each<[string, () => [string, Record<string, string>], string]>([
-    ['no network file', () => [at('nothing'), {}], 'NETWORKS_UNREADABLE'],
+    ['a missing network file', () => [at('nothing'), {}], 'NETWORKS_UNREADABLE'],
     [
-      'no file of endpoints',
+      'a missing file of endpoints',
       () => [at('networks.json'), { ETH_RPC_URLS_FILE: at('no') }],
       'NETWORKS_UNREADABLE',
     ],
@@ -58,12 +58,12 @@ describe('readNetworkFile', () => {
       'NETWORKS_INVALID',
     ],
     [
-      'what is nothing for its family, from a file as well',
+      'a variable of another family, read from a file',
       () => [at('networks.json'), { ETH_SOLIDITY_URLS_FILE: at('urls') }],
       'NETWORKS_INVALID',
     ],
-    ['a text that is no JSON', () => [at('urls'), {}], 'NETWORKS_INVALID'],
-  ])('refuses %s', async (_, make, code) => {
+    ['a text that is not JSON', () => [at('urls'), {}], 'NETWORKS_INVALID'],
+  ])('readNetworkFile rejects %s', async (_, make, code) => {
     await expect(readNetworkFile(...make())).rejects.toMatchObject({ code, retryable: false });
   });
 });

@@ -1,4 +1,4 @@
 import { describeSerialisers } from './serialisers.ts';
 
-/** The other languages are in serialisers.full.test.ts. */
+/** The other languages are covered by serialisers.full.test.ts. */
 describeSerialisers(['javascript', 'python']);

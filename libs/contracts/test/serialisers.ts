@@ -9,8 +9,8 @@ import { listSerialisers, type Serialiser } from '../test-vectors/make-vectors/r
 import { bodyOf, type VectorFile } from '../test-vectors/make-vectors/vector-file.ts';
 
 /**
- * The conformance file against the serialisers of this machine, run anew: Node.js always, Python, PHP, Go and Java (with
- * Jackson and Gson from Maven) where they are installed. What was compared is printed at the end.
+ * Compares the conformance file with the serialisers installed on this machine: Node.js always, Python, PHP, Go and
+ * Java (with Jackson and Gson from Maven) if available. Prints a summary at the end.
  */
 export function describeSerialisers(languages: readonly string[]): void {
   let file: VectorFile;
@@ -38,7 +38,7 @@ export function describeSerialisers(languages: readonly string[]): void {
     expect(named('javascript')).toBeDefined();
   });
 
-  test('what was made by hand is what would be made now', () => {
+  test('the vectors made by hand are reproduced', () => {
     const byHand = collectByHand(file.token);
     expect(file.requests.filter(({ name }) => name.startsWith('by-hand/'))).toEqual(byHand.requests);
     const { version2, orderIds, callbacks } = file;
@@ -46,7 +46,7 @@ export function describeSerialisers(languages: readonly string[]): void {
   });
 
   describe.each(languages)('%s', (name) => {
-    test('signs and sends what the file holds, and what verifies', async () => {
+    test('the serialiser reproduces its vectors, and they verify', async () => {
       const serialiser = named(name);
       if (serialiser === undefined) return;
       const made = await collectFrom(serialiser);
@@ -57,7 +57,7 @@ export function describeSerialisers(languages: readonly string[]): void {
         const { ok } = verifyDataSignature({ forms, token: file.token, sign: vector.sign });
         expect([vector.name, ok]).toEqual([vector.name, vector.expect === 'accepted']);
       }
-      // Another version may spell some text in a new way; then only its signatures have to verify.
+      // Another version may spell some text differently; then only its signatures must verify.
       const isSameVersion = made[0]?.serialiser === recorded[0]?.serialiser;
       if (isSameVersion) expect(made).toEqual(recorded);
       const [version] = (made[0]?.serialiser ?? name).split(':');
@@ -66,7 +66,7 @@ export function describeSerialisers(languages: readonly string[]): void {
       );
     }, 300_000);
 
-    test('serialises the data of a callback to the text that was signed', async () => {
+    test('the serialiser reproduces the signed text of callback data', async () => {
       const serialiser = named(name);
       if (serialiser === undefined) return;
       const dataText = serializeCallbackData({

@@ -1,7 +1,7 @@
 import type { Chain } from '@opentill/domain/chains';
 import type { OrderStatus } from '../notify-order.ts';
 
-/** The envelope of every answer (seed.md 2.2), in this order of keys. */
+/** The envelope of every answer (docs/api.md section 1), with this order of keys. */
 export interface AnswerEnvelope<Data> {
   readonly code: number;
   readonly msg: string;
@@ -10,7 +10,7 @@ export interface AnswerEnvelope<Data> {
 
 /** `data` of createCollection and createPayout (docs/api.md section 4). */
 export interface OrderAnswer {
-  /** COLLECTION: the deposit address. PAYOUT: the hot wallet it is sent from. In the form shown to people. */
+  /** COLLECTION: the deposit address. PAYOUT: the hot wallet. In display form. */
   readonly address: string;
   readonly amount: string;
   readonly symbol: string;
@@ -19,16 +19,16 @@ export interface OrderAnswer {
   readonly orderId: string;
   /** Unix seconds. */
   readonly expiredTime: number;
-  /** The hosted checkout; null for a payout. */
+  /** URL of the hosted checkout; null for a payout. */
   readonly paymentUrl: string | null;
 }
 
-/** `data` of GET pay: PayinOrderVo and what the checkout page needs besides (docs/api.md section 4). */
+/** `data` of GET pay: the order as the checkout page needs it (docs/api.md section 4). */
 export interface PayinOrderAnswer {
   readonly orderId: string;
   readonly chain: Chain;
   readonly symbol: string;
-  /** null for the native coin; the coin type on SUI. */
+  /** Null for the native coin; the coin type on SUI. */
   readonly contractAddress: string | null;
   readonly decimals: number;
   readonly address: string;
@@ -37,18 +37,18 @@ export interface PayinOrderAnswer {
   readonly expiredTime: number;
   readonly status: OrderStatus;
   readonly reason: string | null;
-  /** Sum of what was detected in time so far, confirmed or not. */
+  /** Sum of transfers detected in time so far, confirmed or not. */
   readonly receivedAmount: string;
   readonly txid: string | null;
-  /** Where people can look at `txid`; null while there is none, or no explorer is configured. */
+  /** Explorer page of `txid`; null while there is no txid or no explorer is configured. */
   readonly explorerUrl: string | null;
-  /** Confirmations of `txid` now; 0 while there is none. */
+  /** Current confirmations of `txid`; 0 while there is none. */
   readonly confirmedNum: number;
-  /** null: the chain's finalized tag decides. */
+  /** Null: the transfer needs the chain's finalized tag. */
   readonly requiredConfirmations: number | null;
   readonly returnUrl: string | null;
   readonly description: string | null;
-  /** Unix seconds at the server, for the page's countdown. */
+  /** Unix seconds at the server, for the countdown of the page. */
   readonly serverTime: number;
 }
 
@@ -61,7 +61,7 @@ export interface OrderStatusAnswer {
 export interface SupportedSymbolAnswer {
   readonly symbol: string;
   readonly chain: Chain;
-  /** null for the native coin; the coin type on SUI. */
+  /** Null for the native coin; the coin type on SUI. */
   readonly contractAddress: string | null;
   readonly decimals: number;
   readonly minAmount: string | null;

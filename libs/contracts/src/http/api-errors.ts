@@ -1,6 +1,6 @@
 /**
- * Every refusal of the merchant API with its HTTP status (= `code` of the envelope) and its exact text (= `msg`).
- * The texts are a contract: docs/api.md sections 1 to 4 and 9.
+ * Refusals of the merchant API with HTTP status (= `code` of the envelope) and exact text (= `msg`). The texts are part
+ * of the API contract: docs/api.md sections 1 to 4 and 9.
  */
 export const API_ERRORS = {
   /** Not UTF-8, not JSON, not an object, a duplicate key, too deep or too many values. */
@@ -17,10 +17,10 @@ export const API_ERRORS = {
   CHAIN_BLANK: { status: 400, msg: 'The chain cannot be left blank.' },
   /** The symbol is not configured on the chain, or the chain is not enabled. */
   SYMBOL_UNSUPPORTED: { status: 400, msg: 'Unsupported symbol or chain' },
-  /** supportSymbols was asked for a chain that is none of the twelve. */
+  /** The chain given to supportSymbols is none of the twelve. */
   CHAIN_UNSUPPORTED: { status: 400, msg: 'Unsupported chain' },
   RECEIVE_ADDRESS_BLANK: { status: 400, msg: 'The receiveAddress cannot be left blank.' },
-  /** Wrong for the chain, the zero address, the token's contract, or an address of the gateway's own wallets. */
+  /** Wrong for the chain, the zero address, the token's contract, or an address of one of the gateway's wallets. */
   RECEIVE_ADDRESS_WRONG: { status: 400, msg: 'ReceiveAddress error' },
   UID_BLANK: { status: 400, msg: 'The uid cannot be left blank.' },
   UID_ZERO: { status: 400, msg: 'The uid cannot be zero.' },
@@ -30,7 +30,7 @@ export const API_ERRORS = {
   RETURN_URL_INVALID: { status: 400, msg: 'The returnUrl is invalid.' },
   DESCRIPTION_INVALID: { status: 400, msg: 'The description is invalid.' },
   EXPIRES_IN_INVALID: { status: 400, msg: 'The expiresIn is invalid.' },
-  /** The request line or the URL cannot be read. */
+  /** The request line or the URL cannot be parsed. */
   BAD_REQUEST: { status: 400, msg: 'Bad request' },
   SIGN_BLANK: { status: 401, msg: 'The sign cannot be left blank.' },
   TIMESTAMP_BLANK: { status: 401, msg: 'The timestamp cannot be left blank.' },
@@ -39,20 +39,20 @@ export const API_ERRORS = {
   TIMESTAMP_EXPIRED: { status: 401, msg: 'Timestamp expired' },
   NONCE_USED: { status: 401, msg: 'Nonce already used' },
   ORDER_NOT_FOUND: { status: 404, msg: 'Order not found' },
-  /** No such path. */
+  /** Unknown path. */
   NOT_FOUND: { status: 404, msg: 'Not found' },
   METHOD_NOT_ALLOWED: { status: 405, msg: 'Method not allowed' },
   REQUEST_TIMEOUT: { status: 408, msg: 'Request timeout' },
-  /** The same orderId with other contents or another type. */
+  /** The same orderId with other contents or another order type. */
   ORDER_ID_EXISTS: { status: 409, msg: 'Order ID already exists.' },
   BODY_TOO_LARGE: { status: 413, msg: 'The request body is too large.' },
-  /** Not `application/json`, or encoded. */
+  /** Not `application/json`, or compressed. */
   MEDIA_TYPE_UNSUPPORTED: { status: 415, msg: 'Unsupported media type' },
   EXPECTATION_FAILED: { status: 417, msg: 'Expectation failed' },
-  /** The hot wallet's free balance does not cover the payout. */
+  /** The available balance of the hot wallet does not cover the payout. */
   BALANCE_INSUFFICIENT: { status: 422, msg: 'Insufficient balance' },
   TOO_MANY_REQUESTS: { status: 429, msg: 'Too many requests. Please slow down.' },
-  /** Refused signatures of an address that names no merchant, on a gateway with several. */
+  /** Too many refused signatures from an address that names no merchant, on a gateway with several. */
   MERCHANT_UNNAMED: {
     status: 429,
     msg: 'Too many refused signatures. Name the merchant: use its base URL, /m/<merchantId>.',
@@ -60,13 +60,16 @@ export const API_ERRORS = {
   HEADERS_TOO_LARGE: { status: 431, msg: 'Request header fields too large' },
   INTERNAL: { status: 500, msg: 'Internal server error.' },
   SERVICE_UNAVAILABLE: { status: 503, msg: 'Service unavailable' },
-  /** The chain's scanner has not committed a first cursor yet; or of payouts, `opentill setup` has not written the hot wallet down. */
+  /**
+   * The chain's scanner has not committed a cursor yet; for payouts also: `opentill setup` has not written the hot
+   * wallet.
+   */
   CHAIN_NOT_READY: { status: 503, msg: 'Chain not ready' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly msg: string }>>;
 
 export type ApiErrorCode = keyof typeof API_ERRORS;
 
-/** The text of the 409 for a payout without orderId whose signed data was accepted before, as order `orderId`. */
+/** Text of the 409 for a payout without orderId whose signed data was accepted before as order `orderId`. */
 export function duplicateOfOrderText(orderId: string): string {
   return `Duplicate of order ${orderId}`;
 }

@@ -8,14 +8,14 @@ import { API_SCHEMAS } from './schemas.ts';
 
 const GOLDEN = new URL('../../golden/openapi.json', import.meta.url);
 
-describe('the OpenAPI document', () => {
-  test('equals its golden copy', async () => {
+describe('OpenAPI document', () => {
+  test('golden: the OpenAPI document equals openapi.json', async () => {
     const document = `${JSON.stringify(OPENAPI_DOCUMENT, null, 2)}\n`;
     if (process.env['UPDATE_GOLDEN'] === '1') await writeFile(GOLDEN, document);
     expect(document).toBe(await readFile(GOLDEN, 'utf8'));
   });
 
-  test('names only schemas that exist', () => {
+  test('the OpenAPI document refers only to existing schemas', () => {
     const names = [...JSON.stringify(OPENAPI_DOCUMENT).matchAll(/#\/components\/schemas\/(\w+)/g)].map(
       (m) => m[1],
     );
@@ -23,7 +23,7 @@ describe('the OpenAPI document', () => {
     for (const name of names) expect(Object.keys(API_SCHEMAS)).toContain(name);
   });
 
-  test('holds schemas that compile', () => {
+  test('all schemas of the OpenAPI document compile', () => {
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false });
     ajv.addVocabulary(['components']);
     ajv.addFormat('uri', true);
@@ -36,7 +36,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('every operation lists the refusals of its kind with their texts', () => {
+  test('each operation lists its refusals with their texts', () => {
     const create = OPENAPI_DOCUMENT.paths['/v1/order/createPayout'].post.responses as Record<string, object>;
     expect(Object.keys(create)).toEqual([
       '200',
@@ -54,10 +54,10 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('the limits of a merchant', () => {
+describe('rate limits of a merchant', () => {
   const ajv = new Ajv2020({ strict: true });
 
-  test('keep what is a limit and drop what is not', () => {
+  test('valid limits are kept and invalid ones are dropped', () => {
     expect(readRateLimitOverrides(null)).toEqual({});
     expect(readRateLimitOverrides('x')).toEqual({});
     const column = {
@@ -70,7 +70,7 @@ describe('the limits of a merchant', () => {
     expect(readRateLimitOverrides(column)).toEqual({ createCollection: { requests: 5, seconds: 1 } });
   });
 
-  test('the schema accepts what the reader keeps', () => {
+  test('the schema accepts the limits that the reader keeps', () => {
     const validate = ajv.compile(RATE_LIMIT_OVERRIDES_SCHEMA);
     expect(validate(DEFAULT_RATE_LIMITS)).toBe(true);
     expect(readRateLimitOverrides(DEFAULT_RATE_LIMITS)).toEqual(DEFAULT_RATE_LIMITS);
@@ -79,7 +79,7 @@ describe('the limits of a merchant', () => {
   });
 });
 
-test('the default limits are those of the specification', () => {
+test('the default limits are the documented ones', () => {
   expect(DEFAULT_RATE_LIMITS).toEqual({
     createCollection: { requests: 100, seconds: 10 },
     createPayout: { requests: 100, seconds: 10 },

@@ -3,7 +3,7 @@ import { API_SCHEMAS, successEnvelope, type ApiSchemaName, type JsonSchema } fro
 
 const ref = (name: ApiSchemaName): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
-/** Refusals of the HTTP layer that any operation may answer. */
+/** Refusals of the HTTP layer, possible for every operation. */
 const ALWAYS: readonly ApiErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL', 'SERVICE_UNAVAILABLE'];
 const SIGNED_GET: readonly ApiErrorCode[] = [
   'ORDER_ID_BLANK',
@@ -46,7 +46,7 @@ function answer(description: string, schema: JsonSchema): object {
   return { description, content: { 'application/json': { schema } } };
 }
 
-/** The responses of an operation: the success, and each status it may refuse with, every text as an example. */
+/** Builds the responses of an operation: the success, and each error status with every text as an example. */
 function responses(
   success: JsonSchema,
   errors: readonly ApiErrorCode[],
@@ -98,20 +98,20 @@ const merchantId = parameter(
   'X-Merchant-Id',
   'header',
   false,
-  'Names the merchant, for clients whose base URL does not. Without either name, the signature is tried for the oldest merchants of the gateway, up to a configured number.',
+  'Names the merchant, for clients whose base URL does not. Without either, the signature is checked against the oldest merchants of the gateway, up to a configured number.',
 );
 const orderIdQuery = parameter('orderId', 'query', true, 'Identifier given at creation.');
 const signQuery = parameter(
   'sign',
   'query',
   true,
-  'Hex HMAC-SHA256 of the orderId with the merchant token as key; or the `sign` of a `paymentUrl`, unchanged.',
+  'Hex HMAC-SHA256 of the orderId with the merchant token as key, or the unchanged `sign` of a `paymentUrl`.',
 );
 const ownSignQuery = parameter(
   'sign',
   'query',
   true,
-  'Hex HMAC-SHA256 of the orderId with the merchant token as key. The `sign` of a `paymentUrl` does not open this.',
+  'Hex HMAC-SHA256 of the orderId with the merchant token as key. The `sign` of a `paymentUrl` is not accepted here.',
 );
 
 const paths = {
@@ -120,7 +120,7 @@ const paths = {
       operationId: 'createCollection',
       summary: 'Create an order to receive a payment',
       description:
-        'Answers a deposit address of its own and a checkout URL. The same orderId with equal values returns the order as first created.',
+        'Returns a new deposit address and a checkout URL. The same orderId with equal values returns the existing order.',
       tags: ['Orders'],
       parameters: [merchantId],
       requestBody: requestBody('CreateCollectionData'),
@@ -139,7 +139,7 @@ const paths = {
       operationId: 'createPayout',
       summary: 'Send funds from the hot wallet',
       description:
-        'Payouts move real funds and cannot be reversed. The amount is reserved in the hot wallet before the answer.',
+        'Payouts move real funds and cannot be reversed. The amount is reserved in the hot wallet before the response.',
       tags: ['Orders'],
       parameters: [merchantId],
       requestBody: requestBody('CreatePayoutData'),
@@ -159,7 +159,7 @@ const paths = {
   '/v1/order/status/{orderId}': {
     get: {
       operationId: 'status',
-      summary: 'The full state of a collection or a payout',
+      summary: 'Get the full state of a collection or a payout',
       tags: ['Orders'],
       parameters: [
         parameter('orderId', 'path', true, 'Identifier given at creation.'),
@@ -175,7 +175,7 @@ const paths = {
   '/v1/order/pay': {
     get: {
       operationId: 'pay',
-      summary: 'What the checkout page shows of a collection',
+      summary: 'Get a collection for the checkout page',
       description: 'May be called by a page of any configured origin.',
       tags: ['Checkout'],
       parameters: [orderIdQuery, signQuery, merchantId],
@@ -185,7 +185,7 @@ const paths = {
   '/v1/order/getOrderStatus': {
     get: {
       operationId: 'getOrderStatus',
-      summary: 'The status alone, for polling',
+      summary: 'Get only the status of a collection, for polling',
       description: 'May be called by a page of any configured origin.',
       tags: ['Checkout'],
       parameters: [orderIdQuery, signQuery, merchantId],
@@ -195,9 +195,9 @@ const paths = {
   '/v1/order/events': {
     get: {
       operationId: 'events',
-      summary: 'A collection as server-sent events, whenever it changes',
+      summary: 'Stream a collection as server-sent events',
       description:
-        'Each event `order` holds the `data` of `pay`; the first comes at once. `ping` every 15 s says that the connection stands. The stream ends when the order is settled. Connections are bounded per order, client address and process: 429 or 503, then poll. May be called by a page of any configured origin.',
+        'Each `order` event holds the `data` of `pay`; the first is sent at once, the others on each change. A `ping` every 15 s shows that the connection is alive. The stream ends when the order is settled. Connections are limited per order, client address and process: on 429 or 503, poll instead. May be called by a page of any configured origin.',
       tags: ['Checkout'],
       parameters: [orderIdQuery, signQuery, merchantId],
       responses: {
@@ -212,12 +212,12 @@ const paths = {
   '/v1/symbol/supportSymbols': {
     get: {
       operationId: 'supportSymbols',
-      summary: 'The tokens configured on the gateway',
-      description: 'May be called by a page of any configured origin; needs no signature.',
+      summary: 'List the tokens configured on the gateway',
+      description: 'May be called by a page of any configured origin. No signature is needed.',
       tags: ['Symbols'],
       parameters: [
-        parameter('chain', 'query', false, 'Only of this chain.'),
-        parameter('symbol', 'query', false, 'Only this symbol, matched without case.'),
+        parameter('chain', 'query', false, 'Only tokens of this chain.'),
+        parameter('symbol', 'query', false, 'Only this symbol; case does not matter.'),
       ],
       responses: responses({ type: 'array', items: ref('SupportedSymbol') }, ['CHAIN_UNSUPPORTED']),
     },
@@ -226,7 +226,7 @@ const paths = {
 
 const callbackHeader = (name: string, description: string) => parameter(name, 'header', true, description);
 
-/** A POST to the merchant: signed, tried again, and answered alike, whatever it tells. */
+/** A POST to the merchant. All callbacks are signed, retried and acknowledged in the same way. */
 const webhook = (operationId: string, summary: string, description: string, schema: JsonSchema) => ({
   post: {
     operationId,
@@ -238,16 +238,16 @@ const webhook = (operationId: string, summary: string, description: string, sche
       callbackHeader('webhook-timestamp', 'The `timestamp` of the body.'),
       callbackHeader(
         'webhook-signature',
-        '`v1,` and the base64 of HMAC-SHA256 with the webhook secret as key over `webhook-id + "." + webhook-timestamp + "." + body`; several, with spaces between, while the secret is being changed.',
+        '`v1,` and the base64 of HMAC-SHA256 with the webhook secret as key over `webhook-id + "." + webhook-timestamp + "." + body`. Several signatures, separated by spaces, while the secret is being changed.',
       ),
       callbackHeader('X-Signature', 'The `sign` of the body.'),
       callbackHeader('X-Timestamp', 'The `timestamp` of the body.'),
     ],
     requestBody: { required: true, content: { 'application/json': { schema } } },
     responses: {
-      '2XX': { description: 'Taken: it does not come again.' },
-      '410': { description: 'Never send here again, until an operator says otherwise.' },
-      '429': { description: 'Later: after `Retry-After`, up to an hour.' },
+      '2XX': { description: 'Received; it is not sent again.' },
+      '410': { description: 'Disables the endpoint until an operator enables it again.' },
+      '429': { description: 'Retry after `Retry-After`, at most an hour.' },
     },
   },
 });
@@ -256,36 +256,36 @@ const webhooks = {
   orderCallback: webhook(
     'orderCallback',
     'An order has changed',
-    'Posted to the callback URL of the merchant; answer 2xx within 10 s, when it is written down. Anything else is tried again for two days. Callbacks come at least once, those of an order in their order. Verify a signature before believing a word: `webhook-signature` is Standard Webhooks 1.0.0 over id, time and the whole body; `sign` is over `data` alone. Refuse what is older than five minutes.',
+    'Posted to the callback URL of the merchant. Store it and answer 2xx within 10 s; any other answer is retried for two days. Callbacks are delivered at least once, and those of one order in sequence. Verify a signature before you use the content: `webhook-signature` is Standard Webhooks 1.0.0 over id, time and the whole body; `sign` covers only `data`. Reject callbacks older than five minutes.',
     ref('OrderCallback'),
   ),
   collectCallback: webhook(
     'collectCallback',
-    'Received money goes to cold storage',
-    'Posted like `orderCallback`, signed like it, and for your books alone: whether an order is paid, its own callbacks say. A shop that does not keep such books answers 200. It comes only where the operator lets deposit addresses be swept, once when a sweep is sent and once when it has ended.',
+    'Received money is moved to cold storage',
+    'Posted and signed like `orderCallback`, for bookkeeping only: the order callbacks tell whether an order is paid. Answer 200 if you do not need it. Sent only if the operator enabled sweeps: once when a sweep is sent, and once when it has ended.',
     ref('CollectCallback'),
   ),
 };
 
-/** The merchant API as an OpenAPI 3.1 document; `golden/openapi.json` is its copy under review. */
+/** The merchant API as an OpenAPI 3.1 document; `golden/openapi.json` is the reviewed copy. */
 export const OPENAPI_DOCUMENT = {
   openapi: '3.1.0',
   info: {
     title: 'Opentill merchant API',
     version: '1.0.0',
     description:
-      'Every answer is `{"code","msg","data"}` in that order, with the HTTP status equal to `code`; `data` is null on error. Requests are authenticated by a signature made with the merchant token, which is never sent. Each merchant has a base URL of its own, `/m/<merchantId>`: every path below `/v1` is served there as well, and is signed as without it. Amounts are decimal strings. `X-Request-Id` of an answer ties it to the log.',
+      'Every response is `{"code","msg","data"}` in that order, with the HTTP status equal to `code`; `data` is null on error. Requests are authenticated by a signature made with the merchant token, which is never sent. Each merchant has its own base URL, `/m/<merchantId>`: every path below `/v1` is also served there, and the prefix is not part of the signed text. Amounts are decimal strings. `X-Request-Id` of a response identifies it in the log.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   servers: [
     {
       url: '/m/{merchantId}',
-      description: 'The base URL of a merchant.',
+      description: 'Base URL of a merchant.',
       variables: { merchantId: { default: 'default' } },
     },
     {
       url: '/',
-      description: 'For a gateway with few merchants, and for requests that name theirs otherwise.',
+      description: 'For gateways with few merchants, and for requests that name the merchant in a header.',
     },
   ],
   tags: [{ name: 'Orders' }, { name: 'Checkout' }, { name: 'Symbols' }, { name: 'Callbacks' }],

@@ -1,17 +1,17 @@
-/** So many requests are answered per window; the next ones get 429. */
+/** Maximum requests per window; further ones get 429. */
 export interface RateLimit {
   readonly requests: number;
   readonly seconds: number;
 }
 
-/** The endpoints that have a limit of their own. */
+/** Endpoints with their own limit. */
 export type LimitedEndpoint =
   'createCollection' | 'createPayout' | 'status' | 'pay' | 'getOrderStatus' | 'supportSymbols';
 
-/** What a merchant's `rate_limits` column holds: its own limits, the defaults for what it does not name. */
+/** Content of a merchant's `rate_limits` column; defaults apply to endpoints that it does not name. */
 export type RateLimitOverrides = { readonly [E in LimitedEndpoint]?: RateLimit };
 
-/** docs/api.md section 7. */
+/** Defaults; docs/api.md section 7. */
 export const DEFAULT_RATE_LIMITS: { readonly [E in LimitedEndpoint]: RateLimit } = {
   createCollection: { requests: 100, seconds: 10 },
   createPayout: { requests: 100, seconds: 10 },
@@ -39,8 +39,8 @@ export const RATE_LIMIT_OVERRIDES_SCHEMA = {
 };
 
 /**
- * The limits named in a merchant's `rate_limits` column. Entries that are not limits are left out, so that a slip of
- * an operator's hand falls back to the default instead of shutting a merchant out.
+ * Reads the limits in a merchant's `rate_limits` column. Invalid entries are left out, so that an operator's typing
+ * error falls back to the default instead of blocking the merchant.
  */
 export function readRateLimitOverrides(value: unknown): RateLimitOverrides {
   if (typeof value !== 'object' || value === null) return {};

@@ -1,6 +1,6 @@
 import { CHAIN_VALUES } from '@opentill/domain/chains';
 
-/** A JSON Schema (2020-12), which is what OpenAPI 3.1 uses. */
+/** A JSON Schema (2020-12), as used by OpenAPI 3.1. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 const ORDER_STATUSES = ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS', 'EXPIRED', 'FAILED'];
@@ -36,31 +36,31 @@ const uid = orNull({ type: 'string', description: 'User identifier, null when no
 
 const requestAmount: JsonSchema = {
   description:
-    'Decimal amount, greater than zero, with no more decimals than the token has. A JSON number is accepted too and read from its literal.',
+    'Decimal amount greater than zero, with at most the decimals of the token. A JSON number is accepted too; its literal text is read.',
   anyOf: [{ type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$', maxLength: 31 }, { type: 'number' }],
   examples: ['25.00'],
 };
 const requestUid: JsonSchema = {
   description:
-    'User identifier, the same characters as `orderId`, or an integer; required for V2 merchants; not `0`.',
+    'User identifier: an integer, or the same characters as `orderId`. Required for V2 merchants; not `0`.',
   anyOf: [{ type: 'string', pattern: NAME_PATTERN }, { type: 'integer' }, { type: 'null' }],
 };
 const requestOrderId: JsonSchema = {
   ...orNull({ type: 'string', pattern: NAME_PATTERN }),
-  description: `${String(orderId['description'])} Required for V3 merchants; the gateway makes one for V2 merchants.`,
+  description: `${String(orderId['description'])} Required for V3 merchants; generated for V2 merchants.`,
   examples: ['order-1001'],
 };
 const requestSymbol: JsonSchema = {
   type: 'string',
   minLength: 1,
-  description: 'Token symbol, matched without case.',
+  description: 'Token symbol; case does not matter.',
   examples: ['USDT'],
 };
 
 const createCollectionData: JsonSchema = {
   type: 'object',
   description:
-    'Further members are ignored, but signed; except `receiveAddress`, which is refused: data with a receiver is a payout’s.',
+    'Unknown members are ignored, but signed. `receiveAddress` is rejected, because data with a receiver belongs to a payout.',
   required: ['amount', 'symbol', 'chain'],
   properties: {
     amount: requestAmount,
@@ -72,14 +72,15 @@ const createCollectionData: JsonSchema = {
       type: ['string', 'null'],
       format: 'uri',
       maxLength: 2048,
-      description: "The checkout's way back: https, its origin on the merchant's list.",
+      description: "Return link of the checkout: https, with an origin on the merchant's list.",
     },
     description: { type: ['string', 'null'], maxLength: 120, description: 'Shown at checkout.' },
     expiresIn: {
       type: ['integer', 'null'],
       minimum: 60,
       maximum: 86400,
-      description: 'Seconds until the order expires; the default is the merchant’s, 1800.',
+      description:
+        'Seconds until the order expires; the default is a setting of the merchant, initially 1800.',
     },
   },
 };
@@ -87,7 +88,7 @@ const createCollectionData: JsonSchema = {
 const createPayoutData: JsonSchema = {
   type: 'object',
   description:
-    'Further members are ignored, but signed. Without `orderId` (V2) the signed data is the identity of the payout for ever: the same data again is 409 and pays nothing.',
+    'Unknown members are ignored, but signed. Without `orderId` (V2) the signed data identifies the payout permanently: the same data again returns 409 and does not pay again.',
   required: ['amount', 'symbol', 'chain', 'receiveAddress'],
   properties: {
     amount: requestAmount,
@@ -96,7 +97,7 @@ const createPayoutData: JsonSchema = {
     receiveAddress: {
       type: 'string',
       minLength: 1,
-      description: 'Destination address; its format is checked for the chain.',
+      description: 'Destination address; the format is checked for the chain.',
       examples: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'],
     },
     orderId: requestOrderId,
@@ -117,7 +118,7 @@ const transaction = object('The latest transaction of the order.', {
   confirmedNum: {
     type: 'integer',
     minimum: 0,
-    description: 'Confirmations at the time of the answer: head − block + 1.',
+    description: 'Confirmations at the time of the response: head − block + 1.',
   },
   status: { type: 'string', enum: ['PENDING', 'SUCCESS', 'FAILED'] },
   timestamp: unixSeconds('Time of the block.'),
@@ -131,12 +132,12 @@ const notifyOrder = object('The full state of an order; also `data` of every ord
   status: orderStatus,
   reason: orNull(
     text(
-      'Why it failed or expired. Reorganised: something that was seen is in no block at the moment; it comes back, as a rule.',
+      'Why the order failed or expired. `Reorganised`: a transaction was orphaned and is in no block now; usually it is included again.',
     ),
   ),
   amount: decimal('Requested amount.'),
   actualAmount: orNull(decimal('Sum of the confirmed transfers; null while there is none.')),
-  fee: { type: 'string', const: '0', description: 'Nothing is deducted.' },
+  fee: { type: 'string', const: '0', description: 'Always 0: no fee is deducted.' },
   feeRatio: { type: 'string', const: '0' },
   transaction: {
     description: 'null until a transaction is detected.',
@@ -145,7 +146,7 @@ const notifyOrder = object('The full state of an order; also `data` of every ord
 });
 
 const createdOrder = object('An order as it was created.', {
-  address: text('Deposit address of a collection; the hot wallet a payout is sent from.'),
+  address: text('Deposit address of a collection; hot wallet of a payout.'),
   amount: decimal('Requested amount.'),
   symbol: text('Token symbol.'),
   chain,
@@ -155,11 +156,11 @@ const createdOrder = object('An order as it was created.', {
   paymentUrl: orNull({
     type: 'string',
     format: 'uri',
-    description: 'Hosted checkout; null for a payout. Its `sign` names the merchant after a point.',
+    description: 'Hosted checkout; null for a payout. Its `sign` ends with a dot and the merchant id.',
   }),
 });
 
-const payinOrder = object('What the checkout page shows of a collection.', {
+const payinOrder = object('A collection as the checkout page shows it.', {
   orderId,
   chain,
   symbol: text('Token symbol.'),
@@ -171,20 +172,22 @@ const payinOrder = object('What the checkout page shows of a collection.', {
   expiredTime: unixSeconds('When the request expires.'),
   status: orderStatus,
   reason: orNull(
-    text('As GET status answers it; but what an operator wrote, refusing it, reads as: Refused by operator.'),
+    text(
+      "As in GET status, except that the text of an operator's refusal is replaced by: Refused by operator.",
+    ),
   ),
-  receivedAmount: decimal('Detected so far.'),
+  receivedAmount: decimal('Sum of the transfers detected so far.'),
   txid: orNull(text('Latest transaction.')),
-  explorerUrl: orNull({ type: 'string', format: 'uri', description: 'Where people can look at `txid`.' }),
-  confirmedNum: { type: 'integer', minimum: 0, description: 'Confirmations of `txid` now.' },
+  explorerUrl: orNull({ type: 'string', format: 'uri', description: 'Explorer page of `txid`.' }),
+  confirmedNum: { type: 'integer', minimum: 0, description: 'Current confirmations of `txid`.' },
   requiredConfirmations: {
     type: ['integer', 'null'],
     minimum: 1,
-    description: 'null: the chain’s finalized block decides.',
+    description: 'Null: the chain’s finalized block is required.',
   },
-  returnUrl: orNull({ type: 'string', format: 'uri', description: 'Way back to the shop.' }),
+  returnUrl: orNull({ type: 'string', format: 'uri', description: 'Return link to the shop.' }),
   description: orNull(text('Given by the merchant.')),
-  serverTime: unixSeconds('Now, at the server.'),
+  serverTime: unixSeconds('Current time at the server.'),
 });
 
 const supportedSymbol = object('A token configured on the gateway.', {
@@ -196,33 +199,33 @@ const supportedSymbol = object('A token configured on the gateway.', {
   maxAmount: orNull(decimal('Largest order; null: no limit.')),
 });
 
-const collect = object('What a sweep moves of one merchant’s money, on its way to cold storage.', {
-  collectAmount: decimal('What is sent; once it has arrived, what arrived.'),
-  fee: { type: 'string', const: '0', description: 'Nothing is deducted.' },
+const collect = object('The part of a sweep to cold storage that is one merchant’s money.', {
+  collectAmount: decimal('Amount sent; once it has arrived, the amount that arrived.'),
+  fee: { type: 'string', const: '0', description: 'Always 0: no fee is deducted.' },
   feeRatio: { type: 'string', const: '0' },
-  reason: orNull(text('Why it failed.')),
+  reason: orNull(text('Why the sweep failed.')),
   transaction: {
-    description: 'null until it is in a block.',
+    description: 'Null until the transaction is in a block.',
     anyOf: [{ $ref: '#/components/schemas/Transaction' }, { type: 'null' }],
   },
 });
 
-/** What is posted to the callback URL. */
+/** Schema of a body posted to the callback URL. */
 const callback = (description: string, notifyType: JsonSchema, data: string): JsonSchema =>
   object(description, {
     sign: {
       type: 'string',
       pattern: '^[0-9a-f]{64}$',
-      description: 'Hex HMAC-SHA256 with the webhook secret as key over `data` as it stands in the body.',
+      description: 'Hex HMAC-SHA256 with the webhook secret as key over `data` exactly as in the body.',
     },
-    timestamp: unixSeconds('When this attempt was made; each attempt has its own.'),
-    nonce: text('Of the event: the same on every attempt. Do what follows from a callback once per nonce.'),
+    timestamp: unixSeconds('Time of this attempt; each attempt has its own.'),
+    nonce: text('Id of the event, the same on every attempt. Process each nonce once.'),
     notifyType: { type: 'string', ...notifyType },
     data: { $ref: `#/components/schemas/${data}` },
   });
 
 const orderCallback = callback(
-  'What the gateway posts to the callback URL when an order changes.',
+  'Posted to the callback URL when an order changes.',
   {
     enum: [
       'ORDER_PENDING',
@@ -234,22 +237,22 @@ const orderCallback = callback(
     ],
     examples: ['ORDER_SUCCESS'],
     description:
-      'What happened. `ORDER_SUCCESS` alone means paid. `ORDER_REVERTED` comes only where the merchant asked for it: money of a paid order was taken back by a reorganisation.',
+      'Kind of change. Only `ORDER_SUCCESS` means paid. `ORDER_REVERTED` is sent only if the merchant enabled it: a reorganisation orphaned money of a paid order.',
   },
   'NotifyOrder',
 );
 
 const collectCallback = callback(
-  'What the gateway posts to the callback URL when money that a customer paid goes on to cold storage.',
+  'Posted to the callback URL when money from a customer is moved to cold storage.',
   {
     enum: ['COLLECT_PENDING', 'COLLECT_SUCCESS', 'COLLECT_FAILED'],
     examples: ['COLLECT_SUCCESS'],
-    description: 'Sent; arrived for good; or come to nothing, with the money where it was.',
+    description: 'Sent; arrived and final; or failed, with the money unmoved.',
   },
   'Collect',
 );
 
-/** An envelope of a success with this `data`. */
+/** Builds the envelope of a success with this `data`. */
 export function successEnvelope(data: JsonSchema): JsonSchema {
   return {
     type: 'object',
@@ -258,11 +261,10 @@ export function successEnvelope(data: JsonSchema): JsonSchema {
   };
 }
 
-/** The schemas of OpenAPI's `components`. */
 export const API_SCHEMAS = {
   RequestEnvelope: {
     type: 'object',
-    description: 'The envelope of every POST; `data` is the operation’s own.',
+    description: 'The envelope of every POST; `data` depends on the operation.',
     required: ['sign', 'timestamp', 'nonce', 'data'],
     properties: {
       sign: {
@@ -271,11 +273,11 @@ export const API_SCHEMAS = {
         description:
           'Hex HMAC-SHA256 with the merchant token as key over `data` as compact JSON (merchants with signVersion 2: over `timestamp + "." + nonce + "." + path + "." + data`).',
       },
-      timestamp: unixSeconds('When the request was made; at most 300 s off.'),
+      timestamp: unixSeconds('Time of the request; at most 300 s from the time of the server.'),
       nonce: {
         type: 'string',
         pattern: '^[ -~]{1,128}$',
-        description: 'Unique per request. Spent by the answers 200, 400, 409 and 422.',
+        description: 'Unique per request. Used up by the answers 200, 400, 409 and 422.',
       },
       data: { type: 'object' },
     },
@@ -293,7 +295,7 @@ export const API_SCHEMAS = {
   SupportedSymbol: supportedSymbol,
   ErrorEnvelope: {
     type: 'object',
-    description: 'Every refusal. The HTTP status equals `code`.',
+    description: 'Body of every error. The HTTP status equals `code`.',
     required: ['code', 'msg', 'data'],
     properties: {
       code: { type: 'integer', minimum: 400, maximum: 599 },

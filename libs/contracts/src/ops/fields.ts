@@ -5,8 +5,8 @@ const MERCHANT_ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 export const OPERATOR_ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,31}$';
 
 /**
- * The merchant whose settings stand in the environment of setup. They alone say its secrets: were it rotated as others
- * are, the next setup would bring the old token back.
+ * The merchant whose settings come from the environment of setup. Only they define its secrets: if it were rotated like
+ * others, the next setup would restore the old token.
  */
 export const SETTINGS_MERCHANT_ID = 'default';
 
@@ -15,13 +15,17 @@ export const orderId = text("The merchant's order id.", { pattern: '^[A-Za-z0-9_
 export const operatorId = text("The operator's id.", { pattern: OPERATOR_ID_PATTERN });
 export const chain = oneOf(CHAIN_VALUES, 'Chain value.');
 export const symbol = text('Token symbol.', { pattern: '^[A-Za-z0-9._-]{1,32}$' });
-/** An address, hash or digest as somebody types it; looked up in the spellings of all families. */
+/** An address, hash or digest as entered; looked up in the spellings of all families. */
 export const chainWord = (description: string) => text(description, { pattern: '^[A-Za-z0-9:_.-]{1,200}$' });
-export const reason = words('Why; kept in the audit log.');
-export const from = moment('From this moment on.');
-export const until = moment('Before this moment.');
-export const openOnly = bool('true: only what is open; false: only what has ended.');
+export const reason = words('Reason; kept in the audit log.');
+export const from = moment('Only from this time on.');
+export const until = moment('Only before this time.');
+export const openOnly = bool('true: only open ones; false: only ended ones.');
 export const contractAddress = orNull(text('Token contract; null for the native coin.'));
-/** Who paused something, since when and why. */
+/** Pause of a chain or of sweeps: operator, reason and time. */
 export const pauseOf = (description: string) =>
-  object(description, { operator: operatorId, reason: text('Why.'), pausedAt: moment('Since.') });
+  object(description, {
+    operator: operatorId,
+    reason: text('Reason.'),
+    pausedAt: moment('Start of the pause.'),
+  });

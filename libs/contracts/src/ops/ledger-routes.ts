@@ -15,11 +15,11 @@ import {
 
 const tag = 'Ledger';
 
-const topUpRef = text('<chain>:<transaction>:<symbol>, or as a measure of coin for fees was booked.', {
+const topUpRef = text('<chain>:<transaction>:<symbol>, or the reference of a measured gas top-up.', {
   pattern: '^[A-Za-z0-9_]{1,32}:[A-Za-z0-9:_-]{1,200}$',
 });
 
-/** Columns of the exports, in their order. */
+/** Columns of the exports, in order. */
 export const ORDER_COLUMNS = [
   'order_pk',
   'merchant_id',
@@ -58,7 +58,7 @@ export const LEDGER_ROUTES = {
   listBalances: page('/v1/ledger/balances', {
     tag,
     roles: ANYBODY,
-    summary: 'Balances of the ledger’s accounts; debits are positive',
+    summary: 'List the balances of ledger accounts; debits are positive',
     filters: { chain, symbol, merchantId, account: text('Kind of account.', { pattern: '^[A-Z_]{1,32}$' }) },
     answer: object('An account.', {
       account: text('Kind of account.'),
@@ -72,63 +72,66 @@ export const LEDGER_ROUTES = {
   bookTopUp: act('/v1/ledger/top-ups', {
     tag,
     roles: TREASURERS,
-    summary: 'Book what was sent to a hot wallet',
+    summary: 'Book a transfer to a hot wallet',
     description:
-      'Checked first: the balances of the hot wallets at a verified block must cover it beyond what the ledger has, else 422. Transfers that the scanner sees are booked without this. The same transaction is booked once, however often it is asked for.',
-    body: object('What was sent.', {
+      'The balances of the hot wallets at a verified block must cover it beyond what is booked, else 422. Transfers that the scanner detects are booked without this. A transaction is booked once, however often it is requested.',
+    body: object('The transfer.', {
       chain,
       symbol,
       amount: decimalText('In display units.'),
-      txid: chainWord('The transaction.'),
+      txid: chainWord('Hash of the transaction.'),
     }),
-    answer: object('What was done.', { booked: bool('false: it had been booked before.'), ref: topUpRef }),
+    answer: object('Result.', { booked: bool('false: it was booked before.'), ref: topUpRef }),
   }),
   listTopUps: page('/v1/ledger/top-ups', {
     tag,
     roles: ANYBODY,
-    summary: 'Top-ups that were booked by hand',
+    summary: 'List top-ups booked by hand',
     filters: { chain, symbol, open: openOnly },
     answer: object('A top-up.', {
       ref: topUpRef,
       chain,
       symbol,
-      amountBaseUnits: baseUnitsText('What was booked.'),
+      amountBaseUnits: baseUnitsText('Booked amount.'),
       amount: orNull(decimalText('In display units; null where the token is not configured.')),
-      matchedBaseUnits: baseUnitsText('Of it: transfers that the scanner found later.'),
-      asOfHeight: orNull(integer('Block at which the chain was measured; null: it was not.')),
-      bookedAt: moment('When it was booked.'),
-      state: oneOf(['OPEN', 'REPLACED', 'REVERSED'], 'REPLACED: by its transfer, which the scanner found.'),
+      matchedBaseUnits: baseUnitsText('Part matched with transfers that the scanner found later.'),
+      asOfHeight: orNull(integer('Block at which the balance was measured; null: not measured.')),
+      bookedAt: moment('Time of booking.'),
+      state: oneOf(
+        ['OPEN', 'REPLACED', 'REVERSED'],
+        'REPLACED: the scanner found its transfer, which was booked instead.',
+      ),
     }),
   }),
   reverseTopUp: act('/v1/ledger/top-ups/reversals', {
     tag,
     roles: TREASURERS,
-    summary: 'Reverse a top-up that was booked by hand and is wrong',
+    summary: 'Reverse a wrong top-up that was booked by hand',
     description:
-      'As far as no transfer was matched with it. A second reversal changes nothing. 409 where its transfers were found on the chain, or where promised money would lose its cover although the chain has it.',
-    body: object('Which, and why.', { ref: topUpRef, reason }),
-    answer: object('What was done.', {
-      reversed: bool('false: it had been reversed before.'),
+      'Reverses the part that no transfer was matched with. A second reversal changes nothing. 409 if its transfers were found on the chain, or if reserved money would lose its cover although the chain has it.',
+    body: object('The top-up and the reason.', { ref: topUpRef, reason }),
+    answer: object('Result.', {
+      reversed: bool('false: it was reversed before.'),
       ref: topUpRef,
       chain,
       symbol,
-      amountBaseUnits: baseUnitsText('What was taken back.'),
+      amountBaseUnits: baseUnitsText('Reversed amount.'),
     }),
   }),
   exportOrders: csv('/v1/exports/orders.csv', {
     tag,
     roles: TREASURERS,
-    summary: 'Orders of a time as CSV',
+    summary: 'Export the orders of a period as CSV',
     description:
-      'By creation, oldest first, as they stood when the export began. A value that a spreadsheet would take for a formula begins with an apostrophe. An answer that breaks off is not complete.',
+      'By creation time, oldest first, as of the start of the export. A value that a spreadsheet could take for a formula is prefixed with an apostrophe. A truncated response is incomplete.',
     query: { from, until },
     columns: ORDER_COLUMNS,
   }),
   exportLedger: csv('/v1/exports/ledger.csv', {
     tag,
     roles: TREASURERS,
-    summary: 'Postings of a time as CSV',
-    description: 'By their number, one line a posting; positive amounts are debits.',
+    summary: 'Export the postings of a period as CSV',
+    description: 'In order of number, one line per posting; debits are positive.',
     query: { from, until },
     columns: LEDGER_COLUMNS,
   }),

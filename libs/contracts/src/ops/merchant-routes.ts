@@ -17,144 +17,147 @@ import {
 } from './typed-schema.ts';
 
 const tag = 'Merchants';
-const url = text('http or https.', {
+const url = text('http or https URL.', {
   pattern: '^https?://[^\\s\\u0000-\\u001f\\u007f\\ud800-\\udfff]+$',
   maxLength: 2048,
 });
-const origin = text('An origin as browsers spell it: https://shop.example', { maxLength: 300 });
+const origin = text('Origin as browsers write it: https://shop.example', { maxLength: 300 });
 const rateLimits = RATE_LIMIT_OVERRIDES_SCHEMA as unknown as Schema<Readonly<Record<string, unknown>>>;
 
-/** The settings of a merchant that may be changed, and that may be left out. */
+/** Settings of a merchant that an operator may change; all optional. */
 const settings = {
-  name: words('Shown to operators.', 200),
+  name: words('Name shown to operators.', 200),
   callbackUrl: orNull(url),
-  returnOrigins: list(origin, 'All origins that returnUrl may have.', { maxItems: 50 }),
-  signVersion: integer('Form of the signed message.', { minimum: 1, maximum: 2 }),
-  orderTtlSeconds: integer('Until an order expires.', { minimum: 60, maximum: 86_400 }),
+  returnOrigins: list(origin, 'Allowed origins of returnUrl.', { maxItems: 50 }),
+  signVersion: integer('Version of the signed message.', { minimum: 1, maximum: 2 }),
+  orderTtlSeconds: integer('Seconds until an order expires.', { minimum: 60, maximum: 86_400 }),
   underpaymentToleranceBps: integer('Accepted underpayment, in hundredths of a percent.', {
     minimum: 0,
     maximum: 10_000,
   }),
-  lateGraceSeconds: integer('How late a payment may be.', { minimum: 0, maximum: 604_800 }),
-  notifyReverted: bool('Send ORDER_REVERTED.'),
+  lateGraceSeconds: integer('Seconds after expiry in which a payment is still accepted.', {
+    minimum: 0,
+    maximum: 604_800,
+  }),
+  notifyReverted: bool('Whether to send ORDER_REVERTED.'),
   rateLimits,
-  enabled: bool('May call the API.'),
+  enabled: bool('Whether the merchant may call the API.'),
 };
 
-const merchant = object('A merchant without its secrets.', {
+const merchant = object('A merchant, without its secrets.', {
   merchantId,
-  version: oneOf(['V2', 'V3'], 'Generation of the API it speaks.'),
+  version: oneOf(['V2', 'V3'], 'API version that the merchant uses.'),
   ...settings,
-  callbackUrl: orNull(text('Where callbacks go.')),
-  rateLimits: open('Its own limits.'),
-  webhookSecretSwitchAt: orNull(moment('Until then callbacks carry the signatures of two secrets.')),
-  endpointState: oneOf(['CLOSED', 'OPEN', 'DISABLED'], 'Of its callback endpoint; CLOSED is well.'),
-  endpointSince: orNull(moment('Since when it is OPEN or DISABLED.')),
-  disabledReason: orNull(text('Why it is DISABLED.')),
-  createdAt: moment('When it was made.'),
-  updatedAt: moment('When it was changed.'),
+  callbackUrl: orNull(text('URL of the callback endpoint.')),
+  rateLimits: open('Rate limits of the merchant; defaults apply to the others.'),
+  webhookSecretSwitchAt: orNull(moment('Until this time callbacks carry the signatures of two secrets.')),
+  endpointState: oneOf(['CLOSED', 'OPEN', 'DISABLED'], 'State of the callback endpoint; CLOSED: working.'),
+  endpointSince: orNull(moment('Time since which it is OPEN or DISABLED.')),
+  disabledReason: orNull(text('Reason of DISABLED.')),
+  createdAt: moment('Time of creation.'),
+  updatedAt: moment('Time of the last change.'),
 });
 
-const callbackEndpoint = object('A merchant’s callbacks and what is known of its endpoint.', {
+const callbackEndpoint = object('Callbacks of a merchant and the state of its endpoint.', {
   merchantId,
-  callbackUrl: orNull(text('Where callbacks go.')),
-  state: oneOf(['CLOSED', 'OPEN', 'DISABLED'], 'CLOSED is well; OPEN rests.'),
-  openedAt: orNull(moment('Since when it rests.')),
-  probeAt: orNull(moment('Next attempt at an endpoint that rests.')),
-  failuresInRow: integer('Failures since the last success.'),
-  disabledAt: orNull(moment('Since when it is DISABLED.')),
-  disabledReason: orNull(text('Why.')),
-  lastFailedAt: orNull(moment('Last failure.')),
-  lastErrorCode: orNull(text('Its kind.')),
-  lastError: orNull(text('Its words.')),
-  waiting: integer('Callbacks that wait.'),
+  callbackUrl: orNull(text('URL of the callback endpoint.')),
+  state: oneOf(['CLOSED', 'OPEN', 'DISABLED'], 'CLOSED: working; OPEN: paused after failures.'),
+  openedAt: orNull(moment('Time since which the endpoint is OPEN.')),
+  probeAt: orNull(moment('Next attempt while OPEN.')),
+  failuresInRow: integer('Number of failures since the last success.'),
+  disabledAt: orNull(moment('Time since which it is DISABLED.')),
+  disabledReason: orNull(text('Reason of DISABLED.')),
+  lastFailedAt: orNull(moment('Time of the last failure.')),
+  lastErrorCode: orNull(text('Code of the last failure.')),
+  lastError: orNull(text('Message of the last failure.')),
+  waiting: integer('Number of waiting callbacks.'),
   oldestSeconds: orNull({
     type: 'number',
-    description: 'Since when the oldest of them waits.',
+    description: 'Age of the oldest waiting callback in seconds.',
   } as Schema<number>),
-  dead: integer('Callbacks that were given up.'),
+  dead: integer('Number of callbacks given up.'),
 });
 
 export const MERCHANT_ROUTES = {
   listMerchants: page('/v1/merchants', {
     tag,
     roles: ANYBODY,
-    summary: 'The shops that may call the API',
+    summary: 'List the merchants',
     answer: merchant,
   }),
   getMerchant: read('/v1/merchants/{merchantId}', {
     tag,
     roles: ANYBODY,
-    summary: 'One shop',
+    summary: 'Get one merchant',
     params: { merchantId },
     answer: merchant,
   }),
   createMerchant: act('/v1/merchants', {
     tag,
     roles: ADMINS,
-    summary: 'Make a merchant',
-    description: 'Token and webhook secret are in this answer and never again.',
+    summary: 'Create a merchant',
+    description: 'Token and webhook secret are shown only in this answer.',
     body: object(
       'The new merchant.',
       { merchantId },
       {
-        version: oneOf(['V2', 'V3'], 'Default V3.'),
+        version: oneOf(['V2', 'V3'], 'API version; default V3.'),
         name: settings.name,
         callbackUrl: settings.callbackUrl,
         returnOrigins: settings.returnOrigins,
       },
     ),
-    answer: object('Its secrets.', {
+    answer: object('The secrets.', {
       merchantId,
-      token: text('Signs requests.'),
-      webhookSecret: text('Verifies callbacks.'),
+      token: text('Key for signing requests.'),
+      webhookSecret: text('Key for verifying callbacks.'),
     }),
   }),
   setMerchant: act('/v1/merchants/{merchantId}', {
     method: 'PATCH',
     tag,
     roles: ADMINS,
-    summary: 'Change settings of a merchant; what is not given stays',
+    summary: 'Change settings of a merchant; omitted settings stay unchanged',
     params: { merchantId },
-    body: object('What changes.', {}, settings),
+    body: object('Changed settings.', {}, settings),
     answer: merchant,
   }),
   rotateToken: act('/v1/merchants/{merchantId}/token', {
     tag,
     roles: ADMINS,
-    summary: 'Give a merchant a new token; the old one ends at once',
+    summary: 'Create a new token for a merchant; the old one becomes invalid at once',
     params: { merchantId },
-    answer: object('The new token.', { merchantId, token: text('Never shown again.') }),
+    answer: object('The new token.', { merchantId, token: text('Shown only in this answer.') }),
   }),
   rotateWebhookSecret: act('/v1/merchants/{merchantId}/webhook-secret', {
     tag,
     roles: ADMINS,
-    summary: 'Give a merchant a new webhook secret, or end the overlap of two',
+    summary: 'Create a new webhook secret for a merchant, or end the overlap of two',
     description:
-      '`ROTATE` makes a new one, at once or after `overlapSeconds` in which callbacks carry the signatures of both. `FINISH` and `CANCEL` end an overlap: the new, or the old one alone stays.',
+      '`ROTATE` creates a new secret that applies at once or after `overlapSeconds`, in which callbacks carry both signatures. `FINISH` ends an overlap with the new secret, `CANCEL` with the old one.',
     params: { merchantId },
     body: object(
-      'What to do.',
-      { action: oneOf(['ROTATE', 'FINISH', 'CANCEL'], 'What to do.') },
-      { overlapSeconds: integer('Of ROTATE.', { minimum: 0, maximum: 90 * 86_400 }) },
+      'The action.',
+      { action: oneOf(['ROTATE', 'FINISH', 'CANCEL'], 'Action.') },
+      { overlapSeconds: integer('Only for ROTATE.', { minimum: 0, maximum: 90 * 86_400 }) },
     ),
-    answer: object('What holds now.', {
+    answer: object('The webhook secret after the action.', {
       merchantId,
-      webhookSecret: orNull(text('The new one, of ROTATE; never shown again.')),
-      switchAt: orNull(moment('When it alone signs; null: from now on.')),
+      webhookSecret: orNull(text('The new secret, for ROTATE; shown only in this answer.')),
+      switchAt: orNull(moment('Time from which only the new secret signs; null: now.')),
     }),
   }),
   listCallbackEndpoints: page('/v1/callback-endpoints', {
     tag,
     roles: ANYBODY,
-    summary: 'Each merchant’s backlog, endpoint and last failure',
+    summary: 'List backlog, endpoint state and last failure per merchant',
     filters: { merchantId },
     answer: callbackEndpoint,
   }),
   enableCallbackEndpoint: act('/v1/merchants/{merchantId}/callback-endpoint/enable', {
     tag,
     roles: SUPPORTERS,
-    summary: 'Send to an endpoint again that rests, or that answered 410',
+    summary: 'Resume sending to an endpoint that is paused or that answered 410',
     params: { merchantId },
     answer: callbackEndpoint,
   }),

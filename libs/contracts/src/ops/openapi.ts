@@ -5,7 +5,7 @@ import { cursor, decision, incident, nonce, order, orderDetail, payout } from '.
 import { answerEnvelope, type OpsRoute } from './route.ts';
 import { transfer } from './transfer-routes.ts';
 
-/** What has a name in the document, because several answers hold it. */
+/** Schemas with a name in the document, because several answers contain them. */
 const NAMED: ReadonlyMap<unknown, string> = new Map(
   Object.entries({
     Merchant: OPS_ROUTES.getMerchant.answer,
@@ -25,7 +25,7 @@ const NAMED: ReadonlyMap<unknown, string> = new Map(
   }).map(([name, schema]) => [schema, name]),
 );
 
-/** A copy with references in the place of what has a name; `top` itself is written out. */
+/** Copies a value with references for named schemas; `top` itself is written in full. */
 function byName(value: unknown, top?: unknown): unknown {
   const name = value === top ? undefined : NAMED.get(value);
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
@@ -36,10 +36,10 @@ function byName(value: unknown, top?: unknown): unknown {
 
 const SCHEMAS = Object.fromEntries([...NAMED].map(([schema, name]) => [name, byName(schema, schema)]));
 
-/** The body of every refusal. */
+/** Body of every refusal. */
 export const OPS_ERROR_SCHEMA: JsonSchema = {
   type: 'object',
-  description: 'A refusal: a stable code, and a sentence that says what to mend.',
+  description: 'A refusal: a stable code, and a message that says what to correct.',
   additionalProperties: false,
   required: ['error'],
   properties: {
@@ -50,7 +50,7 @@ export const OPS_ERROR_SCHEMA: JsonSchema = {
       properties: {
         code: { type: 'string', enum: Object.keys(OPS_ERRORS) },
         message: { type: 'string' },
-        requestId: { type: 'string', description: 'Ties the answer to log and audit log.' },
+        requestId: { type: 'string', description: 'Id of the request in log and audit log.' },
       },
     },
   },
@@ -131,14 +131,14 @@ function paths(): Record<string, Record<string, object>> {
   return all;
 }
 
-/** The ops API as an OpenAPI 3.1 document; `golden/openapi-ops.json` is its copy under review. */
+/** The ops API as an OpenAPI 3.1 document; `golden/openapi-ops.json` is the reviewed copy. */
 export const OPS_OPENAPI_DOCUMENT = {
   openapi: '3.1.0',
   info: {
     title: 'Opentill ops API',
     version: '1.0.0',
     description:
-      'For operators, not for merchants. An answer is `{"data"}`, of a list `{"data","nextCursor"}`; a refusal is `{"error":{"code","message","requestId"}}`. Every act stands in the audit log, also one that is refused. `x-roles` says who may call an operation.',
+      'For operators, not for merchants. An answer is `{"data"}`, for a list `{"data","nextCursor"}`; a refusal is `{"error":{"code","message","requestId"}}`. Every act is recorded in the audit log, also a refused one. `x-roles` lists the roles that may call an operation.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   servers: [{ url: '/' }],

@@ -15,13 +15,16 @@ import { integer, list, moment, object, oneOf, open, orNull, text, uuid } from '
 const tag = 'Orders';
 const deliveryState = oneOf(DELIVERY_STATES, 'State.');
 const eventId = uuid('The callback’s nonce.');
-const replayStates = oneOf(['DEAD', 'DELIVERED', 'ANY'], 'Which; default DEAD, with an order ANY.');
+const replayStates = oneOf(
+  ['DEAD', 'DELIVERED', 'ANY'],
+  'States to replay; default DEAD, with an order ANY.',
+);
 
 export const ORDER_ROUTES = {
   listOrders: page('/v1/orders', {
     tag,
     roles: ANYBODY,
-    summary: 'Orders, searched by anything that names them',
+    summary: 'Search orders',
     filters: {
       merchantId,
       orderId,
@@ -29,8 +32,8 @@ export const ORDER_ROUTES = {
       orderType,
       chain,
       symbol,
-      address: chainWord('Deposit address, or receiver of a payout.'),
-      txid: chainWord('A transaction that paid it, or that was signed for it.'),
+      address: chainWord('Deposit address of a collection, or receiver of a payout.'),
+      txid: chainWord('A transaction that paid the order, or that was signed for it.'),
       from,
       until,
     },
@@ -39,64 +42,64 @@ export const ORDER_ROUTES = {
   getOrder: read('/v1/orders/{orderPk}', {
     tag,
     roles: ANYBODY,
-    summary: 'Everything known of an order',
+    summary: 'Get everything known about an order',
     params: { orderPk },
     answer: orderDetail,
   }),
   decideOrder: act('/v1/orders/{orderPk}/decision', {
     tag,
     roles: SUPPORTERS,
-    summary: 'Accept a collection that expired, or refuse one that is not SUCCESS',
+    summary: 'Accept an expired collection, or refuse one that is not SUCCESS',
     description:
-      'The tracker carries it out within seconds and judges by the state of that moment. A payout is refused by a veto.',
+      'The tracker carries it out within seconds, based on the state at that time. A payout is refused with a veto.',
     params: { orderPk },
-    body: object('The decision.', { decision: oneOf(['ACCEPT', 'REFUSE'], 'What.'), reason }),
+    body: object('The decision.', { decision: oneOf(['ACCEPT', 'REFUSE'], 'Decision.'), reason }),
     answer: decision,
   }),
   listDeliveries: page('/v1/deliveries', {
     tag: 'Callbacks',
     roles: ANYBODY,
-    summary: 'Callbacks on their way',
+    summary: 'List callbacks and their delivery',
     filters: { merchantId, orderId, orderPk, state: deliveryState, from, until },
-    answer: object('A callback on its way.', {
+    answer: object('A callback and its delivery.', {
       eventId,
       merchantId,
       orderPk: orNull(orderPk),
       orderId: orNull(orderId),
-      sequence: integer('Place in its order.'),
-      notifyType: text('Kind.'),
+      sequence: integer('Sequence number within the order.'),
+      notifyType: text('Kind of callback.'),
       state: deliveryState,
-      attempts: integer('So many were made.'),
-      occurredAt: moment('When it happened.'),
-      nextAttemptAt: orNull(moment('Next attempt.')),
-      finishedAt: orNull(moment('Ended.')),
+      attempts: integer('Number of attempts.'),
+      occurredAt: moment('Time of the event.'),
+      nextAttemptAt: orNull(moment('Time of the next attempt.')),
+      finishedAt: orNull(moment('Time at which delivery ended.')),
     }),
   }),
   replayDelivery: act('/v1/deliveries/{eventId}/replay', {
     tag: 'Callbacks',
     roles: SUPPORTERS,
-    summary: 'Send one callback again, whatever became of it',
+    summary: 'Send one callback again, whatever its state',
     params: { eventId },
-    answer: object('Done.', { eventId }),
+    answer: object('The callback.', { eventId }),
   }),
   countReplay: read('/v1/deliveries/replay', {
     tag: 'Callbacks',
     roles: ANYBODY,
-    summary: 'How many callbacks a replay would mean, by state',
+    summary: 'Count the callbacks that a replay would send, by state',
     query: { merchantId, orderId, since: from, until, states: replayStates },
     answer: list(
-      object('So many.', { state: deliveryState, count: integer('Callbacks.') }),
-      'By state; what waits already is not among them.',
+      object('Callbacks in one state.', { state: deliveryState, count: integer('Number of callbacks.') }),
+      'By state, without callbacks that are already waiting.',
     ),
   }),
   replayDeliveries: act('/v1/deliveries/replay', {
     tag: 'Callbacks',
     roles: SUPPORTERS,
-    summary: 'Send callbacks of an order, a merchant or a time again',
+    summary: 'Send the callbacks of an order, a merchant or a period again',
     description:
-      'In the order in which they happened, at most `limit` of them; with `next` of the answer as `after`, the ones behind. At least one of orderId, merchantId, since and until is needed.',
+      'In the order of their events, at most `limit`. To continue, pass `next` of the answer as `after`. At least one of orderId, merchantId, since and until is required.',
     body: object(
-      'Which.',
+      'Selection.',
       {},
       {
         merchantId,
@@ -104,13 +107,13 @@ export const ORDER_ROUTES = {
         since: from,
         until,
         states: replayStates,
-        limit: integer('The most of this call.', { minimum: 1, maximum: 500, default: 100 }),
-        after: text('`next` of the call before.', { pattern: '^[A-Za-z0-9_-]{1,200}$' }),
+        limit: integer('Maximum number in this call.', { minimum: 1, maximum: 500, default: 100 }),
+        after: text('`next` of the previous call.', { pattern: '^[A-Za-z0-9_-]{1,200}$' }),
       },
     ),
-    answer: object('What was done.', {
+    answer: object('Result.', {
       outcomes: open('Callbacks by outcome: REPLAYED, WAITING, OTHER_STATE, NEWER_SENT, NO_ENDPOINT.'),
-      next: orNull(text('Where the next call goes on; null: that was all.')),
+      next: orNull(text('Position for the next call; null: complete.')),
     }),
   }),
 };

@@ -28,8 +28,8 @@ const ORDER_TYPES = ['COLLECTION', 'PAYOUT'] as const;
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'SUPERSEDED', 'DEAD'] as const;
 export const PAYOUT_STATES = ['REQUESTED', 'AUTHORISED', 'SIGNED', 'REFUSED', 'EXPIRED'] as const;
 
-export const orderPk = uuid('The gateway’s id of an order.');
-export const orderType = oneOf(ORDER_TYPES, 'To receive, or to send.');
+export const orderPk = uuid('Id of the order in the gateway.');
+export const orderType = oneOf(ORDER_TYPES, 'Type of the order: incoming or outgoing payment.');
 export const orderStatus = oneOf(ORDER_STATUSES, 'Status.');
 
 const summary = {
@@ -37,50 +37,50 @@ const summary = {
   merchantId,
   orderId,
   orderType,
-  uid: orNull(text('User of the shop.')),
+  uid: orNull(text('User id given by the merchant.')),
   status: orderStatus,
-  reason: orNull(text('Of the status.')),
+  reason: orNull(text('Reason of the status.')),
   chain,
   symbol,
   contractAddress,
-  amount: decimalText('Requested.'),
-  detectedAmount: decimalText('Seen in time so far.'),
-  actualAmount: orNull(decimalText('Confirmed.')),
-  address: text('Deposit address, or the payout’s receiver.'),
+  amount: decimalText('Requested amount.'),
+  detectedAmount: decimalText('Amount detected in time so far.'),
+  actualAmount: orNull(decimalText('Confirmed amount.')),
+  address: text('Deposit address of a collection, or receiver of a payout.'),
   sourceAddress: orNull(text('Hot wallet of a payout.')),
-  createdAt: moment('Made.'),
-  expiresAt: moment('Expires.'),
-  updatedAt: moment('Changed.'),
+  createdAt: moment('Time of creation.'),
+  expiresAt: moment('Time of expiry.'),
+  updatedAt: moment('Time of the last change.'),
 };
 export const order = object('An order.', summary);
 
 const attempt = object('One HTTP request of a callback.', {
-  attempt: integer('Number of it.'),
-  startedAt: moment('Begun.'),
-  durationMs: integer('Milliseconds.'),
-  statusCode: orNull(integer('Answer.')),
-  errorCode: orNull(text('What went wrong.')),
-  error: orNull(text('In words.')),
-  excerpt: orNull(text('Beginning of what a stranger’s server answered.')),
+  attempt: integer('Number of the attempt.'),
+  startedAt: moment('Time of the request.'),
+  durationMs: integer('Duration in milliseconds.'),
+  statusCode: orNull(integer('HTTP status of the answer.')),
+  errorCode: orNull(text('Error code.')),
+  error: orNull(text('Error message.')),
+  excerpt: orNull(text('Beginning of the answer; untrusted content.')),
 });
 
-const notification = object('A callback and what became of it.', {
-  eventId: uuid('Its nonce.'),
-  sequence: integer('Place in its order.'),
-  notifyType: text('Kind.'),
-  occurredAt: moment('When it happened.'),
+const notification = object('A callback and its delivery.', {
+  eventId: uuid('Nonce of the callback.'),
+  sequence: integer('Sequence number within the order.'),
+  notifyType: text('Kind of callback.'),
+  occurredAt: moment('Time of the event.'),
   deliveryState: orNull(oneOf(DELIVERY_STATES, 'null: not yet queued.')),
-  attempts: integer('So many were made.'),
-  nextAttemptAt: orNull(moment('Next one; null: none is due.')),
-  finishedAt: orNull(moment('When it ended.')),
-  attemptList: list(attempt, 'Those on record.'),
+  attempts: integer('Number of attempts.'),
+  nextAttemptAt: orNull(moment('Time of the next attempt; null: none is due.')),
+  finishedAt: orNull(moment('Time at which delivery ended.')),
+  attemptList: list(attempt, 'Recorded attempts.'),
 });
 
 const ledgerEntry = object('A transaction of the ledger.', {
   ledgerTxId: integer('Number.'),
-  ref: text('What it stands for.'),
-  kind: text('Kind.'),
-  createdAt: moment('Booked.'),
+  ref: text('Reference of the booked event.'),
+  kind: text('Kind of ledger transaction.'),
+  createdAt: moment('Time of booking.'),
   postings: list(
     object('A posting.', {
       account: text('Kind of account.'),
@@ -89,7 +89,7 @@ const ledgerEntry = object('A transaction of the ledger.', {
       merchantId: orNull(merchantId),
       amountBaseUnits: baseUnitsText('Positive: debit.'),
     }),
-    'They sum to zero.',
+    'Postings; they sum to zero.',
   ),
 });
 
@@ -98,143 +98,140 @@ export const nonce = object('A nonce of a hot wallet.', {
   wallet: text('Hot wallet.'),
   nonce: integer('Nonce.'),
   state: oneOf(['RESERVED', 'SIGNED', 'FINAL', 'TAKEN'], 'TAKEN: another transaction used it.'),
-  purpose: oneOf(['PAYOUT', 'CANCEL'], 'What it is used for.'),
+  purpose: oneOf(['PAYOUT', 'CANCEL'], 'Use of the nonce.'),
   orderPk: orNull(orderPk),
-  updatedAt: moment('Changed.'),
+  updatedAt: moment('Time of the last change.'),
 });
 
-/** Of chains without nonces. */
-const timedAttempt = object('Where no nonce orders transactions: one that ends by time.', {
+/** Attempt of a payout on chains without nonces. */
+const timedAttempt = object('An attempt that ends by time, on chains without nonces.', {
   state: oneOf(
     ['OPEN', 'SETTLED', 'DEAD'],
-    'OPEN: it may land, or has and is not verified. SETTLED: verified in a block. DEAD: proven to have landed nowhere in its time; the payout may get another one.',
+    'OPEN: it may land, or has landed and is not verified. SETTLED: verified in a block. DEAD: proven not to have landed in time; the payout may get another one.',
   ),
-  expiresAt: moment('No block of a later time may hold it.'),
+  expiresAt: moment('No later block can include it.'),
 });
 
-const ownTransaction = object(
-  'A transaction that the gateway signed. Its bytes are nobody’s but the signer’s.',
-  {
-    chain,
-    txHash: text('Hash.'),
-    wallet: text('Hot wallet.'),
-    nonce: orNull(integer('Nonce.')),
-    purpose: oneOf(['PAYOUT', 'CANCEL'], 'What for.'),
-    to: text('Receiver.'),
-    amountBaseUnits: baseUnitsText('Intended amount.'),
-    feeTerms: open('What it offers for its place in a block.'),
-    signedAt: moment('Signed.'),
-    firstSentAt: orNull(moment('First broadcast.')),
-    lastSentAt: orNull(moment('Last broadcast.')),
-    sendOutcome: orNull(text('What the nodes said.')),
-    attempt: orNull(timedAttempt),
-    fate: orNull(
-      object('What the chain says.', {
-        state: oneOf(['MINED', 'VERIFIED', 'ORPHANED'], 'VERIFIED: final.'),
-        succeeded: bool('Status of the receipt.'),
-        deliveredBaseUnits: baseUnitsText('Arrived at the receiver.'),
-        networkFeeBaseUnits: baseUnitsText('Paid in the native coin.'),
-        blockHeight: orNull(integer('Its block.')),
-        blockTime: orNull(moment('Time of the block.')),
-      }),
-    ),
-  },
-);
+const ownTransaction = object('A transaction that the gateway signed. Only the signer reads its bytes.', {
+  chain,
+  txHash: text('Hash.'),
+  wallet: text('Hot wallet.'),
+  nonce: orNull(integer('Nonce.')),
+  purpose: oneOf(['PAYOUT', 'CANCEL'], 'Use of the transaction.'),
+  to: text('Receiver.'),
+  amountBaseUnits: baseUnitsText('Intended amount.'),
+  feeTerms: open('Fee terms of the transaction.'),
+  signedAt: moment('Time of signing.'),
+  firstSentAt: orNull(moment('Time of the first broadcast.')),
+  lastSentAt: orNull(moment('Time of the last broadcast.')),
+  sendOutcome: orNull(text('Result of the last broadcast.')),
+  attempt: orNull(timedAttempt),
+  fate: orNull(
+    object('State of the transaction on chain.', {
+      state: oneOf(['MINED', 'VERIFIED', 'ORPHANED'], 'VERIFIED: final.'),
+      succeeded: bool('Status of the receipt.'),
+      deliveredBaseUnits: baseUnitsText('Amount delivered to the receiver.'),
+      networkFeeBaseUnits: baseUnitsText('Network fee in the native coin.'),
+      blockHeight: orNull(integer('Height of its block.')),
+      blockTime: orNull(moment('Time of the block.')),
+    }),
+  ),
+});
 
-const approval = object('An approval as it was handed in. The signer judges it.', {
+const approval = object('An approval as submitted. The signer verifies it.', {
   approver: text('Public key, hex.'),
-  approvedAt: moment('Handed in.'),
+  approvedAt: moment('Time of submission.'),
 });
 const veto = object('A veto.', {
   operator: operatorId,
-  reason: text('Why.'),
-  vetoedAt: moment('When.'),
+  reason: text('Reason.'),
+  vetoedAt: moment('Time of the veto.'),
 });
 
-export const payout = object('A payout on its way.', {
+export const payout = object('A payout and its state at the signer.', {
   orderPk,
   merchantId,
   orderId,
   chain,
   symbol,
   contractAddress,
-  amount: decimalText('Requested.'),
-  amountBaseUnits: baseUnitsText('Requested.'),
-  receiver: text('Who gets it.'),
+  amount: decimalText('Requested amount.'),
+  amountBaseUnits: baseUnitsText('Requested amount.'),
+  receiver: text('Receiver.'),
   wallet: text('Hot wallet that pays.'),
-  state: oneOf(PAYOUT_STATES, 'What the signer made of it.'),
+  state: oneOf(PAYOUT_STATES, 'State at the signer.'),
   orderStatus,
-  waitingForApproval: bool('It waits for approvals of operators; its clock stands.'),
-  waitingSince: orNull(moment('Since when it waits for approval.')),
-  obstacle: orNull(text('Why it is not signed yet, or in no block.')),
-  obstacleAt: orNull(moment('Since when.')),
-  reason: orNull(text('Why it was refused or expired.')),
-  createdAt: moment('Made.'),
-  expiresAt: moment('Expires unless it is signed.'),
-  authorisedAt: orNull(moment('Passed the policy.')),
-  firstSentAt: orNull(moment('First broadcast.')),
-  approvals: list(approval, 'Handed in.'),
+  waitingForApproval: bool('Waits for approvals of operators; it does not expire meanwhile.'),
+  waitingSince: orNull(moment('Time since which it waits for approval.')),
+  obstacle: orNull(text('Reason why it is not signed or not in a block yet.')),
+  obstacleAt: orNull(moment('Time since which the obstacle exists.')),
+  reason: orNull(text('Reason why it was refused or expired.')),
+  createdAt: moment('Time of creation.'),
+  expiresAt: moment('Time of expiry unless it is signed.'),
+  authorisedAt: orNull(moment('Time at which the policy allowed it.')),
+  firstSentAt: orNull(moment('Time of the first broadcast.')),
+  approvals: list(approval, 'Submitted approvals.'),
   veto: orNull(veto),
 });
 
-export const incident = object('Something that an operator must look at.', {
-  incidentId: uuid('Its id.'),
+export const incident = object('A case that an operator must examine.', {
+  incidentId: uuid('Id of the incident.'),
   kind: text('Kind.'),
   chain,
   symbol: orNull(symbol),
   orderPk: orNull(orderPk),
-  transferId: orNull(integer('Transfer.')),
-  details: open('What is known.'),
-  openedAt: moment('Opened.'),
-  closedAt: orNull(moment('Closed.')),
-  closedBy: orNull(text('By whom.')),
-  closedReason: orNull(text('Why.')),
+  transferId: orNull(integer('Id of the transfer.')),
+  details: open('Details of the kind.'),
+  openedAt: moment('Time of opening.'),
+  closedAt: orNull(moment('Time of closing.')),
+  closedBy: orNull(text('Operator who closed it.')),
+  closedReason: orNull(text('Reason of closing.')),
 });
 
-export const decision = object('What an operator decided of an order; the tracker carries it out.', {
-  decisionId: uuid('Its id.'),
+export const decision = object("An operator's decision about an order; the tracker carries it out.", {
+  decisionId: uuid('Id of the decision.'),
   orderPk,
-  decision: oneOf(['ACCEPT', 'REFUSE'], 'What.'),
-  reason: text('Why.'),
+  decision: oneOf(['ACCEPT', 'REFUSE'], 'Decision.'),
+  reason: text('Reason.'),
   operator: operatorId,
-  decidedAt: moment('When.'),
-  handledAt: orNull(moment('When the tracker came to it.')),
+  decidedAt: moment('Time of the decision.'),
+  handledAt: orNull(moment('Time at which the tracker handled it.')),
   outcome: orNull(
-    oneOf(['DONE', 'NOT_POSSIBLE'], 'NOT_POSSIBLE: the state of the order did not allow it any more.'),
+    oneOf(['DONE', 'NOT_POSSIBLE'], 'NOT_POSSIBLE: the state of the order no longer allowed it.'),
   ),
 });
 
-export const cursor = object('How far a chain has been read.', {
-  headHeight: integer('Newest block of the node.'),
-  headTime: moment('Its time.'),
-  finalizedHeight: orNull(integer('What the chain calls final.')),
-  seenHeight: integer('Read as it came.'),
-  verifiedHeight: integer('Read again, deep enough: this credits.'),
-  verifiedTime: moment('Time of that block; expiry goes by it.'),
-  lagBlocks: integer('Head less seen.'),
-  verifiedLagBlocks: integer('Head less verified.'),
-  updatedAt: moment('Last commit of the scanner.'),
-  ageSeconds: { type: 'number', description: 'Seconds since then.' } as Schema<number>,
+export const cursor = object('Progress of reading a chain.', {
+  headHeight: integer('Newest block of the nodes.'),
+  headTime: moment('Time of that block.'),
+  finalizedHeight: orNull(integer('Newest block that the chain calls final.')),
+  seenHeight: integer('Last block read at the head.'),
+  verifiedHeight: integer('Last block read again at depth; credits rest on it.'),
+  verifiedTime: moment('Time of that block; decides about expiry.'),
+  lagBlocks: integer('Head minus seen height.'),
+  verifiedLagBlocks: integer('Head minus verified height.'),
+  updatedAt: moment('Time of the last commit of the scanner.'),
+  ageSeconds: { type: 'number', description: 'Seconds since that commit.' } as Schema<number>,
 });
 
-/** Everything known of an order, in the order in which a payment walks. */
-export const orderDetail = object('An order and everything that is known of it.', {
+/** Everything known about an order, in the sequence of a payment. */
+export const orderDetail = object('An order with all related records.', {
   order: object('The order.', {
     ...summary,
-    acceptedAmount: decimalText('What has to arrive.'),
-    confirmationsRequired: orNull(integer('null: the finalized tag decides.')),
-    lateGraceSeconds: integer('How late a payment may be.'),
-    returnUrl: orNull(text('Way back to the shop.')),
-    description: orNull(text('Of the shop.')),
-    version: integer('Grows with every change.'),
+    acceptedAmount: decimalText('Minimum amount that pays the order.'),
+    confirmationsRequired: orNull(integer('null: the finalized tag is required.')),
+    lateGraceSeconds: integer('Seconds after expiry in which a payment is still accepted.'),
+    returnUrl: orNull(text('Return link to the shop.')),
+    description: orNull(text('Description given by the merchant.')),
+    version: integer('Increases with every change.'),
   }),
   chainCursor: orNull(cursor),
-  transfers: list(transfer, 'To its address, oldest first.'),
+  transfers: list(transfer, 'Transfers to its address, oldest first.'),
   notifications: list(notification, 'Callbacks, oldest first.'),
-  ledger: list(ledgerEntry, 'Oldest first.'),
+  ledger: list(ledgerEntry, 'Ledger transactions, oldest first.'),
   payout: orNull(payout),
-  nonces: list(nonce, 'Used for it.'),
-  ownTransactions: list(ownTransaction, 'Signed for it.'),
-  decisions: list(decision, 'Of operators.'),
-  incidents: list(incident, 'About it.'),
+  nonces: list(nonce, 'Nonces used for it.'),
+  ownTransactions: list(ownTransaction, 'Transactions signed for it.'),
+  decisions: list(decision, 'Decisions of operators.'),
+  incidents: list(incident, 'Incidents about it.'),
 });

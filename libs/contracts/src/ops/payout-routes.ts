@@ -10,15 +10,15 @@ export const PAYOUT_ROUTES = {
   listPayouts: page('/v1/payouts', {
     tag,
     roles: ANYBODY,
-    summary: 'Payouts: what the signer made of them, and what they wait for',
+    summary: 'List payouts with their state at the signer and their obstacle',
     filters: {
       merchantId,
       chain,
       symbol,
       state: oneOf(PAYOUT_STATES, 'State.'),
-      waitingForApproval: bool('true: only those that wait for approval.'),
+      waitingForApproval: bool('true: only payouts that wait for approval.'),
       stuck: bool(
-        'true: only those with an obstacle: not signed, in no block for ten minutes or past their end, or on a halted chain.',
+        'true: only payouts with an obstacle: not signed, not in a block for ten minutes or past their expiry, or on a halted chain.',
       ),
     },
     answer: payout,
@@ -26,25 +26,25 @@ export const PAYOUT_ROUTES = {
   getPayout: read('/v1/payouts/{orderPk}', {
     tag,
     roles: ANYBODY,
-    summary: 'One payout',
+    summary: 'Get one payout',
     params: { orderPk },
     answer: payout,
   }),
   getApprovalText: read('/v1/payouts/{orderPk}/approval-text', {
     tag,
     roles: ANYBODY,
-    summary: 'What an approver signs',
+    summary: 'Get the text that an approver signs',
     description:
-      'An approver’s program makes the text itself of what it has shown to its human, and signs that; this one is for comparison.',
+      'For comparison only: an approver’s program builds the text itself from what it has shown to the person, and signs that.',
     params: { orderPk },
-    answer: object('What is signed.', {
+    answer: object('The text and its parts.', {
       text: text('The exact text; its UTF-8 bytes are signed with ed25519.'),
       chain,
       wallet: text('Hot wallet that pays.'),
       contract: orNull(text('Token contract; null for the native coin.')),
       symbol,
       amountBaseUnits: baseUnitsText('Amount.'),
-      receiver: text('Who gets it.'),
+      receiver: text('Receiver.'),
       merchantId,
       orderPk,
     }),
@@ -52,9 +52,9 @@ export const PAYOUT_ROUTES = {
   approvePayout: act('/v1/payouts/{orderPk}/approvals', {
     tag,
     roles: TREASURERS,
-    summary: 'Hand in an approver’s signature',
+    summary: 'Submit an approver’s signature',
     description:
-      'Verified to be of this payout and this key. Whether the key is an approver’s, only the signer knows; it alone judges.',
+      'Checked to match this payout and this key. Only the signer knows whether the key belongs to an approver, and only it decides.',
     params: { orderPk },
     body: object('The signature.', {
       publicKey: text('ed25519, hex.', { pattern: '^[0-9a-f]{64}$' }),
@@ -66,7 +66,7 @@ export const PAYOUT_ROUTES = {
     tag,
     roles: TREASURERS,
     summary: 'Refuse a payout that is not signed yet',
-    description: 'It stands against the signer’s own commit: `state` of the payout says soon who was first.',
+    description: 'It races with the signer: `state` of the payout soon shows which came first.',
     params: { orderPk },
     body: object('The veto.', { reason }),
     answer: payout,
@@ -74,14 +74,14 @@ export const PAYOUT_ROUTES = {
   decidePayout: act('/v1/payouts/{orderPk}/decisions', {
     tag,
     roles: ADMINS,
-    summary: 'Say whether a payout that may have been paid by an unknown transaction was',
+    summary: 'Decide whether an unknown transaction may have paid a payout',
     description:
-      'PAID_BY: this transaction paid it; the signer holds it against the payout, by two sources, also while the wallet is halted. PAY_AGAIN: nothing did; it is signed anew once no halt is open and the signer has proven that none of its own transactions can land. Look at the chain first.',
+      'PAID_BY: this transaction paid it; the signer checks it against the payout with two sources, also while the wallet is halted. PAY_AGAIN: no transaction paid it; it is signed again once no halt is open and the signer has proven that none of its own transactions can land. Look at the chain first.',
     params: { orderPk },
     body: object(
       'The decision.',
-      { decision: oneOf(['PAY_AGAIN', 'PAID_BY'], 'What.'), reason },
-      { txHash: chainWord('Of PAID_BY: the transaction.') },
+      { decision: oneOf(['PAY_AGAIN', 'PAID_BY'], 'Decision.'), reason },
+      { txHash: chainWord('The transaction; only for PAID_BY.') },
     ),
     answer: payout,
   }),

@@ -7,7 +7,7 @@ import type { OpsRoute } from './route.ts';
 const SECURITY = new URL('../../../../SECURITY.md', import.meta.url);
 const OTHERS = OPERATOR_ROLES.filter((role) => role !== 'ADMIN');
 
-/** Acts and exports of each role, as SECURITY.md has them. */
+/** The acts and exports of each role as a table, as in SECURITY.md. */
 function roleTable(): string {
   const routes = (Object.entries(OPS_ROUTES) as [string, OpsRoute][]).filter(
     ([, { kind }]) => kind === 'ACT' || kind === 'EXPORT',
@@ -20,18 +20,18 @@ function roleTable(): string {
   return ['| role | may call |', '|---|---|', ...lines, `| only ADMIN | ${adminOnly} |`, ''].join('\n');
 }
 
-test("SECURITY.md lists each role's acts as the routes have them", async () => {
+test('SECURITY.md lists the acts of each role as the routes define them', async () => {
   expect(await readFile(SECURITY, 'utf8')).toContain(`\n${roleTable()}`);
 });
 
-test('lets an ADMIN call every route', () => {
+test('an ADMIN may call every route', () => {
   const closed = (Object.entries(OPS_ROUTES) as [string, OpsRoute][]).filter(
     ([, { roles }]) => !roles.includes('ADMIN'),
   );
   expect(closed).toEqual([]);
 });
 
-test('lets only an ADMIN release what was stopped', () => {
+test('only an ADMIN may release halts, holds and pauses', () => {
   const releases = ['releaseHalt', 'releaseHold', 'resumeChain', 'resumeSweeps'] as const;
   expect(releases.filter((id) => OPS_ROUTES[id].roles.join() !== 'ADMIN')).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /**
- * What an operator may do: the roles of each route, which SECURITY.md lists. VIEWER reads. SUPPORT helps shops. FINANCE books
- * top-ups, asks for refunds, hands approvals in, and stops payouts. ADMIN does everything, and is the only role that releases
- * what was stopped.
+ * Roles of operators; SECURITY.md lists the routes of each. VIEWER reads. SUPPORT helps merchants. FINANCE books
+ * top-ups, requests refunds, submits approvals, and stops payouts. ADMIN may do everything, and only ADMIN releases
+ * halts, holds and pauses.
  */
 export const OPERATOR_ROLES = ['VIEWER', 'SUPPORT', 'FINANCE', 'ADMIN'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];

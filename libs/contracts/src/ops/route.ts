@@ -3,16 +3,16 @@ import type { OperatorRole } from './roles.ts';
 import { integer, object, text, type Of, type Properties, type Schema } from './typed-schema.ts';
 
 /**
- * What a route does. READ and LIST change nothing; an ACT is one transaction with its entry in the audit log, and so is
- * the begin of an EXPORT, which answers CSV.
+ * Kind of a route. READ and LIST change nothing. An ACT is one transaction including its entry in the audit log; so is
+ * the start of an EXPORT, which answers CSV.
  */
 export type RouteKind = 'READ' | 'LIST' | 'ACT' | 'EXPORT';
 
-/** One operation of the ops API: everything that the router, the client and the OpenAPI document are made of. */
+/** One operation of the ops API, from which the router, the client and the OpenAPI document are derived. */
 export interface OpsRoute {
   readonly kind: RouteKind;
   readonly method: 'GET' | 'POST' | 'PATCH';
-  /** With `{names}` of path parameters. */
+  /** Path with `{names}` of the path parameters. */
   readonly path: `/v1/${string}`;
   readonly roles: readonly OperatorRole[];
   readonly tag: string;
@@ -20,9 +20,9 @@ export interface OpsRoute {
   readonly description?: string;
   readonly params: Schema<object>;
   readonly query: Schema<object>;
-  /** Of an ACT. */
+  /** Only for an ACT. */
   readonly body?: Schema<object>;
-  /** `data` of the answer; of a LIST its elements. */
+  /** `data` of the answer; for a LIST one of its elements. */
   readonly answer: Schema<unknown>;
 }
 
@@ -30,15 +30,15 @@ type InputOfParts<R> = (R extends { readonly params: infer P } ? Of<P> : unknown
   (R extends { readonly query: infer Q } ? Of<Q> : unknown) &
   (R extends { readonly body: infer B } ? Of<B> : unknown);
 
-/** Path parameters, query and body of an operation, in one object. */
+/** Input of an operation: path parameters, query and body in one object. */
 export type InputOf<R extends OpsRoute> = InputOfParts<R>;
-/** `data` of its answer; of a LIST an element of it. */
+/** `data` of the operation's answer; for a LIST one of its elements. */
 export type AnswerOf<R extends OpsRoute> = Of<R['answer']>;
 
 const NOTHING = {};
 const none = object('None.', NOTHING);
 
-interface Told<Params extends Properties, A> {
+interface RouteDefinition<Params extends Properties, A> {
   readonly roles: readonly OperatorRole[];
   readonly tag: string;
   readonly summary: string;
@@ -48,59 +48,77 @@ interface Told<Params extends Properties, A> {
 }
 
 const params = <P extends Properties>(properties: P | undefined) =>
-  object('Of the path.', properties ?? (NOTHING as P));
+  object('Path parameters.', properties ?? (NOTHING as P));
 
-/** How a list is asked for, page by page. */
+/** Query parameters of a paginated list. */
 const PAGE = {
-  limit: integer('The most elements of a page.', { minimum: 1, maximum: 200, default: 50 }),
-  cursor: text('`nextCursor` of the page before.', { minLength: 1, maxLength: 200 }),
+  limit: integer('Maximum elements of a page.', { minimum: 1, maximum: 200, default: 50 }),
+  cursor: text('`nextCursor` of the previous page.', { minLength: 1, maxLength: 200 }),
 };
 
-/** GET of one thing. */
+/** Defines a GET of one object. */
 export function read<
   const P extends `/v1/${string}`,
   A,
   Params extends Properties = Record<never, never>,
   Q extends Properties = Record<never, never>,
->(path: P, told: Told<Params, A> & { readonly query?: Q }) {
-  const { query, ...rest } = told;
-  const queries = object('Of the query.', NOTHING, query ?? (NOTHING as Q));
-  return { ...rest, kind: 'READ', method: 'GET', path, params: params(told.params), query: queries } as const;
+>(path: P, definition: RouteDefinition<Params, A> & { readonly query?: Q }) {
+  const { query, ...rest } = definition;
+  const queries = object('Query parameters.', NOTHING, query ?? (NOTHING as Q));
+  return {
+    ...rest,
+    kind: 'READ',
+    method: 'GET',
+    path,
+    params: params(definition.params),
+    query: queries,
+  } as const;
 }
 
-/** GET of a page, newest first; what is added meanwhile is on no later page. */
+/** Defines a GET of a page, newest first; objects added meanwhile do not appear on later pages. */
 export function page<
   const P extends `/v1/${string}`,
   A,
   Params extends Properties = Record<never, never>,
   F extends Properties = Record<never, never>,
->(path: P, told: Told<Params, A> & { readonly filters?: F }) {
-  const { filters, ...rest } = told;
-  const query = object('Of the query.', NOTHING, { ...PAGE, ...(filters ?? (NOTHING as F)) });
-  return { ...rest, kind: 'LIST', method: 'GET', path, params: params(told.params), query } as const;
+>(path: P, definition: RouteDefinition<Params, A> & { readonly filters?: F }) {
+  const { filters, ...rest } = definition;
+  const query = object('Query parameters.', NOTHING, { ...PAGE, ...(filters ?? (NOTHING as F)) });
+  return { ...rest, kind: 'LIST', method: 'GET', path, params: params(definition.params), query } as const;
 }
 
-/** What changes something. */
+/** Defines an operation that changes state. */
 export function act<
   const P extends `/v1/${string}`,
   A,
   B extends object = object,
   Params extends Properties = Record<never, never>,
->(path: P, told: Told<Params, A> & { readonly body?: Schema<B>; readonly method?: 'POST' | 'PATCH' }) {
-  const { method = 'POST', body = none as unknown as Schema<B>, ...rest } = told;
-  return { ...rest, kind: 'ACT', method, path, params: params(told.params), query: none, body } as const;
+>(
+  path: P,
+  definition: RouteDefinition<Params, A> & { readonly body?: Schema<B>; readonly method?: 'POST' | 'PATCH' },
+) {
+  const { method = 'POST', body = none as unknown as Schema<B>, ...rest } = definition;
+  return {
+    ...rest,
+    kind: 'ACT',
+    method,
+    path,
+    params: params(definition.params),
+    query: none,
+    body,
+  } as const;
 }
 
-/** GET of a CSV file. */
+/** Defines a GET of a CSV file. */
 export function csv<const P extends `/v1/${string}`, Q extends Properties>(
   path: P,
-  told: Omit<Told<Record<never, never>, never>, 'answer' | 'params'> & {
+  definition: Omit<RouteDefinition<Record<never, never>, never>, 'answer' | 'params'> & {
     readonly query: Q;
     readonly columns: readonly string[];
   },
 ) {
-  const { query, columns, ...rest } = told;
-  const queries = object('Of the query.', query);
+  const { query, columns, ...rest } = definition;
+  const queries = object('Query parameters.', query);
   const answer: Schema<never> = { type: 'string', description: `CSV: ${columns.join(', ')}` };
   return {
     ...rest,
@@ -113,7 +131,7 @@ export function csv<const P extends `/v1/${string}`, Q extends Properties>(
   } as const;
 }
 
-/** An answer with this `data`. */
+/** Builds the schema of an answer with this `data`. */
 export function answerEnvelope(route: Pick<OpsRoute, 'kind' | 'answer'>): JsonSchema {
   if (route.kind !== 'LIST') {
     return {
@@ -129,7 +147,10 @@ export function answerEnvelope(route: Pick<OpsRoute, 'kind' | 'answer'>): JsonSc
     required: ['data', 'nextCursor'],
     properties: {
       data: { type: 'array', items: route.answer },
-      nextCursor: { type: ['string', 'null'], description: 'Of the next page; null: this is the last.' },
+      nextCursor: {
+        type: ['string', 'null'],
+        description: 'Cursor of the next page; null: this is the last page.',
+      },
     },
   };
 }

@@ -15,56 +15,61 @@ import {
 } from './typed-schema.ts';
 
 const tag = 'Sweeps';
-const transferId = integer('Its number.', { minimum: 1, maximum: 2 ** 53 - 1 });
-const destination = oneOf(['COLD', 'HOT'], 'COLD: cold storage. HOT: the hot wallet, below its float.');
+const transferId = integer('Id of the transfer.', { minimum: 1, maximum: 2 ** 53 - 1 });
+const destination = oneOf(
+  ['COLD', 'HOT'],
+  'COLD: cold storage. HOT: the hot wallet, while it is below its float.',
+);
 const method = oneOf(
   ['FREE', 'TOP_UP', 'STAKE', 'RENT'],
-  'How the fee is paid. FREE: by coin that lies there. TOP_UP: by coin of the hot wallet. STAKE: by energy of its stake. RENT: by energy that is bought.',
+  'How the fee is paid. FREE: with coin at the address. TOP_UP: with coin sent by the hot wallet. STAKE: with energy of the hot wallet’s stake. RENT: with bought energy.',
 );
 
-const movement = object('A payout that the gateway makes for a sweep.', {
-  orderPk: uuid('As a payout.'),
-  kind: oneOf(['SWEEP', 'GAS_TOP_UP', 'DELEGATE', 'UNDELEGATE', 'TO_COLD', 'REFUND'], 'What it is for.'),
-  amountBaseUnits: baseUnitsText('Amount, of SWEEP in the asset, else in the native coin.'),
-  money: text('Where its amount stands: RESERVED, IN_FLIGHT, PAID_OUT, RETURNED, RELEASED.'),
-  obstacle: orNull(text('What it waits for.')),
+const movement = object('A movement of money for a sweep, carried out as a payout.', {
+  orderPk: uuid('Id as a payout.'),
+  kind: oneOf(['SWEEP', 'GAS_TOP_UP', 'DELEGATE', 'UNDELEGATE', 'TO_COLD', 'REFUND'], 'Purpose.'),
+  amountBaseUnits: baseUnitsText('Amount, for SWEEP in the asset, else in the native coin.'),
+  money: text('Booking state of the amount: RESERVED, IN_FLIGHT, PAID_OUT, RETURNED, RELEASED.'),
+  obstacle: orNull(text('Reason why it waits.')),
 });
 
-const sweep = object('One deposit address emptied of one asset.', {
-  sweepId: uuid('Its id.'),
+const sweep = object('Sweep of one asset from one deposit address.', {
+  sweepId: uuid('Id of the sweep.'),
   chain,
   address: text('The deposit address.'),
   symbol,
-  amountBaseUnits: baseUnitsText('What is moved.'),
+  amountBaseUnits: baseUnitsText('Swept amount.'),
   amount: orNull(decimalText('In display units; null where the token is not configured.')),
   destination,
-  receiver: text('Where to.'),
+  receiver: text('Receiver.'),
   method,
-  costEstimateBaseUnits: baseUnitsText('What it was reckoned to cost, native coin.'),
+  costEstimateBaseUnits: baseUnitsText('Estimated cost in the native coin.'),
   rentCostBaseUnits: orNull(
     baseUnitsText(
-      'Of RENT: what the seller of energy asked for it, native coin; 0 where he refused. Null: nothing was ordered.',
+      'Only for RENT: price of the energy in the native coin; 0 if the seller refused. Null: not ordered.',
     ),
   ),
   rentCost: orNull(decimalText('In display units.')),
-  rentRef: orNull(text('What the seller calls the order; null where he has not said so.')),
-  rentOrderedAt: orNull(moment('When energy was ordered.')),
+  rentRef: orNull(text('The seller’s id of the order; null if unknown.')),
+  rentOrderedAt: orNull(moment('Time of the energy order.')),
   state: oneOf(['OPEN', 'DONE', 'FAILED', 'ABANDONED'], 'DONE: the transfer is verified.'),
-  reason: orNull(text('Why it did not come to that.')),
-  plannedAt: moment('Begun.'),
-  endedAt: orNull(moment('Ended.')),
-  movements: list(movement, 'Oldest first.'),
+  reason: orNull(text('Reason why it failed or was abandoned.')),
+  plannedAt: moment('Time of the plan.'),
+  endedAt: orNull(moment('Time of the end.')),
+  movements: list(movement, 'Movements, oldest first.'),
 });
 
-const pause = pauseOf('Why no sweep begins.');
+const pause = pauseOf('Reason why no sweep starts.');
 
-const plan = object('What the planner would begin now, and what waits.', {
+const plan = object('Sweeps that the planner would start now, and waiting assets.', {
   chain,
-  plannedAt: moment('When it was drawn.'),
-  gasPriceBaseUnits: orNull(baseUnitsText('Of a unit of gas or energy; null where nobody had to ask.')),
-  budgetLeftBaseUnits: text('Of the native coin for the day, in base units; negative where more was spent.'),
-  budgetLeft: orNull(decimalText('In display units; 0 where more was spent.')),
-  nativeSymbol: text('The native coin, of which fees are.'),
+  plannedAt: moment('Time of the plan.'),
+  gasPriceBaseUnits: orNull(baseUnitsText('Price of a unit of gas or energy; null if it was not needed.')),
+  budgetLeftBaseUnits: text(
+    'Rest of the day’s budget in the native coin, in base units; negative if more was spent.',
+  ),
+  budgetLeft: orNull(decimalText('In display units; 0 if more was spent.')),
+  nativeSymbol: text('Symbol of the native coin, in which fees are paid.'),
   begin: list(
     object('A sweep.', {
       address: text('Deposit address.'),
@@ -73,37 +78,37 @@ const plan = object('What the planner would begin now, and what waits.', {
       amount: orNull(decimalText('In display units.')),
       method,
       costBaseUnits: baseUnitsText(
-        'What it costs at most, native coin: as reckoned, and a fifth; more is not signed.',
+        'Maximum cost in the native coin: the estimate plus a fifth; a sweep that costs more is not signed.',
       ),
       cost: orNull(decimalText('In display units.')),
       topUpBaseUnits: baseUnitsText(
-        'Coin that the hot wallet brings before. The fee is paid of it; the rest stays at the address.',
+        'Coin that the hot wallet sends first. The fee is paid from it; the rest stays at the address.',
       ),
       topUp: orNull(decimalText('In display units.')),
       destination,
     }),
-    'Oldest money first.',
+    'Oldest balance first.',
   ),
   toCold: list(
-    object('What the hot wallet holds above its float.', {
+    object('Balance of the hot wallet above its float.', {
       symbol,
       amountBaseUnits: baseUnitsText('Amount.'),
       amount: orNull(decimalText('In display units.')),
-      costBaseUnits: baseUnitsText('What that costs at most, native coin.'),
+      costBaseUnits: baseUnitsText('Maximum cost in the native coin.'),
       cost: orNull(decimalText('In display units.')),
     }),
-    'By asset.',
+    'One entry per asset.',
   ),
-  totalCostBaseUnits: baseUnitsText('What all of it costs at most, native coin.'),
+  totalCostBaseUnits: baseUnitsText('Maximum total cost in the native coin.'),
   totalCost: orNull(decimalText('In display units.')),
-  totalTopUpBaseUnits: baseUnitsText('Coin that the hot wallet brings for all of it.'),
+  totalTopUpBaseUnits: baseUnitsText('Total of the coin that the hot wallet sends first.'),
   totalTopUp: orNull(decimalText('In display units.')),
   waiting: list(
-    object('Assets that stay where they are for now.', {
-      reason: text('Why.'),
-      count: integer('How many.'),
+    object('Assets that are not swept now.', {
+      reason: text('Reason.'),
+      count: integer('Number of assets.'),
     }),
-    'By reason.',
+    'One entry per reason.',
   ),
   pause: orNull(pause),
 });
@@ -112,62 +117,62 @@ export const SWEEP_ROUTES = {
   listSweeps: page('/v1/sweeps', {
     tag,
     roles: ANYBODY,
-    summary: 'Deposit addresses that are emptied, or were',
+    summary: 'List sweeps of deposit addresses',
     filters: { chain, open: openOnly, address: chainWord('The deposit address.') },
     answer: sweep,
   }),
   listSweepPlans: read('/v1/sweep-plans', {
     tag,
     roles: ANYBODY,
-    summary: 'What would be swept now, for how much, and why the rest waits',
-    answer: list(plan, 'By chain; chains whose policy has nothing swept are not in it.'),
+    summary: 'Preview the next sweeps, their cost, and why other assets wait',
+    answer: list(plan, 'One entry per chain whose policy allows sweeps.'),
   }),
   pauseSweeps: act('/v1/chains/{chain}/sweeps/pause', {
     tag,
     roles: TREASURERS,
-    summary: 'Begin no sweep on a chain; what has begun is ended',
+    summary: 'Start no new sweeps on a chain; started ones are completed',
     params: { chain },
-    body: object('Why.', { reason }),
-    answer: object('Paused.', { chain, pause: orNull(pause) }),
+    body: object('Reason of the pause.', { reason }),
+    answer: object('The pause.', { chain, pause: orNull(pause) }),
   }),
   resumeSweeps: act('/v1/chains/{chain}/sweeps/resume', {
     tag,
     roles: ADMINS,
-    summary: 'Begin sweeps again',
+    summary: 'Resume sweeps',
     params: { chain },
-    body: object('Why.', { reason }),
-    answer: object('Resumed.', { chain, pause: orNull(pause) }),
+    body: object('Reason of the resumption.', { reason }),
+    answer: object('The chain after the resumption.', { chain, pause: orNull(pause) }),
   }),
   runSweeps: act('/v1/chains/{chain}/sweeps/run', {
     tag,
     roles: TREASURERS,
-    summary: 'Sweep young money too, once; within all other bounds of the policy',
+    summary: 'Sweep recent deposits too, once, within all other limits of the policy',
     params: { chain },
-    body: object('Why.', { reason }),
-    answer: object('Asked.', { chain, requestId: integer('Its number.') }),
+    body: object('Reason.', { reason }),
+    answer: object('The request.', { chain, requestId: integer('Id of the request.') }),
   }),
   refundDeposit: act('/v1/unmatched-deposits/{transferId}/refund', {
     tag,
     roles: TREASURERS,
-    summary: 'Give an unmatched deposit back, or a part of it',
+    summary: 'Refund an unmatched deposit, fully or in part',
     description:
-      'A payout of its merchant, to the address that is said here and never to the sender by itself: many send from an exchange. The approvers of the policy sign it, whatever its amount. On a main network whose policy names no approvers the signer refuses it.',
+      'Creates a payout of its merchant to the given address, never to the sender by default: many customers send from an exchange. The approvers of the policy must approve it, whatever its amount. On a main network whose policy names no approvers the signer refuses it.',
     params: { transferId },
     body: object(
-      'Where to.',
-      { receiver: chainWord('The address that gets it.'), reason },
+      'The refund.',
+      { receiver: chainWord('Address that receives the refund.'), reason },
       {
-        amountBaseUnits: baseUnitsText('A part; all that is left where it is not said.'),
-        amount: decimalText('A part, in display units.'),
+        amountBaseUnits: baseUnitsText('Amount; default: everything left.'),
+        amount: decimalText('Amount in display units.'),
       },
     ),
-    answer: object('It waits for the signer.', {
-      orderPk: uuid('As a payout.'),
-      merchantId: text('Whose payout it is.'),
+    answer: object('The refund, which waits for the signer.', {
+      orderPk: uuid('Id as a payout.'),
+      merchantId: text('Merchant of the payout.'),
       chain,
       symbol,
       amountBaseUnits: baseUnitsText('Amount.'),
-      receiver: text('Where to.'),
+      receiver: text('Receiver.'),
     }),
   }),
 };

@@ -33,42 +33,42 @@ const UNMATCHED_REASONS = [
   'AFTER_SUCCESS',
   'ORDER_FAILED',
 ] as const;
-const state = oneOf(['DETECTED', 'VERIFIED', 'ORPHANED'], 'ORPHANED: a reorganisation took it back.');
+const state = oneOf(['DETECTED', 'VERIFIED', 'ORPHANED'], 'ORPHANED: removed by a reorganisation.');
 
-export const transfer = object('One token movement to an address of the gateway, and what was made of it.', {
-  transferId: integer('Its number here.'),
+export const transfer = object('One token transfer to an address of the gateway, and how it was settled.', {
+  transferId: integer('Id of the transfer.'),
   chain,
   txHash: text('Transaction.'),
-  position: text('Place in it.'),
+  position: text('Position in the transaction.'),
   symbol,
   contractAddress,
   from: text('Sender.'),
   to: text('Receiver.'),
   amountBaseUnits: baseUnitsText('Amount.'),
   amount: orNull(decimalText('In display units; null where the token is not configured.')),
-  blockHeight: integer('Its block.'),
-  blockHash: text('Its block.'),
+  blockHeight: integer('Height of its block.'),
+  blockHash: text('Hash of its block.'),
   blockTime: moment('Time of the block.'),
   state,
-  detectedAt: moment('First seen.'),
-  verifiedAt: orNull(moment('Verified.')),
-  orderPk: orNull(uuid('The order it was settled for.')),
-  booked: bool('Stands in the ledger.'),
-  credited: bool('Part of a SUCCESS order.'),
-  unmatchedReason: orNull(oneOf(UNMATCHED_REASONS, 'Why no order could take it.')),
+  detectedAt: moment('Time of detection.'),
+  verifiedAt: orNull(moment('Time of verification.')),
+  orderPk: orNull(uuid('Order that it was settled for.')),
+  booked: bool('Whether it is booked in the ledger.'),
+  credited: bool('Whether it counts for an order in SUCCESS.'),
+  unmatchedReason: orNull(oneOf(UNMATCHED_REASONS, 'Reason why it was not credited to an order.')),
 });
 
 export const TRANSFER_ROUTES = {
   listTransfers: page('/v1/transfers', {
     tag,
     roles: ANYBODY,
-    summary: 'Transfers to addresses of the gateway',
+    summary: 'List transfers to addresses of the gateway',
     filters: {
       chain,
       symbol,
       state,
-      address: chainWord('The receiver.'),
-      txid: chainWord('The transaction.'),
+      address: chainWord('Receiver.'),
+      txid: chainWord('Transaction.'),
       from,
       until,
     },
@@ -77,51 +77,49 @@ export const TRANSFER_ROUTES = {
   listUnmatchedDeposits: page('/v1/unmatched-deposits', {
     tag,
     roles: ANYBODY,
-    summary: 'Money on deposit addresses that no order could take',
+    summary: 'List deposits that were not credited to an order',
     filters: {
       merchantId,
       chain,
       symbol,
-      reason: oneOf(UNMATCHED_REASONS, 'Why.'),
-      open: bool(
-        'true: only those of which something is left; false: only those that were given back whole.',
-      ),
+      reason: oneOf(UNMATCHED_REASONS, 'Reason.'),
+      open: bool('true: only deposits with a remaining amount; false: only fully refunded ones.'),
     },
     answer: object('An unmatched deposit.', {
-      reason: oneOf(UNMATCHED_REASONS, 'Why.'),
+      reason: oneOf(UNMATCHED_REASONS, 'Reason.'),
       merchantId,
-      orderPk: uuid('The order of the address.'),
+      orderPk: uuid('Order of the address.'),
       orderId,
-      orderStatus: text('How it stands with the order.'),
-      createdAt: moment('Recorded.'),
+      orderStatus: text('Status of the order.'),
+      createdAt: moment('Time of recording.'),
       transfer,
-      leftBaseUnits: baseUnitsText('What was not given back, and is not about to be.'),
+      leftBaseUnits: baseUnitsText('Amount neither refunded nor being refunded.'),
       left: orNull(decimalText('In display units; null where the token is not configured.')),
     }),
   }),
   acceptDeposit: act('/v1/unmatched-deposits/{transferId}/accept', {
     tag,
     roles: CLOSERS,
-    summary: 'Take an unmatched deposit for the order of its address, which has expired',
+    summary: 'Accept an unmatched deposit for the expired order of its address',
     description:
-      'Late or too little: the order is accepted with all that came in its own token, as by a decision of the order. Of another token or on another chain: with it too, for what an operator says that it counts as (FINANCE or ADMIN); it is credited as what it is. The tracker carries it out within seconds. Refused where it makes no sense: an order that is open, paid or FAILED; a deposit of which something was given back.',
-    params: { transferId: integer('Its number.', { minimum: 1, maximum: 2 ** 53 - 1 }) },
+      'A late or insufficient deposit in the order’s token: the order is accepted with all deposits in its own token, as by a decision about the order. A deposit in another token or on another chain also needs `worth`, its value for the order as stated by an operator (FINANCE or ADMIN); the credit is in its own asset. The tracker carries it out within seconds. Refused for an order that is open, paid or FAILED, and for a deposit that was partly refunded.',
+    params: { transferId: integer('Id of the transfer.', { minimum: 1, maximum: 2 ** 53 - 1 }) },
     body: object(
-      'Why.',
+      'Reason.',
       { reason },
       {
         worth: decimalText(
-          "What it counts as, in display units of the order's token; of a deposit in another token or on another chain alone.",
+          "Value for the order, in display units of the order's token; only for a deposit in another token or on another chain.",
         ),
       },
     ),
-    answer: object('The tracker carries it out.', {
-      decisionId: uuid('The decision.'),
-      orderPk: uuid('The order.'),
+    answer: object('The decision, which the tracker carries out.', {
+      decisionId: uuid('Id of the decision.'),
+      orderPk: uuid('Id of the order.'),
       orderId,
       merchantId,
       symbol,
-      worth: orNull(decimalText("What it counts as in the order's token; null: as what it is.")),
+      worth: orNull(decimalText("Value in the order's token; null: its own amount.")),
     }),
   }),
 };

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../http/schemas.ts';
 
 declare const described: unique symbol;
 
-/** A JSON Schema (2020-12) that knows the type of what it describes, so that the two are written once. */
+/** A JSON Schema (2020-12) that carries the type of what it describes, so that both are written once. */
 export type Schema<T> = JsonSchema & { readonly [described]?: T };
 
 /** The type that a schema describes. */
@@ -12,7 +12,7 @@ export type Properties = Readonly<Record<string, Schema<unknown>>>;
 type OfProperties<P extends Properties> = { readonly [K in keyof P]: Of<P[K]> };
 type OfOptional<P extends Properties> = { readonly [K in keyof P]?: Of<P[K]> };
 
-/** A text; `rules` are further keywords. */
+/** A string; `rules` are further keywords. */
 export const text = (description: string, rules: JsonSchema = {}): Schema<string> => ({
   type: 'string',
   description,
@@ -20,22 +20,22 @@ export const text = (description: string, rules: JsonSchema = {}): Schema<string
 });
 
 /**
- * Neither control characters (U+009B begins an escape sequence as well) nor those that show nothing and turn the direction
- * of writing round, nor other ends of lines, nor halves of surrogate pairs, which Postgres refuses.
+ * Excludes control characters (also U+009B, which starts an escape sequence), invisible characters that change the text
+ * direction, other line separators, and lone surrogates, which Postgres rejects.
  */
 const NO_CONTROLS = '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ud800-\\udfff]*$';
 
-/** A text that somebody gives: bounded, without control characters. */
+/** A string that a user enters: bounded, without control characters. */
 export const words = (description: string, maxLength = 500): Schema<string> =>
   text(description, { minLength: 1, maxLength, pattern: NO_CONTROLS });
 
 export const uuid = (description: string): Schema<string> =>
   text(description, { pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
 
-/** A moment: ISO 8601 in UTC. */
+/** A time: ISO 8601 in UTC. */
 export const moment = (description: string): Schema<string> => text(description, { format: 'date-time' });
 
-/** A whole number of base units of a token, signed where it is a balance or a posting. */
+/** A whole number of base units of a token, signed for a balance or posting. */
 export const baseUnitsText = (description: string): Schema<string> =>
   text(`${description} In base units.`, { pattern: '^-?[0-9]{1,78}$' });
 
@@ -73,14 +73,14 @@ export const list = <T>(
   ...rules,
 });
 
-/** An object whose members are not this document's: what a log entry or an incident tells. */
+/** An object with members that this document does not define, such as the details of a log entry or incident. */
 export const open = (description: string): Schema<Readonly<Record<string, unknown>>> => ({
   type: 'object',
   description,
   additionalProperties: true,
 });
 
-/** An object with exactly these members; the second ones may be left out. */
+/** An object with exactly these members; those of `optional` may be left out. */
 export function object<P extends Properties, O extends Properties = Record<never, never>>(
   description: string,
   properties: P,

@@ -20,7 +20,7 @@ const FILE = JSON.parse(
 ) as VectorFile;
 
 describe('callback data', () => {
-  test('is compact, sorted at every level and printable ASCII', () => {
+  test('callback data is compact, sorted at every level and printable ASCII', () => {
     expect(serializeCallbackData({ b: [{ d: 1, c: null }], a: 'é\u2028😀\n\u007f"\\', _: true, A: -5 })).toBe(
       '{"A":-5,"_":true,"a":"\\u00e9\\u2028\\ud83d\\ude00\\n\\u007f\\"\\\\","b":[{"c":null,"d":1}]}',
     );
@@ -40,7 +40,7 @@ describe('callback data', () => {
     ['undefined', { a: undefined as unknown as null }, 'data.a'],
     ['a bigint', { a: 1n as unknown as null }, 'data.a'],
     ['__proto__', JSON.parse('{"__proto__":1}') as CallbackValue, 'data.__proto__'],
-  ])('refuses %s', (_, data, path) => {
+  ])('callback data with %s is refused', (_, data, path) => {
     expect(() => serializeCallbackData(data as Readonly<Record<string, CallbackValue>>)).toThrow(
       expect.objectContaining({
         code: 'CALLBACK_DATA_NOT_PORTABLE',
@@ -50,7 +50,7 @@ describe('callback data', () => {
     );
   });
 
-  test('portable text is serialised alike by every dialect, in every order of keys', () => {
+  test('all dialects and key orders serialise portable text alike', () => {
     const text = fc.string({ unit: 'binary', maxLength: 40 }).map(toPortableText);
     const key = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,6}$/).filter((name) => name !== '__proto__');
     const leaf = fc.oneof(text, fc.maxSafeInteger(), fc.boolean(), fc.constant(null));
@@ -70,7 +70,7 @@ describe('callback data', () => {
     );
   });
 
-  test('free text is made portable', () => {
+  test('toPortableText replaces characters that are not portable', () => {
     expect(toPortableText('Customer\'s refund:\n see https://x/y?a=b & c, caf\u00e9 "x" 😀')).toBe(
       'Customer-s refund: see https:--x-y?a-b - c, caf- "x" -',
     );
@@ -87,7 +87,7 @@ describe('callback envelope', () => {
     secret: 'dev-webhook-secret',
   };
 
-  test('has its members in order, and verifies over data', () => {
+  test('a callback body has its members in order, and its sign covers data', () => {
     const body = buildCallbackBody(input);
     const sign = createHmac('sha256', input.secret).update(input.dataText).digest('hex');
     expect(body).toBe(
@@ -98,7 +98,7 @@ describe('callback envelope', () => {
     expect(verifyDataSignature({ forms, token: input.secret, sign }).ok).toBe(true);
   });
 
-  test('conformance file', () => {
+  test('callbacks of the conformance file are reproduced', () => {
     expect(FILE.callbacks.length).toBeGreaterThan(1);
     for (const { data, eventId, notifyType, timestampSeconds, secret, body, headers } of FILE.callbacks) {
       const dataText = serializeCallbackData(data as Readonly<Record<string, CallbackValue>>);
@@ -109,8 +109,8 @@ describe('callback envelope', () => {
     }
   });
 
-  test('Standard Webhooks headers agree with its libraries', () => {
-    // The example of the reference libraries' own tests.
+  test('Standard Webhooks headers agree with the reference libraries', () => {
+    // From the tests of the reference libraries.
     const headers = callbackHeaders({
       body: '{"test": 2432232314}',
       dataText: '{}',
@@ -123,7 +123,7 @@ describe('callback envelope', () => {
     expect(headers['webhook-timestamp']).toBe('1614265330');
   });
 
-  test('golden: while the secret is being changed, both sign and the one in use stays where it was', () => {
+  test('golden: during a secret change both secrets sign, the current one as before', () => {
     const { nonce: eventId, ...rest } = { ...input, nextSecret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' };
     const headers = callbackHeaders({ ...rest, eventId, body: buildCallbackBody(input) });
     expect(headers).toEqual({
@@ -137,7 +137,7 @@ describe('callback envelope', () => {
     });
   });
 
-  test('whoever knows either secret verifies during the change, and nobody who knows neither', () => {
+  test('during a secret change each of both secrets verifies, and no other', () => {
     const secret = fc.oneof(
       fc.string({ minLength: 1, maxLength: 40 }),
       fc.base64String({ minLength: 4, maxLength: 40 }).map((key) => `whsec_${key}`),
@@ -147,7 +147,7 @@ describe('callback envelope', () => {
         fc.pre(old !== next && other !== old && other !== next);
         const { dataText, nonce: eventId, timestampSeconds } = input;
         const body = buildCallbackBody({ ...input, secret: old });
-        const alone = (key: string) =>
+        const headersWith = (key: string) =>
           callbackHeaders({ body, dataText, eventId, timestampSeconds, secret: key });
         const both = callbackHeaders({
           body,
@@ -158,18 +158,18 @@ describe('callback envelope', () => {
           nextSecret: next,
         });
         expect(both['webhook-signature'].split(' ')).toEqual([
-          alone(old)['webhook-signature'],
-          alone(next)['webhook-signature'],
+          headersWith(old)['webhook-signature'],
+          headersWith(next)['webhook-signature'],
         ]);
-        // Nothing that a receiver of before looks at has changed.
+        // The fields that existing receivers read have not changed.
         expect({ ...both, 'webhook-signature': '', 'X-Signature-Next': '' }).toEqual({
-          ...alone(old),
+          ...headersWith(old),
           'webhook-signature': '',
           'X-Signature-Next': '',
         });
-        // After the change `sign` is what X-Signature-Next was.
+        // After the change `sign` equals the former X-Signature-Next.
         expect(both['X-Signature-Next']).toBe(signCallback(next, dataText));
-        expect(alone(next)['X-Signature']).toBe(both['X-Signature-Next']);
+        expect(headersWith(next)['X-Signature']).toBe(both['X-Signature-Next']);
         const forms = createDataForms(tokenizeJson(Buffer.from(body)));
         const verifies = (key: string, sign: string) => verifyDataSignature({ forms, token: key, sign }).ok;
         expect(verifies(old, both['X-Signature'])).toBe(true);
@@ -182,7 +182,7 @@ describe('callback envelope', () => {
     );
   });
 
-  test('an event id that makes the signed text ambiguous is refused', () => {
+  test('callbackHeaders rejects an event id that makes the signed text ambiguous', () => {
     const body = buildCallbackBody(input);
     for (const eventId of ['a.b', '', 'a b']) {
       expect(() => callbackHeaders({ ...input, body, eventId })).toThrow(RangeError);

@@ -3,27 +3,26 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { byCodePoint } from './sort-members.ts';
 import { signText } from './verify-signature.ts';
 
-/** Codes of this module. */
 export type CallbackErrorCode =
-  /** The data holds something that serialisers write differently; `context` holds `path` and `reason`. Permanent. */
+  /** The data contains values that serialisers write differently; `context` holds `path` and `reason`. Permanent. */
   'CALLBACK_DATA_NOT_PORTABLE';
 
-/** What a callback's `data` may hold. Numbers are integers below 2^53; amounts are strings. */
+/** Values allowed in a callback's `data`. Numbers are integers below 2^53; amounts are strings. */
 export type CallbackValue =
   null | boolean | number | string | readonly CallbackValue[] | { readonly [key: string]: CallbackValue };
 
-/** Printable ASCII that no serialiser escapes; the quotation mark and the backslash, which all escape alike, count too. */
+/** Printable ASCII that no serialiser escapes, plus quotation mark and backslash, which all escape alike. */
 const PORTABLE_TEXT = /^[ -~]*$/;
 const ESCAPED_BY_SOME = /[/<>&'=+`]/;
-/** A key like a number would change its place, and in PHP its type. */
+/** A numeric key would change its position, and in PHP its type. */
 const PORTABLE_KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * The text of a callback's `data`: compact, keys sorted at every level, printable ASCII (anything else as \uxxxx). It
- * refuses what some serialiser would write differently, so that a receiver who parses and serialises it again, in
- * JavaScript, Python (with or without sort_keys), PHP, Go or Java, gets the very text that was signed. Beyond ASCII
- * that can't be had: such text verifies over the raw bytes, and with Python's and PHP's defaults. Text somebody typed
- * goes through `toPortableText` first.
+ * Serialises a callback's `data`: compact, keys sorted at every level, printable ASCII (other characters as \uxxxx).
+ * Values that serialisers write differently are refused, so that a receiver who parses and serialises the data again in
+ * JavaScript, Python (with or without sort_keys), PHP, Go or Java gets exactly the signed text. Beyond ASCII this is
+ * not possible: such text verifies over the raw bytes, and with the defaults of Python and PHP. Free text must pass
+ * `toPortableText` first.
  *
  * @throws GatewayError `CALLBACK_DATA_NOT_PORTABLE`: a number that is not an integer below 2^53, one of / < > & ' = + `
  *   in a string, a lone surrogate, a key that is not an identifier, an empty object, or no JSON value at all
@@ -32,20 +31,22 @@ export function serializeCallbackData(data: { readonly [key: string]: CallbackVa
   return serializeObject(data, 'data');
 }
 
-/** Text for a callback's string: white space becomes a space, any other character that some serialiser escapes a `-`. */
+/**
+ * Makes text safe for a callback: white space becomes a space, other characters that a serialiser escapes become `-`.
+ */
 export function toPortableText(text: string): string {
   return text.replaceAll(/\s+/gu, ' ').replaceAll(/[^ -~]|[/<>&'=+`]/gu, '-');
 }
 
-/** Signature of a callback: lowercase hex HMAC-SHA256, keyed with the webhook secret, of the text of `data`. */
+/** Signs a callback: lower-case hex HMAC-SHA256 of the text of `data`, keyed with the webhook secret. */
 export function signCallback(secret: string, dataText: string): string {
   return signText(secret, dataText);
 }
 
-/** The body of a callback, its members in the order of the contract. `dataText` comes from `serializeCallbackData`. */
+/** Builds the body of a callback, members in the documented order. `dataText` comes from `serializeCallbackData`. */
 export function buildCallbackBody(input: {
   readonly dataText: string;
-  /** The event's id: the same on every attempt. */
+  /** Id of the event: the same on every attempt. */
   readonly nonce: string;
   readonly notifyType: string;
   /** Time of this attempt, Unix seconds. */
@@ -62,41 +63,42 @@ export function buildCallbackBody(input: {
   return `${head.slice(0, -1)},"data":${dataText}}`;
 }
 
-/** The headers of one attempt, beside the content type. */
+/** Headers of one attempt, besides the content type. */
 export interface CallbackHeaders {
   readonly 'webhook-id': string;
   readonly 'webhook-timestamp': string;
-  /** One signature, or two with a space between while the secret is being changed. */
+  /** One signature, or two separated by a space while the secret is being changed. */
   readonly 'webhook-signature': string;
   readonly 'X-Signature': string;
-  /** What `sign` will be once the secret has changed; there only until then. */
+  /** `sign` with the next secret; present only until the secret has changed. */
   readonly 'X-Signature-Next'?: string;
   readonly 'X-Timestamp': string;
 }
 
 /**
- * The headers of a callback: the three of Standard Webhooks 1.0.0, signed over `<id>.<timestamp>.<body>`, and the
- * body's own `sign` and `timestamp` again.
+ * Builds the headers of a callback: the three of Standard Webhooks 1.0.0, signed over `<id>.<timestamp>.<body>`, and
+ * the `sign` and `timestamp` of the body.
  *
- * While a merchant's secret is being changed there are two. The body's `sign` and `X-Signature` stay those of the one in
- * use, so that a receiver who knows only that one notices nothing; `webhook-signature` has a signature of each, as the
- * specification wants it for rotation, and `X-Signature-Next` is the `sign` of the next one.
+ * While a merchant's secret is being changed, the body's `sign` and `X-Signature` use the current secret, so that a
+ * receiver who knows only that one is not affected; `webhook-signature` has a signature of each, as the specification
+ * describes for rotation, and `X-Signature-Next` is the `sign` with the next secret.
  *
- * @throws RangeError when the event id has a point in it, which would make the signed text ambiguous
+ * @throws RangeError if the event id contains a dot, which would make the signed text ambiguous
  */
 export function callbackHeaders(input: {
-  /** The body as it is sent. */
+  /** The body exactly as sent. */
   readonly body: string;
   readonly dataText: string;
   readonly eventId: string;
   readonly timestampSeconds: number;
-  /** The one in use. */
+  /** The current secret. */
   readonly secret: string;
-  /** The one that will be in use, while the two overlap. */
+  /** The next secret, while the two overlap. */
   readonly nextSecret?: string;
 }): CallbackHeaders {
   const { body, dataText, eventId, timestampSeconds, secret, nextSecret } = input;
-  if (!/^[\w-]+$/.test(eventId)) throw new RangeError('An event id has only letters, digits, _ and -.');
+  if (!/^[\w-]+$/.test(eventId))
+    throw new RangeError('An event id may contain only letters, digits, _ and -.');
   const timestamp = String(timestampSeconds);
   const signed = `${eventId}.${timestamp}.${body}`;
   const signatures = [secret, ...(nextSecret === undefined ? [] : [nextSecret])].map((key) =>
@@ -113,8 +115,9 @@ export function callbackHeaders(input: {
 }
 
 /**
- * Standard Webhooks writes a secret as `whsec_` and the key in base64. A secret without that prefix is its own key, as
- * the format `raw` of the specification's libraries has it; Node takes a text for a key much faster than bytes.
+ * Derives the HMAC key from a secret. Standard Webhooks writes a secret as `whsec_` and the key in base64. A secret
+ * without that prefix is the key itself, like the format `raw` of the reference libraries; Node accepts a string as key
+ * much faster than bytes.
  */
 function standardWebhooksKey(secret: string): Buffer | string {
   const encoded = /^whsec_(?<key>[A-Za-z0-9+/]+={0,2})$/.exec(secret)?.groups?.['key'];

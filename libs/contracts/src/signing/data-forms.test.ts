@@ -11,12 +11,12 @@ function formsOf(data: string): readonly DataForm[] {
 const namesOf = (data: string): string[] => formsOf(data).map(({ name }) => name);
 const textsOf = (data: string): string[] => formsOf(data).map(({ bytes }) => Buffer.from(bytes).toString());
 
-describe('forms', () => {
-  test('a sorted compact ASCII text has one', () => {
+describe('data forms', () => {
+  test('a sorted compact ASCII text has one form', () => {
     expect(namesOf('{"amount":"1.50","chain":"ETH","list":[{"a":1,"b":[]},{}]}')).toEqual(['as-received']);
   });
 
-  test('none is listed twice', () => {
+  test('no form is listed twice', () => {
     for (const data of [
       '{"b":"/","a":"é"}',
       '{ "b" : "\\/", "a" : "\\u00e9" }',
@@ -28,7 +28,7 @@ describe('forms', () => {
     }
   });
 
-  test('all of them mean what was received', () => {
+  test('all forms have the meaning of the received data', () => {
     const data =
       ' { "10" : "\\u003c/é" , "9" : [ 1.50 , { "\\u2028" : "\\b\\u007f" , "a" : null } ] , "😀" : {} , "\uff21" : 0 } ';
     const parsed: unknown = JSON.parse(data);
@@ -40,7 +40,7 @@ describe('forms', () => {
     }
   });
 
-  test('dialects that would write this text alike are tried once', () => {
+  test('dialects that write a text alike are tried once', () => {
     expect(textsOf('{"a":"/"}')).toEqual(['{"a":"/"}', '{"a":"\\/"}']);
     expect(textsOf('{"a":"<"}')).toEqual(['{"a":"<"}', '{"a":"\\u003c"}']);
     expect(textsOf('{"a":"é"}')).toEqual(['{"a":"é"}', '{"a":"\\u00e9"}', '{"a":"\\u00E9"}']);
@@ -50,7 +50,7 @@ describe('forms', () => {
     expect(textsOf('{"a":"\\u007f"}')).toEqual(['{"a":"\\u007f"}', '{"a":"\u007f"}']);
   });
 
-  test('escapes nobody needs are undone', () => {
+  test('unnecessary escapes are removed', () => {
     expect(textsOf('{"\\u0061":"\\u0022\\u005c\\u002f\\u0041"}')).toEqual([
       '{"\\u0061":"\\u0022\\u005c\\u002f\\u0041"}',
       '{"a":"\\"\\\\/A"}',
@@ -58,32 +58,32 @@ describe('forms', () => {
     ]);
   });
 
-  test('data that is no object has forms too', () => {
+  test('data that is not an object has forms too', () => {
     expect(textsOf('[ "b" , "a" ]')).toEqual(['[ "b" , "a" ]', '["b","a"]']);
     expect(textsOf('"/"')).toEqual(['"/"', '"\\/"']);
     expect(textsOf('1.0')).toEqual(['1.0']);
   });
 
-  test('no data, no forms', () => {
+  test('a document without data has no forms', () => {
     const forms = createDataForms(tokenizeJson(Buffer.from('{"a":{"data":1}}')));
     expect([forms.literal(), forms.respelled()]).toEqual([[], []]);
   });
 });
 
 describe('sorted keys', () => {
-  test('at every level, inside lists too', () => {
+  test('keys are sorted at every level, also inside lists', () => {
     expect(textsOf('{"b":[{"d":1,"c":{"f":2,"e":3}}],"a":4}')).toEqual([
       '{"b":[{"d":1,"c":{"f":2,"e":3}}],"a":4}',
       '{"a":4,"b":[{"c":{"e":3,"f":2},"d":1}]}',
     ]);
   });
 
-  test('by their unescaped text', () => {
+  test('keys are sorted by their unescaped text', () => {
     expect(textsOf('{"b":1,"\\u0061":2}')).toContain('{"\\u0061":2,"b":1}');
     expect(textsOf('{"b":1,"\\u0061":2}')).toContain('{"a":2,"b":1}');
   });
 
-  test('in the orders of the languages, where these differ', () => {
+  test('keys are sorted in each order in which languages differ', () => {
     expect(textsOf('{"😀":1,"\uff21":2,"a":3}')).toEqual(
       expect.arrayContaining(['{"a":3,"\uff21":2,"😀":1}', '{"a":3,"😀":1,"\uff21":2}']),
     );
@@ -94,7 +94,7 @@ describe('sorted keys', () => {
     ]);
   });
 
-  test('orders agree with JavaScript’s and with the bytes’', () => {
+  test('key orders agree with JavaScript and with byte order', () => {
     const keys = [
       '',
       'a',
@@ -132,7 +132,7 @@ describe('bounds', () => {
   const literalNames = (data: string): string[] =>
     namesOf(data).filter((name) => !['as-received', 'compact'].includes(name));
 
-  test('a request within them is tried in every form', () => {
+  test('a request within the limits is tried in every form', () => {
     const escaped = '/<=\u007f\\b\\u001fé\u2028';
     const data = `{"description":"${'x'.repeat(500)}${escaped}","returnUrl":"https://shop.example/a?b=c&d=e","amount":"1"}`;
     const expected = 1 + DIALECTS.length * 2 + 1;
@@ -140,7 +140,7 @@ describe('bounds', () => {
     for (const { name } of DIALECTS.slice(1)) expect(namesOf(data)).toContain(`${name}+sorted`);
   });
 
-  test('beyond them the bytes and the tokens are still tried', () => {
+  test('beyond the limits the received bytes and the tokens are still tried', () => {
     const long = `{ "b":"${'/'.repeat(FORM_LIMITS.dataBytes)}","a":1}`;
     expect(namesOf(long)).toEqual(['as-received', 'compact']);
     const special = `{ "b":"${'/'.repeat(FORM_LIMITS.edits + 1)}","a":1}`;
@@ -151,7 +151,7 @@ describe('bounds', () => {
     expect(literalNames(members).every((name) => !name.includes('sorted'))).toBe(true);
   });
 
-  test('no body costs more than the limit', () => {
+  test('the cost of the forms of one body is limited', () => {
     const many = `{"b":"${'/<=\u007f\\b\\u001fé\u2028😀'.repeat(110)}","a":1}`;
     expect(literalNames(many).length).toBeLessThan(12);
     expect(literalNames(many).length).toBeGreaterThan(2);

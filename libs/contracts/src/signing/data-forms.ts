@@ -3,43 +3,43 @@ import { findEdits, findGaps, withoutWhiteSpace, writeText, type Edits } from '.
 import { byCodePoint, layOut, layOutSorted, listKeyOrders, type Layout } from './sort-members.ts';
 import { DIALECTS } from './spelling.ts';
 
-/** A text that the sender may have signed, all of one meaning: that of the member `data`. */
+/** A text that the sender may have signed; all forms have the meaning of the received `data`. */
 export interface DataForm {
-  /** `as-received`, `compact` or a dialect's name, with `+sorted…` when the keys are sorted. For logs. */
+  /** `as-received`, `compact` or a dialect's name, with `+sorted…` if the keys are sorted. For logs. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** The forms of one body's `data`; each list is made when first asked for and kept. No list holds a text twice. */
+/** The forms of one body's `data`; each list is built on first use and kept. No list contains a text twice. */
 export interface DataForms {
-  /** The bytes as received and, if it is another text, the tokens without white space between them. */
+  /** The received bytes and, if different, the tokens without white space between them. */
   literal(): readonly DataForm[];
-  /** The tokens with strings spelled as each of the dialects does, and all of these with the keys sorted. */
+  /** The tokens with strings spelled as in each dialect, and all of these with sorted keys. */
   respelled(): readonly DataForm[];
 }
 
 /**
- * What bounds the work on one body (measure-signing.ts measures it). The limits lie far above any request of this API:
- * its `data` has a dozen members of at most a few hundred bytes. A body beyond a limit is still accepted in the forms
- * that are tried, always among them the bytes as received and the tokens without white space.
+ * Limits of the work for one body (measured by measure-signing.ts). They lie far above any request of this API, whose
+ * `data` has a dozen members of at most a few hundred bytes. A body beyond a limit is still accepted in the forms that
+ * are tried, which always include the received bytes and the tokens without white space.
  */
 export const FORM_LIMITS = {
-  /** Length of `data` as received up to which it is respelled and sorted. */
+  /** Maximum length of received `data` that is respelled and sorted. */
   dataBytes: 8_192,
-  /** Characters on which serialisers may differ, and runs of white space. */
+  /** Maximum characters on which serialisers may differ, plus runs of white space. */
   edits: 1_024,
-  /** Members, of all objects together, that are sorted. */
+  /** Maximum members of all objects together that are sorted. */
   members: 64,
-  /** What all respelled forms may cost together, in the units of `COSTS`, about nanoseconds. */
+  /** Maximum cost of all respelled forms together, in the units of `COSTS`, about nanoseconds. */
   cost: 135_000,
 } as const;
 
-/** What a form costs to write and sign: for itself and for each of its bytes and edits; and what each member costs to sort. */
+/** Cost of writing and signing a form: fixed, per byte and per edit; and of sorting per member. */
 const COSTS = { form: 2_500, byte: 1.1, edit: 14, member: 500 } as const;
 
 const NONE: readonly DataForm[] = [];
 
-/** The forms of the top-level member `data`; none when there is no such member. */
+/** Creates the forms of the top-level member `data`; none if there is no such member. */
 export function createDataForms(document: JsonDocument): DataForms {
   const token = findMember(document, 'data');
   if (token === undefined) return { literal: () => NONE, respelled: () => NONE };
@@ -53,10 +53,10 @@ export function createDataForms(document: JsonDocument): DataForms {
 }
 
 /**
- * The one text all equal `data` have in common: keys sorted by code point at every level, strings spelled as
+ * Writes the text that all equal `data` have in common: keys sorted by code point at every level, strings spelled as
  * JSON.stringify does, number literals kept, no white space.
  *
- * @throws RangeError when there is no member `data`
+ * @throws RangeError if there is no member `data`
  */
 export function canonicalData(document: JsonDocument): Buffer {
   const token = findMember(document, 'data');
@@ -105,7 +105,7 @@ function makeRespelled(
   return forms;
 }
 
-/** The dialects that spell these characters differently from each other; none when there are no such characters. */
+/** The dialects that spell these characters differently from each other; none if there are no such characters.  */
 function listDialects(edits: Edits): readonly { readonly name: string; readonly differences: number }[] {
   if (edits.characters === 0) return [];
   const seen = new Set<number>();

@@ -1,4 +1,4 @@
-/** What a token is. A member's key is a token of its own, directly before its value. */
+/** Kinds of tokens. A member's key is a separate token, directly before its value. */
 export const TokenKind = {
   object: 0,
   array: 1,
@@ -11,23 +11,23 @@ export const TokenKind = {
 } as const;
 export type TokenKind = (typeof TokenKind)[keyof typeof TokenKind];
 
-/** Why a string may be spelled otherwise by another serialiser; a key or string without a trait has one spelling. */
+/** Traits of a string that serialisers may spell differently; a key or string without a trait has one spelling.  */
 export const StringTrait = {
-  /** It holds a backslash escape. */
+  /** Contains a backslash escape. */
   escape: 8,
-  /** It holds a raw character that some serialiser escapes: one of / < > & ' = or DEL, or anything beyond ASCII. */
+  /** Contains a raw character that some serialiser escapes: one of / < > & ' = or DEL, or anything beyond ASCII. */
   special: 16,
 } as const;
 
-/** Numbers a token takes in `JsonDocument.tokens`: kind and traits, start, end, index of the token after it. */
+/** Numbers per token in `JsonDocument.tokens`: kind and traits, start, end, index of the token after it. */
 export const TOKEN_STRIDE = 4;
 
 /**
- * A tokenized JSON text. The tokens stand in the order of the text, token 0 is the top-level object. Offsets count
- * bytes. Read it through the functions of this file and of json-value.ts; the layout is theirs alone.
+ * A tokenized JSON text. Tokens are in text order, token 0 is the top-level object. Offsets are in bytes. Read it
+ * through the functions of this file and of json-value.ts, which own the layout.
  */
 export interface JsonDocument {
-  /** The text as received; not copied, so the caller must not change it. */
+  /** The received text; not copied, so the caller must not change it. */
   readonly bytes: Buffer;
   readonly tokens: Int32Array;
   readonly tokenCount: number;
@@ -37,7 +37,6 @@ export interface JsonDocument {
   readonly gapsLength: number;
 }
 
-/** The kind of the token. */
 export function kindOf(document: JsonDocument, token: number): TokenKind {
   return ((document.tokens[token * TOKEN_STRIDE] ?? 0) & 7) as TokenKind;
 }
@@ -57,12 +56,12 @@ export function endOf(document: JsonDocument, token: number): number {
   return document.tokens[token * TOKEN_STRIDE + 2] ?? 0;
 }
 
-/** Index of the first token that is not part of this one: of its next sibling, where there is one. */
+/** Index of the first token after this one and its descendants. */
 export function afterOf(document: JsonDocument, token: number): number {
   return document.tokens[token * TOKEN_STRIDE + 3] ?? 0;
 }
 
-/** The text of a key or string, unescaped. */
+/** Decodes the text of a key or string. */
 export function decodeString(document: JsonDocument, token: number): string {
   const start = startOf(document, token);
   const end = endOf(document, token);
@@ -73,7 +72,7 @@ export function decodeString(document: JsonDocument, token: number): string {
   return JSON.parse(document.bytes.toString('utf8', start, end)) as string;
 }
 
-/** The token of a top-level member's value; undefined when there is no such member. */
+/** Finds the token of a top-level member's value; undefined if there is no such member. */
 export function findMember(document: JsonDocument, name: string): number | undefined {
   const end = afterOf(document, 0);
   for (let key = 1; key < end; key = afterOf(document, key + 1)) {

@@ -9,44 +9,44 @@ import {
   type JsonDocument,
 } from './json-document.ts';
 
-/** A number as the literal the sender wrote, so that no amount ever passes through a float. */
+/** A number as its literal, so that no amount passes through a float. */
 export interface JsonNumber {
   readonly lexeme: string;
 }
 
 /**
- * An object's members in the order received. A Map, because it inherits nothing (a member is there only if it was
- * sent) and keeps integer-like keys in their place, which a plain object does not.
+ * An object's members in received order. A Map, because it has no inherited members (a member exists only if it was
+ * sent) and keeps integer-like keys in their position, which a plain object does not.
  */
 export type JsonObject = ReadonlyMap<string, JsonValue>;
 
-/** The value of a token: what JSON.parse gives, but for numbers and objects. */
+/** The value of a token: as from JSON.parse, except for numbers and objects. */
 export type JsonValue = null | boolean | string | JsonNumber | readonly JsonValue[] | JsonObject;
 
-/** A top-level member's value; undefined when there is no such member. Costs nothing for the other members. */
+/** Reads a top-level member's value; undefined if there is no such member. Other members are not decoded. */
 export function readMember(document: JsonDocument, name: string): JsonValue | undefined {
   const token = findMember(document, name);
   return token === undefined ? undefined : readToken(document, token);
 }
 
-/** The whole document. */
+/** Reads the whole document. */
 export function readEnvelope(document: JsonDocument): JsonObject {
   return readObject(document, 0);
 }
 
-/** The text, when the value is a string. */
+/** The text, if the value is a string. */
 export function asString(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The literal, when the value is a number. */
+/** The literal, if the value is a number. */
 export function asNumberLexeme(value: JsonValue | undefined): string | undefined {
   return isNumber(value) ? value.lexeme : undefined;
 }
 
 /**
- * The number, when the value is a number written as an integer (no fraction, no exponent) that a double holds exactly.
- * For times and counts; never for money.
+ * The number, if the value is written as an integer (no fraction, no exponent) that a double holds exactly. For times
+ * and counts, never for money.
  */
 export function asSafeInteger(value: JsonValue | undefined): number | undefined {
   const lexeme = asNumberLexeme(value);
@@ -56,12 +56,12 @@ export function asSafeInteger(value: JsonValue | undefined): number | undefined 
   return integer === 0 ? 0 : integer;
 }
 
-/** The members, when the value is an object. */
+/** The members, if the value is an object. */
 export function asObject(value: JsonValue | undefined): JsonObject | undefined {
   return value instanceof Map ? value : undefined;
 }
 
-/** The elements, when the value is an array. */
+/** The elements, if the value is an array. */
 export function asArray(value: JsonValue | undefined): readonly JsonValue[] | undefined {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : undefined;
 }

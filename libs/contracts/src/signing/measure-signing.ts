@@ -1,7 +1,8 @@
 /**
- * Measures what verifying one body costs at worst: `node --conditions=source libs/contracts/src/signing/measure-signing.ts`.
- * Each body is hostile in its own way; the signature is wrong, so that every form is tried. Prints the median and the
- * 99th percentile in microseconds: of tokenizing, and of making all forms and comparing their signatures.
+ * Measures the worst-case cost of verifying one body:
+ * `node --conditions=source libs/contracts/src/signing/measure-signing.ts`. Each body is hostile in its own way,
+ * and the signature is wrong, so that every form is tried. Prints the median and the 99th percentile in microseconds
+ * for tokenizing, and for building all forms and comparing their signatures.
  */
 import { createDataForms } from './data-forms.ts';
 import { tokenizeJson } from './tokenize-json.ts';
@@ -12,18 +13,18 @@ const ROUNDS = 400;
 const TOKEN = 'dev-merchant-token';
 const WRONG_SIGN = 'ab'.repeat(32);
 
-/** An envelope round `data`. */
+/** Wraps `data` in an envelope. */
 function envelope(data: string): Buffer {
   return Buffer.from(`{"sign":"${WRONG_SIGN}","timestamp":1700000000,"nonce":"n-1","data":${data}}`, 'utf8');
 }
 
-/** `data` with one string in which the text is repeated until the body or `data` has the length. */
+/** `data` with one string that repeats the text up to the length. */
 function oneString(text: string, dataBytes = BODY_BYTES - 140): Buffer {
   const times = Math.floor((dataBytes - 10) / Buffer.byteLength(text));
   return envelope(`{"text":"${text.repeat(times)}"}`);
 }
 
-/** `data` with so many members, in reverse order, each made by `member`. */
+/** `data` with `count` members in reverse order, each built by `member`. */
 function members(count: number, member: (index: number) => string): Buffer {
   return envelope(`{${Array.from({ length: count }, (_, index) => member(count - 1 - index)).join(',')}}`);
 }
@@ -43,7 +44,7 @@ const BODIES: Record<string, Buffer> = {
   '64 KiB of escaped 😀': oneString('\\ud83d\\ude00'),
   '64 KiB, 4,000 members in reverse order': members(4_000, (index) => `"k${hex(index)}":"${hex(index)}"`),
   '64 KiB, 4,000 members with escapes in the keys': members(4_000, (index) => `"\\u006b${hex(index)}":1`),
-  '64 KiB, 4,000 members with white space all over': members(4_000, (index) => ` "k${hex(index)}" : 1 `),
+  '64 KiB, 4,000 members with white space everywhere': members(4_000, (index) => ` "k${hex(index)}" : 1 `),
   '64 KiB, 4,000 empty objects': envelope(`[${Array.from({ length: 4_000 }, () => '{ }').join(' , ')}]`),
   '64 KiB of white space': envelope(`{"a":${' '.repeat(BODY_BYTES - 160)}1}`),
   '64 KiB of digits': envelope(`{"a":${'1'.repeat(BODY_BYTES - 160)}}`),
@@ -93,7 +94,7 @@ for (let pass = 0; pass < 2; pass += 1) {
     );
     const forms = createDataForms(document);
     const count = forms.literal().length + forms.respelled().length;
-    // The first pass warms the compiler on every kind of body.
+    // The first pass warms up the compiler for every kind of body.
     if (pass === 1) console.log(`${tokenizing} | ${verifying} | ${String(count).padStart(3)} | ${name}`);
   }
 }

@@ -20,7 +20,7 @@ const SIGNED = FILE.requests
     hash: canonicalDataHash(tokenizeJson(bodyOf(vector))),
   }));
 
-/** A second reader, V8's: `data` with numbers as their literals and keys sorted; it takes the last of equal keys. */
+/** Reads `data` with V8: numbers as literals, keys sorted; of equal keys the last one counts. */
 function meaningOf(body: Buffer): string {
   const keepLiterals = (_: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value === 'number') return { literal: context?.source };
@@ -36,7 +36,7 @@ function meaningOf(body: Buffer): string {
   return JSON.stringify(parsed.members.find(([key]) => key === 'data')?.[1]);
 }
 
-/** The same of this project's reader. */
+/** Reads the same with this project's parser. */
 function ownMeaning(value: JsonValue | undefined): unknown {
   const members = asObject(value);
   if (members !== undefined) {
@@ -47,18 +47,18 @@ function ownMeaning(value: JsonValue | undefined): unknown {
   return literal === undefined ? (asArray(value)?.map(ownMeaning) ?? value) : { literal };
 }
 
-/** 100,000 calls of `expect` cost as much as all that is tested here. */
+/** Compares before calling `expect`: 100,000 calls of `expect` would cost as much as the rest of the test. */
 function expectSame(left: unknown, right: unknown): void {
   if (left !== right) expect(left).toBe(right);
 }
 
-/** Changes a body, one character standing for one byte. `at` and `to` are shares of its length. */
+/** Changes a body in which each character is one byte. `at` and `to` are fractions of its length. */
 type Mutation = (body: string, at: number, to: number, byte: number) => string;
 
 const splice = (body: string, at: number, remove: number, insert: string): string =>
   body.slice(0, at) + insert + body.slice(at + remove);
 const latin = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
-/** Where the pattern matches next from the place on, or first. */
+/** The first match of the pattern from the position on, or else the first match. */
 function nextMatch(body: string, pattern: RegExp, at: number): RegExpExecArray | null {
   const matches = [...body.matchAll(pattern)];
   return matches.find((match) => match.index >= at) ?? matches[0] ?? null;
@@ -175,7 +175,7 @@ test('no mutation of a signed body is accepted with another meaning', () => {
         const signed = SIGNED[index]!;
         let text = signed.body;
         for (const { kind, place, at, to, byte } of mutations) {
-          // Most of them inside `data`, where it stands last.
+          // Most mutations are inside `data`, which is the last member.
           const from = place === 0 ? 0 : text.indexOf('"data"') + 7;
           const offset = (share: number): number => from + Math.floor(share * (text.length - from));
           text = MUTATIONS_BY_NAME[kind]!(text, offset(at), offset(to), byte);
@@ -188,7 +188,7 @@ test('no mutation of a signed body is accepted with another meaning', () => {
           counts.notJson += 1;
           return;
         }
-        // Whatever is read, V8 reads the same.
+        // V8 must read every accepted body the same way.
         expectSame(JSON.stringify(ownMeaning(readMember(document, 'data'))), meaningOf(body));
         if (
           !verifyDataSignature({ forms: createDataForms(document), token: FILE.token, sign: signed.sign }).ok

@@ -2,19 +2,19 @@ import { afterOf, endOf, startOf, traitsOf, type JsonDocument } from './json-doc
 import type { Layout } from './sort-members.ts';
 import { differencesOn, MAX_SPELLED_BYTES, readCodePoint, spelledLength, writeSpelled } from './spelling.ts';
 
-/** A place of the text that is written anew: white space, which is dropped, or a character, which is spelled. */
+/** Places of the text to rewrite: white space, which is dropped, or a character, which is spelled. */
 export interface Edits {
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   /** The character, or -1 for white space. */
   readonly codePoints: readonly number[];
-  /** How many of them are characters. */
+  /** Number of entries that are characters. */
   readonly characters: number;
-  /** The sum of the differences that these characters can show. */
+  /** Sum of the differences that these characters can show. */
   readonly differences: number;
 }
 
-/** The token without the white space between its tokens; undefined when there is none. */
+/** Copies the token without the white space between its tokens; undefined if there is none. */
 export function withoutWhiteSpace(document: JsonDocument, root: number): Buffer | undefined {
   const { bytes, gaps, gapsLength } = document;
   let from = startOf(document, root);
@@ -32,7 +32,7 @@ export function withoutWhiteSpace(document: JsonDocument, root: number): Buffer 
   return target.subarray(0, copyRun(bytes, from, end, target, at));
 }
 
-/** The white space between the tokens below this one. */
+/** Finds the white space between the tokens below this one. */
 export function findGaps(document: JsonDocument, root: number): Edits {
   const starts: number[] = [];
   const ends: number[] = [];
@@ -49,8 +49,8 @@ export function findGaps(document: JsonDocument, root: number): Edits {
 }
 
 /**
- * The white space, and every character that serialisers may spell in more than one way; undefined when these are more
- * than `limit`.
+ * Finds the white space and every character that serialisers may spell in more than one way; undefined if there are
+ * more than `limit`.
  */
 export function findEdits(document: JsonDocument, root: number, limit: number): Edits | undefined {
   const gaps = findGaps(document, root);
@@ -78,7 +78,7 @@ export function findEdits(document: JsonDocument, root: number, limit: number): 
   return { starts, ends, codePoints, characters: codePoints.length - gap, differences };
 }
 
-/** Writes the layout with the edits made; characters as a dialect with these differences spells them. */
+/** Writes the layout with the edits applied, spelling characters as a dialect with these differences. */
 export function writeText(bytes: Buffer, layout: Layout, edits: Edits, differences: number): Buffer {
   const { starts, ends, codePoints } = edits;
   let length = edits.characters * MAX_SPELLED_BYTES;
@@ -102,7 +102,7 @@ export function writeText(bytes: Buffer, layout: Layout, edits: Edits, differenc
   return target.subarray(0, at);
 }
 
-/** Notes the characters of a key or string, and returns the differences they can show. */
+/** Records the characters of a key or string, and returns the differences they can show. */
 function pushCharacters(
   document: JsonDocument,
   token: number,
@@ -128,7 +128,7 @@ function pushCharacters(
   return differences;
 }
 
-/** Below this many bytes a loop is quicker than the call of a native copy. */
+/** Below this length a loop is faster than a native copy. */
 const NATIVE_COPY_BYTES = 48;
 
 function copyRun(bytes: Buffer, from: number, to: number, target: Buffer, at: number): number {

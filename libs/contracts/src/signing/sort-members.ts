@@ -8,13 +8,14 @@ import {
   type JsonDocument,
 } from './json-document.ts';
 
-/** Compares two different keys. */
 export type KeyOrder = (left: string, right: string) => number;
 
-/** By UTF-16 unit: JavaScript's sort, Java's TreeMap and with it Jackson and Gson. */
+/** By UTF-16 unit: JavaScript's sort and Java's TreeMap, which Jackson and Gson use. */
 export const byUtf16Unit: KeyOrder = (left, right) => (left < right ? -1 : 1);
 
-/** By code point, which is by UTF-8 byte: Python's sort_keys, Go's maps, PHP's ksort of text keys, Rust's BTreeMap. */
+/**
+ * By code point, equal to UTF-8 byte order: Python's sort_keys, Go's maps, PHP's ksort of text keys, Rust's BTreeMap.
+ */
 export const byCodePoint: KeyOrder = (left, right) => {
   const length = Math.min(left.length, right.length);
   for (let at = 0; at < length; at += 1) {
@@ -24,7 +25,7 @@ export const byCodePoint: KeyOrder = (left, right) => {
   return left.length - right.length;
 };
 
-/** Integer-like keys first and by number: PHP's ksort, and what a JavaScript object does to sorted keys. */
+/** Integer-like keys first, by number: PHP's ksort, and the order of keys in a JavaScript object. */
 export const byIntegerFirst: KeyOrder = (left, right) => {
   const leftIsInteger = isIntegerLike(left);
   if (leftIsInteger !== isIntegerLike(right)) return leftIsInteger ? -1 : 1;
@@ -32,7 +33,7 @@ export const byIntegerFirst: KeyOrder = (left, right) => {
   return byUtf16Unit(left, right);
 };
 
-/** Surrogates, which stand for what lies beyond the basic plane, rank after all other units. */
+/** Surrogates, which encode code points beyond the basic plane, rank after all other units. */
 function rankOfUnit(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
@@ -42,15 +43,15 @@ function isIntegerLike(key: string): boolean {
   return /^(?:0|[1-9]\d{0,9})$/.test(key) && Number(key) < 0xffff_ffff;
 }
 
-/** An order in which a serialiser may have sorted the keys. */
+/** A key order that a serialiser may have used. */
 export interface NamedKeyOrder {
   readonly name: string;
   readonly order: KeyOrder;
 }
 
 /**
- * Counts the members below the token, and lists the orders that can differ from each other on these keys: none when
- * there are more members than `limit`.
+ * Counts the members below the token, and lists the orders that can differ on these keys: none if there are more
+ * members than `limit`.
  */
 export function listKeyOrders(
   document: JsonDocument,
@@ -75,15 +76,15 @@ export function listKeyOrders(
   return { members, orders };
 }
 
-/** Ranges of a document's bytes (start, end, start, end, …) which, one after the other, are a text. */
+/** Ranges of a document's bytes (start, end, start, end, …) whose concatenation is a text. */
 export type Layout = readonly number[];
 
-/** The token as it stands. */
+/** Lays out the token unchanged. */
 export function layOut(document: JsonDocument, token: number): Layout {
   return [startOf(document, token), endOf(document, token)];
 }
 
-/** The token with the members of every object in the order; a single range when they stand so already. */
+/** Lays out the token with the members of every object in the order; a single range if they already are. */
 export function layOutSorted(document: JsonDocument, token: number, order: KeyOrder): Layout {
   const layout: number[] = [];
   appendSorted(document, token, order, layout);
@@ -108,8 +109,9 @@ function appendSorted(document: JsonDocument, token: number, order: KeyOrder, la
     appendRange(layout, start, end);
     return;
   }
-  // Brackets, and the comma after each place, are taken from where they stand, so that ranges of members that
-  // keep their places run into one.
+  // Brackets and the comma after each position stay in place, so that neighbouring members that keep their
+  // positions
+  // merge into one range.
   appendRange(layout, start, startOf(document, first));
   for (const [place, child] of sorted.entries()) {
     const value = kind === TokenKind.object ? child + 1 : child;
@@ -122,7 +124,7 @@ function appendSorted(document: JsonDocument, token: number, order: KeyOrder, la
   appendRange(layout, endOfChild(document, kind, last), end);
 }
 
-/** The keys of an object, the elements of an array. */
+/** Lists the keys of an object or the elements of an array. */
 function listChildren(document: JsonDocument, token: number): number[] {
   const children: number[] = [];
   const end = afterOf(document, token);

@@ -1,7 +1,7 @@
 /**
- * How serialisers spell the characters of a string. They agree on all but nine points; a bit each, set where the
- * serialiser differs from JSON.stringify. JSON.stringify escapes only the quotation mark, the backslash and the control
- * characters, with the short escapes \b \t \n \f \r and lower-case hex digits.
+ * The ways in which serialisers spell the characters of a string. They differ in only nine points; each is a bit, set
+ * if the serialiser differs from JSON.stringify. JSON.stringify escapes only the quotation mark, the backslash and the
+ * control characters, with the short escapes \b \t \n \f \r and lower-case hex digits.
  */
 const Difference = {
   /** `/` as `\/`. */
@@ -16,26 +16,26 @@ const Difference = {
   longBackspace: 16,
   /** U+2028 and U+2029 as \u2028, \u2029. */
   lineSeparators: 32,
-  /** Everything from U+0080 on, but for those two, as \uxxxx, beyond the basic plane as a surrogate pair. */
+  /** U+0080 and above, except U+2028 and U+2029, as \uxxxx, beyond the basic plane as a surrogate pair. */
   nonAscii: 64,
   /** Control characters with upper-case hex digits. */
   upperControl: 128,
-  /** Everything from U+0080 on with upper-case hex digits, if it is escaped at all. */
+  /** U+0080 and above with upper-case hex digits, if escaped at all. */
   upperNonAscii: 256,
 } as const;
 
 const ASCII_ONLY = Difference.nonAscii | Difference.lineSeparators;
 
-/** A serialiser's way to spell strings, as a sum of `Difference`. */
+/** A serialiser's spelling of strings, as a sum of `Difference`. */
 export interface Dialect {
   readonly name: string;
   readonly differences: number;
 }
 
 /**
- * The fixed list of accepted serialisers, the commonest first. Each is recorded with its real serialiser in
- * test-vectors/signatures.json. The first also stands for Python with ensure_ascii=False, the sixth for Gson with
- * disableHtmlEscaping and for Go from 1.22 on with SetEscapeHTML(false).
+ * The accepted serialisers, the most common first. Each is recorded with its real serialiser in
+ * test-vectors/signatures.json. The first also covers Python with ensure_ascii=False, the sixth Gson with
+ * disableHtmlEscaping and Go from 1.22 on with SetEscapeHTML(false).
  */
 export const DIALECTS: readonly Dialect[] = [
   { name: 'javascript', differences: 0 },
@@ -52,20 +52,20 @@ export const DIALECTS: readonly Dialect[] = [
   { name: 'go-1.21-no-html', differences: Difference.lineSeparators | Difference.longBackspace },
 ];
 
-/** Bytes that one character takes at most: a surrogate pair, escaped. */
+/** Maximum bytes of one character: an escaped surrogate pair. */
 export const MAX_SPELLED_BYTES = 12;
 
 const LOWER_HEX = Buffer.from('0123456789abcdef', 'latin1');
 const UPPER_HEX = Buffer.from('0123456789ABCDEF', 'latin1');
 const BACKSLASH = 0x5c;
 
-/** Letters of the short escapes of the control characters, 0 where there is none. */
+/** Letters of the short escapes of control characters, 0 if there is none. */
 const SHORT_ESCAPES = Uint8Array.from({ length: 32 }, (_, code) => {
   const at = '\b\t\n\f\r'.indexOf(String.fromCharCode(code));
   return at < 0 ? 0 : 'btnfr'.charCodeAt(at);
 });
 
-/** The differences that a text with this character can show; dialects equal on them spell the text the same. */
+/** The differences that a text with this character can show; dialects that agree on them spell it alike. */
 export function differencesOn(codePoint: number): number {
   if (codePoint >= 0x80) {
     if (codePoint === 0x2028 || codePoint === 0x2029) return Difference.lineSeparators;
@@ -96,14 +96,14 @@ function printableDifference(codePoint: number): number {
   }
 }
 
-/** Whether a hex digit of the escape is a letter; the surrogates of a pair always have one. */
+/** Tells whether an escape has a hex digit that is a letter; surrogate pairs always do. */
 function hasHexLetter(codePoint: number): boolean {
   if (codePoint > 0xffff) return true;
   for (let rest = codePoint; rest > 0; rest >>= 4) if ((rest & 15) > 9) return true;
   return false;
 }
 
-/** Writes the character as the dialect spells it and returns the offset after it. */
+/** Writes the character in the dialect's spelling and returns the offset after it. */
 export function writeSpelled(target: Uint8Array, at: number, codePoint: number, differences: number): number {
   if (codePoint >= 0x80) {
     const escapes =
@@ -175,10 +175,7 @@ export function writeUtf8(target: Uint8Array, at: number, codePoint: number): nu
   return next;
 }
 
-/**
- * Code point at `at` of a text that was checked: raw, or escaped when a backslash stands there. How many bytes it
- * takes says `spelledLength`.
- */
+/** Reads the code point at `at` of a validated text, raw or escaped. `spelledLength` gives its number of bytes. */
 export function readCodePoint(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] ?? 0;
   if (lead === BACKSLASH) return readEscaped(bytes, at);
@@ -190,7 +187,7 @@ export function readCodePoint(bytes: Uint8Array, at: number): number {
   return ((lead & 7) << 18) | (second << 12) | (third << 6) | ((bytes[at + 3] ?? 0) & 63);
 }
 
-/** Bytes that the character at `at`, which `readCodePoint` read, takes there. */
+/** Number of bytes of the character at `at` that `readCodePoint` returned. */
 export function spelledLength(bytes: Uint8Array, at: number, codePoint: number): number {
   if (bytes[at] === BACKSLASH) {
     if (bytes[at + 1] !== 0x75) return 2;

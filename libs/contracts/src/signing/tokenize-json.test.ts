@@ -16,7 +16,7 @@ import { MAX_JSON_DEPTH, MAX_JSON_VALUES, tokenizeJson } from './tokenize-json.t
 const read = (text: string): ReadonlyMap<string, JsonValue> =>
   readEnvelope(tokenizeJson(Buffer.from(text, 'utf8')));
 
-/** What JSON.parse would have made of it. */
+/** Converts to what JSON.parse returns. */
 function toPlain(value: JsonValue): unknown {
   const members = asObject(value);
   if (members !== undefined) {
@@ -40,7 +40,7 @@ function refusal(body: Uint8Array | string): Readonly<Record<string, unknown>> {
   throw new Error(`accepted: ${String(body)}`);
 }
 
-describe('values', () => {
+describe('JSON values', () => {
   test('numbers keep their literals', () => {
     const data = read('{"a":12.50,"b":-0,"c":1E+22,"d":12345678901234567890}');
     expect([...data].map(([key, value]) => [key, asNumberLexeme(value)])).toEqual([
@@ -51,7 +51,7 @@ describe('values', () => {
     ]);
   });
 
-  test('a safe integer is one written as an integer', () => {
+  test('asSafeInteger accepts only numbers written as integers', () => {
     const texts = [
       '1790000000',
       '-5',
@@ -70,7 +70,7 @@ describe('values', () => {
     expect(Object.is(asSafeInteger({ lexeme: '-0' }), 0)).toBe(true);
   });
 
-  test('kinds are told apart', () => {
+  test('accessors accept only values of their kind', () => {
     const values = read('{"string":"1","number":1,"list":[],"object":{},"null":null,"true":true}');
     const kinds = [...values].map(([, value]) => [
       asString(value) !== undefined,
@@ -91,7 +91,7 @@ describe('values', () => {
     );
   });
 
-  test('keys keep their order and inherit nothing', () => {
+  test('keys keep their order, and objects have no inherited members', () => {
     const data = read('{"b":1,"10":2,"a":3,"9":4}');
     expect([...data.keys()]).toEqual(['b', '10', 'a', '9']);
     expect(data.get('toString')).toBeUndefined();
@@ -112,7 +112,7 @@ describe('values', () => {
   });
 });
 
-describe('refusals', () => {
+describe('rejected bodies', () => {
   test.each([
     ['', 0, 'the top level is not an object'],
     ['[]', 0, 'the top level is not an object'],
@@ -143,11 +143,11 @@ describe('refusals', () => {
     ['{"a"}', 4, 'a colon was expected'],
     ['{"a":1', 6, 'a comma or a closing bracket was expected'],
     ['\ufeff{}', 0, 'byte order mark'],
-  ])('%s', (text, offset, reason) => {
+  ])('a body %j is rejected with offset %d: %s', (text, offset, reason) => {
     expect(refusal(text)).toEqual({ offset, reason });
   });
 
-  test('bytes that are not UTF-8, and where', () => {
+  test('invalid UTF-8 is rejected with its offset', () => {
     const withBytes = (...bytes: number[]): Buffer =>
       Buffer.concat([Buffer.from('{"é":"'), Buffer.from(bytes), Buffer.from('"}')]);
     for (const bytes of [
@@ -162,7 +162,7 @@ describe('refusals', () => {
     }
   });
 
-  test('one level or value too many', () => {
+  test('a body with one level or value too many is rejected', () => {
     const nested = (depth: number): string => `${'{"a":'.repeat(depth - 1)}[]${'}'.repeat(depth - 1)}`;
     expect(read(nested(MAX_JSON_DEPTH)).size).toBe(1);
     expect(refusal(nested(MAX_JSON_DEPTH + 1))['reason']).toBe('nested deeper than 16');
@@ -173,13 +173,13 @@ describe('refusals', () => {
   });
 });
 
-describe('against JSON.parse', () => {
+describe('comparison with JSON.parse', () => {
   const json = fc
     .jsonValue({ stringUnit: 'binary', maxDepth: 8 })
     .filter((value) => !JSON.stringify(value).includes('__proto__'));
   const isWellFormed = (text: string): boolean => !/\\ud[89a-f]/.test(text);
 
-  test('any JSON value is read alike, however it is spaced and escaped', () => {
+  test('any JSON value is read as by JSON.parse, with any spacing and escaping', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string({ unit: 'binary' }), json),
@@ -202,7 +202,7 @@ describe('against JSON.parse', () => {
     );
   });
 
-  test('any text that is accepted is JSON of the same value; what is refused beyond that has a reason of its own', () => {
+  test('accepted texts equal JSON.parse; other rejections have a specific reason', () => {
     const fragments = [
       '{',
       '}',

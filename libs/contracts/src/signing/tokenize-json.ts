@@ -3,14 +3,13 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { StringTrait, TOKEN_STRIDE, TokenKind, type JsonDocument } from './json-document.ts';
 import { readCodePoint, spelledLength, writeUtf8 } from './spelling.ts';
 
-/** Codes of this module. */
 export type TokenizeErrorCode =
   /** The body is not one strict JSON object; `context` holds `offset` (in bytes) and `reason`. Permanent. */
   'BODY_NOT_JSON';
 
-/** Objects and arrays inside each other, the top-level object included. */
+/** Maximum nesting of objects and arrays, including the top-level object. */
 export const MAX_JSON_DEPTH = 16;
-/** Values of a document: objects, arrays and what they hold, the top-level object included, keys not. */
+/** Maximum values of a document: objects, arrays and their contents, including the top-level object but not keys. */
 export const MAX_JSON_VALUES = 4_096;
 
 const QUOTE = 0x22;
@@ -26,24 +25,24 @@ const LETTER_U = 0x75;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Ends a run of ordinary string bytes: quotation mark, backslash, control character. */
+/** Bytes that end a run of ordinary string bytes: quotation mark, backslash, control character. */
 const STOP = 1;
 
-/** Per byte inside a string: `STOP`, `StringTrait.special`, or 0 for what every serialiser leaves alone. */
+/** Per byte inside a string: `STOP`, `StringTrait.special`, or 0 for bytes that no serialiser escapes. */
 const STRING_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte < 0x20 || byte === QUOTE || byte === BACKSLASH) return STOP;
   if (byte >= 0x7f || "/<>&'=".includes(String.fromCharCode(byte))) return StringTrait.special;
   return 0;
 });
 
-/** The bytes that may follow a backslash, but for u. */
+/** Bytes that may follow a backslash, except u. */
 const SHORT_ESCAPES = Uint8Array.from({ length: 256 }, (_, byte) =>
   '"\\/bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,
 );
 
 interface Cursor {
   readonly bytes: Buffer;
-  /** The bytes as one character each, to cut comparable keys from cheaply. */
+  /** The bytes as one character each; slicing it gives comparable keys cheaply. */
   readonly text: string;
   at: number;
   tokens: Int32Array;
@@ -51,15 +50,15 @@ interface Cursor {
   gaps: Int32Array;
   gapsLength: number;
   values: number;
-  /** Where keys are unescaped. */
+  /** Buffer for unescaping keys. */
   scratch: Buffer | undefined;
 }
 
 /**
- * Reads a raw request body as strict JSON: valid UTF-8 without a byte order mark, RFC 8259, a single object at the top
- * level, no key twice in an object (compared unescaped), no key `__proto__`, no lone surrogate, depth and number of
- * values bounded. Whatever two readers could understand differently is refused, so that the meaning which the signature
- * covers is the only one. Linear in the length, which the caller bounds.
+ * Parses a raw request body as strict JSON: valid UTF-8 without a byte order mark, RFC 8259, a single object at the top
+ * level, no duplicate key in an object (compared unescaped), no key `__proto__`, no lone surrogate, bounded depth and
+ * number of values. Everything that two parsers could read differently is rejected, so that the signature covers only
+ * one meaning. Runs in linear time; the caller limits the length.
  *
  * @throws GatewayError `BODY_NOT_JSON`
  */
@@ -93,7 +92,7 @@ function refuse(offset: number, reason: string): never {
   });
 }
 
-/** Where decoding with replacement characters first differs from the bytes. */
+/** Offset at which decoding with replacement characters first differs from the bytes. */
 function firstInvalidUtf8(body: Buffer): number {
   const replaced = Buffer.from(body.toString('utf8'), 'utf8');
   let offset = 0;
@@ -179,7 +178,7 @@ function readObject(cursor: Cursor, depth: number): void {
   closeToken(cursor, token);
 }
 
-/** Reads a key, the colon and the white space around it; returns the unescaped key, one character for each byte. */
+/** Reads a key, the colon and the white space around it; returns the unescaped key, one character per byte. */
 function readKey(cursor: Cursor): string {
   const start = cursor.at;
   if (cursor.bytes[start] !== QUOTE) refuse(start, 'a key was expected');
@@ -194,7 +193,7 @@ function readKey(cursor: Cursor): string {
   return key;
 }
 
-/** The key between `start` and the cursor, unescaped, one character for each byte. */
+/** Unescapes the key between `start` and the cursor, one character per byte. */
 function unescapeKey(cursor: Cursor, start: number): string {
   const { bytes } = cursor;
   const end = cursor.at - 1;
@@ -221,7 +220,7 @@ function readArray(cursor: Cursor, depth: number): void {
   closeToken(cursor, token);
 }
 
-/** After a member or element: true past the closing bracket, false past a comma. */
+/** Steps past the separator after a member or element: true past the closing bracket, false past a comma. */
 function endsHere(cursor: Cursor, closing: number): boolean {
   skipWhiteSpace(cursor);
   const byte = cursor.bytes[cursor.at];
@@ -247,7 +246,7 @@ function readString(cursor: Cursor, kind: TokenKind): number {
   let traits = 0;
   let at = start + 1;
   for (;;) {
-    // Past the end the byte is undefined and the table's entry too, which ends up in the refusal below.
+    // Past the end the byte and its table entry are undefined, which leads to the rejection below.
     const byte = bytes[at] ?? 0;
     const found = STRING_BYTES[byte] ?? STOP;
     if (found !== STOP) {
@@ -265,7 +264,7 @@ function readString(cursor: Cursor, kind: TokenKind): number {
   return traits;
 }
 
-/** Offset after the escape at `at`, a surrogate pair taken as one. */
+/** Offset after the escape at `at`; a surrogate pair counts as one. */
 function skipEscape(bytes: Buffer, at: number): number {
   const letter = bytes[at + 1];
   if (letter !== LETTER_U) {

@@ -35,7 +35,7 @@ function isAccepted(verdict: () => SignatureVerdict): boolean {
 }
 
 describe('conformance file', () => {
-  test('holds each serialiser, and enough of both verdicts', () => {
+  test('the conformance file covers each serialiser and both verdicts', () => {
     const makers = new Set(FILE.requests.map(({ name }) => name.split('/')[0]));
     expect([...makers].sort()).toEqual(['by-hand', 'go', 'go-1.21', 'java', 'javascript', 'php', 'python']);
     const accepted = FILE.requests.filter(({ expect: expected }) => expected === 'accepted').length;
@@ -44,13 +44,16 @@ describe('conformance file', () => {
     expect(new Set(FILE.requests.map(({ name }) => name)).size).toBe(FILE.requests.length);
   });
 
-  test.each(FILE.requests.map((vector) => [vector.name, vector] as const))('%s', (_, vector) => {
-    const body = bodyOf(vector);
-    expect(isAccepted(() => verify(body, vector.sign))).toBe(vector.expect === 'accepted');
-    expect(isAccepted(() => verify(body, vector.sign, 'yet-another-token'))).toBe(false);
-  });
+  test.each(FILE.requests.map((vector) => [vector.name, vector] as const))(
+    'the signature of %s verifies as recorded',
+    (_, vector) => {
+      const body = bodyOf(vector);
+      expect(isAccepted(() => verify(body, vector.sign))).toBe(vector.expect === 'accepted');
+      expect(isAccepted(() => verify(body, vector.sign, 'yet-another-token'))).toBe(false);
+    },
+  );
 
-  test('every dialect, and every order of keys, is the only one that some vector verifies with', () => {
+  test('each dialect and key order is needed by some vector', () => {
     const forms = new Set<string>();
     for (const vector of FILE.requests.filter(({ expect: expected }) => expected === 'accepted')) {
       const verdict = verify(bodyOf(vector), vector.sign);
@@ -76,21 +79,24 @@ describe('conformance file', () => {
     ]);
   });
 
-  test.each(FILE.version2.map((vector) => [vector.name, vector] as const))('%s', (_, vector) => {
-    const document = tokenizeJson(bodyOf(vector));
-    const verdict = verifyRequestSignature({
-      forms: createDataForms(document),
-      token: TOKEN,
-      sign: vector.sign,
-      timestamp: asNumberLexeme(readMember(document, 'timestamp')) ?? '',
-      nonce: asString(readMember(document, 'nonce')) ?? '',
-      path: vector.path,
-    });
-    expect(verdict.ok).toBe(vector.expect === 'accepted');
-    if (vector.name !== 'version-2/data-alone') expect(verify(bodyOf(vector), vector.sign).ok).toBe(false);
-  });
+  test.each(FILE.version2.map((vector) => [vector.name, vector] as const))(
+    'the version 2 signature of %s verifies as recorded',
+    (_, vector) => {
+      const document = tokenizeJson(bodyOf(vector));
+      const verdict = verifyRequestSignature({
+        forms: createDataForms(document),
+        token: TOKEN,
+        sign: vector.sign,
+        timestamp: asNumberLexeme(readMember(document, 'timestamp')) ?? '',
+        nonce: asString(readMember(document, 'nonce')) ?? '',
+        path: vector.path,
+      });
+      expect(verdict.ok).toBe(vector.expect === 'accepted');
+      if (vector.name !== 'version-2/data-alone') expect(verify(bodyOf(vector), vector.sign).ok).toBe(false);
+    },
+  );
 
-  test('order ids', () => {
+  test('signatures of order ids verify as recorded', () => {
     for (const { orderId, sign, expect: expected } of FILE.orderIds) {
       expect(verifyOrderIdSignature({ token: TOKEN, orderId, sign })).toBe(expected === 'accepted');
       expect(verifyOrderIdSignature({ token: TOKEN, orderId, sign: sign.toUpperCase() })).toBe(
@@ -107,18 +113,18 @@ describe('signatures', () => {
   const data = '{"amount":"1","symbol":"USDT"}';
   const body = `{"data":${data}}`;
 
-  test('RFC 4231, test case 2', () => {
+  test('signText reproduces RFC 4231, test case 2', () => {
     expect(signText('Jefe', 'what do ya want for nothing?')).toBe(
       '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
     );
   });
 
-  test('the form is named', () => {
+  test('a verified signature names its form', () => {
     expect(verify(body, signText(TOKEN, data))).toEqual({ ok: true, form: 'as-received' });
     expect(verify(body.replace(',', ' , '), signText(TOKEN, data))).toEqual({ ok: true, form: 'compact' });
   });
 
-  test('any changed bit of a signature is refused', () => {
+  test('a signature with any changed bit is rejected', () => {
     const sign = Buffer.from(signText(TOKEN, data), 'hex');
     for (let bit = 0; bit < 256; bit += 1) {
       const changed = Buffer.from(sign);
@@ -127,21 +133,21 @@ describe('signatures', () => {
     }
   });
 
-  test('one body can be tried with several tokens', () => {
+  test('the forms of one body can be verified with several tokens', () => {
     const forms = createDataForms(tokenizeJson(Buffer.from('{"data":{"b":"/","a":1}}')));
     const sign = signText('second', '{"a":1,"b":"\\/"}');
     expect(verifyDataSignature({ forms, token: 'first', sign })).toEqual({ ok: false });
     expect(verifyDataSignature({ forms, token: 'second', sign })).toEqual({ ok: true, form: 'php+sorted' });
   });
 
-  test('an empty token signs and verifies nothing', () => {
+  test('an empty token is rejected for signing and verifying', () => {
     expect(() => signText('', data)).toThrow(expect.objectContaining({ code: 'SIGNING_KEY_EMPTY' }));
     expect(() => verify(body, '0'.repeat(64), '')).toThrow(
       expect.objectContaining({ code: 'SIGNING_KEY_EMPTY' }),
     );
   });
 
-  test('without data nothing verifies, not even the signature of nothing', () => {
+  test('no signature verifies without data, not even that of an empty text', () => {
     for (const text of ['', 'null', 'undefined', '{}'])
       expect(verify('{"a":1}', signText(TOKEN, text)).ok).toBe(false);
   });
@@ -150,7 +156,7 @@ describe('signatures', () => {
 describe('canonical data', () => {
   const hashOf = (text: string): string => canonicalDataHash(tokenizeJson(Buffer.from(`{"data":${text}}`)));
 
-  test('is sorted by code point, spelled as JSON.stringify does, with its number literals', () => {
+  test('canonical data is sorted and spelled as JSON.stringify, with number literals', () => {
     const document = tokenizeJson(
       Buffer.from(
         '{"x":1,"data": {"b":[1.0, 1e2],"\\ud83d\\ude00":"\\/\\u00e9\\u001F","\uff21":{"z":"\\u2028","B":null}}}',
@@ -161,7 +167,7 @@ describe('canonical data', () => {
     expect(canonicalDataHash(document)).toBe(createHash('sha256').update(text).digest('hex'));
   });
 
-  test('is the same for every body that one signature covers, and for no other', () => {
+  test('canonical data is equal exactly for bodies that one signature covers', () => {
     expect(hashOf('{"a":"\\u0031/","b":1}')).toBe(hashOf(' { "b" : 1, "\\u0061" : "1\\/" } '));
     const others = [
       '{"a":1}',
@@ -176,7 +182,7 @@ describe('canonical data', () => {
     expect(new Set(others.map(hashOf)).size).toBe(others.length);
   });
 
-  test('has no bounds but the tokenizer’s', () => {
+  test('canonical data has only the limits of the tokenizer', () => {
     const members = Array.from({ length: 4_000 }, (_, index) => `"k${4_000 - index}":"/"`).join(',');
     const sorted = JSON.parse(
       canonicalData(tokenizeJson(Buffer.from(`{"data":{${members}}}`))).toString(),
@@ -185,7 +191,7 @@ describe('canonical data', () => {
     expect(Object.keys(sorted).length).toBe(4_000);
   });
 
-  test('needs data', () => {
+  test('canonical data fails without data', () => {
     expect(() => canonicalDataHash(tokenizeJson(Buffer.from('{}')))).toThrow(RangeError);
   });
 });

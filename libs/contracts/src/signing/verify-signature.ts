@@ -3,24 +3,23 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { canonicalData, type DataForm, type DataForms } from './data-forms.ts';
 import type { JsonDocument } from './json-document.ts';
 
-/** Codes of this module. */
 export type SigningErrorCode =
-  /** A key is empty, with which anybody could sign. Permanent: a mistake of the configuration. */
+  /** A key is empty, so that anyone could sign. Permanent: a configuration error. */
   'SIGNING_KEY_EMPTY';
 
-/** Whether a signature is the token's, and on which form of `data` (`DataForm.name`, for logs). */
+/** Result of a verification; `form` is the name of the matching form (`DataForm.name`, for logs). */
 export type SignatureVerdict = { readonly ok: true; readonly form: string } | { readonly ok: false };
 
 /**
  * Verifies a request of signature version 1: `sign` is the hex HMAC-SHA256, keyed with the merchant token, of any of
- * the forms of `data`. As every form has the one meaning that was parsed, a signature never covers another.
+ * the forms of `data`. All forms have the meaning that was parsed, so a signature never covers another.
  *
  * @throws GatewayError `SIGNING_KEY_EMPTY`
  */
 export function verifyDataSignature(input: {
   readonly forms: DataForms;
   readonly token: string;
-  /** 64 hex digits of either case; anything else verifies nothing. */
+  /** 64 hex digits of either case; any other text fails. */
   readonly sign: string;
 }): SignatureVerdict {
   const { forms, token } = input;
@@ -33,9 +32,9 @@ export function verifyDataSignature(input: {
 
 /**
  * Verifies a request of signature version 2: the message is timestamp, nonce, path and `data` (as received or without
- * white space), joined by points. Nothing else can be read from such a message: the timestamp has no point in it, and
- * no other part of the message that starts after `.<path>.` and runs to its end is a JSON object, because inside a
- * string of `data` the quotation marks to its end are odd in number.
+ * white space), joined by dots. The message is unambiguous: the timestamp has no dot, and no other part after
+ * `.<path>.` that runs to the end is a JSON object, because from inside a string of `data` to the end the number of
+ * quotation marks is odd.
  *
  * @throws GatewayError `SIGNING_KEY_EMPTY`
  */
@@ -43,7 +42,7 @@ export function verifyRequestSignature(input: {
   readonly forms: DataForms;
   readonly token: string;
   readonly sign: string;
-  /** The envelope's literal: decimal digits. */
+  /** Literal of the envelope: decimal digits. */
   readonly timestamp: string;
   readonly nonce: string;
   /** The request's path without query, for example `/v1/order/createPayout`. */
@@ -58,17 +57,17 @@ export function verifyRequestSignature(input: {
   );
 }
 
-/** Lowercase hex HMAC-SHA256 of a text in UTF-8. */
+/** Lower-case hex HMAC-SHA256 of a text in UTF-8. */
 export function signText(key: string, text: string | Uint8Array): string {
   return hmac(key).update(text).digest('hex');
 }
 
-/** The signature that merchants make for the GET endpoints: of the order id's value. Lowercase hex. */
+/** Signs an order id, as merchants do for the GET endpoints. Lower-case hex. */
 export function signOrderId(token: string, orderId: string): string {
   return signText(token, orderId);
 }
 
-/** The signature of a payment link, which only the gateway makes. Lowercase hex. It opens no GET status. */
+/** Signs a payment link, as only the gateway does. Lower-case hex. Not valid for GET status. */
 export function signPaymentLink(token: string, orderId: string): string {
   return signText(token, linkMessage(orderId));
 }
@@ -80,19 +79,19 @@ interface OrderSignature {
 }
 
 /**
- * Verifies `signOrderId`, in constant time. A text with a brace verifies never: it is no order id, and each message of
- * another endpoint has one.
+ * Verifies `signOrderId` in constant time. A text with a brace never verifies: it is not an order id, and the messages
+ * of all other endpoints contain one.
  */
 export function verifyOrderIdSignature({ token, orderId, sign }: OrderSignature): boolean {
   return !orderId.includes('{') && verifyText(token, orderId, sign);
 }
 
-/** Verifies `signPaymentLink`, in constant time. */
+/** Verifies `signPaymentLink` in constant time. */
 export function verifyPaymentLinkSignature({ token, orderId, sign }: OrderSignature): boolean {
   return verifyText(token, linkMessage(orderId), sign);
 }
 
-/** A POST's message begins with a brace (version 1) or a digit (version 2), and an order id has no brace. */
+/** The message of a POST begins with a brace (version 1) or a digit (version 2); an order id has no brace. */
 function linkMessage(orderId: string): string {
   return `link{${orderId}}`;
 }
@@ -103,16 +102,16 @@ function verifyText(token: string, text: string, sign: string): boolean {
 }
 
 /**
- * Lowercase hex SHA-256 of `canonicalData`: the same for all bodies that one signature covers, and for no other. The
- * identity of a payout that has no order id.
+ * Lower-case hex SHA-256 of `canonicalData`: equal for all bodies that one signature covers, and only for those.
+ * Identifies a payout without an order id.
  *
- * @throws RangeError when there is no member `data`
+ * @throws RangeError if there is no member `data`
  */
 export function canonicalDataHash(document: JsonDocument): string {
   return createHash('sha256').update(canonicalData(document)).digest('hex');
 }
 
-/** Compares the digests of all forms, in constant time each and to the last, so that time tells nothing of a near miss. */
+/** Compares the digests of all forms in constant time, without stopping early, so that timing leaks no information. */
 function matchAny(
   forms: readonly DataForm[],
   expected: Buffer,

@@ -8,7 +8,7 @@ const STOLEN = PAYOUT.replace(
   '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
 );
 
-/** Bodies somebody made by hand: attacks, mistakes, and the edges of what is accepted. */
+/** Bodies made by hand: attacks, mistakes and edge cases of accepted bodies. */
 export function makeAttacks(token: string): readonly RequestVector[] {
   const hmac = (text: string | Buffer): string => createHmac('sha256', token).update(text).digest('hex');
   const envelope = (sign: string, members: string): string =>
@@ -18,10 +18,10 @@ export function makeAttacks(token: string): readonly RequestVector[] {
     const text = typeof body === 'string' ? { body } : { bodyBase64: body.toString('base64') };
     vectors.push({ name: `by-hand/${name}`, serialiser: 'by hand', expect, sign, ...text });
   };
-  /** `data` stands in the body as it was signed. */
+  /** `data` in the body is the signed text. */
   const signed = (expect: 'accepted' | 'refused', name: string, data: string): void =>
     add(expect, name, envelope(hmac(data), `"data":${data}`), hmac(data));
-  /** `data` was signed, something else stands in the body. */
+  /** The body contains another text than the signed `data`. */
   const other = (expect: 'accepted' | 'refused', name: string, data: string, members: string): void =>
     add(expect, name, envelope(hmac(data), members), hmac(data));
 
@@ -36,7 +36,7 @@ export function makeAttacks(token: string): readonly RequestVector[] {
 
 type AddOther = (expect: 'accepted' | 'refused', name: string, data: string, members: string) => void;
 
-/** Another meaning than the signed one. */
+/** Bodies with another meaning than the signed one. */
 function addOtherData(other: AddOther): void {
   other('refused', 'another-address', PAYOUT, `"data":${STOLEN}`);
   other('refused', 'another-amount', PAYOUT, `"data":${PAYOUT.replace('12.5', '12.6')}`);
@@ -81,7 +81,7 @@ function addOtherData(other: AddOther): void {
   other('refused', 'no-data', PAYOUT, '"memo":1');
 }
 
-/** The signed meaning, spelled as no serialiser of the list would send it. */
+/** Bodies with the signed meaning, in a spelling that no accepted serialiser produces. */
 function addOtherSpellings(other: AddOther): void {
   const spaced = PAYOUT.replaceAll(/[,:](?=["\d])/g, '\n $& \t\r');
   other('accepted', 'white-space', PAYOUT, ` \n"data"\t:\r ${spaced} `);
@@ -98,7 +98,7 @@ function addOtherSpellings(other: AddOther): void {
   other('accepted', 'upper-case-hex', '{"a":"\\u00e9"}', '"data":{"a":"\\u00E9"}');
 }
 
-/** What a strict reader refuses, although the signature is right where there can be one. */
+/** Bodies that a strict parser rejects, although the signature is correct where one exists. */
 function addBrokenText(
   signed: (expect: 'accepted' | 'refused', name: string, data: string) => void,
   refused: (name: string, body: string | Buffer) => void,
@@ -109,7 +109,7 @@ function addBrokenText(
     `{"a":[${Array.from({ length: elements }, () => '1').join(',')}]}`;
   signed('accepted', 'depth-16', nested(15));
   signed('refused', 'depth-17', nested(16));
-  // The envelope, its four values, the list of `data`.
+  // Counted values: the envelope, its four values, and the list in `data`.
   signed('accepted', 'values-4096', list(4_096 - 6));
   signed('refused', 'values-4097', list(4_096 - 5));
   const broken: Record<string, string> = {

@@ -1,7 +1,7 @@
 /**
- * Writes signatures.json anew with every serialiser of this machine:
+ * Regenerates signatures.json with every serialiser on this machine:
  * `node libs/contracts/test-vectors/make-vectors/make-vectors.ts [a go binary of 1.21 or before]`.
- * It refuses to write a file without all of them.
+ * Fails unless all of them are available.
  */
 import { writeFile } from 'node:fs/promises';
 import { collectByHand, collectFrom, readToken } from './collect-vectors.ts';

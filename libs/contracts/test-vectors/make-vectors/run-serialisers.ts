@@ -2,10 +2,12 @@ import { execFile } from 'node:child_process';
 import { access } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** A language runtime of this machine, and the generator of this folder that it runs. */
+/** A language runtime on this machine, and the generator in this folder that it runs. */
 export interface Serialiser {
   readonly name: string;
-  /** Runs the generator: `again` with a text on standard input, else to make the vectors. Returns what it prints. */
+  /**
+   * Runs the generator: `again` with a text on standard input, else to create the vectors. Returns the parsed output.
+   */
   readonly run: (input?: { readonly again: string }) => Promise<unknown>;
 }
 
@@ -13,7 +15,7 @@ const RUN_TIMEOUT_MS = 240_000;
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const JARS = `${FOLDER}java/.local/jars`;
 
-/** Runs a program in a folder of this one; what it prints. */
+/** Runs a program in a subfolder of this one and returns its output. */
 function execute(program: string, args: readonly string[], folder = '', input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { cwd: `${FOLDER}${folder}`, timeout: RUN_TIMEOUT_MS, maxBuffer: 16 << 20 };
@@ -49,7 +51,7 @@ function serialiser(
   };
 }
 
-/** Jackson and Gson, fetched once; not there without Maven or without its repository. */
+/** Tells whether Jackson and Gson are available; fetches them once, which needs Maven and its repository. */
 async function hasJars(): Promise<boolean> {
   const isThere = await access(JARS).then(
     () => true,
@@ -67,7 +69,7 @@ async function hasJars(): Promise<boolean> {
 }
 
 /**
- * The serialisers this machine can run: Node.js always, the others where their runtime is installed.
+ * Lists the serialisers that this machine can run: Node.js always, the others if their runtime is installed.
  *
  * @param olderGo a second go binary, of 1.21 or before, whose vectors are named `go-1.21/…`
  */

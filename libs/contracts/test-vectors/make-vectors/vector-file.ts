@@ -1,17 +1,16 @@
-/** One request: the body exactly as sent, and whether its signature verifies under the file's token. */
+/** One request: the body exactly as sent, and whether its signature verifies with the file's token. */
 export interface RequestVector {
   readonly name: string;
-  /** What made the signed text and the body. */
+  /** The program that created the signed text and the body. */
   readonly serialiser: string;
   readonly expect: 'accepted' | 'refused';
-  /** The envelope's `sign`, here again because not every refused body can be read. */
+  /** The envelope's `sign`, repeated because not every rejected body can be parsed. */
   readonly sign: string;
   readonly body?: string;
-  /** In place of `body`, where it is not text. */
+  /** Replaces `body` if it is not text. */
   readonly bodyBase64?: string;
 }
 
-/** One request of signature version 2. */
 export interface Version2Vector extends RequestVector {
   readonly path: string;
 }
@@ -23,7 +22,7 @@ export interface OrderIdVector {
   readonly expect: 'accepted' | 'refused';
 }
 
-/** One callback as the gateway sends it: `data` serialised, signed and put into the envelope. */
+/** One callback as sent by the gateway: `data` serialised, signed and put into the envelope. */
 export interface CallbackVector {
   readonly name: string;
   readonly secret: string;
@@ -35,7 +34,7 @@ export interface CallbackVector {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** signatures.json: what a client or a second gateway has to agree with. */
+/** Content of signatures.json: vectors that a client or another implementation must agree with. */
 export interface VectorFile {
   readonly about: string;
   readonly token: string;
@@ -45,7 +44,6 @@ export interface VectorFile {
   readonly callbacks: readonly CallbackVector[];
 }
 
-/** The body's bytes. */
 export function bodyOf(vector: RequestVector): Buffer {
   return vector.bodyBase64 === undefined
     ? Buffer.from(vector.body ?? '', 'utf8')
