@@ -42,19 +42,22 @@ const AMOUNT_PROBLEMS: Readonly<Record<AmountProblem, string>> = {
  */
 export function readTopUp(
   network: NetworkConfig,
-  told: { readonly symbol: string; readonly amount: string; readonly txid: string },
+  request: { readonly symbol: string; readonly amount: string; readonly txid: string },
 ): TopUp {
   const { chain, family } = network;
-  const asset = assetOf(network, told.symbol);
-  if (asset === undefined) throw invalid(`${told.symbol} on ${chain} is not configured.`);
+  const asset = assetOf(network, request.symbol);
+  if (asset === undefined) throw invalid(`${request.symbol} on ${chain} is not configured.`);
   const { pattern, isHex } = TXIDS[family];
-  if (!pattern.test(told.txid)) throw invalid(`${told.txid} is not the hash of a transaction of ${chain}.`);
-  const amount = parseAmount(told.amount, asset.decimals);
+  if (!pattern.test(request.txid))
+    throw invalid(`${request.txid} is not the hash of a transaction of ${chain}.`);
+  const amount = parseAmount(request.amount, asset.decimals);
   if (!amount.ok) {
-    throw invalid(`${told.amount} is not an amount of ${asset.symbol}: ${AMOUNT_PROBLEMS[amount.problem]}.`);
+    throw invalid(
+      `${request.amount} is not an amount of ${asset.symbol}: ${AMOUNT_PROBLEMS[amount.problem]}.`,
+    );
   }
   const { symbol, isCoinForFees } = asset;
-  const ref = `${chain}:${isHex ? told.txid.toLowerCase() : told.txid}:${symbol}`;
+  const ref = `${chain}:${isHex ? request.txid.toLowerCase() : request.txid}:${symbol}`;
   return { ref, chain, symbol, amountBaseUnits: amount.value, isCoinForFees };
 }
 

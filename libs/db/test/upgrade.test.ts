@@ -143,13 +143,13 @@ async function create(api: pg.Client, orderType: 'COLLECTION' | 'PAYOUT'): Promi
     createdAt: new Date().toISOString(),
     expiresAt: soon(),
   };
-  const said = { orderId: order.orderId, status: 'INIT', actualAmount: null, transaction: null };
+  const content = { orderId: order.orderId, status: 'INIT', actualAmount: null, transaction: null };
   const item = {
     order,
     nonce: randomUUID(),
     nonceExpiresAt: soon(),
     notificationId: randomUUID(),
-    notificationData: JSON.stringify(said),
+    notificationData: JSON.stringify(content),
     events: [{ eventId: randomUUID(), routingKey: 'k', payload: '{}' }],
   };
   if (isPayout) {

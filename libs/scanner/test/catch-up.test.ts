@@ -287,17 +287,18 @@ describe('catching up', () => {
     const EPOCH = 7;
     const OFFSET_SECONDS = 86_400;
     let isVerifiable = false;
-    const told = ({ headers, ...range }: RangeRead, epoch: number, bySeconds: number): RangeRead => ({
+    const shifted = ({ headers, ...range }: RangeRead, epoch: number, bySeconds: number): RangeRead => ({
       ...range,
       headers: headers.map((one) => ({ ...one, epoch, timeSeconds: one.timeSeconds + bySeconds })),
     });
     const scan = await open({
       reader: {
         ...node.reader,
-        readSeen: async (...given) => told(await node.reader.readSeen(...given), EPOCH + 5, OFFSET_SECONDS),
+        readSeen: async (...given) =>
+          shifted(await node.reader.readSeen(...given), EPOCH + 5, OFFSET_SECONDS),
         readVerified: async (...given) => {
           if (!isVerifiable) throw readerError('RPC_UNAVAILABLE', 'down');
-          return told(await node.reader.readVerified(...given), EPOCH, 0);
+          return shifted(await node.reader.readVerified(...given), EPOCH, 0);
         },
       },
     });

@@ -114,8 +114,8 @@ describe('block time', () => {
       return rows;
     };
     await scan.settle();
-    const told = block.timeSeconds + offsetSeconds;
-    expect(await timesOf()).toMatchObject([{ block: told, transfer: told, first: told }]);
+    const reported = block.timeSeconds + offsetSeconds;
+    expect(await timesOf()).toMatchObject([{ block: reported, transfer: reported, first: reported }]);
     mineEmpty(2);
     await scan.settle();
     const { timeSeconds } = block;
@@ -135,12 +135,12 @@ describe('block epoch', () => {
   it.each([
     ['later', EPOCH + 5],
     ['earlier', EPOCH - 5],
-  ])('replaces an %s epoch from the seen read by that of the verified read', async (_name, told) => {
+  ])('replaces an %s epoch from the seen read by that of the verified read', async (_name, seenEpoch) => {
     const scan = await openScan({
       db: scanner.kysely,
       reader: {
         ...node.reader,
-        readSeen: async (...given) => inEpoch(await node.reader.readSeen(...given), told),
+        readSeen: async (...given) => inEpoch(await node.reader.readSeen(...given), seenEpoch),
         readVerified: async (...given) => inEpoch(await node.reader.readVerified(...given), EPOCH),
       },
     });
