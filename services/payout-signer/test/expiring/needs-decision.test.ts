@@ -7,7 +7,7 @@ import { keepLease } from '@opentill/db/lease';
 import { anOwnTransaction, aReservedPayout } from '@opentill/testkit/payout-scenario';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import { buryAttempts } from '../../src/expiring/store/bury.ts';
+import { markAttemptsDead } from '../../src/expiring/store/bury.ts';
 import { markUnpayable } from '../../src/store/mark-unpayable.ts';
 import { noteObstacles } from '../../src/store/save-authorised.ts';
 
@@ -60,7 +60,7 @@ async function loseAttempt(order: OrderRow): Promise<readonly string[]> {
   await sql`update payout set state = 'SIGNED' where order_pk = ${orderPk}`.execute(admin.kysely);
   const { dead, waiting } = await signer.kysely
     .transaction()
-    .execute((tx) => buryAttempts(tx, key, 1, [txHash as TxHash], { height: 102, hash: 'b102' }, 1));
+    .execute((tx) => markAttemptsDead(tx, key, 1, [txHash as TxHash], { height: 102, hash: 'b102' }, 1));
   expect(dead).toEqual([txHash]);
   return waiting;
 }
