@@ -408,3 +408,27 @@ describe('refund of a deposit', () => {
     expect(rows.map((row) => row.order_id)).toEqual([`refund:${transferId}:1`, `refund:${transferId}:2`]);
   });
 });
+
+describe('two sweeps of one address', () => {
+  test('settled by one call both change its balance', async () => {
+    await deposited(100n);
+    const first = (await plan('SWEEP', 100n, { sweepId: await aSweep(100n) }))!;
+    const taken = await sent(first);
+    await aFate(admin.kysely, taken, 'VERIFIED');
+    await settle(first.order_pk);
+    await sql`update sweep set state = 'DONE', ended_at = now() where address = ${order.address}`.execute(
+      signer.kysely,
+    );
+    await deposited(7n);
+    const second = (await plan('SWEEP', 7n, { sweepId: await aSweep(7n) }))!;
+    const landed = await sent(second);
+    expect(await depositBalance()).toEqual({ received: 107n, reserved: 7n, swept: 100n });
+    // A reorganisation takes the first one back while the second one lands.
+    await aFate(admin.kysely, taken, 'ORPHANED');
+    await aFate(admin.kysely, landed, 'VERIFIED');
+    await sql`select from settle_payout_money(${[first.order_pk, second.order_pk]}::uuid[])`.execute(
+      tracker.kysely,
+    );
+    expect(await depositBalance()).toEqual({ received: 107n, reserved: 100n, swept: 7n });
+  });
+});

@@ -106,13 +106,18 @@ begin
     select ref, kind as tx_kind, debit as kind, chain, symbol, merchant_id, amount from step
     union all select ref, kind, credit, chain, symbol, merchant_id, -amount from step
   ), deposits as ( -- sweeps: reserved and swept amounts of their deposit addresses
-    update deposit_balance b set
-        reserved = b.reserved - case when w.money in ('RESERVED', 'IN_FLIGHT') then w.amount else 0 end
-          + case when w.target in ('RESERVED', 'IN_FLIGHT') then w.amount else 0 end,
-        swept = b.swept - case when w.money = 'PAID_OUT' then w.amount else 0 end + case when w.target = 'PAID_OUT' then w.amount else 0 end,
-        since = case when w.target in ('RELEASED', 'RETURNED') then least(b.since, b.held_since) else b.since end,
-        held_since = case when w.target in ('RELEASED', 'RETURNED', 'PAID_OUT') then null else b.held_since end, updated_at = now()
-      from walked w where w.movement = 'SWEEP' and b.chain = w.chain and b.address = w.source_address and b.symbol = w.symbol
+    update deposit_balance b set reserved = b.reserved + d.reserved, swept = b.swept + d.swept,
+        since = case when d.is_back then least(b.since, b.held_since) else b.since end,
+        held_since = case when d.has_ended then null else b.held_since end, updated_at = now()
+      from ( -- one row for each balance: an update applies only one of several
+        select w.chain, w.source_address, w.symbol,
+          sum(w.amount * ((w.target in ('RESERVED', 'IN_FLIGHT'))::integer - (w.money in ('RESERVED', 'IN_FLIGHT'))::integer)) as reserved,
+          sum(w.amount * ((w.target = 'PAID_OUT')::integer - (w.money = 'PAID_OUT')::integer)) as swept,
+          bool_or(w.target in ('RELEASED', 'RETURNED')) as is_back,
+          bool_or(w.target in ('RELEASED', 'RETURNED', 'PAID_OUT')) as has_ended
+        from walked w where w.movement = 'SWEEP' group by w.chain, w.source_address, w.symbol
+      ) d
+      where b.chain = d.chain and b.address = d.source_address and b.symbol = d.symbol
   ), account as materialized (
     select a.*, ledger_account_for(a.kind, a.chain, a.symbol, a.merchant_id) as account_id
     from (select distinct kind, chain, symbol, case when kind = any (v_of_merchants) then merchant_id end as merchant_id
