@@ -108,7 +108,8 @@ async function planReorganisation(
       ...follow(head, range),
       ancestorHeight,
       // The chain dropped blocks that it had called final.
-      finalizedHeight: state.finalizedHeight === null ? null : Math.min(state.finalizedHeight, ancestorHeight),
+      finalizedHeight:
+        state.finalizedHeight === null ? null : Math.min(state.finalizedHeight, ancestorHeight),
       verifiedHeight: Math.min(state.verifiedHeight, ancestorHeight),
     },
     matched,
