@@ -6,7 +6,7 @@ import type { AttemptStore, SignedPayment } from '../../src/expiring/store/attem
 import type { OpenAttempt } from '../../src/expiring/store/attempt-facts.ts';
 import type { SaveOutcome, WalletKey } from '../../src/payouts/payout-facts.ts';
 import { resourceOf } from '../../src/payouts/resource-of-movement.ts';
-import type { Around } from '../model/lives.ts';
+import type { Around } from '../model/tables.ts';
 import { commonTables, openCommonStore, USDT, type CommonTables, type ModelPayout } from '../model/tables.ts';
 import type { ModelChain } from './model-chain.ts';
 

@@ -3,7 +3,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { Observe } from '../../src/observe/observe.ts';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import type { Pass } from '../../src/wallet/pass.ts';
-import { restoreTo, type CommonTables } from './tables.ts';
+import { restoreTo, type Around, type CommonTables } from './tables.ts';
 
 /** A fault, or an event, at a point of a signer's lives. */
 export interface Fault<Kind extends string> {
@@ -23,9 +23,7 @@ export interface Outcome {
   readonly points: readonly string[];
 }
 
-/** A step with a point on each side. */
-export type Around = <T>(name: string, effect: () => T) => Promise<T>;
-/** The same of a call to a node, whose request or answer can be lost; `lied` replaces a false answer. */
+/** A step that is a call to a node, whose request or answer can be lost; `lied` replaces a false answer. */
 export type Rpc = <T>(name: string, effect: () => T, lost?: () => T, lied?: () => T) => Promise<T>;
 
 class Crash extends Error {}

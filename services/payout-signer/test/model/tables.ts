@@ -4,7 +4,9 @@ import type { Lease } from '@opentill/db/lease';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits } from '@opentill/domain/money';
 import type { Movement, WalletKey } from '../../src/payouts/payout-facts.ts';
-import type { Around } from './lives.ts';
+
+/** A step with a point on each side. */
+export type Around = <T>(name: string, effect: () => T) => Promise<T>;
 
 export interface ModelPayout {
   readonly orderPk: string;

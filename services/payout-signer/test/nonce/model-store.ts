@@ -5,7 +5,7 @@ import type { PayoutStore, SignedAttempt } from '../../src/nonce/store/payout-st
 import type { Adoption, SaveOutcome, WalletKey } from '../../src/payouts/payout-facts.ts';
 import { freeNonces } from '../../src/nonce/plan-nonces.ts';
 import { noncesToReserve, type OpenNonce, type OwnAttempt } from '../../src/nonce/store/nonce-facts.ts';
-import type { Around } from '../model/lives.ts';
+import type { Around } from '../model/tables.ts';
 import { commonTables, openCommonStore, USDT, type CommonTables } from '../model/tables.ts';
 import { blockHash, type ModelChain } from './model-chain.ts';
 
