@@ -3,35 +3,36 @@ import { createKeystore, openKeystore, type KeystorePurpose, type OpenedKeystore
 import { nextFileOf, openKeystoreOrNext } from './open-keystore-or-next.ts';
 import { syncDirectoryOf } from './write-file-atomically.ts';
 
-/** A moment between two writes, when the process may die. */
+/** Step that is complete on disk. The process may die after each of them. */
 export type PassphraseChangeStep = 'SEED_SEALED' | 'POLICY_SEALED' | 'SEED_IN_PLACE';
 
 export interface PassphraseChange {
   readonly keystoreFile: string;
-  /** A policy that is sealed by the same passphrase. */
+  /** Policy sealed with the same passphrase. */
   readonly policyFile?: string;
   readonly oldPassphrase: string;
   readonly newPassphrase: string;
-  /** Told of each step that is on disk. */
+  /** Called after each step that is on disk. */
   readonly onStep?: (step: PassphraseChangeStep) => void;
 }
 
 /**
- * Seals the seed, and the policy with it, by another passphrase.
+ * Seals the seed, and the policy with it, with another passphrase.
  *
- * Two files cannot be renamed at once, so the rename of the keystore is the change. Before it, both new files are
- * complete beside the old ones (`.next`) and were read back: whoever dies here leaves two old files that the old
- * passphrase opens. After it the new passphrase opens the keystore, and the policy at its place or beside it, where
- * openPolicy and the next change find it. Nothing is removed before what replaces it opens.
+ * Two files cannot be renamed at once, so renaming the keystore is the commit. Before it, both new files are complete
+ * in `.next` files and were read back; after a crash the old passphrase still opens both files. After it, the new
+ * passphrase opens the keystore, and the policy at its path or in its `.next` file, where openPolicy and the next
+ * change find it.
  *
- * Throws before anything is changed: PASSPHRASE_TOO_SHORT, and what openKeystore throws.
+ * @throws before any file changes: PASSPHRASE_TOO_SHORT and the errors of openKeystore
  */
 export async function changePassphrase(change: PassphraseChange): Promise<void> {
   const { keystoreFile, policyFile, oldPassphrase, newPassphrase, onStep } = change;
   const seed = await openKeystore(keystoreFile, 'seed', oldPassphrase);
   try {
     await rm(nextFileOf(keystoreFile), { force: true });
-    const policy = policyFile === undefined ? undefined : await openAndMendPolicy(policyFile, oldPassphrase);
+    const policy =
+      policyFile === undefined ? undefined : await openAndRepairPolicy(policyFile, oldPassphrase);
     await sealNext(keystoreFile, 'seed', seed, newPassphrase);
     onStep?.('SEED_SEALED');
     if (policyFile !== undefined && policy !== undefined) {
@@ -41,20 +42,20 @@ export async function changePassphrase(change: PassphraseChange): Promise<void> 
   } finally {
     seed.secret.fill(0);
   }
-  await putIntoPlace(keystoreFile);
+  await replaceByNext(keystoreFile);
   onStep?.('SEED_IN_PLACE');
-  if (policyFile !== undefined) await putIntoPlace(policyFile);
+  if (policyFile !== undefined) await replaceByNext(policyFile);
 }
 
-/** Opens the policy after finishing, or forgetting, what an earlier change left beside it. */
-async function openAndMendPolicy(path: string, passphrase: string): Promise<OpenedKeystore> {
+/** Opens the policy. First completes or discards the `.next` file of an interrupted change. */
+async function openAndRepairPolicy(path: string, passphrase: string): Promise<OpenedKeystore> {
   const { isNext, ...policy } = await openKeystoreOrNext(path, 'policy', passphrase);
-  if (isNext) await putIntoPlace(path);
+  if (isNext) await replaceByNext(path);
   else await rm(nextFileOf(path), { force: true });
   return policy;
 }
 
-/** Writes the new file beside the old one, and reads it back: what cannot be read must replace nothing. */
+/** Writes the `.next` file and reads it back, so that an unreadable file never replaces a good one. */
 async function sealNext(
   path: string,
   purpose: KeystorePurpose,
@@ -66,7 +67,7 @@ async function sealNext(
   again.secret.fill(0);
 }
 
-async function putIntoPlace(path: string): Promise<void> {
+async function replaceByNext(path: string): Promise<void> {
   await rename(nextFileOf(path), path);
   await syncDirectoryOf(path);
 }

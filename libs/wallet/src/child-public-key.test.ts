@@ -7,7 +7,7 @@ import { depositBranch, depositXpub } from './derivation.ts';
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 describe('createChildPublicKeys', () => {
-  it('derives what the bip32 library derives, for any seed and index', () => {
+  it('derives the same keys as the bip32 library for any seed and index', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 64, maxLength: 64 }),
@@ -26,7 +26,7 @@ describe('createChildPublicKeys', () => {
     );
   });
 
-  it.each([-1, 0.5, 0x8000_0000, Number.NaN])('refuses the index %s', (index) => {
+  it.each([-1, 0.5, 0x8000_0000, Number.NaN])('rejects the index %s', (index) => {
     const children = createChildPublicKeys(
       depositBranch(depositXpub(new Uint8Array(64).fill(7), 'EVM', 'main'), 'main'),
     );

@@ -6,9 +6,8 @@ import { depositBranch } from './derivation.ts';
 import type { WalletPublicKeys } from './public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
-/** Derives deposit addresses from extended public keys alone. About 0.2 ms of CPU an address. */
+/** Derives deposit addresses from extended public keys only. About 0.2 ms of CPU per address. */
 export interface DepositDeriver {
-  /** The families that addresses can be derived for. */
   readonly families: readonly Family[];
   /** Compressed public key (33 bytes) of deposit address `index`. Throws FAMILY_UNKNOWN, CHILD_INVALID, RangeError. */
   publicKey(family: Family, index: number): Uint8Array;
@@ -16,7 +15,7 @@ export interface DepositDeriver {
   address(family: Family, index: number): Address;
 }
 
-/** A deriver for the families that have a codec. Reads the extended keys once. */
+/** Supports the families of `codecs`. Reads the extended keys once. */
 export function createDepositDeriver(
   publicKeys: WalletPublicKeys,
   codecs: readonly AddressCodec[],
@@ -35,7 +34,7 @@ export function createDepositDeriver(
   const branchOf = (family: Family) => {
     const found = branches.get(family);
     if (found === undefined)
-      throw walletError('FAMILY_UNKNOWN', `no addresses of family ${family} are derived here`);
+      throw walletError('FAMILY_UNKNOWN', `no address codec of family ${family} is configured`);
     return found;
   };
   return {

@@ -16,7 +16,7 @@ const deriver = createDepositDeriver(keys, [evmAddressCodec]);
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 describe('deposit addresses', () => {
-  it("are those every EVM wallet derives: Hardhat's accounts 0 and 1", () => {
+  it("derives the addresses of Hardhat's accounts 0 and 1 from its mnemonic", () => {
     expect(evmAddressCodec.format(deriver.address('EVM', 0))).toBe(
       '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
     );
@@ -25,19 +25,19 @@ describe('deposit addresses', () => {
     );
   });
 
-  it("has the public key of TRON's vector: TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6 is 0x41 and these 20 bytes", () => {
+  it("derives the public key of TRON's test vector TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6", () => {
     const { publicKey } = depositBranch(keys.families.TRON.depositXpub, 'main').derive(0);
     expect(hex(publicKey)).toBe('030738c1aa72b07ff1a894198374a34c760913db0e6a5679d48477873b8f1fa865');
     expect(evmAddressCodec.fromPublicKey(publicKey)).toBe('0xe2e1a54926527fbb4e4420de4c6bab82beaee24d');
   });
 
-  it.each(FAMILIES)('of %s are the same from the public and from the private side, 500 of them', (family) => {
+  it.each(FAMILIES)('derives the same 500 keys of %s from the public and from the private side', (family) => {
     const branch = depositBranch(keys.families[family].depositXpub, 'main');
     const parent = bip32.fromSeed(seed).derivePath(`${DERIVATION_PATHS.main[family].deposits}/0`);
     const publicly: string[] = [];
     const privately: string[] = [];
     for (let place = 0; place < 500; place += 1) {
-      // Every other index from the whole range, so that large ones are met too.
+      // Every other index comes from the whole range.
       const index = place % 2 === 0 ? place : (place * 429_467) % 0x8000_0000;
       publicly.push(`${index} ${hex(branch.derive(index).publicKey)}`);
       privately.push(`${index} ${hex(parent.derive(index).publicKey)}`);
@@ -46,21 +46,21 @@ describe('deposit addresses', () => {
     expect(new Set(publicly.map((line) => line.split(' ')[1])).size).toBe(500);
   });
 
-  it('refuses indices that are hardened, negative or no integers', () => {
+  it('rejects hardened, negative and fractional indices', () => {
     for (const index of [-1, 0.5, 2 ** 31, Number.NaN])
       expect(() => deriver.address('EVM', index)).toThrow(RangeError);
     expect(deriver.address('EVM', 2 ** 31 - 1)).toMatch(/^0x[0-9a-f]{40}$/);
   });
 
-  it('refuses a family without codec', () => {
+  it('rejects a family without a codec', () => {
     expect(deriver.families).toEqual(['EVM']);
     expect(() => deriver.address('TRON', 0)).toThrow(expect.objectContaining({ code: 'FAMILY_UNKNOWN' }));
   });
 });
 
-describe('test networks', () => {
+describe('keys of test networks', () => {
   it.each(FAMILIES)(
-    'have keys of their own in %s, so that nothing signed for them moves real money',
+    'derives keys for test networks in %s that differ from those of main networks',
     (family) => {
       const test = publicKeysFor(file, 'test');
       expect(test.families[family].depositXpub).not.toBe(keys.families[family].depositXpub);
@@ -78,20 +78,20 @@ describe('test networks', () => {
     },
   );
 
-  it('refuse an extended public key of main networks', () => {
+  it('rejects an extended public key of main networks for a test network', () => {
     const { depositXpub } = keys.families.TRON;
     expect(() => depositBranch(depositXpub, 'test')).toThrow('not the extended public key of account 2');
   });
 });
 
-describe('keys', () => {
-  it('leaves the seed as it was and can be derived again', () => {
+describe('wallet keys', () => {
+  it('leaves the seed unchanged and derives the same keys again', () => {
     expect(publicKeysOf(seed, [evmAddressCodec])).toEqual(file);
     expect(seedFingerprint(seed)).toBe(hex(bip32.fromSeed(seed).fingerprint));
   });
 
   it.each(FAMILIES)(
-    'keeps the hot wallet of %s out of reach of the deposit keys: another hardened account',
+    'derives the hot wallet of %s from another hardened account than the deposits',
     (family) => {
       expect(hex(hotWalletPublicKey(seed, family, 'main'))).toBe(
         hex(bip32.fromSeed(seed).derivePath(DERIVATION_PATHS.main[family].hotWallet).publicKey),
@@ -105,7 +105,7 @@ describe('keys', () => {
     },
   );
 
-  it('cannot sign: nothing in the public keys is private', () => {
+  it('contains no private key in the public keys', () => {
     for (const family of FAMILIES) {
       const branch = depositBranch(keys.families[family].depositXpub, 'main');
       expect(branch.isNeutered()).toBe(true);

@@ -11,19 +11,19 @@ interface FamilyPaths {
   readonly hotWallet: string;
 }
 
-/** The hardened accounts of each kind of network. Those of main networks are published: they never change. */
+/** Hardened accounts by kind of network. Never change them: addresses of the main accounts are in use. */
 const ACCOUNTS = { main: { deposits: 0, hotWallet: 1 }, test: { deposits: 2, hotWallet: 3 } } as const;
-/** BIP-44; SUI uses purpose 54 for secp256k1. */
+/** Coin paths of BIP-44; SUI uses purpose 54 for secp256k1. */
 const COINS: Readonly<Record<Family, string>> = { EVM: "m/44'/60'", TRON: "m/44'/195'", SUI: "m/54'/784'" };
 
 /**
- * Derivation paths by kind of network and family. Deposits: an account that is published as an extended public key; an
- * address is at `/0/<index>` below it. The hot wallet has a hardened account of its own: one deposit key and the extended
- * public key give every key of their account, and of no other.
+ * Derivation paths by kind of network and family. The deposit account is published as an extended public key; deposit
+ * address n is at `/0/n` below it. The hot wallet has its own hardened account, because a single leaked deposit key
+ * and the extended public key together give every key of the deposit account.
  *
- * Test networks have other accounts than main networks. A TRON transaction names no chain: with shared keys, what is
- * signed for a test network would be valid on the main network. EVM and SUI transactions name their chain; their accounts
- * differ as well, so that no rule of a main network rests on what a node or a file says of a test network.
+ * Test networks use other accounts. A TRON transaction names no chain: with shared keys, a transaction signed for a
+ * test network would be valid on the main network. EVM and SUI transactions name their chain; their accounts differ
+ * as well, so that safety does not depend on a node's or a file's statement about the network.
  */
 export const DERIVATION_PATHS: Readonly<Record<NetworkKind, Readonly<Record<Family, FamilyPaths>>>> = {
   main: { EVM: pathsOf('main', 'EVM'), TRON: pathsOf('main', 'TRON'), SUI: pathsOf('main', 'SUI') },
@@ -35,7 +35,7 @@ function pathsOf(kind: NetworkKind, family: Family): FamilyPaths {
   return { deposits: `${COINS[family]}/${deposits}'`, hotWallet: `${COINS[family]}/${hotWallet}'/0/0` };
 }
 
-/** BIP-32's fingerprint of the seed's master key, 8 hex digits: says which seed something belongs to. Public. */
+/** BIP-32 fingerprint of the seed's master key: 8 hex digits, public. */
 export function seedFingerprint(seed: Uint8Array): string {
   const master = bip32.fromSeed(seed);
   try {
@@ -45,18 +45,17 @@ export function seedFingerprint(seed: Uint8Array): string {
   }
 }
 
-/** The extended public key of a family's deposit account, base58. Not secret, but not for strangers (see above). */
+/** Extended public key of a family's deposit account, base58. Not secret, but confidential (see DERIVATION_PATHS). */
 export function depositXpub(seed: Uint8Array, family: Family, kind: NetworkKind): string {
   return withNode(seed, DERIVATION_PATHS[kind][family].deposits, (node) => node.neutered().toBase58());
 }
 
-/** The compressed public key of a family's hot wallet. */
 export function hotWalletPublicKey(seed: Uint8Array, family: Family, kind: NetworkKind): Uint8Array {
   const { hotWallet } = DERIVATION_PATHS[kind][family];
   return withNode(seed, hotWallet, (node) => Uint8Array.from(node.publicKey));
 }
 
-/** The private key of a family's hot wallet, 32 bytes that belong to the caller alone, who zeroes them. */
+/** Private key of a family's hot wallet (32 bytes). The caller owns the buffer and zeroes it. */
 export function hotWalletPrivateKey(seed: Uint8Array, family: Family, kind: NetworkKind): Buffer {
   return withNode(seed, DERIVATION_PATHS[kind][family].hotWallet, ({ privateKey }) => {
     if (privateKey === undefined) throw new TypeError('a node below a seed has a private key');
@@ -64,30 +63,27 @@ export function hotWalletPrivateKey(seed: Uint8Array, family: Family, kind: Netw
   });
 }
 
-/** The node below an account's extended public key that the deposit addresses are children of. Throws TypeError. */
+/** Parent node of the deposit addresses, below an account's extended public key. Throws TypeError. */
 export function depositBranch(xpub: string, kind: NetworkKind): BIP32Interface {
   const account = bip32.fromBase58(xpub);
   const { deposits } = ACCOUNTS[kind];
-  if (!account.isNeutered()) throw new TypeError('an extended private key stands where a public one belongs');
+  if (!account.isNeutered())
+    throw new TypeError('an extended private key is in the place of the extended public key');
   if (account.depth !== 3 || account.index !== HARDENED + deposits)
     throw new TypeError(`not the extended public key of account ${deposits}`);
   return account.derive(0);
 }
 
-/**
- * The private keys of a family's deposit addresses. They stand on the one key that all of them are derived from, which is kept
- * until `close`.
- */
+/** Private keys of a family's deposit addresses. Holds their parent key in memory until `close`. */
 export interface DepositKeys {
-  /** The private key of deposit address `index`, 32 bytes that belong to the caller alone, who zeroes them. Throws RangeError. */
+  /** Private key of deposit address `index` (32 bytes). The caller zeroes it. Throws RangeError. */
   privateKey(index: number): Buffer;
-  /** The compressed public key of deposit address `index`. Throws RangeError. */
+  /** Compressed public key of deposit address `index`. Throws RangeError. */
   publicKey(index: number): Uint8Array;
-  /** Zeroes the key; nothing is derived any more. */
+  /** Zeroes the parent key. Later calls throw TypeError. */
   close(): void;
 }
 
-/** Derives the key that a family's deposit addresses are children of, and keeps it. */
 export function openDepositKeys(seed: Uint8Array, family: Family, kind: NetworkKind): DepositKeys {
   let branch: BIP32Interface | undefined = withNode(
     seed,
@@ -98,9 +94,9 @@ export function openDepositKeys(seed: Uint8Array, family: Family, kind: NetworkK
     },
   );
   const withChild = <T>(index: number, use: (node: BIP32Interface) => T): T => {
-    if (branch === undefined) throw new TypeError('the keys of deposit addresses are gone');
+    if (branch === undefined) throw new TypeError('the deposit keys are closed');
     if (!Number.isSafeInteger(index) || index < 0 || index >= HARDENED)
-      throw new RangeError(`not an index of a deposit address: ${index}`);
+      throw new RangeError(`deposit address index must be an integer from 0 to 2^31 - 1, not ${index}`);
     const child = branch.derive(index);
     try {
       return use(child);
@@ -122,7 +118,7 @@ export function openDepositKeys(seed: Uint8Array, family: Family, kind: NetworkK
   };
 }
 
-/** Walks a path step by step, so that every private key on the way can be zeroed. */
+/** Derives a path step by step and zeroes each intermediate private key. */
 function withNode<T>(seed: Uint8Array, path: string, use: (node: BIP32Interface) => T): T {
   let node = bip32.fromSeed(seed);
   try {

@@ -37,8 +37,8 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
 const number = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 const bytes32 = (value: bigint): Buffer => Buffer.from(value.toString(16).padStart(64, '0'), 'hex');
 
-/** ECDSA with the nonce of RFC 6979, section 3.2, reckoned here from its text; s as it comes, high or low. */
-function signByTheBook(digest: Buffer, privateKey: Buffer): { r: bigint; s: bigint } {
+/** ECDSA with the nonce of RFC 6979, section 3.2, computed independently of the library. `s` may be high or low. */
+function signReference(digest: Buffer, privateKey: Buffer): { r: bigint; s: bigint } {
   const hmac = (by: Buffer, ...parts: Buffer[]) =>
     createHmac('sha256', by).update(Buffer.concat(parts)).digest();
   const h1 = bytes32(number(digest) % N);
@@ -56,15 +56,15 @@ function signByTheBook(digest: Buffer, privateKey: Buffer): { r: bigint; s: bigi
   return { r, s: (inverse * (number(digest) + r * number(privateKey))) % N };
 }
 
-it('the book of the test gives the known vector of secp256k1: key 1, "Satoshi Nakamoto"', () => {
-  const { r, s } = signByTheBook(digestOf('Satoshi Nakamoto'), bytes32(1n));
+it('reproduces the known secp256k1 vector for key 1 and \\"Satoshi Nakamoto\\"', () => {
+  const { r, s } = signReference(digestOf('Satoshi Nakamoto'), bytes32(1n));
   expect(r.toString(16)).toBe('934b1ea10a4b3c1757e2b0c017d0b6143ce3c9a7e6a4a49860d7a6ab210ee3d8');
   expect([s, N - s].map((either) => either.toString(16))).toContain(
     '2442ce9d2b916064108014783e923ec36b49743e2ffa1c4496f01a512aafd9e5',
   );
 });
 
-describe('the signer of a keystore', () => {
+describe('keystore signer', () => {
   it("signs for the hot wallet's address, deterministically and with the lower s", async () => {
     expect(signer.addresses).toEqual([HOT_WALLET]);
     let sawHigh = false;
@@ -73,7 +73,7 @@ describe('the signer of a keystore', () => {
       const signature = await signer.sign(HOT_WALLET, digest);
       expect(signature).toHaveLength(65);
       const [r, s] = [number(signature.slice(0, 32)), number(signature.slice(32, 64))];
-      const book = signByTheBook(digest, key);
+      const book = signReference(digest, key);
       sawHigh ||= book.s > N / 2n;
       expect({ r, s }).toEqual({ r: book.r, s: book.s > N / 2n ? N - book.s : book.s });
       const recoveryId = signature[64] as 0 | 1;
@@ -83,13 +83,13 @@ describe('the signer of a keystore', () => {
     expect(sawHigh).toBe(true);
   });
 
-  it('signs only whole digests, and only for its own addresses', async () => {
+  it('signs only 32-byte digests, and only for its own addresses', async () => {
     await expect(signer.sign(HOT_WALLET, new Uint8Array(31))).rejects.toThrow(RangeError);
     const other = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266' as Address;
     await expect(signer.sign(other, digestOf('x'))).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
   });
 
-  it('signs for a deposit address that it derives by itself, and for no other', async () => {
+  it('signs only for deposit addresses that it derived itself', async () => {
     const branch = depositBranch(depositXpub(seed, 'EVM', 'main'), 'main');
     const addressOf = (index: number) => evmAddressCodec.fromPublicKey(branch.derive(index).publicKey);
     const digest = digestOf('a sweep');
@@ -107,7 +107,7 @@ describe('the signer of a keystore', () => {
     expect(signer.addresses).toEqual([HOT_WALLET]);
   });
 
-  it('shows no key, seed or passphrase: not printed, not serialised, not in an error', async () => {
+  it('never shows a key, seed or passphrase when it is printed, serialised or fails', async () => {
     const errors = await Promise.all(
       [
         signer.sign(HOT_WALLET, new Uint8Array(3)),
@@ -140,7 +140,7 @@ describe('the signer of a keystore', () => {
     expect(shown).toContain(HOT_WALLET);
   });
 
-  it('signs nothing after it was closed', async () => {
+  it('rejects signing after it was closed', async () => {
     signer.close();
     await expect(signer.sign(HOT_WALLET, digestOf('x'))).rejects.toMatchObject({ code: 'SIGNER_CLOSED' });
     expect(() => signer.admitDeposit('EVM', 0, HOT_WALLET)).toThrow('closed');

@@ -15,41 +15,44 @@ import { openKeystore } from './keystore.ts';
 import { requireOwnPublicKeys } from './require-own-public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
-/** The first backend of the signer: keys of the local keystore, in the memory of this process until `close`. */
+/** Signer with the keys of the local keystore. The keys stay in the memory of this process until `close`. */
 export interface KeystoreSigner extends DepositSigner {
-  /** Fingerprint of the seed, which a sealed policy is bound to. Public. */
+  /** Fingerprint of the seed that a sealed policy is bound to. Public. */
   readonly fingerprint: string;
-  /** Zeroes the keys. From then on `sign` rejects with SIGNER_CLOSED. */
+  /** Zeroes the keys. Later `sign` calls reject with SIGNER_CLOSED. */
   close(): void;
 }
 
 export interface KeystoreSignerOptions {
   readonly keystoreFile: string;
   readonly passphrase: string;
-  /** The families whose hot wallets it signs for. */
   readonly codecs: readonly AddressCodec[];
-  /** The kind of network that it signs for: it derives no key of the other kind. */
+  /** Kind of network. The signer derives no key of the other kind. */
   readonly kind: NetworkKind;
-  /** Held against the seed, where it is given: what deposit addresses are derived from elsewhere. */
+  /** Public key file that other services derive deposit addresses from. Checked against the seed if set. */
   readonly publicKeysFile?: string | undefined;
 }
 
 const DIGEST_BYTES = 32;
 const SIGNATURE_BYTES = 65;
-/** Deposit addresses that are remembered to be ours: many more than are swept at once. */
+/** Deposit addresses kept as admitted. Far more than are swept at once. */
 const ADMITTED_MAX = 10_000;
 
 /**
- * Opens the keystore, derives the hot wallets' keys and zeroes the seed. Takes half a second (scrypt). Throws
- * FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE, and what
- * requireOwnPublicKeys throws.
+ * Opens the keystore, derives the hot wallets' keys and zeroes the seed. Takes 0.5 s (scrypt).
+ * @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE, and
+ * the errors of requireOwnPublicKeys
  */
 export async function openKeystoreSigner(options: KeystoreSignerOptions): Promise<KeystoreSigner> {
   const { secret, keyId } = await openKeystore(options.keystoreFile, 'seed', options.passphrase);
   try {
     if (seedFingerprint(secret) !== keyId) {
       const path = options.keystoreFile;
-      throw walletError('KEYSTORE_DAMAGED', `${path} names another seed than it holds`, { path });
+      throw walletError(
+        'KEYSTORE_DAMAGED',
+        `${path} holds another seed than its keyId says. Restore it from a copy`,
+        { path },
+      );
     }
     if (options.publicKeysFile !== undefined)
       await requireOwnPublicKeys(options.publicKeysFile, secret, options.codecs);
@@ -59,7 +62,7 @@ export async function openKeystoreSigner(options: KeystoreSignerOptions): Promis
   }
 }
 
-/** Only the closure knows the keys: nothing that prints, clones or serialises the signer can reach them. */
+/** Keeps the keys in the closure, so that code that prints, clones or serialises the signer cannot reach them. */
 function createSigner(
   seed: Uint8Array,
   fingerprint: string,
@@ -86,14 +89,14 @@ function createSigner(
       if (closed) throw walletError('SIGNER_CLOSED', 'the signer is closed');
       return deposits.admit(family, index, address);
     },
-    // Async, so that whatever goes wrong is a rejection, as with a backend across a network.
+    // Async: every error is a rejection, as with a remote signer.
     sign: async (address, digest) => {
       if (closed) throw walletError('SIGNER_CLOSED', 'the signer is closed');
       const key = keys.get(address);
       if (key !== undefined) return signDigest(digest, key);
       const child = deposits.keyOf(address);
       if (child === undefined)
-        throw walletError('KEY_UNKNOWN', `no key of ${address} is held here`, { address });
+        throw walletError('KEY_UNKNOWN', `this signer has no key of ${address}`, { address });
       try {
         return signDigest(digest, child);
       } finally {
@@ -109,7 +112,7 @@ function createSigner(
   });
 }
 
-/** Deposit addresses: their keys are made when they are needed, and only of addresses that were derived here before. */
+/** Derives deposit keys on demand, and only for addresses that `admit` accepted. */
 function openDeposits(seed: Uint8Array, codecs: readonly AddressCodec[], kind: NetworkKind) {
   const families = new Map(
     codecs.map(
@@ -151,12 +154,12 @@ function openDeposits(seed: Uint8Array, codecs: readonly AddressCodec[], kind: N
   };
 }
 
-/** libsecp256k1: the nonce is that of RFC 6979 and s the lower one, so a digest has one signature for ever. */
+/** libsecp256k1 uses the nonce of RFC 6979 and the lower s, so a digest always has the same signature. */
 function signDigest(digest: Uint8Array, key: Uint8Array): Uint8Array {
   if (digest.length !== DIGEST_BYTES) throw new RangeError(`a digest has 32 bytes, not ${digest.length}`);
   const { signature, recoveryId } = signRecoverable(digest, key);
-  // r above the curve's order, less likely than 2^-127: chains have no way to write it.
-  if (recoveryId > 1) throw new RangeError('the signature of this digest cannot be written');
+  // r above the curve's order: probability below 2^-127. Chains cannot encode it.
+  if (recoveryId > 1) throw new RangeError('the signature of this digest has no encoding on a chain');
   const signed = new Uint8Array(SIGNATURE_BYTES);
   signed.set(signature);
   signed[SIGNATURE_BYTES - 1] = recoveryId;

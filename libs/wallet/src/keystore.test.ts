@@ -27,7 +27,7 @@ interface File {
   [field: string]: unknown;
 }
 
-/** A copy of the keystore after a change, by an accident or by somebody who mends the checksum. */
+/** Changed copy of the keystore. An attacker also corrects the checksum. */
 async function changed(change: (file: File) => void, by: 'accident' | 'attacker'): Promise<string> {
   const file = JSON.parse(text) as File;
   change(file);
@@ -41,13 +41,13 @@ async function changed(change: (file: File) => void, by: 'accident' | 'attacker'
 }
 
 describe('keystore', () => {
-  it('opens with its passphrase', async () => {
+  it('opens a keystore with its passphrase', async () => {
     const opened = await openKeystore(path, 'seed', PASSPHRASE);
     expect(opened.keyId).toBe('16a93ed0');
     expect(Buffer.from(opened.secret).equals(secret)).toBe(true);
   });
 
-  it('is for its owner alone, says how it is made, and leaves no temporary file', async () => {
+  it('writes a file that only its owner can read, with its key derivation named', async () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(JSON.parse(text)).toMatchObject({
       version: 1,
@@ -58,7 +58,7 @@ describe('keystore', () => {
     expect(text).not.toContain(Buffer.from(secret).toString('base64').slice(0, 16));
   });
 
-  it('has another salt and another nonce each time', async () => {
+  it('uses a new salt and a new nonce each time', async () => {
     const again = join(dir, 'again.json');
     await createKeystore(again, contents, PASSPHRASE);
     const [one, two] = [JSON.parse(text) as File, JSON.parse(await readFile(again, 'utf8')) as File];
@@ -66,13 +66,13 @@ describe('keystore', () => {
     expect(one.cipher.iv).not.toBe(two.cipher.iv);
   });
 
-  it('is never overwritten', async () => {
+  it('never overwrites an existing keystore', async () => {
     await expect(createKeystore(path, contents, PASSPHRASE)).rejects.toMatchObject({ code: 'FILE_EXISTS' });
     expect(await readFile(path, 'utf8')).toBe(text);
     expect((await readdir(dir)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
-  it('tells a wrong passphrase from a damaged file', async () => {
+  it('distinguishes a wrong passphrase from a damaged file', async () => {
     await expect(openKeystore(path, 'seed', `${PASSPHRASE}.`)).rejects.toMatchObject({
       code: 'KEYSTORE_WRONG_PASSPHRASE',
     });
@@ -102,13 +102,13 @@ describe('keystore', () => {
     ['the key derivation', (file) => (file.kdf = null as never), 'KEYSTORE_DAMAGED'],
     ['the cipher', (file) => (file.cipher = 7 as never), 'KEYSTORE_DAMAGED'],
     ['the ciphertext', (file) => (file['ciphertext'] = null), 'KEYSTORE_DAMAGED'],
-  ])('does not open after somebody changed %s', async (_, change, code) => {
+  ])('rejects a keystore after an attacker changed %s', async (_, change, code) => {
     await expect(openKeystore(await changed(change, 'attacker'), 'seed', PASSPHRASE)).rejects.toMatchObject({
       code,
     });
   });
 
-  it('refuses short passphrases and files open to others', async () => {
+  it('rejects short passphrases and files with open permissions', async () => {
     await expect(createKeystore(join(dir, 'new'), contents, 'elevenchars')).rejects.toMatchObject({
       code: 'PASSPHRASE_TOO_SHORT',
     });
@@ -120,7 +120,7 @@ describe('keystore', () => {
     });
   });
 
-  it('takes a passphrase in whichever Unicode form it was typed', async () => {
+  it('accepts a passphrase in any Unicode normalisation form', async () => {
     const unicode = join(dir, 'unicode.json');
     await createKeystore(unicode, contents, 'p\u00e4ssw\u00f6rter hier');
     expect((await openKeystore(unicode, 'seed', 'pa\u0308sswo\u0308rter hier')).keyId).toBe('16a93ed0');
@@ -128,7 +128,7 @@ describe('keystore', () => {
 });
 
 describe('passphrase file', () => {
-  it('is the text without one line end', async () => {
+  it('reads the text without its last line end', async () => {
     const file = join(dir, 'passphrase');
     await writeFile(file, ' two words \r\n', { mode: 0o600 });
     expect(await readPassphraseFile(file)).toBe(' two words ');

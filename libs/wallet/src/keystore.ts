@@ -6,28 +6,28 @@ import { readClosedFile } from './read-closed-file.ts';
 import { walletError } from './wallet-error.ts';
 import { writeFileAtomically } from './write-file-atomically.ts';
 
-/** What a keystore may hold: the seed, the signer's policy, or the key of somebody who approves payouts. */
+/** Contents of a keystore: the seed, the signer's policy, or the key of an approver of payouts. */
 export type KeystorePurpose = 'seed' | 'policy' | 'approver-key';
 
-/** What goes into a keystore. `keyId` is public and names the secret: a seed's fingerprint, an approver's public key. */
+/** `keyId` is public and identifies the secret: a seed's fingerprint or an approver's public key. */
 export interface KeystoreContents {
   readonly purpose: KeystorePurpose;
   readonly keyId: string;
   readonly secret: Uint8Array;
 }
 
-/** What is read from a keystore. The caller zeroes `secret` after use. */
+/** The caller zeroes `secret` after use. */
 export interface OpenedKeystore {
   readonly keyId: string;
   readonly secret: Uint8Array;
 }
 
-/** Characters. Scrypt makes a guess cost about half a second; the length makes the guesses many. */
+/** Characters. Scrypt makes one guess cost about 0.5 s; the length makes guesses numerous. */
 const PASSPHRASE_LENGTH_MIN = 12;
 
 const FORMAT = 'opentill-keystore';
 const VERSION = 1;
-/** Fixed by the version: a file cannot ask for weaker or dearer work. */
+/** Fixed by the version: a file cannot ask for weaker or more expensive work. */
 const KDF = { name: 'scrypt', n: 2 ** 17, r: 8, p: 1 } as const;
 const SCRYPT: ScryptOptions = { N: KDF.n, r: KDF.r, p: KDF.p, maxmem: 256 * 1024 * 1024 };
 const CIPHER = 'aes-256-gcm';
@@ -36,7 +36,7 @@ const SALT_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const OWNER_ONLY = 0o600;
-/** Policies list addresses. */
+/** 1 MiB: policies list addresses. */
 const FILE_BYTES_MAX = 1024 * 1024;
 
 interface KeystoreFile {
@@ -53,13 +53,14 @@ interface KeystoreFile {
   };
   readonly cipher: { readonly name: string; readonly iv: string; readonly tag: string };
   readonly ciphertext: string;
-  /** SHA-256 of everything above. Guards against accidents only; against people, the cipher's tag does. */
+  /** SHA-256 of the fields above. Detects accidents only; the cipher's tag detects manipulation. */
   readonly checksum: string;
 }
 
 /**
- * Encrypts a secret into a new file, written whole or not at all, of mode 0600 or with the owner and mode of the file
- * `like`. Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT. Does not zero `secret`.
+ * Encrypts a secret into a new file, atomically. Mode 0600, or the owner and mode of the file `like`. Does not zero
+ * `secret`.
+ * @throws FILE_EXISTS, PASSPHRASE_TOO_SHORT
  */
 export async function createKeystore(
   path: string,
@@ -73,25 +74,22 @@ export async function createKeystore(
 }
 
 /**
- * The same in the place of an older file, if there is one, which must hold the same purpose: a policy never replaces
- * the seed. Throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, PASSPHRASE_TOO_SHORT.
+ * Like createKeystore, but replaces an existing file of the same purpose: a policy never replaces the seed.
+ * @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, PASSPHRASE_TOO_SHORT
  */
 export async function replaceKeystore(
   path: string,
   contents: KeystoreContents,
   passphrase: string,
 ): Promise<void> {
-  const isReplaced = await isThere(path);
+  const isReplaced = await exists(path);
   if (isReplaced) requirePurpose(await readKeystore(path), contents.purpose, path);
   const text = await sealKeystore(contents, passphrase);
   const owner = isReplaced ? { like: path } : {};
   await writeFileAtomically(path, text, { mode: OWNER_ONLY, replace: true, ...owner });
 }
 
-/**
- * Opens a keystore. Throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED (not whole),
- * KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE.
- */
+/** @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE */
 export async function openKeystore(
   path: string,
   purpose: KeystorePurpose,
@@ -104,13 +102,13 @@ export async function openKeystore(
     const decipher = createDecipheriv(CIPHER, key, Buffer.from(file.cipher.iv, 'base64'), {
       authTagLength: TAG_BYTES,
     });
-    decipher.setAAD(boundContext(file.version, file.purpose, file.keyId));
+    decipher.setAAD(additionalData(file.version, file.purpose, file.keyId));
     decipher.setAuthTag(Buffer.from(file.cipher.tag, 'base64'));
     const first = decipher.update(Buffer.from(file.ciphertext, 'base64'));
     try {
       return { keyId: file.keyId, secret: Buffer.concat([first, decipher.final()]) };
     } catch {
-      // The checksum held, so no accident changed the file. The cause says only that the tag does not fit.
+      // The checksum matched, so the file is intact. The cause would only say that the tag does not match.
       throw walletError('KEYSTORE_WRONG_PASSPHRASE', `the passphrase does not open ${path}`, { path });
     } finally {
       first.fill(0);
@@ -121,8 +119,8 @@ export async function openKeystore(
 }
 
 /**
- * The key id of an encrypted file, read without its passphrase: that it is whole, and what it claims to be; who made it,
- * only opening it tells. Throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE.
+ * Key id of an encrypted file, read without its passphrase. Proves that the file is whole, not who made it.
+ * @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE
  */
 export async function identifyKeystore(path: string, purpose: KeystorePurpose): Promise<string> {
   const file = await readKeystore(path);
@@ -130,7 +128,6 @@ export async function identifyKeystore(path: string, purpose: KeystorePurpose): 
   return file.keyId;
 }
 
-/** The text of a keystore file. */
 async function sealKeystore(contents: KeystoreContents, passphrase: string): Promise<string> {
   if (passphrase.length < PASSPHRASE_LENGTH_MIN) {
     throw walletError(
@@ -143,7 +140,7 @@ async function sealKeystore(contents: KeystoreContents, passphrase: string): Pro
   const key = await deriveKey(passphrase, salt);
   try {
     const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
-    cipher.setAAD(boundContext(VERSION, contents.purpose, contents.keyId));
+    cipher.setAAD(additionalData(VERSION, contents.purpose, contents.keyId));
     const ciphertext = Buffer.concat([cipher.update(contents.secret), cipher.final()]);
     const unsummed = {
       format: FORMAT,
@@ -170,19 +167,19 @@ function requirePurpose(file: KeystoreFile, purpose: KeystorePurpose, path: stri
   throw walletError('KEYSTORE_WRONG_PURPOSE', `${path} holds a ${file.purpose}, not a ${purpose}`, { path });
 }
 
-function isThere(path: string): Promise<boolean> {
+function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,
   );
 }
 
-/** What the cipher's tag vouches for besides the secret, so that no file passes for another. */
-function boundContext(version: number, purpose: string, keyId: string): Buffer {
+/** Additional authenticated data, so that a file cannot pass for another purpose, key or version. */
+function additionalData(version: number, purpose: string, keyId: string): Buffer {
   return Buffer.from(`${version}|${purpose}|${keyId}`, 'utf8');
 }
 
-/** NFKC, so that the same passphrase typed on another system has the same bytes. */
+/** NFKC: the same passphrase typed on another system has the same bytes. */
 function deriveKey(passphrase: string, salt: Uint8Array): Promise<Buffer> {
   const bytes = Buffer.from(passphrase.normalize('NFKC'), 'utf8');
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
@@ -208,11 +205,12 @@ function parseKeystore(text: string, path: string): KeystoreFile {
   if (typeof json !== 'object' || json === null) return damaged('it is not an object');
   const { checksum, ...unsummed } = json as KeystoreFile;
   if (unsummed.format !== FORMAT) damaged(`its format is not ${FORMAT}`);
-  if (checksumOf(unsummed) !== checksum) damaged('its checksum does not hold');
-  // From here on the bytes are as somebody wrote them; what is checked is that this version wrote them.
+  if (checksumOf(unsummed) !== checksum) damaged('its checksum does not match');
+  // The file is as it was written. The remaining checks require that this version wrote it.
   if (unsummed.version !== VERSION) damaged(`its version is not ${VERSION}`);
   const { salt, ...kdf } = (unsummed.kdf as Partial<KeystoreFile['kdf']> | null) ?? {};
-  if (JSON.stringify(kdf) !== JSON.stringify(KDF)) damaged('its key derivation is not that of its version');
+  if (JSON.stringify(kdf) !== JSON.stringify(KDF))
+    damaged('its key derivation differs from that of its version');
   const cipher = (unsummed.cipher as Partial<KeystoreFile['cipher']> | null) ?? {};
   if (typeof unsummed.keyId !== 'string' || typeof unsummed.ciphertext !== 'string')
     damaged('a field is missing');
@@ -220,6 +218,6 @@ function parseKeystore(text: string, path: string): KeystoreFile {
     typeof encoded === 'string' ? Buffer.from(encoded, 'base64').length : 0;
   const wrongLength =
     bytes(salt) !== SALT_BYTES || bytes(cipher.iv) !== IV_BYTES || bytes(cipher.tag) !== TAG_BYTES;
-  if (cipher.name !== CIPHER || wrongLength) damaged('its cipher is not that of its version');
+  if (cipher.name !== CIPHER || wrongLength) damaged('its cipher differs from that of its version');
   return { ...unsummed, checksum };
 }

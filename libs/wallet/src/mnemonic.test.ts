@@ -4,7 +4,7 @@ import { generateMnemonic, parseMnemonic, seedOf } from './mnemonic.ts';
 const HARDHAT = 'test test test test test test test test test test test junk';
 
 describe('mnemonic', () => {
-  it('makes 24 words that it accepts itself, other ones each time', () => {
+  it('generates 24 valid words, different each time', () => {
     const made = Array.from({ length: 5 }, generateMnemonic);
     expect(new Set(made).size).toBe(5);
     for (const mnemonic of made) {
@@ -13,11 +13,11 @@ describe('mnemonic', () => {
     }
   });
 
-  it('reads what people type: case and white space do not matter', () => {
+  it('ignores case and white space', () => {
     expect(parseMnemonic(`  ${HARDHAT.toUpperCase().replaceAll(' ', '\n  ')} `)).toBe(HARDHAT);
   });
 
-  it('names the place of a wrong word, never a word', () => {
+  it('reports the position of a wrong word, never the word', () => {
     const error = captured(() => parseMnemonic(HARDHAT.replace('junk', 'jumk')));
     expect(error).toMatchObject({
       code: 'MNEMONIC_INVALID',
@@ -42,7 +42,7 @@ describe('mnemonic', () => {
     });
   });
 
-  it("gives BIP-39's seed (vector of the BIP's reference, without its passphrase: all zero entropy)", () => {
+  it("derives the seed of BIP-39's reference vector for all-zero entropy", () => {
     const seed = seedOf(parseMnemonic(`${'abandon '.repeat(11)}about`));
     expect(Buffer.from(seed).toString('hex')).toBe(
       '5eb00bbddcf069084889a8ab9155568165f5c453ccb85e70811aaed6f6da5fc1' +

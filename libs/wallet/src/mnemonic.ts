@@ -2,22 +2,22 @@ import { generateMnemonic as generate, mnemonicToSeedSync, validateMnemonic } fr
 import { wordlist } from '@scure/bip39/wordlists/english.js';
 import { walletError } from './wallet-error.ts';
 
-/** Bits of entropy of 24 words. */
+/** 24 words. */
 const ENTROPY_BITS = 256;
-/** BIP-39's. */
+/** BIP-39. */
 const WORD_COUNTS = [12, 15, 18, 21, 24];
 
-/** A mnemonic whose words and checksum were checked: English words, lower case, single spaces. A secret. */
+/** Valid BIP-39 mnemonic: English words, lower case, single spaces. A secret. */
 export type Mnemonic = string & { readonly __brand: 'Mnemonic' };
 
-/** 24 new words from the operating system's randomness. */
+/** Returns 24 words from the operating system's randomness. */
 export function generateMnemonic(): Mnemonic {
   return generate(wordlist, ENTROPY_BITS) as Mnemonic;
 }
 
 /**
- * Reads a mnemonic that a person typed: any white space and case, 12 to 24 English words with a right checksum
- * (BIP-39). Throws MNEMONIC_INVALID without repeating any of the words.
+ * Reads a typed mnemonic: any white space and case, 12 to 24 English words with a valid checksum (BIP-39). Throws
+ * MNEMONIC_INVALID, which repeats none of the words.
  */
 export function parseMnemonic(text: string): Mnemonic {
   const words = text
@@ -28,20 +28,20 @@ export function parseMnemonic(text: string): Mnemonic {
   const mnemonic = words.join(' ');
   if (validateMnemonic(mnemonic, wordlist)) return mnemonic as Mnemonic;
   const unknownPlaces = words.flatMap((word, place) => (wordlist.includes(word) ? [] : [place + 1]));
-  throw walletError('MNEMONIC_INVALID', whatIsWrong(words.length, unknownPlaces), {
+  throw walletError('MNEMONIC_INVALID', describeMistake(words.length, unknownPlaces), {
     words: words.length,
     unknownPlaces,
   });
 }
 
-function whatIsWrong(count: number, unknownPlaces: readonly number[]): string {
+function describeMistake(count: number, unknownPlaces: readonly number[]): string {
   if (!WORD_COUNTS.includes(count)) return `a mnemonic has 12, 15, 18, 21 or 24 words, not ${count}`;
   if (unknownPlaces.length === 1) return `word ${unknownPlaces[0]} is not in the list of words`;
   if (unknownPlaces.length > 1) return `words ${unknownPlaces.join(', ')} are not in the list of words`;
-  return 'all words are in the list, but their checksum is wrong: one of them is another, or their order';
+  return 'all words are in the list, but their checksum is wrong: check each word and the order';
 }
 
-/** The 64 bytes that all keys derive from (BIP-39, without a passphrase of its own). The caller zeroes them. */
+/** Derives the 64-byte seed (BIP-39, no passphrase). The caller zeroes it. */
 export function seedOf(mnemonic: Mnemonic): Uint8Array {
   return mnemonicToSeedSync(mnemonic);
 }

@@ -33,8 +33,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-describe('the public key file', () => {
-  it('is read as it was written, and replaced by a newer one', async () => {
+describe('public key file', () => {
+  it('reads back what it wrote and replaces an older file', async () => {
     const path = join(dir, 'public-keys.json');
     await writePublicKeys(path, publicKeysOf(seed, []));
     await writePublicKeys(path, keys);
@@ -43,26 +43,26 @@ describe('the public key file', () => {
     expect(await readFile(path, 'utf8')).not.toMatch(/prv|mnemonic|seed/);
   });
 
-  it('reads version 1 for main networks, and says how to get the keys of test networks', () => {
+  it('reads version 1 for main networks and names the command that adds test networks', () => {
     const old = JSON.stringify({ format: 'opentill-public-keys', version: 1, fingerprint, families: main });
     const read = parsePublicKeys(old, codecs);
     expect(publicKeysFor(read, 'main').families).toEqual(main);
     expect(() => publicKeysFor(read, 'test')).toThrow('opentill keys renew-public');
   });
 
-  it('has hot wallets only where an address codec exists', () => {
+  it('lists hot wallets only for families with an address codec', () => {
     expect(keys.main.EVM.hotWallets).toEqual(['0x8c8d35429f74ec245f8ef2f4fd1e551cff97d650']);
     expect(keys.main.TRON.hotWallets).toEqual([]);
     expect(keys.main.SUI.hotWallets).toEqual([]);
   });
 
-  it('refuses a file that is not there', async () => {
+  it('rejects a missing file', async () => {
     await expect(readPublicKeys(join(dir, 'none'), codecs)).rejects.toMatchObject({
       code: 'FILE_UNREADABLE',
     });
   });
 
-  it('refuses an extended private key without repeating it, whichever way it stands there', async () => {
+  it('rejects an extended private key in any field without repeating it', async () => {
     const xprv = bip32.fromSeed(seed).derivePath("m/44'/60'/0'").toBase58();
     const wrong = text.replace(keys.main.EVM.depositXpub, xprv);
     const path = join(dir, 'private.json');
@@ -77,7 +77,7 @@ describe('the public key file', () => {
     );
   });
 
-  it('names all mistakes at once', () => {
+  it('reports all mistakes at once', () => {
     const address = bip32.fromSeed(seed).derivePath("m/44'/60'/1'").neutered().toBase58();
     const bad = JSON.stringify({
       format: 'other',

@@ -8,24 +8,23 @@ import { walletError } from './wallet-error.ts';
 import { writeFileAtomically } from './write-file-atomically.ts';
 
 export interface FamilyPublicKeys {
-  /** Extended public key of the deposit account (`DERIVATION_PATHS[kind][family].deposits`). */
   readonly depositXpub: string;
-  /** The hot wallet's addresses in canonical form; none while the family has no address codec. */
+  /** In canonical form. Empty while the family has no address codec. */
   readonly hotWallets: readonly Address[];
 }
 
 type Families = Readonly<Record<Family, FamilyPublicKeys>>;
 
-/** All that services without the keystore know of the keys. Holds nothing private. */
+/** Everything that services without the keystore know of the keys. */
 export interface PublicKeys {
-  /** Which seed they belong to: `seedFingerprint`. */
+  /** `seedFingerprint` of their seed. */
   readonly fingerprint: string;
   readonly main: Families;
-  /** Undefined in a file of version 1, which knows main networks only. */
+  /** Undefined in a file of version 1, which has only main networks. */
   readonly test: Families | undefined;
 }
 
-/** The public keys of one kind of network: all that a gateway of that kind uses. */
+/** Public keys of one kind of network: all that a gateway of that kind uses. */
 export interface WalletPublicKeys {
   readonly fingerprint: string;
   readonly kind: NetworkKind;
@@ -33,12 +32,11 @@ export interface WalletPublicKeys {
 }
 
 const FORMAT = 'opentill-public-keys';
-/** Version 2 has `testFamilies`. */
 const VERSION = 2;
-/** The keys are public, not harmless: with one leaked child key they give away the rest (SECURITY.md). A group may read. */
+/** The keys are public but not harmless: with one leaked child key they reveal the others (SECURITY.md). */
 const OWNER_AND_GROUP = 0o640;
 
-/** Derives the public keys of all families; hot wallet addresses for those that have a codec. Does not zero `seed`. */
+/** Derives the public keys of all families, and hot wallet addresses of those with a codec. Does not zero `seed`. */
 export function publicKeysOf(seed: Uint8Array, codecs: readonly AddressCodec[]): PublicKeys {
   const keysOf = (family: Family, kind: NetworkKind): FamilyPublicKeys => ({
     depositXpub: depositXpub(seed, family, kind),
@@ -53,7 +51,7 @@ export function publicKeysOf(seed: Uint8Array, codecs: readonly AddressCodec[]):
   };
 }
 
-/** The keys of one kind of network. Throws PUBLIC_KEYS_OUTDATED for test networks and a file of version 1. */
+/** Selects one kind of network. Throws PUBLIC_KEYS_OUTDATED for test networks in a file of version 1. */
 export function publicKeysFor(keys: PublicKeys, kind: NetworkKind): WalletPublicKeys {
   const families = keys[kind];
   if (families === undefined) {
@@ -70,7 +68,7 @@ function everyFamily<T>(of: (family: Family) => T): Readonly<Record<Family, T>> 
   return { EVM: of('EVM'), TRON: of('TRON'), SUI: of('SUI') };
 }
 
-/** Writes the public key file, replacing an older one. */
+/** Replaces an older file atomically. */
 export async function writePublicKeys(path: string, keys: PublicKeys): Promise<void> {
   const { fingerprint, main: families, test: testFamilies } = keys;
   const version = testFamilies === undefined ? 1 : VERSION;
@@ -79,7 +77,7 @@ export async function writePublicKeys(path: string, keys: PublicKeys): Promise<v
   await writeFileAtomically(path, text, { mode: OWNER_AND_GROUP, replace: true });
 }
 
-/** Reads the public key file. Throws FILE_UNREADABLE, PUBLIC_KEYS_INVALID. */
+/** @throws FILE_UNREADABLE, PUBLIC_KEYS_INVALID */
 export async function readPublicKeys(path: string, codecs: readonly AddressCodec[]): Promise<PublicKeys> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw walletError('FILE_UNREADABLE', `${path} cannot be read`, { path }, cause);
@@ -88,9 +86,9 @@ export async function readPublicKeys(path: string, codecs: readonly AddressCodec
 }
 
 /**
- * Checks the contents of a public key file: every field, no other field, every extended key public and of the deposit
- * account, every hot wallet address valid for its family (checked where there is a codec). Throws PUBLIC_KEYS_INVALID
- * with all mistakes; no value is repeated in it, as it may be a private key put in the wrong place.
+ * Checks the contents of a public key file: exact fields, extended public keys of the deposit account, valid hot
+ * wallet addresses (for families with a codec). Throws PUBLIC_KEYS_INVALID with all mistakes. It repeats no value,
+ * because a value may be a misplaced private key.
  */
 export function parsePublicKeys(text: string, codecs: readonly AddressCodec[]): PublicKeys {
   const mistakes: string[] = [];
@@ -111,7 +109,7 @@ function parseJson(text: string): unknown {
   throw walletError('PUBLIC_KEYS_INVALID', `the public key file is invalid: ${read.mistake}`);
 }
 
-/** The object at `path`, with exactly the given fields. */
+/** Requires exactly the fields `names`. */
 function fieldsOf(value: unknown, path: string, names: readonly string[], mistakes: string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     mistakes.push(`${path} is not an object`);

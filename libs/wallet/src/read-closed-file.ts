@@ -2,12 +2,11 @@ import { open } from 'node:fs/promises';
 import { walletError } from './wallet-error.ts';
 
 const FILE_BYTES_MAX = 64 * 1024;
-/** Not for others, and not writable by the group; a group may read, as orchestrators mount secrets that way. */
+/** Other users have no access, the group cannot write. A group may read: orchestrators mount secrets that way. */
 const FORBIDDEN_BITS = 0o027;
 
 /**
- * The text of a small file that holds a secret. Throws FILE_UNREADABLE (not there, no right to it, longer than
- * `bytesMax`) and FILE_TOO_OPEN.
+ * Reads a small secret file. Throws FILE_UNREADABLE (missing, no permission, longer than `bytesMax`), FILE_TOO_OPEN.
  */
 export async function readClosedFile(path: string, bytesMax = FILE_BYTES_MAX): Promise<string> {
   const file = await open(path, 'r').catch((cause: unknown) => {

@@ -7,7 +7,7 @@ const HEX32 = '4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 const JUNK = 'test test test test test test test test test test test junk';
 const XPRV = `xprv${'9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi'}`;
 
-describe('secrets in the environment', () => {
+describe('refuseSecretsInEnvironment', () => {
   it.each([
     ['GREETING', JUNK],
     ['ANYTHING', generateMnemonic()],
@@ -34,8 +34,8 @@ describe('secrets in the environment', () => {
     ['KEYSTORE_PASSPHRASE_FILE', 'swordfish-swordfish'],
     ['KEYSTORE_FILE', 'swordfish-swordfish'],
     ['PASSPHRASE_FILE', '/nowhere/at/all'],
-    ['PASSPHRASE_FILE', '/etc'], // a directory, and none that a stack trace names
-  ])('stop the start: %s', (name, value) => {
+    ['PASSPHRASE_FILE', '/etc'], // a directory that no stack trace contains
+  ])('rejects %s', (name, value) => {
     let refusal: unknown;
     try {
       refuseSecretsInEnvironment({ PATH: '/bin', [name]: value, HARMLESS: '1' });
@@ -43,11 +43,11 @@ describe('secrets in the environment', () => {
       refusal = error;
     }
     expect(refusal).toMatchObject({ code: 'SECRET_IN_ENVIRONMENT', context: { variables: [name] } });
-    const told = inspect(refusal, { depth: 10, showHidden: true });
-    expect(told.replaceAll(import.meta.dirname, '')).not.toContain(value.trim().slice(0, 9));
+    const printed = inspect(refusal, { depth: 10, showHidden: true });
+    expect(printed.replaceAll(import.meta.dirname, '')).not.toContain(value.trim().slice(0, 9));
   });
 
-  it('are named all at once', () => {
+  it('names all variables at once', () => {
     expect(() => refuseSecretsInEnvironment({ A: JUNK, B: '1', PASSPHRASE: 'x' })).toThrow(
       /in A, PASSPHRASE:/,
     );
@@ -70,7 +70,7 @@ describe('secrets in the environment', () => {
     ['SECRETS_KEY', Buffer.alloc(32, 7).toString('base64')],
     ['GREETING', 'a sentence of words that are no mnemonic at all, however many there are'],
     ['ELEVEN', JUNK.slice(5)],
-  ])('%s is none', (name, value) => {
+  ])('accepts %s', (name, value) => {
     expect(() => refuseSecretsInEnvironment({ [name]: value })).not.toThrow();
   });
 });

@@ -7,23 +7,23 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const WORDS = new Set(wordlist);
 const WORDS_MIN = 12;
 const WORDS_MAX = 24;
-/** BIP-32's and SLIP-132's spellings of an extended private key. */
+/** Prefixes of BIP-32 and SLIP-132. */
 const EXTENDED_PRIVATE_KEY = /^[a-z]prv[1-9A-HJ-NP-Za-km-z]{100,120}$/;
 const PEM_PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
-/** 32 bytes are a private key, 64 are a seed, unless the name says that they are the digest of something. */
+/** 32 bytes can be a private key, 64 a seed, unless the name marks them as a digest. */
 const KEY_HEX = /^(0x)?([0-9a-f]{64}|[0-9a-f]{128})$/i;
 const DIGEST_NAME = /(^|_)(SHA256|SHA512|DIGEST|CHECKSUM|COMMIT)$/i;
-/** Also of a passphrase by whatever name. Of programs that ask for one, and of what only sounds like it, no. */
+/** Matches any name of a passphrase, but not programs that ask for one (ASKPASS) or words like COMPASS and BYPASS. */
 const PASS_NAME = /(?<!COM|BY|ASK)PASS/i;
-/** Passwords of the database and the broker, which are no secrets of the wallet (see readConfig). */
+/** Passwords of database and broker, which are no wallet secrets (see readConfig). */
 const KNOWN_PASSWORD = /^(DATABASE|AMQP)_PASSWORD(_[A-Z_]+)?$/;
-/** Variables that must name a file, and in which somebody might put what belongs into it. */
+/** Variables that must name a file. Operators may put its contents there by mistake. */
 const SECRET_FILE_NAME = /(PASS|KEYSTORE|POLICY|WORDS|MNEMONIC|SEED|KEY).*_FILE$/i;
 
 /**
- * Throws SECRET_IN_ENVIRONMENT when a mnemonic, a private key, a seed or a passphrase stands in the environment: children
- * inherit it, and other processes of the user can read it. Also when a variable that should name a file with a secret names
- * none, since then it may be the secret itself. Names the variables, never a value.
+ * Throws SECRET_IN_ENVIRONMENT when a variable contains a mnemonic, a private key, a seed or a passphrase: child
+ * processes inherit it, and other processes of the user can read it. Also throws when a variable for a secret file
+ * names no file, because its value may be the secret. The error names variables, never values.
  */
 export function refuseSecretsInEnvironment(env: Environment): void {
   const given = Object.entries(env).flatMap(([name, value]) => {
@@ -34,29 +34,29 @@ export function refuseSecretsInEnvironment(env: Environment): void {
   const noFiles = given
     .filter(([name, value]) => !secrets.includes(name) && SECRET_FILE_NAME.test(name) && !isFile(value))
     .map(([name]) => name);
-  const wrongs = [
+  const mistakes = [
     ...(secrets.length === 0
       ? []
       : [
-          `a secret of the wallet stands in the environment, in ${secrets.join(', ')}: ` +
-            'take it out, and give the passphrase in a file (PASSPHRASE_FILE)',
+          `the environment contains a secret of the wallet, in ${secrets.join(', ')}: ` +
+            'remove it, and put the passphrase into a file (PASSPHRASE_FILE)',
         ]),
     ...(noFiles.length === 0
       ? []
-      : [`${noFiles.join(', ')} must be the path of a file that is there, and not what belongs into it`]),
+      : [`${noFiles.join(', ')} must be the path of an existing file, not its contents`]),
   ];
-  if (wrongs.length === 0) return;
-  throw walletError('SECRET_IN_ENVIRONMENT', wrongs.join('; '), { variables: [...secrets, ...noFiles] });
+  if (mistakes.length === 0) return;
+  throw walletError('SECRET_IN_ENVIRONMENT', mistakes.join('; '), { variables: [...secrets, ...noFiles] });
 }
 
 function isSecret(name: string, value: string): boolean {
   if (isMnemonic(value) || EXTENDED_PRIVATE_KEY.test(value) || PEM_PRIVATE_KEY.test(value)) return true;
   if (KEY_HEX.test(value)) return !DIGEST_NAME.test(name);
-  if (SECRET_FILE_NAME.test(name)) return false; // looked at as the name of a file
+  if (SECRET_FILE_NAME.test(name)) return false; // checked as a file name
   return PASS_NAME.test(name) && !KNOWN_PASSWORD.test(name) && !isFile(value);
 }
 
-/** Whether something but a directory is there; also where only a name in it can't be looked at. */
+/** True for anything except a directory, also when its permissions hide it. */
 function isFile(path: string): boolean {
   try {
     return !statSync(path).isDirectory();
@@ -65,7 +65,7 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Without the checksum: also a phrase with a slip in it gives its words away. */
+/** Ignores the checksum: a phrase with a typing error also reveals its words. */
 function isMnemonic(value: string): boolean {
   const words = value
     .normalize('NFKD')

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-async function judge(keys: PublicKeys): Promise<unknown> {
+async function check(keys: PublicKeys): Promise<unknown> {
   await writePublicKeys(path, keys);
   return requireOwnPublicKeys(path, seed, codecs).then(
     () => 'OWN',
@@ -35,10 +35,10 @@ const withFamilies = (change: Partial<PublicKeys['main']>): PublicKeys => ({
   main: { ...own.main, ...change },
 });
 
-it('the file of the seed is its own, also one of before that names fewer hot wallets', async () => {
-  expect(await judge(own)).toBe('OWN');
-  expect(await judge(withFamilies({ EVM: { ...own.main.EVM, hotWallets: [] } }))).toBe('OWN');
-  expect(await judge({ ...own, test: undefined })).toBe('OWN');
+it('accepts the file of the seed, also an older one with fewer hot wallets', async () => {
+  expect(await check(own)).toBe('OWN');
+  expect(await check(withFamilies({ EVM: { ...own.main.EVM, hotWallets: [] } }))).toBe('OWN');
+  expect(await check({ ...own, test: undefined })).toBe('OWN');
 });
 
 it.each<readonly [string, PublicKeys, readonly string[]]>([
@@ -58,7 +58,7 @@ it.each<readonly [string, PublicKeys, readonly string[]]>([
     ['TRON.depositXpub'],
   ],
   [
-    'a key of this seed in the place of another family’s',
+    'a key of this seed in place of that of another family',
     withFamilies({ EVM: { ...own.main.EVM, depositXpub: own.main.TRON.depositXpub } }),
     ['EVM.depositXpub'],
   ],
@@ -71,7 +71,7 @@ it.each<readonly [string, PublicKeys, readonly string[]]>([
     ['test TRON.depositXpub'],
   ],
   [
-    'a hot wallet beside ours',
+    'an additional hot wallet',
     withFamilies({
       EVM: {
         ...own.main.EVM,
@@ -80,15 +80,15 @@ it.each<readonly [string, PublicKeys, readonly string[]]>([
     }),
     ['EVM.hotWallets'],
   ],
-  ['the fingerprint alone', { ...own, fingerprint: other.fingerprint }, ['fingerprint']],
-])('%s is refused, by what differs, without a key in the words', async (_what, keys, different) => {
-  const error = await judge(keys);
+  ['only the fingerprint', { ...own, fingerprint: other.fingerprint }, ['fingerprint']],
+])('rejects %s, names the difference and repeats no key', async (_what, keys, different) => {
+  const error = await check(keys);
   expect(error).toMatchObject({ code: 'PUBLIC_KEYS_OF_ANOTHER_SEED', context: { path, different } });
   for (const { depositXpub } of [...Object.values(own.main), ...Object.values(other.main)])
     expect(JSON.stringify(error) + String(error)).not.toContain(depositXpub);
 });
 
-it('a file that is not there, or is none, is no file of the seed', async () => {
+it('rejects a missing or invalid public key file', async () => {
   await expect(requireOwnPublicKeys(join(dir, 'none'), seed, codecs)).rejects.toMatchObject({
     code: 'FILE_UNREADABLE',
   });
@@ -98,7 +98,7 @@ it('a file that is not there, or is none, is no file of the seed', async () => {
   });
 });
 
-it('the keystore is not opened for signing beside a file of another wallet', async () => {
+it('does not open the keystore with the public key file of another wallet', async () => {
   const keystoreFile = join(dir, 'keystore.json');
   const passphrase = 'a passphrase of the tests';
   await createKeystore(

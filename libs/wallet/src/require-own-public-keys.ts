@@ -4,11 +4,11 @@ import { publicKeysOf, readPublicKeys } from './public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
 /**
- * Holds the file that deposit addresses are derived from against the seed: whoever can write that file could have every
- * deposit paid to keys of his own, or to nobody's. It may name fewer hot wallets than the seed has, as a file of before does,
- * and none that is not the seed's. Does not zero `seed`.
- *
- * Throws PUBLIC_KEYS_OF_ANOTHER_SEED, which says what differs and repeats no key; FILE_UNREADABLE, PUBLIC_KEYS_INVALID.
+ * Checks that the file that deposit addresses are derived from belongs to the seed. An attacker who can write the
+ * file could redirect every deposit. The file may lack hot wallets, as older files do, but contains no foreign one.
+ * Does not zero `seed`.
+ * @throws PUBLIC_KEYS_OF_ANOTHER_SEED, which names the fields and repeats no key; FILE_UNREADABLE,
+ * PUBLIC_KEYS_INVALID
  */
 export async function requireOwnPublicKeys(
   path: string,
@@ -37,8 +37,8 @@ export async function requireOwnPublicKeys(
   if (different.length === 0) return;
   throw walletError(
     'PUBLIC_KEYS_OF_ANOTHER_SEED',
-    `${path} is not of this keystore, by its ${different.join(', ')}: nobody here has the keys of the addresses that are derived from it. ` +
-      'Compare both by opentill keys show-xpub; until then let nobody pay.',
+    `${path} does not belong to this keystore: ${different.join(', ')} differ. The gateway has no keys of the addresses derived from it. ` +
+      'Accept no payments until opentill keys show-xpub shows the same keys for both.',
     { path, different },
   );
 }

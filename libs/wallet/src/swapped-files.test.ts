@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-/** Every file that the gateway's configuration names, given another's contents. */
+/** Readers of all files that the configuration names. Each receives the contents of another file. */
 const READERS: Readonly<Record<string, (path: string, text: string) => unknown>> = {
   'the keystore': (path) => openKeystore(path, 'seed', 'a passphrase of some length'),
   'the keystore of the signer': (path) =>
@@ -69,28 +69,31 @@ const PAYOUT = {
   orderPk: '0198c0de-0000-7000-8000-000000000001',
 } as unknown as PolicyPayout;
 
-/** Pieces that only the secret can have brought into a message. */
+/** Parts of the secret that occur in no message by chance. */
 function piecesOf(secret: string): string[] {
   return secret.match(/[A-Za-z0-9]{5,}/g)?.filter((piece) => !/^(passphrase|SECRETS)$/.test(piece)) ?? [];
 }
 
-describe('a secret in the place of another file', () => {
+describe('secret in place of another file', () => {
   const cases = Object.keys(READERS).flatMap((reader) =>
     Object.keys(SECRETS).map((secret) => [reader, secret] as const),
   );
-  it.each(cases)('is told nowhere: instead of %s, %s', async (reader, secret) => {
-    const text = SECRETS[secret as keyof typeof SECRETS];
-    const path = join(dir, `${Buffer.from(reader + secret).toString('hex')}`.slice(0, 200));
-    await writeFile(path, text, { mode: 0o600 });
-    let refusal: unknown;
-    try {
-      await READERS[reader]?.(path, text);
-    } catch (error) {
-      refusal = error;
-    }
-    expect(refusal).toBeInstanceOf(GatewayError);
-    // All that a log, a terminal or a debugger could show of it, but for the name of the file.
-    const told = inspect(refusal, { depth: 20, showHidden: true, getters: true }).replaceAll(path, '');
-    expect(piecesOf(text).filter((piece) => told.includes(piece))).toEqual([]);
-  });
+  it.each(cases)(
+    'never repeats the secret when a reader gets another file: %s, %s',
+    async (reader, secret) => {
+      const text = SECRETS[secret as keyof typeof SECRETS];
+      const path = join(dir, `${Buffer.from(reader + secret).toString('hex')}`.slice(0, 200));
+      await writeFile(path, text, { mode: 0o600 });
+      let refusal: unknown;
+      try {
+        await READERS[reader]?.(path, text);
+      } catch (error) {
+        refusal = error;
+      }
+      expect(refusal).toBeInstanceOf(GatewayError);
+      // Everything that a log, a terminal or a debugger can show, except the file name.
+      const shown = inspect(refusal, { depth: 20, showHidden: true, getters: true }).replaceAll(path, '');
+      expect(piecesOf(text).filter((piece) => shown.includes(piece))).toEqual([]);
+    },
+  );
 });

@@ -4,18 +4,15 @@ import { dirname } from 'node:path';
 import { walletError } from './wallet-error.ts';
 
 export interface WriteFileOptions {
-  /** Permission bits, whatever the umask is. */
+  /** Permission bits, independent of the umask. */
   readonly mode: number;
-  /** Whether a file of that name may be replaced; otherwise FILE_EXISTS. */
+  /** Replaces an existing file. If false, an existing file causes FILE_EXISTS. */
   readonly replace: boolean;
-  /** A file whose owner, group and permission bits the new one gets: who could read that one can read this one. */
+  /** Copies owner, group and permission bits of this file. */
   readonly like?: string;
 }
 
-/**
- * Writes a file so that it is there whole and on disk, or not at all: to a new name beside it, synced, then given
- * its name, and the directory synced.
- */
+/** Writes a file completely and durably, or not at all: temporary file, sync, rename, sync of the directory. */
 export async function writeFileAtomically(
   path: string,
   text: string,
@@ -25,12 +22,12 @@ export async function writeFileAtomically(
   const file = await open(temporary, 'wx', options.mode);
   try {
     await file.chmod(options.mode);
-    if (options.like !== undefined) await giveTo(file, options.like);
+    if (options.like !== undefined) await copyOwnership(file, options.like);
     await file.writeFile(text);
     await file.sync();
     await file.close();
     if (options.replace) await rename(temporary, path);
-    // Unlike rename, link never replaces, also not a file that another process makes at this moment.
+    // Unlike rename, link never replaces a file, not even one that another process just created.
     else await link(temporary, path);
     await syncDirectoryOf(path);
   } catch (error) {
@@ -42,14 +39,14 @@ export async function writeFileAtomically(
   }
 }
 
-/** Only a superuser may give a file away; anybody else is told so before anything is replaced. */
-async function giveTo(file: FileHandle, like: string): Promise<void> {
+/** Only root may change the owner. For other users it fails before any file is replaced. */
+async function copyOwnership(file: FileHandle, like: string): Promise<void> {
   const [own, theirs] = [await file.stat(), await stat(like)];
   if (own.uid !== theirs.uid || own.gid !== theirs.gid) await file.chown(theirs.uid, theirs.gid);
   await file.chmod(theirs.mode & 0o777);
 }
 
-/** Waits until a new, renamed or removed file is so on disk as well. */
+/** Waits until a created, renamed or removed entry is durable. */
 export async function syncDirectoryOf(path: string): Promise<void> {
   const directory = await open(dirname(path), 'r');
   try {

@@ -10,7 +10,7 @@ const [OLD, NEW, NEWER] = ['the old passphrase', 'the new passphrase', 'the newe
 const seed = { purpose: 'seed', keyId: '16a93ed0', secret: Buffer.alloc(64, 5) } as const;
 const policy = { purpose: 'policy', keyId: '16a93ed0', secret: Buffer.from('{"a": "policy"}') } as const;
 
-/** As sealed at first, so that each test need not seal them again. */
+/** Sealed once, because sealing takes 0.5 s. */
 let sealed: { readonly keystore: string; readonly policy: string };
 let dir: string;
 let keystoreFile: string;
@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-/** Dies at a step, or not; whatever was on disk then stays. */
+/** Changes the passphrase and simulates a crash after a step. */
 async function change(
   from: string,
   to: string,
@@ -57,8 +57,8 @@ async function change(
   }
 }
 
-/** The passphrases that open what a signer would open at its start: both files by one, or it does not start. */
-async function whatOpensBoth(): Promise<readonly string[]> {
+/** Passphrases that open both files, as a signer does at start. */
+async function passphrasesOfBoth(): Promise<readonly string[]> {
   const candidates = [OLD, NEW, NEWER];
   const opens = await Promise.all(
     candidates.map(async (passphrase) => {
@@ -82,11 +82,11 @@ async function whatOpensBoth(): Promise<readonly string[]> {
 
 const files = async () => (await readdir(dir)).toSorted();
 
-describe('a change of the passphrase', () => {
-  it('seals both files anew and leaves nothing beside them', async () => {
+describe('changePassphrase', () => {
+  it('seals both files again and leaves no other file', async () => {
     await chmod(keystoreFile, 0o640);
     await change(OLD, NEW);
-    expect(await whatOpensBoth()).toEqual([NEW]);
+    expect(await passphrasesOfBoth()).toEqual([NEW]);
     expect((await stat(keystoreFile)).mode & 0o777).toBe(0o640);
     expect((await stat(policyFile)).mode & 0o777).toBe(0o600);
     expect(await files()).toEqual(['keystore.json', 'policy.sealed']);
@@ -97,24 +97,24 @@ describe('a change of the passphrase', () => {
     ['POLICY_SEALED', OLD],
     ['SEED_IN_PLACE', NEW],
   ])(
-    'that dies at %s leaves both files to one passphrase, and another change ends well',
+    'keeps both files under one passphrase after a crash at %s, and can be repeated',
     async (step, opens) => {
       await change(OLD, NEW, step);
-      expect(await whatOpensBoth()).toEqual([opens]);
-      // Not even what a second attempt does first, before it dies as well, may lose anything.
+      expect(await passphrasesOfBoth()).toEqual([opens]);
+      // The first steps of a second attempt that also crashes must not lose data either.
       await change(opens, NEWER, 'SEED_SEALED');
-      expect(await whatOpensBoth()).toEqual([opens]);
+      expect(await passphrasesOfBoth()).toEqual([opens]);
       await change(opens, NEWER);
-      expect(await whatOpensBoth()).toEqual([NEWER]);
+      expect(await passphrasesOfBoth()).toEqual([NEWER]);
       expect(await files()).toEqual(['keystore.json', 'policy.sealed']);
     },
   );
 
-  it('with leavings of an attempt that never came about takes nothing of them for good', async () => {
+  it('discards files left by an earlier attempt that failed', async () => {
     await change(OLD, NEW, 'POLICY_SEALED');
     await expect(change(NEW, NEWER)).rejects.toMatchObject({ code: 'KEYSTORE_WRONG_PASSPHRASE' });
-    expect(await whatOpensBoth()).toEqual([OLD]);
-    // The keystore alone: the policy that was left behind must not come to be the policy later.
+    expect(await passphrasesOfBoth()).toEqual([OLD]);
+    // Only the keystore: the leftover policy must not become the policy later.
     await change(OLD, NEWER, undefined, false);
     await openKeystore(keystoreFile, 'seed', NEWER);
     await openKeystore(policyFile, 'policy', OLD);
@@ -125,14 +125,14 @@ describe('a change of the passphrase', () => {
   it.each([
     ['a wrong passphrase', 'not the passphrase', NEW, 'KEYSTORE_WRONG_PASSPHRASE'],
     ['a short one', OLD, 'short', 'PASSPHRASE_TOO_SHORT'],
-  ])('with %s changes nothing', async (_, from, to, code) => {
+  ])('changes nothing with %s', async (_, from, to, code) => {
     await expect(change(from, to)).rejects.toMatchObject({ code });
     expect(await readFile(keystoreFile, 'utf8')).toBe(sealed.keystore);
     expect(await readFile(policyFile, 'utf8')).toBe(sealed.policy);
     expect(await files()).toEqual(['keystore.json', 'policy.sealed']);
   });
 
-  it('with a policy that another passphrase seals changes nothing', async () => {
+  it('changes nothing when another passphrase seals the policy', async () => {
     await rm(policyFile);
     await createKeystore(policyFile, policy, NEWER);
     await expect(change(OLD, NEW)).rejects.toMatchObject({ code: 'KEYSTORE_WRONG_PASSPHRASE' });

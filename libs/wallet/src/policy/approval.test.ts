@@ -19,8 +19,8 @@ const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const publicKeyHex = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url').toString('hex');
 const signature = sign(null, Buffer.from(text), privateKey);
 
-describe('the text of an approval', () => {
-  it('is one canonical array, however the contract is spelt', () => {
+describe('approval text', () => {
+  it('writes one canonical text for every spelling of the contract', () => {
     expect(text).toBe(
       '["opentill-payout-approval-v1","ETH","0x8c8d35429f74ec245f8ef2f4fd1e551cff97d650",' +
         '"0xdac17f958d2ee523a2206206994597c13d831ec7","USDT","1500000000",' +
@@ -32,7 +32,7 @@ describe('the text of an approval', () => {
     expect(approvalText({ ...payout, contract: null })).toContain(',null,');
   });
 
-  it('is read back as what it says', () => {
+  it('parses an approval text back to the same payout', () => {
     expect(parseApprovalText(text)).toEqual({ ...payout, contract: payout.contract!.toLowerCase() });
     expect(parseApprovalText(approvalText({ ...payout, contract: null })).contract).toBeNull();
   });
@@ -53,13 +53,13 @@ describe('the text of an approval', () => {
     text.replace('"shop-1"', '"shop\\u001b[2J"'),
     text.replace('"]', '","more"]'),
     text.replace('0198c0de', '0198C0DE'),
-  ])('is nothing else: %p', (other) => {
+  ])('rejects %p', (other) => {
     expect(() => parseApprovalText(other)).toThrow(expect.objectContaining({ code: 'APPROVAL_INVALID' }));
   });
 });
 
-describe('an approval', () => {
-  it('holds for its key and its text', () => {
+describe('payout approval', () => {
+  it('verifies an approval with its key and its text', () => {
     expect(verifyApproval(publicKeyHex, text, signature)).toBe(true);
   });
 
@@ -72,11 +72,11 @@ describe('an approval', () => {
     ['receiver', { receiver: payout.wallet }],
     ['merchant', { merchantId: 'shop-2' }],
     ['order', { orderPk: '0198c0de-0000-7000-8000-000000000002' }],
-  ])('does not hold for another %s', (_, other) => {
+  ])('rejects an approval with another %s', (_, other) => {
     expect(verifyApproval(publicKeyHex, approvalText({ ...payout, ...other }), signature)).toBe(false);
   });
 
-  it('does not hold when any bit of signature or key was changed', () => {
+  it('rejects an approval after any bit of its signature or key changed', () => {
     fc.assert(
       fc.property(fc.nat(511), fc.nat(255), (bitOfSignature, bitOfKey) => {
         const otherSignature = Buffer.from(signature);
@@ -90,7 +90,7 @@ describe('an approval', () => {
     );
   });
 
-  it('has one signature only: s plus the order of the group is refused, as are other lengths', () => {
+  it('rejects a malleable signature (s plus the group order) and other lengths', () => {
     const order = 2n ** 252n + 27742317777372353535851937790883648493n;
     const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`);
     const second = Buffer.from((s + order).toString(16).padStart(64, '0'), 'hex').reverse();

@@ -5,10 +5,10 @@ import { walletError } from '../wallet-error.ts';
 import { isEd25519PublicKey } from './ed25519-public-key.ts';
 import { canonicalContract, type PolicyPayout } from './policy.ts';
 
-/** What an approval speaks of: everything that makes out the payout. Decimals follow from chain and symbol. */
+/** Fields that identify a payout for its approvers. Decimals follow from chain and symbol. */
 export type ApprovedPayout = Omit<PolicyPayout, 'decimals'>;
 
-/** An approval as it is stored. Whoever stored it: only the signature counts. */
+/** Approval as stored. The writer is not trusted: only the signature counts. */
 export interface StoredApproval {
   /** The approver's public key, 64 lower-case hex digits. */
   readonly approver: string;
@@ -18,7 +18,7 @@ export interface StoredApproval {
 
 const FORMAT = 'opentill-payout-approval-v1';
 const SIGNATURE_BYTES = 64;
-/** RFC 8410: the DER that stands before the 32 bytes of a public key. */
+/** RFC 8410: DER prefix of a 32-byte public key. */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 const AMOUNT = /^[1-9][0-9]{0,77}$/;
 const ORDER_PK = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -26,7 +26,7 @@ const ORDER_PK = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLAIN = /^[\x21-\x7e]{1,200}$/;
 
 /**
- * The one text of a payout that approvers sign and the signer verifies: a JSON array without white space, amount in
+ * Canonical text of a payout that approvers sign and the signer verifies: a JSON array without white space, amount in
  * base units, contract (null for the native coin) and addresses in canonical form.
  */
 export function approvalText(payout: ApprovedPayout): string {
@@ -44,13 +44,16 @@ export function approvalText(payout: ApprovedPayout): string {
 }
 
 /**
- * What a text would approve, for an approver to read before signing it. Throws APPROVAL_INVALID for anything but a
- * text that `approvalText` makes.
+ * Payout that a text approves, to show to the approver before they sign. Throws APPROVAL_INVALID unless
+ * `approvalText` made the text.
  */
 export function parseApprovalText(text: string): ApprovedPayout {
   const payout = readFields(text);
   if (payout === undefined || approvalText(payout) !== text)
-    throw walletError('APPROVAL_INVALID', 'this is not the canonical text of a payout to approve');
+    throw walletError(
+      'APPROVAL_INVALID',
+      'the text is not a canonical approval text. Copy it from opentill unchanged',
+    );
   return payout;
 }
 
@@ -81,8 +84,8 @@ function readFields(text: string): ApprovedPayout | undefined {
 }
 
 /**
- * Whether `publicKey` (64 lower-case hex digits) signed the text. False for whatever is not exactly a key and a
- * signature; never throws, as both come from a table that others write.
+ * True if `publicKey` (64 lower-case hex digits) signed the text. Never throws: both inputs come from a table that
+ * other roles write.
  */
 export function verifyApproval(publicKey: string, text: string, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES || !isEd25519PublicKey(publicKey)) return false;

@@ -4,12 +4,12 @@ import { walletError } from '../wallet-error.ts';
 import { parseApprovalText, type StoredApproval } from './approval.ts';
 
 const KEY_BYTES = 32;
-/** RFC 8410: the DER that stands before the 32 bytes of a private key. */
+/** RFC 8410: DER prefix of a 32-byte private key. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
- * Makes an approver's key in a new keystore file. Gives the public key for the policy, 64 lower-case hex digits.
- * Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT.
+ * Creates an approver's key in a new keystore file. Returns the public key for the policy, 64 lower-case hex digits.
+ * @throws FILE_EXISTS, PASSPHRASE_TOO_SHORT
  */
 export async function createApproverKey(path: string, passphrase: string): Promise<string> {
   const secret = randomBytes(KEY_BYTES);
@@ -23,8 +23,9 @@ export async function createApproverKey(path: string, passphrase: string): Promi
 }
 
 /**
- * Approves a payout with the key in the file. The caller has shown what `parseApprovalText` reads in the text: it is
- * signed as it is. Throws APPROVAL_INVALID for any other text, and what openKeystore throws.
+ * Approves a payout with the key in the file. Signs the text unchanged: the caller must have shown the result of
+ * `parseApprovalText` to the approver.
+ * @throws APPROVAL_INVALID and the errors of openKeystore
  */
 export async function signApproval(path: string, passphrase: string, text: string): Promise<StoredApproval> {
   parseApprovalText(text);
@@ -32,7 +33,11 @@ export async function signApproval(path: string, passphrase: string, text: strin
   try {
     const key = privateKeyOf(secret);
     if (publicKeyOf(key) !== keyId)
-      throw walletError('KEYSTORE_DAMAGED', `${path} names another key than it holds`, { path });
+      throw walletError(
+        'KEYSTORE_DAMAGED',
+        `${path} holds another key than its keyId says. Restore it from a copy`,
+        { path },
+      );
     return { approver: keyId, signature: sign(null, Buffer.from(text, 'utf8'), key) };
   } finally {
     secret.fill(0);

@@ -1,19 +1,19 @@
 import type { PolicyPayout } from './policy.ts';
 
-/** What counts of the same token on the same chain, in base units. */
+/** Amounts that count towards the limits of one token on one chain, in base units. */
 export interface PolicyCounters {
   readonly hour: bigint;
   readonly day: bigint;
-  /** Of the payout's merchant alone, in a day. */
+  /** Only payouts of the same merchant, in 24 hours. */
   readonly merchantDay: bigint;
 }
 
-/** A payout that counts: authorised or signed, and not refused or expired since; or one that waits for approval. */
+/** Payout that counts: authorised or signed and not refused or expired since, or waiting for approval. */
 export interface AuthorisedPayout extends Pick<
   PolicyPayout,
   'chain' | 'symbol' | 'merchantId' | 'amountBaseUnits'
 > {
-  /** Null: it waits for approval. */
+  /** Null while it waits for approval. */
   readonly authorisedAt: Date | null;
 }
 
@@ -21,13 +21,14 @@ export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Counts what stands against a payout at `now`: windows slide, and what was authorised exactly an hour or a day ago
- * still counts. There is no upper bound, so that a clock that was set back forgets nothing. Whoever counts in SQL
- * counts the same: `signed_at >= now - interval '1 hour'`. There each signed attempt at a payout is one entry, also of the payout itself.
+ * Sums what counts towards the limits of a payout at `now`. Windows slide; a payout authorised exactly an hour or a
+ * day ago still counts. There is no upper bound, so that a clock that is set back forgets no payout. SQL must count
+ * the same way: `signed_at >= now - interval '1 hour'`, with one entry per signed attempt, also those of the payout
+ * itself.
  *
- * What waits for approval keeps its place in the windows of a day for as long as it waits: so nobody can have more of the
- * wallet's money kept for payouts than a day's limits let out, and what was let in to wait is not refused for others since.
- * It leaves nothing in the hour: when it goes nobody knows.
+ * A payout that waits for approval counts in the windows of a day as long as it waits. So waiting payouts never
+ * reserve more than a day's limits, and other payouts cannot take their place. It does not count in the hour, because
+ * its time of signing is unknown.
  */
 export function countAuthorised(
   authorised: readonly AuthorisedPayout[],

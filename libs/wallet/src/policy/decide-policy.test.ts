@@ -12,7 +12,6 @@ const NOW = new Date('2026-11-21T12:00:00Z');
 const RECEIVER = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8' as Address;
 const CONTRACT = '0xdac17f958d2ee523a2206206994597c13d831ec7';
 
-/** An approver with what signs. */
 function anApprover(name: string) {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const hex = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url').toString('hex');
@@ -71,7 +70,7 @@ const payout: PolicyPayout = {
 };
 const NOTHING = { hour: 0n, day: 0n, merchantDay: 0n };
 
-/** AUTHORISED, the reason of a refusal, or how many of how many approvals there are. */
+/** AUTHORISED, the reason of a refusal, or "given of required" approvals. */
 function decide(
   question: Partial<Omit<PolicyQuestion, 'payout'>> & { payout?: Partial<PolicyPayout> },
 ): string {
@@ -88,7 +87,7 @@ function decide(
   return decision.kind === 'AUTHORISED' ? 'AUTHORISED' : `${decision.given} of ${decision.required}`;
 }
 
-describe('what a policy does not name', () => {
+describe('a payout that the policy does not name', () => {
   it.each<[Partial<PolicyPayout>, string]>([
     [{}, 'AUTHORISED'],
     [{ contract: '0xdAC17F958D2ee523a2206206994597C13D831ec7' }, 'AUTHORISED'],
@@ -106,7 +105,7 @@ describe('what a policy does not name', () => {
   });
 });
 
-describe('a limit', () => {
+describe('policy limit', () => {
   it.each<[string, bigint, Partial<typeof NOTHING>, string]>([
     ['per payout, reached', 100n, {}, 'AUTHORISED'],
     ['per payout, passed', 101n, {}, 'Limit per payout exceeded'],
@@ -120,7 +119,7 @@ describe('a limit', () => {
     expect(decide({ payout: { amountBaseUnits }, counters: { ...NOTHING, ...counters } })).toBe(expected);
   });
 
-  it('is that of base units: one more is too much beyond what doubles can tell apart', () => {
+  it('compares limits exactly in base units beyond the precision of doubles', () => {
     const max = 10n ** 30n;
     const policy = policyOf(
       {},
@@ -139,7 +138,7 @@ describe('a limit', () => {
   });
 });
 
-describe('the counters', () => {
+describe('countAuthorised', () => {
   const at = (agoMs: number, changes: Partial<AuthorisedPayout> = {}): AuthorisedPayout => ({
     chain: 'ETH',
     symbol: 'USDT',
@@ -159,31 +158,31 @@ describe('the counters', () => {
     ["another merchant's", at(0, { merchantId: 'shop-2' }), [1n, 1n, 0n]],
     ['another token', at(0, { symbol: 'USDC' }), [0n, 0n, 0n]],
     ['another chain', at(0, { chain: 'BSC' }), [0n, 0n, 0n]],
-  ])('count what was authorised %s', (_, authorised, [hour, day, merchantDay]) => {
+  ])('counts a payout that was authorised %s', (_, authorised, [hour, day, merchantDay]) => {
     expect(countAuthorised([authorised], payout, NOW)).toEqual({ hour, day, merchantDay });
   });
 });
 
-describe('addresses', () => {
+describe('receiver address', () => {
   const others = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266' as Address;
   const allowing = (address: Address, since: Date) =>
     policyOf({ allow: new Map([['EVM', new Map([[address, { since }]])]]) });
 
-  it('denied ones are refused, allowed or not', () => {
+  it('refuses a denied address, allowed or not', () => {
     const deny = new Map([['EVM', new Set([RECEIVER])]] as const);
     expect(decide({ policy: policyOf({ deny }) })).toBe('Address denied');
     expect(decide({ policy: { ...allowing(RECEIVER, new Date(0)), deny } })).toBe('Address denied');
     expect(decide({ policy: policyOf({ deny }), payout: { receiver: others } })).toBe('AUTHORISED');
   });
 
-  it('once some are allowed, only these are, of that family', () => {
+  it('refuses an address that is not allowed when its family has allowed addresses', () => {
     expect(decide({ policy: allowing(others, new Date(0)) })).toBe('Address not allowed');
     expect(decide({ policy: allowing(RECEIVER, new Date(0)) })).toBe('AUTHORISED');
     const tron = policyOf({ allow: new Map([['TRON', new Map()]]) });
     expect(decide({ policy: tron })).toBe('AUTHORISED');
   });
 
-  it('new ones cool first, to the millisecond', () => {
+  it('refuses an allowed address until its cooling period ends, to the millisecond', () => {
     const policy = allowing(RECEIVER, new Date(NOW.getTime() - DAY_MS));
     expect(decide({ policy })).toBe('AUTHORISED');
     expect(decide({ policy, now: new Date(NOW.getTime() - 1) })).toBe('Address is cooling');
@@ -194,18 +193,18 @@ describe('addresses', () => {
   });
 });
 
-describe('approvals', () => {
+describe('approvals of a payout', () => {
   const policy = policyOf({ approvalsRequired: 2 }, { approvalAboveBaseUnits: baseUnits(10n) });
   const large = { ...payout, amountBaseUnits: 11n };
 
-  it('are needed strictly above the threshold', () => {
+  it('requires approvals only above the threshold', () => {
     expect(decide({ policy })).toBe('AUTHORISED');
     expect(decide({ policy, payout: large })).toBe('0 of 2');
     const always = policyOf({}, { approvalAboveBaseUnits: baseUnits(0n) });
     expect(decide({ policy: always, payout: { amountBaseUnits: 1n } })).toBe('0 of 1');
   });
 
-  it('count once for each approver of the policy, whoever else stored something', () => {
+  it('counts each approver of the policy once and ignores other signatures', () => {
     const [byAlice, byBob] = [alice.approve(large), bob.approve(large)];
     expect(decide({ policy, payout: large, approvals: [byAlice] })).toBe('1 of 2');
     expect(decide({ policy, payout: large, approvals: [byAlice, byAlice] })).toBe('1 of 2');
@@ -225,7 +224,7 @@ describe('approvals', () => {
     expect(decide({ policy, payout: large, approvals: [garbage, byAlice, byBob] })).toBe('AUTHORISED');
   });
 
-  it('are waited for as long as the policy says, to the millisecond, and no longer', () => {
+  it('waits for approvals as long as the policy sets, to the millisecond', () => {
     const since = (ms: number) => ({ policy, payout: large, waitingSince: new Date(NOW.getTime() - ms) });
     expect(decide(since(0))).toBe('0 of 2');
     expect(decide(since(-HOUR_MS))).toBe('0 of 2'); // the clock was set back
@@ -239,12 +238,12 @@ describe('approvals', () => {
     expect(decide({ ...since(HOUR_MS), policy: { ...policy, approvalWaitMs: HOUR_MS } })).toBe(
       'Approval missing',
     );
-    // Another reason is the first one told; and one that needs no approval waited for nothing.
+    // Another reason takes precedence. A payout that needs no approval does not expire for want of one.
     expect(decide({ ...since(DAY_MS), counters: { ...NOTHING, day: 400n } })).toBe('Limit per day exceeded');
     expect(decide({ ...since(DAY_MS), payout })).toBe('AUTHORISED');
   });
 
-  it('waited for keep their place in the windows of a day, of everybody and of the merchant, and none in the hour', () => {
+  it('counts waiting payouts in the windows of a day and not in that of an hour', () => {
     const waiting = { ...payout, amountBaseUnits: 60n, authorisedAt: null };
     const others = { ...waiting, merchantId: 'shop-2' };
     expect(countAuthorised([waiting, others], payout, NOW)).toEqual({
@@ -254,7 +253,7 @@ describe('approvals', () => {
     });
   });
 
-  it('lift no limit', () => {
+  it('keeps limits in force for approved payouts', () => {
     const tooLarge = { ...payout, amountBaseUnits: 101n };
     const approvals = [alice.approve(tooLarge), bob.approve(tooLarge)];
     expect(decide({ policy, payout: tooLarge, approvals })).toBe('Limit per payout exceeded');
@@ -265,7 +264,7 @@ describe('approvals', () => {
   });
 });
 
-describe('no sequence of authorised payouts', () => {
+describe('sequences of authorised payouts', () => {
   const wanted = fc.record({
     gapMs: fc.oneof(
       fc.integer({ min: 0, max: HOUR_MS / 2 }),
@@ -274,11 +273,11 @@ describe('no sequence of authorised payouts', () => {
     amount: fc.bigInt({ min: 1n, max: 130n }),
     merchantId: fc.constantFrom('shop-1', 'shop-2', 'shop-3'),
     symbol: fc.constantFrom('USDT', 'USDC'),
-    /** Of those authorised so far, one that expires or is refused then: it counts no more. */
+    /** Index of an authorised payout that expires or is refused at this point and no longer counts. */
     drops: fc.option(fc.nat(40), { freq: 8 }),
   });
 
-  it('exceeds any limit in any window, and what is refused would have', () => {
+  it('never authorises more than a limit, and refuses only what would exceed one', () => {
     const policy = policyOf();
     const both = new Map([...policy.chains.get('ETH')!.assets, ['USDC', asset]] as const);
     const chains = new Map([
@@ -319,7 +318,7 @@ describe('no sequence of authorised payouts', () => {
     expect(refusedCount).toBeGreaterThan(500);
   });
 
-  /** The limits said in another way: of every window that begins with a payout, both ends included. */
+  /** Independent formulation of the limits: checks every window that begins with a payout, both ends included. */
   function breaksALimit(all: readonly AuthorisedPayout[]): boolean {
     if (all.some(({ amountBaseUnits }) => amountBaseUnits > 100n)) return true;
     const inWindow = (

@@ -4,11 +4,11 @@ import { approvalText, verifyApproval, type StoredApproval } from './approval.ts
 import type { PolicyCounters } from './count-authorised.ts';
 import { canonicalContract, type AssetPolicy, type Policy, type PolicyPayout } from './policy.ts';
 
-/** Why a policy refuses a payout for good. Merchants are told these words. */
+/** Reasons of a final refusal. Merchants see these words. */
 export type PolicyRefusal =
   | 'Chain not allowed'
   | 'Chain disabled'
-  /** Also when contract or decimals are not those that the policy was written for. */
+  /** Also when contract or decimals differ from those that the policy was written for. */
   | 'Asset not allowed'
   | 'Amount not allowed'
   | 'Address denied'
@@ -18,30 +18,30 @@ export type PolicyRefusal =
   | 'Limit per hour exceeded'
   | 'Limit per day exceeded'
   | 'Limit per merchant and day exceeded'
-  /** It waited for its approvals as long as the policy lets it. */
+  /** The time for approvals ran out. */
   | 'Approval missing';
 
 export type PolicyDecision =
   | { readonly kind: 'AUTHORISED' }
   | { readonly kind: 'REFUSED'; readonly reason: PolicyRefusal }
-  /** It would be authorised if `required` different approvers had signed it; `given` have. */
+  /** Would be authorised with `required` different approvers; `given` have signed. */
   | { readonly kind: 'NEEDS_APPROVAL'; readonly required: number; readonly given: number };
 
 export interface PolicyQuestion {
   readonly policy: Policy;
   readonly payout: PolicyPayout;
-  /** What counts before, without this payout: see `countAuthorised`. */
+  /** Sums without this payout: see `countAuthorised`. */
   readonly counters: PolicyCounters;
-  /** Since when it has been waiting for approvals; null while it does not. */
+  /** Null unless it waits for approvals. */
   readonly waitingSince: Date | null;
-  /** As they are stored, by whomever: signatures are verified here. */
+  /** Unverified: signatures are verified here. */
   readonly approvals: readonly StoredApproval[];
-  /** It needs approvals whatever its amount. */
+  /** Requires approvals for any amount. */
   readonly isApprovalNeeded?: boolean;
   readonly now: Date;
 }
 
-/** Decides whether a payout may be signed. Pure. What the policy does not name is refused. */
+/** Decides whether a payout may be signed. Pure. Refuses everything that the policy does not name. */
 export function decidePolicy(question: PolicyQuestion): PolicyDecision {
   const { policy, payout, counters, approvals, waitingSince, now } = question;
   const asset = policy.chains.get(payout.chain)?.assets.get(payout.symbol);
@@ -56,7 +56,7 @@ export function decidePolicy(question: PolicyQuestion): PolicyDecision {
   const given = countApprovers(policy, payout, approvals);
   if (given >= required) return { kind: 'AUTHORISED' };
   const waitedMs = waitingSince === null ? 0 : now.getTime() - waitingSince.getTime();
-  // Said so that a moment which is none never waits for ever.
+  // `<` instead of `>=`: with an invalid date the payout is refused instead of waiting permanently.
   return waitedMs < policy.approvalWaitMs
     ? { kind: 'NEEDS_APPROVAL', required, given }
     : { kind: 'REFUSED', reason: 'Approval missing' };
@@ -84,7 +84,7 @@ function refuseReceiver(policy: Policy, payout: PolicyPayout, now: Date): Policy
   if (allowed === undefined) return undefined;
   const entry = allowed.get(receiver);
   if (entry === undefined) return 'Address not allowed';
-  // Said so that a moment which is none never counts as passed.
+  // `>=` is false for an invalid date, so the address never counts as cooled.
   const isCooled = now.getTime() >= entry.since.getTime() + policy.coolingMs;
   return isCooled ? undefined : 'Address is cooling';
 }
@@ -102,7 +102,7 @@ function refuseAmount(
   return undefined;
 }
 
-/** The policy's approvers with a signature that holds, each counted once however many they sent. */
+/** Approvers of the policy with a valid signature, each counted once. */
 function countApprovers(
   { approvers }: Policy,
   payout: PolicyPayout,

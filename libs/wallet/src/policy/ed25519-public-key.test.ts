@@ -5,11 +5,11 @@ import { isEd25519PublicKey } from './ed25519-public-key.ts';
 const hexOf = (value: bigint): string =>
   Buffer.from(value.toString(16).padStart(64, '0'), 'hex').reverse().toString('hex');
 const P = 2n ** 255n - 19n;
-/** The y of the points of order 8: they add up to p, as those of a point and its reflection do. */
+/** y coordinate of the points of order 8. */
 const ORDER_8 = 0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n;
 
-describe('an ed25519 public key', () => {
-  it('is whatever node:crypto makes', () => {
+describe('ed25519 public key', () => {
+  it('accepts public keys that node:crypto made', () => {
     for (let round = 0; round < 50; round += 1) {
       const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
       expect(isEd25519PublicKey(Buffer.from(x, 'base64url').toString('hex'))).toBe(true);
@@ -34,7 +34,7 @@ describe('an ed25519 public key', () => {
   });
 
   it.each(['', 'zz', 'D75A980182B10AB7D54BFED3C964073A0EE172F3DAA62325AF021A68F707511A', '00', hexOf(2n)])(
-    'is not %p: no point, or not its one spelling',
+    'rejects %p, which is no point or not in canonical form',
     (text) => expect(isEd25519PublicKey(text)).toBe(false),
   );
 });

@@ -58,7 +58,6 @@ const example = {
 
 const parse = (file: unknown) => parsePolicy(JSON.stringify(file), surroundings);
 
-/** The mistakes that a policy is refused for. */
 function mistakesOf(file: unknown): readonly string[] {
   try {
     parsePolicy(typeof file === 'string' ? file : JSON.stringify(file), surroundings);
@@ -72,8 +71,8 @@ function mistakesOf(file: unknown): readonly string[] {
   return [];
 }
 
-describe('a policy', () => {
-  it('has its amounts in base units of each chain and its addresses in canonical form', () => {
+describe('parsePolicy', () => {
+  it('converts amounts to base units of each chain and addresses to canonical form', () => {
     const policy = parse(example);
     expect(policy.chains.get('ETH')).toEqual({
       enabled: true,
@@ -116,7 +115,7 @@ describe('a policy', () => {
     });
   });
 
-  it('cools for a day, asks for one approval and waits for it for a day unless it says otherwise', () => {
+  it('defaults to a day of cooling, one approval and a day of waiting for it', () => {
     const { coolingHours: _, approvalsRequired: __, approvalWaitHours: ___, allow: ____, ...rest } = example;
     expect(parse(rest)).toMatchObject({
       coolingMs: 86_400_000,
@@ -126,14 +125,14 @@ describe('a policy', () => {
     });
   });
 
-  describe('of sweeps', () => {
+  describe('sweep section', () => {
     const sweep = { nativePrice: '2500.5', maxTopUp: '0.01', maxNativePerDay: '0.5' };
     const sweeping = (given: object, cold: object = { coldAddress: COLD }) => ({
       version: 1,
       chains: { ETH: { enabled: true, ...cold, sweep: { ...sweep, ...given }, assets: {} } },
     });
 
-    it('has prices, budgets and ages in units of their own, and cautious bounds where it says nothing', () => {
+    it('converts prices, budgets and ages, and defaults to cautious bounds', () => {
       expect(parse(sweeping({})).chains.get('ETH')?.sweep).toEqual({
         nativePrice: { units: 2_500_500_000_000_000_000_000n, scale: 18 },
         maxTopUpBaseUnits: 10n ** 16n,
@@ -174,26 +173,22 @@ describe('a policy', () => {
         '/chains/ETH/sweep/maxTopUp has more than 18',
       ],
       ['ages that cross', { minAgeMinutes: 61, maxAgeHours: 1 }, '/chains/ETH/sweep/maxAgeHours is less'],
-      ['energy on EVM', { stake: true }, '/chains/ETH/sweep/stake is for TRON alone'],
-      ['no fee on EVM', { gasless: false }, '/chains/ETH/sweep/gasless is for SUI alone'],
-      [
-        'rent without a seller',
-        { maxRentPerDay: '1' },
-        '/chains/ETH/sweep/maxRentPerDay is said without rent',
-      ],
+      ['energy on EVM', { stake: true }, '/chains/ETH/sweep/stake is only for TRON'],
+      ['no fee on EVM', { gasless: false }, '/chains/ETH/sweep/gasless is only for SUI'],
+      ['rent without a seller', { maxRentPerDay: '1' }, '/chains/ETH/sweep/maxRentPerDay needs rent: true'],
       ['rent of zero', { maxRentPerOrder: '0' }, '/chains/ETH/sweep/maxRentPerOrder must not be zero'],
       ['a share above all', { maxCostShare: '1.5' }, '/chains/ETH/sweep/maxCostShare must match pattern'],
       ['an empty batch', { batchSize: 0 }, '/chains/ETH/sweep/batchSize must be >= 1'],
-    ])('is refused with %s', (_, given, words) => {
+    ])('rejects a sweep section with %s', (_, given, words) => {
       expect(mistakesOf(sweeping(given)).join('; ')).toContain(words);
     });
 
-    it('is refused where they lead nowhere', () => {
+    it('rejects a sweep section without a cold address', () => {
       expect(mistakesOf(sweeping({}, {}))).toEqual(['/chains/ETH/sweep needs /chains/ETH/coldAddress']);
     });
   });
 
-  it('is refused with all that breaks its schema', () => {
+  it('rejects a policy with all violations of its schema', () => {
     const mistakes = mistakesOf({
       version: 2,
       chains: {
@@ -211,7 +206,7 @@ describe('a policy', () => {
     for (const words of [
       '/ must not have surprise',
       '/version must be equal to constant',
-      '/chains must not have DOGE: it is no chain',
+      '/chains must not have DOGE: it is not a chain',
       '/chains/ETH/enabled must be boolean',
       "/chains/ETH/assets/USDT must have required property 'maxPerPayout'",
       "/chains/ETH/assets/USDT must have required property 'maxPerMerchantPerDay'",
@@ -227,7 +222,7 @@ describe('a policy', () => {
       expect(mistakes).toContain(words);
   });
 
-  it('is refused with all that contradicts the network file, the curve or itself', () => {
+  it('rejects a policy with all conflicts with the network file, the curve or itself', () => {
     const eth = example.chains.ETH;
     expect(
       mistakesOf({
@@ -261,25 +256,25 @@ describe('a policy', () => {
       }),
     ).toEqual([
       '/chains/ETH/assets/USDT/maxPerPayout has more than the 6 decimals of USDT',
-      '/chains/ETH/assets/USDT/maxPerHour must not be zero: leave out what is not to be paid',
+      '/chains/ETH/assets/USDT/maxPerHour must not be zero: remove the token to forbid its payouts',
       '/chains/ETH/assets/USDT/maxPerDay is not an amount',
-      '/chains/ETH/assets/usdt is no token of ETH in the network file',
-      '/chains/ETH/assets/USDC is no token of ETH in the network file',
+      '/chains/ETH/assets/usdt is not a token of ETH in the network file',
+      '/chains/ETH/assets/USDC is not a token of ETH in the network file',
       '/chains/ETH/coldAddress is not an address of family EVM',
       '/chains/POLYGON is not in the network file',
-      '/chains/TRON/coldAddress: no addresses of family TRON are known here',
-      '/allow/1 stands twice',
+      '/chains/TRON/coldAddress: no address codec of family TRON is configured',
+      '/allow/1 repeats an address',
       '/deny/0/address is not an address of family EVM',
-      '/approvers/1 has a name twice',
-      '/approvers/1 has a key twice',
-      '/approvers/2/publicKey is no ed25519 public key',
-      '/approvers must be at least approvalsRequired, 4',
+      '/approvers/1 repeats the name of another approver',
+      '/approvers/1 repeats the key of another approver',
+      '/approvers/2/publicKey is not an ed25519 public key',
+      '/approvers has fewer entries than approvalsRequired, 4',
     ]);
   });
 
   it.each<[string, unknown, RegExp]>([
-    ['no JSON', '{', /it is not JSON/],
-    ['no object', '[]', /must be object/],
+    ['text that is no JSON', '{', /it is not JSON/],
+    ['an array', '[]', /must be object/],
     [
       'an empty list of allowed addresses',
       { ...example, allow: [] },
@@ -291,16 +286,16 @@ describe('a policy', () => {
       /end in Z/,
     ],
     [
-      'a second that no clock shows',
+      'a leap second as a time',
       { ...example, allow: [{ ...example.allow[0], since: '2030-12-31T23:59:60Z' }] },
-      /allow\/0\/since is no moment that a clock shows/,
+      /allow\/0\/since is not a valid time/,
     ],
     [
-      'a limit that stands twice',
+      'a limit that occurs twice',
       JSON.stringify(example).replace('"maxPerHour"', '"maxPerHour":"1","maxPerHour"'),
-      /a name stands twice/,
+      /an object has the same name twice/,
     ],
-    ['no chain', { ...example, chains: {} }, /chains must NOT have fewer than 1 properties/],
+    ['a policy without chains', { ...example, chains: {} }, /chains must NOT have fewer than 1 properties/],
   ])('is refused: %s', (_, file, words) => {
     expect(mistakesOf(file).join('; ')).toMatch(words);
   });

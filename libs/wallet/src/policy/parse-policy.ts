@@ -15,23 +15,21 @@ import { invalidPolicy } from './policy-mistakes.ts';
 import { parseSweep } from './parse-sweep.ts';
 import { readPolicyFile } from './read-policy-file.ts';
 
-/** What a policy is read against. */
 export interface PolicySurroundings {
-  /** Its tokens say what an amount means. */
+  /** Their tokens give the decimals of amounts. */
   readonly networks: readonly NetworkConfig[];
   readonly codecs: readonly AddressCodec[];
 }
 
 const COOLING_HOURS = 24;
-/** For policies that say nothing of it. */
 export const APPROVAL_WAIT_HOURS = 24;
-/** For policies that do not set it: a transaction may expire once while nodes are down, twice is worth a look. */
+/** Default. One expired transaction may come from nodes that were down; two need an operator. */
 export const MAX_ATTEMPTS_WITHOUT_DECISION = 2;
 const HOUR_MS = 3_600_000;
 
 /**
- * Reads a policy: schema, amounts by the decimals of the network file's tokens, addresses by their families' codecs,
- * approvers' keys as points of the curve. Throws POLICY_INVALID with all mistakes at once.
+ * Reads a policy and checks it against its schema, the network file's tokens, the address codecs and the curve of the
+ * approvers' keys. Throws POLICY_INVALID with all mistakes.
  */
 export function parsePolicy(text: string, surroundings: PolicySurroundings): Policy {
   const file = readPolicyFile(text);
@@ -70,7 +68,7 @@ function parseChain(
   for (const [symbol, asset] of network === undefined ? [] : Object.entries(entry.assets)) {
     const token = network?.tokens.find((candidate) => candidate.symbol === symbol);
     if (token === undefined)
-      mistakes.push(`${at}/assets/${symbol} is no token of ${chain} in the network file`);
+      mistakes.push(`${at}/assets/${symbol} is not a token of ${chain} in the network file`);
     else assets.set(symbol, parseAsset(chain, token, asset, mistakes));
   }
   const { coldAddress } = entry;
@@ -96,7 +94,7 @@ function parseAsset(chain: Chain, token: TokenConfig, entry: AssetEntry, mistake
     const parsed = parseAmount(entry[name] ?? '', token.decimals);
     if (parsed.ok) return parsed.value;
     const isFine = parsed.problem === 'ZERO' && mayBeZero;
-    if (!isFine) mistakes.push(`${at}/${name} ${whatIsWrong(parsed.problem, token)}`);
+    if (!isFine) mistakes.push(`${at}/${name} ${describeMistake(parsed.problem, token)}`);
     return baseUnits(0n);
   };
   return {
@@ -113,14 +111,14 @@ function parseAsset(chain: Chain, token: TokenConfig, entry: AssetEntry, mistake
   };
 }
 
-function whatIsWrong(problem: 'ZERO' | 'NOT_A_NUMBER' | 'TOO_MANY_DECIMALS', token: TokenConfig): string {
-  if (problem === 'ZERO') return 'must not be zero: leave out what is not to be paid';
+function describeMistake(problem: 'ZERO' | 'NOT_A_NUMBER' | 'TOO_MANY_DECIMALS', token: TokenConfig): string {
+  if (problem === 'ZERO') return 'must not be zero: remove the token to forbid its payouts';
   if (problem === 'TOO_MANY_DECIMALS')
     return `has more than the ${token.decimals} decimals of ${token.symbol}`;
   return 'is not an amount';
 }
 
-/** The canonical address, or the text itself after a mistake was named. */
+/** Returns the text itself after it recorded a mistake. */
 function parseAddress(
   { family, address }: Pick<AddressEntry, 'family' | 'address'>,
   at: string,
@@ -129,7 +127,7 @@ function parseAddress(
 ): Address {
   const codec = codecs.find((candidate) => candidate.family === family);
   const parsed = codec?.parse(address);
-  if (codec === undefined) mistakes.push(`${at}: no addresses of family ${family} are known here`);
+  if (codec === undefined) mistakes.push(`${at}: no address codec of family ${family} is configured`);
   else if (parsed === undefined) mistakes.push(`${at} is not an address of family ${family}`);
   return parsed ?? (address as Address);
 }
@@ -143,10 +141,10 @@ function parseAllow(
   for (const [place, entry] of (file.allow ?? []).entries()) {
     const address = parseAddress(entry, `/allow/${place}/address`, codecs, mistakes);
     const addresses = allow.get(entry.family) ?? new Map<Address, AllowedAddress>();
-    if (addresses.has(address)) mistakes.push(`/allow/${place} stands twice`);
+    if (addresses.has(address)) mistakes.push(`/allow/${place} repeats an address`);
     const since = new Date(entry.since);
-    // The schema's format has leap seconds, which clocks do not show.
-    if (Number.isNaN(since.getTime())) mistakes.push(`/allow/${place}/since is no moment that a clock shows`);
+    // The schema's date-time format allows leap seconds, which Date does not.
+    if (Number.isNaN(since.getTime())) mistakes.push(`/allow/${place}/since is not a valid time`);
     allow.set(entry.family, addresses.set(address, { since }));
   }
   return allow;
@@ -169,16 +167,17 @@ function approverMistakes({ approvers, approvalsRequired, chains }: Policy): str
   const mistakes: string[] = [];
   for (const [place, { name, publicKey }] of approvers.entries()) {
     const before = approvers.slice(0, place);
-    if (before.some((other) => other.name === name)) mistakes.push(`/approvers/${place} has a name twice`);
-    // One person with two entries would be two approvers.
+    if (before.some((other) => other.name === name))
+      mistakes.push(`/approvers/${place} repeats the name of another approver`);
+    // A person with two entries would count as two approvers.
     if (before.some((other) => other.publicKey === publicKey))
-      mistakes.push(`/approvers/${place} has a key twice`);
+      mistakes.push(`/approvers/${place} repeats the key of another approver`);
     if (!isEd25519PublicKey(publicKey))
-      mistakes.push(`/approvers/${place}/publicKey is no ed25519 public key`);
+      mistakes.push(`/approvers/${place}/publicKey is not an ed25519 public key`);
   }
   const assets = [...chains.values()].flatMap(({ assets: ofChain }) => [...ofChain.values()]);
   const isNeeded = assets.some((asset) => asset.approvalAboveBaseUnits !== undefined);
   if (isNeeded && approvers.length < approvalsRequired)
-    mistakes.push(`/approvers must be at least approvalsRequired, ${approvalsRequired}`);
+    mistakes.push(`/approvers has fewer entries than approvalsRequired, ${approvalsRequired}`);
   return mistakes;
 }

@@ -6,13 +6,12 @@ import type { SweepPolicy } from './policy.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** For policies that say nothing of it. */
 const DEFAULTS = { maxCostShare: '0.02', minAgeMinutes: 60, maxAgeHours: 168, batchSize: 20 } as const;
 const BPS_DECIMALS = 4;
 const PRICE_DECIMALS = 18;
 const GWEI_DECIMALS = 9;
 
-/** Reads how a chain's deposit addresses are emptied; mistakes are added to the list, as those of the rest of the policy. */
+/** Reads the sweep section of a chain. Adds its mistakes to `mistakes`. */
 export function parseSweep(
   entry: SweepEntry,
   network: Pick<NetworkConfig, 'chain' | 'nativeDecimals' | 'nativeSymbol'>,
@@ -35,10 +34,10 @@ export function parseSweep(
   const isTron = family === 'TRON';
   if (!hasColdAddress) mistakes.push(`${at} needs /chains/${network.chain}/coldAddress`);
   for (const name of ['stake', 'rent'] as const)
-    if (entry[name] === true && !isTron) mistakes.push(`${at}/${name} is for TRON alone`);
-  if (entry.gasless !== undefined && family !== 'SUI') mistakes.push(`${at}/gasless is for SUI alone`);
+    if (entry[name] === true && !isTron) mistakes.push(`${at}/${name} is only for TRON`);
+  if (entry.gasless !== undefined && family !== 'SUI') mistakes.push(`${at}/gasless is only for SUI`);
   for (const name of ['maxRentPerOrder', 'maxRentPerDay'] as const)
-    if (entry[name] !== undefined && entry.rent !== true) mistakes.push(`${at}/${name} is said without rent`);
+    if (entry[name] !== undefined && entry.rent !== true) mistakes.push(`${at}/${name} needs rent: true`);
   const minAgeMs = (entry.minAgeMinutes ?? DEFAULTS.minAgeMinutes) * MINUTE_MS;
   const maxAgeMs = (entry.maxAgeHours ?? DEFAULTS.maxAgeHours) * HOUR_MS;
   if (maxAgeMs < minAgeMs) mistakes.push(`${at}/maxAgeHours is less than minAgeMinutes`);

@@ -1,6 +1,6 @@
 import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
 
-/** A policy as an operator writes it. Amounts are decimal strings in display units of the token. */
+/** Policy as an operator writes it. Amounts are decimal strings in display units of the token. */
 export interface PolicyFile {
   readonly version: 1;
   readonly chains: Readonly<Record<string, ChainEntry>>;
@@ -10,7 +10,7 @@ export interface PolicyFile {
   readonly approvers?: readonly { readonly name: string; readonly publicKey: string }[];
   readonly approvalsRequired?: number;
   readonly approvalWaitHours?: number;
-  /** Where transactions expire (TRON, SUI): how often a payout is signed before each further attempt needs an operator; 2 by default. */
+  /** TRON, SUI: signatures of one payout before each further one needs an operator's decision. @default 2 */
   readonly maxAttemptsWithoutDecision?: number;
 }
 
@@ -21,29 +21,29 @@ export interface ChainEntry {
   readonly assets: Readonly<Record<string, AssetEntry>>;
 }
 
-/** How deposit addresses of a chain are emptied. Amounts of the native coin in display units. */
+/** Sweeps of a chain's deposit addresses. Amounts of the native coin in display units. */
 export interface SweepEntry {
-  /** What one native coin is worth in a stablecoin: costs are held against values by it. */
+  /** Price of one native coin in a stablecoin. Converts costs for comparison with amounts. */
   readonly nativePrice: string;
   readonly maxTopUp: string;
-  /** Fees, top-ups and rent of any 24 hours. */
+  /** Limit of fees, top-ups and rent in any 24 hours. */
   readonly maxNativePerDay: string;
-  /** A share of the value that is moved: 0.02 is 2 %. */
+  /** Share of the moved amount: 0.02 is 2 %. */
   readonly maxCostShare?: string;
-  /** EVM: gwei for a unit of gas. TRON: sun for a unit of energy. */
+  /** EVM: gwei per unit of gas. TRON: sun per unit of energy. */
   readonly maxGasPrice?: string;
   readonly minAgeMinutes?: number;
   readonly maxAgeHours?: number;
   readonly batchSize?: number;
-  /** TRON: lend energy of the hot wallet's own stake. */
+  /** TRON: delegate energy of the hot wallet's own stake. */
   readonly stake?: boolean;
-  /** TRON: buy energy of the configured seller. */
+  /** TRON: buy energy from the configured seller. */
   readonly rent?: boolean;
-  /** The most that the seller is paid for one sweep; as much as a top-up where it is not said. */
+  /** Limit per sweep. @default maxTopUp */
   readonly maxRentPerOrder?: string;
-  /** The most that the seller is paid in any 24 hours; as much as all of it where it is not said. */
+  /** Limit in any 24 hours. @default maxNativePerDay */
   readonly maxRentPerDay?: string;
-  /** SUI alone: move coins without a fee where the network offers it; true where it is not said. */
+  /** SUI: move coins without a fee where the network offers it. @default true */
   readonly gasless?: boolean;
 }
 
@@ -54,14 +54,13 @@ export interface AssetEntry {
   readonly maxPerMerchantPerDay: string;
   readonly approvalAbove?: string;
   readonly float?: string;
-  /** Less than this is not swept before it is old. */
+  /** Smaller amounts wait until they reach maxAgeHours. */
   readonly sweepMin?: string;
 }
 
 export interface AddressEntry {
   readonly family: (typeof FAMILIES)[number];
   readonly address: string;
-  /** For people. */
   readonly note?: string;
 }
 
@@ -122,7 +121,7 @@ const chainSchema = {
   },
 };
 
-/** JSON Schema (2020-12) of a policy file. What a schema cannot say, `policyMistakes` of parse-policy.ts does. */
+/** JSON Schema (2020-12) of a policy file. parsePolicy checks the rest. */
 export const POLICY_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
@@ -136,7 +135,7 @@ export const POLICY_SCHEMA = {
       propertyNames: { enum: CHAIN_VALUES },
       additionalProperties: chainSchema,
     },
-    // An empty list would read as "nobody" and mean "everybody".
+    // An empty list would read as "no address" and mean "any address".
     allow: {
       type: 'array',
       minItems: 1,

@@ -2,59 +2,59 @@ import type { Address } from '@opentill/chain/address-codec';
 import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 
-/** What the signer may pay, as parsed and checked; amounts in base units. Whatever a policy lacks is refused. */
+/** Parsed and checked policy of the signer. Amounts in base units. Everything that it does not name is refused. */
 export interface Policy {
   readonly chains: ReadonlyMap<Chain, ChainPolicy>;
-  /** For a family that stands here, payouts go to these addresses alone. */
+  /** If a family has an entry, its payouts go only to these addresses. */
   readonly allow: ReadonlyMap<Family, ReadonlyMap<Address, AllowedAddress>>;
   readonly deny: ReadonlyMap<Family, ReadonlySet<Address>>;
-  /** How long an allowed address waits from its `since` on before it is paid. */
+  /** Time from an allowed address's `since` until payouts to it start. */
   readonly coolingMs: number;
   readonly approvers: readonly Approver[];
-  /** How many different approvers a payout above `approvalAboveBaseUnits` needs. */
+  /** Different approvers required above `approvalAboveBaseUnits`. */
   readonly approvalsRequired: number;
-  /** A payout that has been waiting for its approvals for so long is refused. */
+  /** A payout that waits longer for approvals is refused. */
   readonly approvalWaitMs: number;
-  /** A payout that was signed so often gets each further attempt only by an operator's decision; for chains without nonces. */
+  /** Chains without nonces: signatures of one payout before each further one needs an operator's decision. */
   readonly maxAttemptsWithoutDecision: number;
 }
 
 export interface ChainPolicy {
   readonly enabled: boolean;
-  /** Where what exceeds the float is swept to. */
+  /** Destination of sweeps above the float. */
   readonly coldAddress: Address | undefined;
-  /** Undefined: nothing is swept. */
+  /** Undefined: no sweeps. */
   readonly sweep: SweepPolicy | undefined;
-  /** By symbol as the network file spells it. */
+  /** By symbol as in the network file. */
   readonly assets: ReadonlyMap<string, AssetPolicy>;
 }
 
-/** The bounds within which deposit addresses of a chain are emptied. Native coin in base units. */
+/** Bounds of sweeps of a chain's deposit addresses. Native coin in base units. */
 export interface SweepPolicy {
-  /** `units` display units of a stablecoin for 10^`scale` native coins. */
+  /** `units` display units of a stablecoin per 10^`scale` native coins. */
   readonly nativePrice: { readonly units: bigint; readonly scale: number };
   readonly maxTopUpBaseUnits: BaseUnits;
   readonly maxNativePerDayBaseUnits: BaseUnits;
-  /** The most that a sweep may cost of what it moves, in hundredths of a percent. */
+  /** Highest cost of a sweep as a share of the moved amount, in basis points. */
   readonly maxCostBps: number;
-  /** Of a unit of gas (EVM: wei; SUI: MIST) or energy (TRON: sun); undefined: any. */
+  /** Per unit of gas (EVM: wei; SUI: MIST) or energy (TRON: sun). Undefined: no limit. */
   readonly maxGasPriceBaseUnits: bigint | undefined;
   readonly minAgeMs: number;
   readonly maxAgeMs: number;
-  /** Sweeps under way at once. */
+  /** Concurrent sweeps. */
   readonly batchSize: number;
   readonly stake: boolean;
   readonly rent: boolean;
-  /** What a seller of energy may be paid for one sweep, and in any 24 hours. */
+  /** Limits of payments to an energy seller: per sweep, and in any 24 hours. */
   readonly maxRentPerOrderBaseUnits: BaseUnits;
   readonly maxRentPerDayBaseUnits: BaseUnits;
-  /** Whether coins are moved without a fee where the network offers that (SUI). Off: the hot wallet pays. */
+  /** SUI: move coins without a fee where the network offers it. False: the hot wallet pays. */
   readonly gasless: boolean;
 }
 
-/** Limits of one token on one chain. A payout that reaches a limit passes; one base unit more is refused. */
+/** Limits of one token on one chain, inclusive: one base unit more is refused. */
 export interface AssetPolicy {
-  /** As `canonicalContract` spells it; null is the native coin. */
+  /** Spelled as by `canonicalContract`. Null: native coin. */
   readonly contract: string | null;
   readonly decimals: number;
   readonly displayDecimals: number;
@@ -62,11 +62,11 @@ export interface AssetPolicy {
   readonly maxPerHourBaseUnits: BaseUnits;
   readonly maxPerDayBaseUnits: BaseUnits;
   readonly maxPerMerchantPerDayBaseUnits: BaseUnits;
-  /** A payout of more than this needs approvals; zero: every payout; undefined: none. */
+  /** Larger payouts need approvals. Zero: every payout; undefined: none. */
   readonly approvalAboveBaseUnits: BaseUnits | undefined;
-  /** What the hot wallet is meant to hold at most. Read by sweeps; no limit of payouts. */
+  /** Target maximum of the hot wallet. Used by sweeps; does not limit payouts. */
   readonly floatBaseUnits: BaseUnits | undefined;
-  /** Less than this is not swept before it is old; undefined: any amount is worth it that its cost allows. */
+  /** Smaller amounts wait until `maxAgeMs`. Undefined: any amount that its cost allows. */
   readonly sweepMinBaseUnits: BaseUnits | undefined;
 }
 
@@ -80,14 +80,13 @@ export interface Approver {
   readonly publicKey: string;
 }
 
-/** A payout as the policy and its approvers see it. */
 export interface PolicyPayout {
   readonly chain: Chain;
-  /** The hot wallet that pays. */
+  /** The paying hot wallet. */
   readonly wallet: Address;
-  /** Null for the native coin. */
+  /** Null: native coin. */
   readonly contract: string | null;
-  /** As the network file spells it. */
+  /** As in the network file. */
   readonly symbol: string;
   readonly decimals: number;
   readonly amountBaseUnits: bigint;
@@ -96,7 +95,7 @@ export interface PolicyPayout {
   readonly orderPk: string;
 }
 
-/** One spelling for a contract: EVM networks may write it with a checksum or without. */
+/** Lower-cases EVM contracts, which the network file may write with or without a checksum. */
 export function canonicalContract(chain: Chain, contract: string | null): string | null {
   return contract !== null && familyOf(chain) === 'EVM' ? contract.toLowerCase() : contract;
 }

@@ -4,24 +4,24 @@ import { readJson } from '@opentill/domain/read-json';
 import { POLICY_SCHEMA, type PolicyFile } from './policy-schema.ts';
 import { invalidPolicy } from './policy-mistakes.ts';
 
-/** Strings of a JSON text; what follows says which of them are names of members. */
+/** Strings of a JSON text, with the colon that follows names of members. */
 const STRINGS = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
 
-/** Reads the text of a policy by its schema alone. Throws POLICY_INVALID with all mistakes. */
+/** Reads the text of a policy and checks it only against its schema. Throws POLICY_INVALID with all mistakes. */
 export function readPolicyFile(text: string): PolicyFile {
   const read = readJson(text);
   if (!read.ok) throw invalidPolicy([read.mistake]);
   const json = read.value;
-  const ajv = new Ajv2020({ allErrors: true, strict: true, validateSchema: false }); // a test sees to it
+  const ajv = new Ajv2020({ allErrors: true, strict: true, validateSchema: false }); // a test validates it
   ajvFormats.default(ajv);
   const validate = ajv.compile<PolicyFile>(POLICY_SCHEMA);
   const isValid = validate(json);
   const mistakes = [...(validate.errors ?? [])]
-    .filter(({ keyword }) => keyword !== 'propertyNames') // says again what the name's own mistake says
+    .filter(({ keyword }) => keyword !== 'propertyNames') // repeats the mistake of the name
     .map(describe);
-  // A person sees the first of two limits, a program takes the second.
+  // With a repeated limit a person sees the first, the parser takes the last.
   const names = [...text.matchAll(STRINGS)].filter(([, colon]) => colon !== undefined).length;
-  if (names !== countNames(json)) mistakes.push('a name stands twice in one object');
+  if (names !== countNames(json)) mistakes.push('an object has the same name twice');
   if (!isValid || mistakes.length > 0) throw invalidPolicy(mistakes);
   return json as PolicyFile;
 }
@@ -30,7 +30,7 @@ function describe({ instancePath, keyword, message, params, propertyName }: Erro
   const at = instancePath === '' ? '/' : instancePath;
   if (keyword === 'additionalProperties')
     return `${at} must not have ${String(params['additionalProperty'])}`;
-  if (propertyName !== undefined) return `${at} must not have ${propertyName}: it is no chain`;
+  if (propertyName !== undefined) return `${at} must not have ${propertyName}: it is not a chain`;
   if (keyword === 'pattern' && params['pattern'] === 'Z$') return `${at} must end in Z: times are in UTC`;
   return `${at} ${message ?? 'is wrong'}`;
 }

@@ -47,8 +47,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-describe('a sealed policy', () => {
-  it('opens for its seed, with the digest of its sealing', async () => {
+describe('sealed policy', () => {
+  it('opens a policy for its seed, with the digest that sealing printed', async () => {
     const opened = await openPolicy(options);
     expect(opened).toMatchObject({ text, digest, sealedAt: NOW });
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
@@ -59,7 +59,7 @@ describe('a sealed policy', () => {
     expect(await readFile(options.policyFile, 'utf8')).not.toContain('maxPer');
   });
 
-  it('is refused for another seed, and with another chain, other fees or tokens in the network file', async () => {
+  it('rejects a policy after a change of seed, chain, fee or token', async () => {
     const refusals: [Partial<OpenPolicyOptions>, object][] = [
       [{ fingerprint: 'ffffffff' }, { code: 'POLICY_OF_ANOTHER_SEED' }],
       [
@@ -97,7 +97,7 @@ describe('a sealed policy', () => {
     for (const [error, expected] of outcomes) expect(error).toMatchObject(expected);
   });
 
-  it('opens with safe defaults when it was sealed before it kept gas and attempts', async () => {
+  it('opens a policy sealed before gas and attempts were kept, with safe defaults', async () => {
     const surroundings = [
       'ETH with chain id 1',
       'ETH with payouts for maxFeePerGas 100 and maxPriorityFeePerGas 3',
@@ -114,13 +114,13 @@ describe('a sealed policy', () => {
     expect([...(await openPolicy(options)).gasCaps]).toEqual([]);
   });
 
-  it('is replaced by the next one; a policy with mistakes and a file of another purpose leave it as it is', async () => {
+  it('replaces a sealed policy, but not for an invalid one or one of another purpose', async () => {
     const before = await readFile(options.policyFile, 'utf8');
     await expect(sealPolicy({ ...options, text: '{}', now: NOW })).rejects.toMatchObject({
       code: 'POLICY_INVALID',
     });
     expect(await readFile(options.policyFile, 'utf8')).toBe(before);
-    await chmod(options.policyFile, 0o640); // an orchestrator's group may read it, and shall go on to
+    await chmod(options.policyFile, 0o640); // must stay readable for an orchestrator's group
     const next = await sealPolicy({ ...options, text: text.replace('"5"', '"6"'), now: NOW });
     expect(next).not.toBe(digest);
     expect(await openPolicy(options)).toMatchObject({ digest: next });
@@ -128,7 +128,7 @@ describe('a sealed policy', () => {
     expect((await readdir(dir)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
-  it('is opened by no other passphrase, whatever stands beside it', async () => {
+  it('rejects every other passphrase, whatever the .next file contains', async () => {
     await writeFile(nextFileOf(options.policyFile), 'what is this', { mode: 0o600 });
     await expect(openPolicy({ ...options, passphrase: 'another passphrase' })).rejects.toMatchObject({
       code: 'KEYSTORE_WRONG_PASSPHRASE',
@@ -137,7 +137,7 @@ describe('a sealed policy', () => {
   });
 });
 
-describe("an approver's key", () => {
+describe('key of an approver', () => {
   const payout = {
     chain: 'ETH',
     wallet: `0x${'1'.repeat(40)}`,
@@ -149,7 +149,7 @@ describe("an approver's key", () => {
     orderPk: '0198c0de-0000-7000-8000-000000000001',
   } as unknown as PolicyPayout;
 
-  it('approves payouts and nothing else, and is no policy', async () => {
+  it('signs approvals only, and does not open as a policy', async () => {
     const keyFile = join(dir, 'alice.key');
     const publicKey = await createApproverKey(keyFile, PASSPHRASE);
     const toSign = approvalText(payout);

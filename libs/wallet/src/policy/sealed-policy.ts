@@ -14,29 +14,28 @@ import { parsePolicy, type PolicySurroundings } from './parse-policy.ts';
 import { invalidPolicy } from './policy-mistakes.ts';
 import type { Policy } from './policy.ts';
 
-/** A policy as it came out of its sealed file. */
 export interface OpenedPolicy {
   readonly policy: Policy;
   /** The operator's text. */
   readonly text: string;
-  /** SHA-256 of what was sealed, hex: to be compared with what `policy seal` printed. */
+  /** SHA-256 of the sealed bytes, hex. Compare with the output of `policy seal`. */
   readonly digest: string;
   readonly sealedAt: Date;
-  /** Chains whose policy was sealed before policies kept `maxGas`, with the most gas that a payment may take there. */
+  /** Gas limit of a payment for chains whose policy was sealed before policies kept `maxGas`. */
   readonly gasCaps: ReadonlyMap<Chain, number>;
 }
 
 export interface OpenPolicyOptions extends PolicySurroundings {
   readonly policyFile: string;
-  /** The keystore's. */
+  /** The passphrase of the keystore. */
   readonly passphrase: string;
-  /** Of the keystore's seed. */
+  /** Fingerprint of the keystore's seed. */
   readonly fingerprint: string;
 }
 
 /**
- * What is encrypted. `surroundings`: what the network file said of the chains that the policy names, so that no other
- * file makes another chain of one, other money of its amounts, or spends the wallet on fees.
+ * Encrypted contents. `surroundings` records the network file's chain ids, fee caps and tokens, so that another
+ * network file cannot redirect a chain, change the meaning of amounts or raise fees.
  */
 interface Sealed {
   readonly version: typeof VERSION;
@@ -46,12 +45,13 @@ interface Sealed {
 }
 
 const VERSION = 2;
-/** What no payment took more of when policies did not keep it yet. */
+/** Upper bound of every payment from before policies kept `maxGas`. */
 const GAS_BEFORE_SEALED = 300_000;
 
 /**
- * Checks a policy and seals it for the seed of this fingerprint, in the place of an older one; written whole or not at
- * all. Gives the digest. Throws POLICY_INVALID, and what replaceKeystore throws.
+ * Checks a policy and seals it for the seed of this fingerprint. Replaces an older file atomically. Returns the
+ * digest.
+ * @throws POLICY_INVALID and the errors of replaceKeystore
  */
 export async function sealPolicy(
   options: OpenPolicyOptions & { readonly text: string; readonly now: Date },
@@ -70,14 +70,15 @@ export async function sealPolicy(
 }
 
 /**
- * Opens and checks a sealed policy. Throws POLICY_OF_ANOTHER_SEED; POLICY_INVALID, also when the network file's chain
- * ids, fee caps, gas or tokens are not those of the sealing; and what openKeystore throws.
+ * Opens and checks a sealed policy.
+ * @throws POLICY_OF_ANOTHER_SEED; POLICY_INVALID, also when chain ids, fee caps, gas or tokens of the network file
+ * changed since sealing; and the errors of openKeystore
  */
 export async function openPolicy(options: OpenPolicyOptions): Promise<OpenedPolicy> {
   const { policyFile: path, passphrase, fingerprint } = options;
   const { secret, keyId } = await openKeystoreOrNext(path, 'policy', passphrase);
   if (keyId !== fingerprint) {
-    const message = `${path} was sealed for the wallet ${keyId}, not for ${fingerprint}`;
+    const message = `${path} was sealed for the wallet ${keyId}, this keystore is ${fingerprint}. Seal the policy again`;
     throw walletError('POLICY_OF_ANOTHER_SEED', message, { path, keyId, fingerprint });
   }
   const { text, surroundings, sealedAt } = readSealed(secret);
@@ -109,11 +110,11 @@ function readSealed(secret: Uint8Array): Sealed {
   const sealed = (read.ok ? read.value : undefined) as Partial<Sealed> | null | undefined;
   if (sealed?.version === VERSION) return sealed as Sealed;
   throw invalidPolicy([
-    `it was sealed as version ${sealed?.version ?? 'unknown'}, which is not known here: seal it again`,
+    `it was sealed as version ${sealed?.version ?? 'unknown'}, which this version cannot read: seal it again`,
   ]);
 }
 
-/** What makes out each chain of a policy, what a payout there may cost, and each of its tokens: one text each. */
+/** Sealed facts of each chain: its id, its cost caps and its tokens, one text each. */
 function surroundingsOf({ chains }: Policy, networks: readonly NetworkConfig[]): readonly string[] {
   return [...chains].flatMap(([chain, { assets }]) => {
     const network = networks.find((candidate) => candidate.chain === chain);
@@ -129,7 +130,7 @@ function surroundingsOf({ chains }: Policy, networks: readonly NetworkConfig[]):
   });
 }
 
-/** Apart from the fee caps: policies that were sealed without it still open. */
+/** Separate from the fee caps, so that policies sealed without it still open. */
 function maxGasOf({ chain, payouts }: NetworkConfig): string | undefined {
   return payouts === undefined || !arePaidByGas(payouts)
     ? undefined
