@@ -8,7 +8,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
 import { startCheckingDeposits } from '../src/wallet/check-deposits.ts';
 
-/** Rows of deposit_address compared with the signer's own derivation, as the signer's role. */
+/** Compares rows of deposit_address with the signer's own derivation, under the signer's database role. */
 
 let database: TestDatabase;
 let admin: Database;
@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 let lastIndex = -1;
-/** An order whose address is what the seed derives for its index, or another one. */
+/** Order with the address that the seed derives for its index, or with a foreign one. */
 async function anOrder(isOurs: boolean, createdAgo = '0 s') {
   const index = (lastIndex += 1);
   const address = `0x${(isOurs ? index + 1 : index + 0xbad_0000).toString(16).padStart(40, '0')}` as Address;
@@ -37,7 +37,7 @@ async function anOrder(isOurs: boolean, createdAgo = '0 s') {
   return { ...order, index };
 }
 
-test('alarms at once on a foreign address, and next round if backdated', async () => {
+test('alarms at once on a foreign address, and in the next round if it is backdated', async () => {
   const errors: object[] = [];
   const metrics = createMetrics('test');
   await anOrder(true);

@@ -35,7 +35,7 @@ let app: SignerApp | undefined;
 let metrics: Metrics;
 let failures: unknown[];
 let log: { readonly message: string; readonly fields: LogFields }[];
-/** Results of start-up checks of the chains that fail them. */
+/** Results of start-up checks by chain. Absent: the chain passes. */
 let mismatches: Map<Chain, string>;
 
 beforeAll(async () => {
@@ -80,7 +80,7 @@ function payingOn(chain: Chain): NoncePaying {
   };
 }
 
-/** It never passes its start-up checks. */
+/** TRON chain that fails its start-up checks. */
 function payingOnTron(): ExpiringPaying {
   const checkNetwork = () => Promise.reject(readerError('TOKEN_MISMATCH', mismatches.get(TRON) ?? ''));
   return {
@@ -138,7 +138,7 @@ const scannerReports = (state: string, reason: string | null) =>
     world.admin,
   );
 
-test('a token without code stops the payouts of its own chain only', async () => {
+test('stops only the payouts of the chain whose token has no code', async () => {
   mismatches.set(OTHER, 'there is no contract at 0x1');
   const [order, other] = [await world.payout(), await world.payout({ chain: OTHER })];
   const { checks } = start();
@@ -161,13 +161,13 @@ test('a token without code stops the payouts of its own chain only', async () =>
   expect(await stored()).toEqual(['LEFT_OUT: TOKEN_MISMATCH']);
 
   mismatches.clear();
-  // Nothing scans that chain here.
+  // No scanner runs for that chain.
   await obstacleIs(other, 'CHAIN_BEHIND');
   expect(await stored()).toEqual(['RUNNING']);
   expect(edges('chain-halted')).toEqual(['alarm raised BSC_TEST', 'alarm cleared BSC_TEST']);
 });
 
-test('the process ends when no chain passes its start-up checks', async () => {
+test('ends the process when no chain passes its start-up checks', async () => {
   for (const chain of [CHAIN, OTHER] as const) mismatches.set(chain, 'the token at 0x1 has 18 decimals');
   start();
   await waitUntil('it ends', () => failures.length > 0, PATIENCE_MS);
@@ -189,7 +189,7 @@ test('marks each waiting payout CHAIN_HALTED until the chain continues', async (
   expect(orders.every(({ contract_address }) => contract_address === USDT)).toBe(true);
 });
 
-test('a payout that something unknown may have paid keeps its obstacle while the chain is halted', async () => {
+test('keeps the obstacle MAYBE_PAID while the chain is halted', async () => {
   await scannerReports('HALTED', 'REORG_TOO_DEEP');
   const [ahead, waiting] = [await world.payout(), await world.payout()];
   const set = (order: OrderRow, obstacle: string, at: string) =>
@@ -202,14 +202,14 @@ test('a payout that something unknown may have paid keeps its obstacle while the
   start();
   await obstacleIs(marked, 'CHAIN_HALTED');
   expect(await world.payoutOf(waiting)).toMatchObject({ obstacle: 'NEEDS_APPROVAL' });
-  // Said again, so that it does not expire.
+  // Refreshed, so that the payout does not expire.
   const { rows } = await sql<{ obstacle: string; fresh: boolean }>`
     select obstacle, obstacle_at > clock_timestamp() - interval '45 seconds' as fresh from payout
     where order_pk = ${ahead.order_pk}`.execute(world.admin);
   expect(rows).toEqual([{ obstacle: 'CHAIN_AHEAD', fresh: true }]);
 });
 
-test('a database that is older than its chain is noticed while the chain is halted or left out', async () => {
+test('detects a restored database while the chain is halted or left out', async () => {
   const mark = (kind: string, chain: Chain, wallet: string, sent: object) =>
     writeFile(join(world.stateDirectory, `${kind}-mark-${chain}-${wallet}.json`), JSON.stringify(sent));
   await sql`insert into hot_wallet (family, address) values ('TRON', ${TRON_WALLET})`.execute(world.admin);
@@ -238,14 +238,14 @@ test('a database that is older than its chain is noticed while the chain is halt
     { chain: TRON, mark: 3_000 },
   ]);
 
-  // Forgotten bytes can still land after the release, so payouts must not expire.
+  // Forgotten transactions can still land after the release, so payouts must not expire.
   await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'
     where released_at is null`.execute(world.admin);
   for (const order of await create()) await obstacleIs(order, 'CHAIN_AHEAD');
   expect(failures).toEqual([]);
 });
 
-test('compares the deposit addresses of a network without payouts with the seed too', async () => {
+test('also compares deposit addresses of a network without payouts with the seed', async () => {
   const { address } = await aCollection(world.admin, { chain: 'TRON_TEST', address: 'T of other keys' });
   start(undefined, undefined, [
     {

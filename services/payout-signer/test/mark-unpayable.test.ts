@@ -42,19 +42,19 @@ async function rowOf(order: OrderRow) {
   return rows[0];
 }
 /** As after a restore. */
-async function putInDoubt(order: OrderRow): Promise<void> {
+async function markDoubtful(order: OrderRow): Promise<void> {
   await sql`insert into restoration (restore_id, backup_id, taken_at)
     select gen_random_uuid(), 'b', now() where not exists (select from restoration)`.execute(admin.kysely);
   await sql`insert into doubtful_payout (order_pk, restore_id)
     select ${order.order_pk}, restore_id from restoration`.execute(admin.kysely);
   await set(order, `obstacle = 'MAYBE_PAID', obstacle_at = now(), waiting_since = now()`);
 }
-function start(): { stop(): Promise<void>; hindered: string[]; vetoed: string[] } {
-  const hindered: string[] = [];
+function start(): { stop(): Promise<void>; blocked: string[]; vetoed: string[] } {
+  const blocked: string[] = [];
   const vetoed: string[] = [];
   const logger = createLogger({ service: 'payout-signer', level: 'silent' });
   const observe = {
-    hindered: (_key: unknown, orderPk: string) => void hindered.push(orderPk),
+    hindered: (_key: unknown, orderPk: string) => void blocked.push(orderPk),
     takenIn: (_key: unknown, taken: TakenIn) => void vetoed.push(...taken.vetoedOrderPks),
     passFailed: (_key: unknown, error: unknown) => expect(error).toBeUndefined(),
   } as unknown as Observe;
@@ -68,12 +68,12 @@ function start(): { stop(): Promise<void>; hindered: string[]; vetoed: string[] 
     newId,
     clock: systemClock,
   });
-  return { stop: () => loop.stop(), hindered, vetoed };
+  return { stop: () => loop.stop(), blocked, vetoed };
 }
 
 const NOT_CONFIGURED = 'PAYOUTS_NOT_CONFIGURED';
 
-test('payouts that nobody can sign say why, and end when their time is up, also those that waited for approval', async () => {
+test('marks payouts without a signer and expires them, also those waiting for approval', async () => {
   const [fresh, waiting, authorised, held] = [
     await reserved(),
     await reserved(),
@@ -86,7 +86,7 @@ test('payouts that nobody can sign say why, and end when their time is up, also 
     values (${key.chain}, ${wallet}, 0, 'RESERVED', ${authorised.order_pk})`.execute(admin.kysely);
   await set(held, `obstacle = 'HALTED', obstacle_at = now()`);
   const doubtful = await reserved();
-  await putInDoubt(doubtful);
+  await markDoubtful(doubtful);
   const elsewhere = await reserved({ source_address: anEvmAddress() });
   const { order: signed } = await aSignedPayout(admin.kysely, { source_address: wallet });
 
@@ -101,13 +101,13 @@ test('payouts that nobody can sign say why, and end when their time is up, also 
     admin.kysely,
   );
   expect(nonces).toEqual([{ order_pk: null }]);
-  // One that comes later, and each of them once.
+  // Includes a later payout. Each is reported once.
   const late = await reserved();
   await waitUntil('marked as well', async () => (await rowOf(late))?.obstacle === NOT_CONFIGURED);
   const all = [fresh, waiting, authorised, held, late];
-  // It says so once the commit has answered, which others see before.
+  // The signer reports it after the commit, which other connections see earlier.
   await marking.stop();
-  expect(marking.hindered.toSorted()).toEqual(all.map(({ order_pk: orderPk }) => orderPk).toSorted());
+  expect(marking.blocked.toSorted()).toEqual(all.map(({ order_pk: orderPk }) => orderPk).toSorted());
 
   const expired = async () => {
     const { rows } = await sql`
@@ -120,15 +120,15 @@ test('payouts that nobody can sign say why, and end when their time is up, also 
   expect(await rowOf(waiting)).toMatchObject({ state: 'EXPIRED', obstacle: NOT_CONFIGURED });
 });
 
-test('what may have been paid ends once operators have said that it was not, whichever way they say it goes on', async () => {
+test("ends or continues a possibly paid payout after the operator's decision", async () => {
   const [toPay, toRefuse, open] = [await reserved(), await reserved(), await reserved()];
-  for (const order of [toPay, toRefuse, open]) await putInDoubt(order);
+  for (const order of [toPay, toRefuse, open]) await markDoubtful(order);
   const marking = start();
-  // As `opentill restore decide-payout` writes it.
+  // Like `opentill restore decide-payout`.
   const decide = (db: Db, order: OrderRow, decision: string) =>
     sql`update doubtful_payout set decision = ${decision}, decided_by = 'alice', decided_reason = 'looked',
       decided_at = clock_timestamp() where order_pk = ${order.order_pk}`.execute(db);
-  // In one commit: the loop would mark it between two, and its clock would stand for ever.
+  // In one commit: otherwise the loop could mark it between the two statements and stop its expiry.
   await admin.kysely.transaction().execute(async (tx) => {
     await decide(tx, toPay, 'PAY');
     await set(toPay, `waiting_since = clock_timestamp()`, tx);
@@ -140,10 +140,10 @@ test('what may have been paid ends once operators have said that it was not, whi
   });
   await waitUntil('marked', async () => (await rowOf(toPay))?.obstacle === NOT_CONFIGURED);
   await waitUntil('refused', async () => (await rowOf(toRefuse))?.state === 'REFUSED');
-  const { rows: told } = await sql<{ payload: string }>`select payload from signer.outbox`.execute(
+  const { rows: notified } = await sql<{ payload: string }>`select payload from signer.outbox`.execute(
     admin.kysely,
   );
-  expect(told.map(({ payload }) => (JSON.parse(payload) as { data: unknown }).data)).toEqual([
+  expect(notified.map(({ payload }) => (JSON.parse(payload) as { data: unknown }).data)).toEqual([
     { orderPks: [toRefuse.order_pk] },
   ]);
   await set(toPay, `expires_at = clock_timestamp() - interval '1 second'`);
@@ -154,11 +154,11 @@ test('what may have been paid ends once operators have said that it was not, whi
   expect(await rowOf(open)).toEqual({ state: 'REQUESTED', obstacle: 'MAYBE_PAID', waits: true });
   await marking.stop();
   expect(marking.vetoed).toEqual([toRefuse.order_pk]);
-  // One that is refused between the two looks of a round is marked first, and refused in the next.
-  expect(marking.hindered.filter((orderPk) => orderPk !== toRefuse.order_pk)).toEqual([toPay.order_pk]);
+  // A payout that is refused during a round is marked first and refused in the next.
+  expect(marking.blocked.filter((orderPk) => orderPk !== toRefuse.order_pk)).toEqual([toPay.order_pk]);
 });
 
-test('nothing is written by who has lost the wallet’s lease', async () => {
+test("writes nothing after it lost the wallet's lease", async () => {
   const lease = (holder: string) =>
     keepLease({ db: signer.kysely, schema: 'signer', name: `wallet/${wallet}`, holder, ttlMs: 60_000 });
   const [before, after] = [lease('before'), lease('after')];

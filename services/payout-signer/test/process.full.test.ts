@@ -17,7 +17,7 @@ import {
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './nonce/signer-world.ts';
 import { PATIENCE_MS } from './world/quick-timing.ts';
 
-/* The signer as a process: it starts, pays, prints no secret, and ends with the right exit code. */
+/* Runs the signer as a process: start, payment, secrets in its output, exit codes. */
 
 let world: SignerWorld | TronWorld;
 const running = new Set<SignerProcess>();
@@ -39,13 +39,13 @@ async function start(env: Record<string, string>): Promise<SignerProcess> {
 test.each([
   ['an EVM chain', createSignerWorld],
   ['TRON', createTronWorld],
-] as const)('the process pays on %s, reports it, and ends cleanly', async (_, createWorld) => {
+] as const)('the process pays on %s, reports it, and exits with 0', async (_, createWorld) => {
   world = await createWorld();
   const signer = await start({ ...(await prepareEnvironment(world)), LOG_LEVEL: 'debug' });
   await waitUntil('ready', signer.isReady, 2 * PATIENCE_MS);
   const order = await world.payout();
   await requestPayout(world, order);
-  // Blocks can come faster than a slow process signs: its transaction would expire before the send.
+  // Blocks can come faster than a slow process signs, so its transaction would expire before the send.
   await world.isSent(order);
   await world.land([order]);
   expect(await world.received(order)).toBe(order.amount);
@@ -60,7 +60,7 @@ test.each([
 
   signer.child.kill('SIGTERM');
   expect(await signer.ended).toBe(0);
-  // No key, no passphrase, no signed bytes: neither in the log nor in the metrics.
+  // Neither log nor metrics contain a key, a passphrase or signed bytes.
   const { rows } = await sql<{ raw: string }>`select encode(raw, 'hex') as raw from own_transaction`.execute(
     world.admin,
   );
@@ -71,7 +71,7 @@ test.each([
   }
 });
 
-test('the process ends with 1 and prints the code for operators where it must not start', async () => {
+test('the process exits with 1 and prints the error code when it must not start', async () => {
   const evm = await createSignerWorld();
   world = evm;
   const env = await prepareEnvironment(evm);

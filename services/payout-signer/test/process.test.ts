@@ -12,7 +12,7 @@ import { composePayoutSigner } from '../src/compose.ts';
 import { prepareEnvironment, requestPayout } from './nonce/signer-process.ts';
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './nonce/signer-world.ts';
 
-/* What the process opens by its environment; process.full.test.ts runs it as a process. */
+/* Tests what the process opens from its environment. process.full.test.ts runs it as a process. */
 
 let world: SignerWorld;
 let env: Record<string, string>;
@@ -51,7 +51,7 @@ test('pays what the broker reports, reports it, and keeps its secrets', async ()
   const metrics = await service.metrics.render();
   expect(metrics).toMatch(/opentill_signer_payouts_sent_total\{.*chain="ETH_SEPOLIA".*\} 1/);
   await service.stop();
-  // No key, no passphrase, no signed bytes: neither in the log nor in the metrics.
+  // Neither log nor metrics contain a key, a passphrase or signed bytes.
   const { rows } = await sql<{ raw: string }>`select encode(raw, 'hex') as raw from own_transaction`.execute(
     world.admin,
   );
@@ -62,7 +62,7 @@ test('pays what the broker reports, reports it, and keeps its secrets', async ()
   }
 });
 
-test('it signs nothing for a test network without a policy outside the local profile', async () => {
+test('signs nothing for a test network without a policy outside the local profile', async () => {
   await start({ PROFILE: 'production' });
   const order = await world.payout();
   await world.hindered(order, 'NO_POLICY');
@@ -97,16 +97,16 @@ test('refuses to start with unsafe networks, sources or profile', async () => {
       'ETH: plain http to node.example. Use https in ETH_RPC_URLS',
     ],
   ];
-  for (const [given, says] of cases) {
+  for (const [given, message] of cases) {
     const starting = composePayoutSigner(
       { ...env, ...given },
       { fail: () => undefined, sharesProcess: true },
     );
-    await expect(starting).rejects.toThrow(says);
+    await expect(starting).rejects.toThrow(message);
   }
 });
 
-test('it refuses to start, with the code for operators, where it must not', async () => {
+test('refuses to start with an error code when it must not start', async () => {
   const wrong = join(dirname(world.keystoreFile), 'wrong-passphrase');
   await writeFile(wrong, 'another passphrase', { mode: 0o600 });
   const foreign = join(dirname(world.keystoreFile), 'foreign-public-keys.json');

@@ -33,17 +33,17 @@ afterAll(async () => {
 type State = 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
 interface Given {
   readonly state?: State;
-  /** Before the moment of the look; null: never authorised. */
+  /** Age of the authorisation. Null: never authorised. */
   readonly ago?: string | null;
-  /** How long before the look each transaction was signed, and its nonce. By default: one of what is SIGNED, when it was authorised. */
+  /** Age of each signed transaction, and its nonce. Default for SIGNED: one, as old as the authorisation. */
   readonly signed?: readonly { readonly ago: string; readonly nonce: number | null }[];
   readonly amount?: bigint;
   readonly of?: Parameters<typeof aPayout>[1];
 }
 
 /**
- * What counts of payouts that are given so, seen at one moment: `now()` stands still in a transaction, so an edge can be hit
- * to the microsecond. Nothing of it stays.
+ * Sums for these payouts at one moment. `now()` is constant within a transaction, so an edge is exact to the
+ * microsecond. The transaction is rolled back.
  */
 async function spentOf(...given: readonly Given[]): Promise<readonly SpentRow[]> {
   let rows: readonly SpentRow[] = [];
@@ -84,7 +84,7 @@ async function put(tx: Tx, given: Given): Promise<void> {
   }
 }
 
-/** Hour and day of the only row; both 0 where there is none. */
+/** Hour and day of the only row, or 0. */
 async function sums(...given: readonly Given[]): Promise<readonly [bigint, bigint]> {
   const rows = await spentOf(...given);
   expect(rows.length).toBeLessThanOrEqual(1);
@@ -100,14 +100,14 @@ test.each<readonly [string, string, readonly [bigint, bigint]]>([
   ['a day ago to the microsecond', '24 hours', [0n, 1n]],
   ['just outside the day', '24 hours 1 microsecond', [0n, 0n]],
   ['long ago', '30 days', [0n, 0n]],
-  // The database's clock stepped back since.
+  // The database's clock was set back since.
   ['in what is the future now', '-2 hours', [1n, 1n]],
-])('what was signed %s', async (_when, ago, expected) => {
+])('counts a payout signed %s', async (_when, ago, expected) => {
   expect(await sums({ state: 'SIGNED', ago })).toEqual(expected);
 });
 
 test.each(['0', '1 hour 1 microsecond', '24 hours 1 microsecond', '30 days', '-2 hours'])(
-  'what is authorised and may still be signed counts wholly, however long ago: %s',
+  'counts an authorised payout completely while it can be signed, after %s',
   async (ago) => {
     expect(await sums({ state: 'AUTHORISED', ago })).toEqual([1n, 1n]);
   },
@@ -117,10 +117,10 @@ test.each<readonly [State, string | null]>([
   ['REQUESTED', null],
   ['REFUSED', null],
   ['EXPIRED', null],
-  // Authorised once, and then it came to nothing.
+  // Authorised, but never signed.
   ['REFUSED', '0'],
   ['EXPIRED', '0'],
-])('what is %s does not count, authorised %s', async (state, ago) => {
+])('does not count a payout that is %s, authorised %s', async (state, ago) => {
   expect(await spentOf({ state, ago })).toEqual([]);
 });
 
@@ -156,7 +156,7 @@ test.each<readonly [string, Given, readonly [bigint, bigint]]>([
   expect(await sums(given)).toEqual(expected);
 });
 
-test('what waits for approval is told apart, while it waits, and what is left out is not in the sums', async () => {
+test('counts waiting payouts separately until they are dropped', async () => {
   await admin.kysely.transaction().execute(async (tx) => {
     await put(tx, { amount: 1n, ago: '10 minutes' });
     await put(tx, { amount: 20n, state: 'REQUESTED', ago: null });
@@ -167,13 +167,13 @@ test('what waits for approval is told apart, while it waits, and what is left ou
     await put(tx, { amount: 4_000n, state: 'AUTHORISED' });
     const [row] = await readSpent(tx, KEY);
     expect(row).toMatchObject({ lastHour: 4_001n, lastDay: 4_001n, waiting: 20n });
-    const whose = { countsAs: 'USDT', merchantId };
+    const payment = { countsAs: 'USDT', merchantId };
     const letIn = createSpending([row!], true);
-    expect(letIn.of(whose)).toEqual({ lastHour: 4_001n, lastDay: 4_021n, merchantLastDay: 4_021n });
-    letIn.dropWaiting({ ...whose, amountBaseUnits: baseUnits(20n) });
-    expect(letIn.of(whose).lastDay).toBe(4_001n);
-    // What is signed waits for nobody.
-    expect(createSpending([row!], false).of(whose).lastDay).toBe(4_001n);
+    expect(letIn.of(payment)).toEqual({ lastHour: 4_001n, lastDay: 4_021n, merchantLastDay: 4_021n });
+    letIn.dropWaiting({ ...payment, amountBaseUnits: baseUnits(20n) });
+    expect(letIn.of(payment).lastDay).toBe(4_001n);
+    // A signed payout no longer counts as waiting.
+    expect(createSpending([row!], false).of(payment).lastDay).toBe(4_001n);
     const { rows } = await sql<{
       order_pk: string;
     }>`select order_pk from payout where state = 'AUTHORISED'`.execute(tx);
@@ -186,7 +186,7 @@ test('what waits for approval is told apart, while it waits, and what is left ou
   });
 });
 
-test('sums are of everything together', async () => {
+test('sums all payouts together', async () => {
   const mixed: readonly Given[] = [
     { amount: 1n, ago: '10 minutes' },
     { amount: 20n, ago: '2 hours' },
@@ -199,7 +199,7 @@ test('sums are of everything together', async () => {
   expect(await sums(...mixed)).toEqual([7_004_001n, 7_004_021n]);
 });
 
-test('the windows are of a symbol, of every wallet of the chain, and of a merchant’s day', async () => {
+test('sums by symbol over all wallets of a chain, and by merchant over a day', async () => {
   const other = { merchant_id: otherMerchantId };
   const rows = await spentOf(
     { amount: 1n, ago: '10 minutes' },

@@ -9,14 +9,14 @@ import { requireProgress } from '../world/require-progress.ts';
 import { CHAIN, createTronSweepWorld, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
 /*
- * Two signers sweep a TRON chain by lent stake, bought energy and coin, and die at any statement of their databases, at any call to
- * the chain and at any question to the seller, before it or after; what they send is lost; the seller takes money and says
- * nothing, or delivers too little, or late, or never; blocks are taken back. Whatever happens, each address is emptied once, to the base unit, no
- * sweep buys twice, and nothing stays lent.
+ * Two signers sweep a TRON chain with delegated stake, bought energy and coin. They crash at any SQL statement and at
+ * any call to chain or seller, before or after it. Transactions get lost, the seller keeps money or delivers too
+ * little, late or never, and blocks are reorganised. Each address is emptied exactly once, no sweep buys twice, and
+ * no stake stays delegated.
  */
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
-/** At least. */
+/** Minimum. */
 const CRASHES = 21;
 const ADDRESSES = Number(process.env['ADDRESSES'] ?? 12);
 const LIMIT_MS = 1_800_000;
@@ -31,7 +31,7 @@ const diedAt = new Map<string, number>();
 let world: TronSweepWorld;
 beforeAll(async () => {
   world = await createTronSweepWorld();
-  // Enough for two sweeps at once; what is used of it recovers over a day.
+  // Enough for two concurrent sweeps. Used energy recovers over a day.
   await world.stake(40_000n * ONE_TRX);
 }, 60_000);
 afterAll(async () => {
@@ -77,7 +77,7 @@ interface Life {
   readonly runner: Awaited<ReturnType<TronSweepWorld['start']>>;
 }
 
-async function bear(): Promise<Life> {
+async function startLife(): Promise<Life> {
   const points = createCrashPoints();
   const runner = await world.start({
     sweep: { stake: true, rent: true },
@@ -91,14 +91,14 @@ async function bear(): Promise<Life> {
   return { points, runner };
 }
 
-async function replaceTheDead(lives: Life[]): Promise<void> {
+async function restartCrashed(lives: Life[]): Promise<void> {
   for (const [place, { points, runner }] of lives.entries()) {
     if (!points.crashed) continue;
     counts.crashes += 1;
     const step = points.steps.at(-1) ?? 'unknown';
     diedAt.set(step, (diedAt.get(step) ?? 0) + 1);
     await runner.stop();
-    lives[place] = await bear();
+    lives[place] = await startLife();
   }
 }
 
@@ -109,7 +109,7 @@ async function countSweeps(state: string): Promise<number> {
 }
 
 test(
-  'whenever signers die, each address is emptied once, no sweep buys twice, and nothing stays lent',
+  'sweeps each address once and leaves no stake delegated after any crashes',
   async () => {
     const { devnet, wallet } = world.tron;
     const orders: OrderRow[] = [];
@@ -141,13 +141,13 @@ test(
         await devnet.control.reorganise(1, { drop: random() < 0.5 });
         counts.reorganisations += 1;
       }
-      // What failed lately is offered again, so that all ways are gone.
+      // Failed sweeps become due again, so that all energy sources get exhausted.
       if (random() < 0.05)
         await sql`update sweep set ended_at = now() - interval '2 hours' where state = 'ABANDONED'`.execute(
           world.admin,
         );
       await world.tron.mine();
-      await new Promise((resolve) => setTimeout(resolve, 60)); // so that more than one thing happens between blocks
+      await new Promise((resolve) => setTimeout(resolve, 60)); // several steps run between blocks
     }
     for (const { points, runner } of lives) {
       points.crashAt(undefined);
@@ -161,7 +161,7 @@ test(
     expect(await world.tokensAt(world.cold)).toBe(sum + 1_000_000_000n * USDT);
     expect(await world.balance('COLD')).toBe(sum);
     expect(counts.crashes).toBeGreaterThanOrEqual(CRASHES);
-    // Nothing stays lent, by the chain's own word and by the rows.
+    // Neither the chain nor the rows show delegated stake.
     expect(await world.lentOut()).toBe(0n);
     const { rows: left } = await sql`
       select s.sweep_id from sweep s join movement m using (sweep_id) join payout p on p.order_pk = m.order_pk
@@ -170,7 +170,7 @@ test(
       world.admin,
     );
     expect(left).toEqual([]);
-    // What the seller took he was sent by as many sweeps, each once, and all of it is counted.
+    // Each payment to the seller belongs to one sweep and is booked once.
     const { rows: rents } = await sql<{ address: string; n: number; cost: bigint }>`
       select address, count(*)::int as n, sum(rent_cost) as cost from sweep where rent_cost > 0 group by address`.execute(
       world.admin,
@@ -192,7 +192,7 @@ test(
       expect(rows[0]?.n).toBe(1);
       coins += await world.sunAt(address);
     }
-    // No more coin came to the addresses than was booked; those that were accounts had a sun of their own.
+    // The addresses received no more coin than was booked, except the 1 sun of those that were accounts.
     const own = BigInt(orders.filter((_, place) => place % 3 !== 0).length);
     expect(await world.balance('DEPOSIT_GAS', 'TRX')).toBe(coins - own);
     const { rows: strange } =

@@ -6,12 +6,12 @@ import { post } from '../expiring/tron-world.ts';
 import { createTronSweepWorld, CHAIN, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
 /*
- * What the work of a sweep on TRON is paid by: lent stake, bought energy, or coin, whichever is cheapest now and can be had. What is
- * lent comes back, what is bought is bought once, and what never comes is not waited for.
+ * Energy of TRON sweeps: delegated stake, bought energy or coin, whichever is available and cheapest. Delegated stake
+ * comes back, an order is placed once, and missing energy does not block a sweep.
  */
 
 const USDT = 1_000_000n;
-/** A sweep takes some 8,600 TRX of it. */
+/** A sweep uses the energy of about 8,600 TRX of it. */
 const STAKE = 100_000n * ONE_TRX;
 
 let world: TronSweepWorld;
@@ -25,7 +25,7 @@ afterAll(async () => {
 beforeEach(async () => {
   world.shop.clearFaults();
   cold = await world.tokensAt(world.cold);
-  // What went wrong in one test is no reason in the next.
+  // Failures of one test must not affect the next.
   await sql`update sweep set ended_at = now() - interval '2 hours' where state <> 'OPEN'`.execute(
     world.admin,
   );
@@ -42,10 +42,10 @@ const inBooks = async () => {
   return rows[0]?.sum;
 };
 
-describe('a seller', () => {
+describe('energy seller', () => {
   const rent = { rent: true };
 
-  test('who is cheapest is asked, and an address that is no account is made one first', async () => {
+  test('rents energy from the cheapest source and activates a new address first', async () => {
     const [fresh, active] = [await world.paid(40n * USDT), await world.paid(41n * USDT, 1n)];
     const balance = world.shop.balanceSun();
     const signer = await world.start({ sweep: rent });
@@ -54,7 +54,7 @@ describe('a seller', () => {
     expect(await swept()).toBe(81n * USDT);
     expect(await kinds(fresh)).toEqual(['GAS_TOP_UP', 'SWEEP']);
     expect(await kinds(active)).toEqual(['SWEEP']);
-    // An account for the one, and not a sun for the work of either.
+    // Activation for the new address, and no coin for the work of either.
     expect(await world.sunAt(fresh.address)).toBe(1n);
     expect(await world.sunAt(active.address)).toBe(1n);
     const sweeps = [...(await world.sweepsOf(fresh)), ...(await world.sweepsOf(active))];
@@ -64,7 +64,7 @@ describe('a seller', () => {
     expect(await inBooks()).toBe(0n);
   });
 
-  test('who takes money and delivers nothing is paid once, and the work is paid for in coin', async () => {
+  test('pays a seller once that never delivers, then pays for the work in coin', async () => {
     const order = await world.paid(42n * USDT, 1n);
     const orders = world.shop.orders().length;
     world.shop.fault({ kind: 'never-delivers' });
@@ -79,7 +79,7 @@ describe('a seller', () => {
     ]);
   });
 
-  test('who delivers too little is paid once; what is there of it is used', async () => {
+  test('pays a seller once that delivers too little, and uses the delivered energy', async () => {
     const order = await world.paid(43n * USDT, 1n);
     const orders = world.shop.orders().length;
     world.shop.fault({ kind: 'too-little', percent: 50 });
@@ -96,7 +96,7 @@ describe('a seller', () => {
   });
 
   test.each([['late'], ['charges-and-fails'], ['hangs']] as const)(
-    'who is %s is waited for and paid once',
+    'waits for a seller that is %s and pays it once',
     async (kind) => {
       const order = await world.paid(44n * USDT, 1n);
       const [orders, balance] = [world.shop.orders().length, world.shop.balanceSun()];
@@ -112,7 +112,7 @@ describe('a seller', () => {
     },
   );
 
-  test('who refuses took nothing, and the work is paid for in coin at once', async () => {
+  test('pays for the work in coin at once when the seller refuses', async () => {
     const order = await world.paid(45n * USDT, 1n);
     const balance = world.shop.balanceSun();
     world.shop.fault({ kind: 'refuses' });
@@ -126,8 +126,8 @@ describe('a seller', () => {
     ]);
   });
 
-  test('is paid no more than the policy allows for one order, and in a day', async () => {
-    // Nothing of the tests before is of this day.
+  test("keeps the policy's limits of rent per order and per day", async () => {
+    // Excludes the rent of earlier tests from this day.
     await sql`update sweep set planned_at = planned_at - interval '2 days', rent_ordered_at = rent_ordered_at - interval '2 days',
       ended_at = ended_at - interval '2 days'`.execute(world.admin);
     const orders = world.shop.orders().length;
@@ -163,8 +163,8 @@ describe('a seller', () => {
   });
 });
 
-/** The energy of other sweeps may be lent at the same time. */
-async function isLentTo(order: OrderRow): Promise<boolean> {
+/** Other sweeps may have delegated energy at the same time. */
+async function isDelegatedTo(order: OrderRow): Promise<boolean> {
   return (await world.movesOf(order)).some(({ kind, money }) => kind === 'DELEGATE' && money === 'PAID_OUT');
 }
 
@@ -174,7 +174,7 @@ describe('own stake', () => {
     await world.stake(STAKE);
   });
 
-  test('is lent for one sweep after the other, and comes back', async () => {
+  test('is delegated to one sweep after the other and reclaimed', async () => {
     const [fresh, active] = [await world.paid(50n * USDT), await world.paid(51n * USDT, 1n)];
     const signer = await world.start({ sweep: { ...stake, rent: true } });
     await world.mineUntil('both are swept', async () => (await isDone(fresh)) && isDone(active));
@@ -192,9 +192,9 @@ describe('own stake', () => {
     expect(await inBooks()).toBe(0n);
   });
 
-  test('comes back from an address whose token can’t be moved, which is emptied once it can', async () => {
+  test('is reclaimed from an address whose token cannot move, and sweeps it later', async () => {
     const order = await world.paid(52n * USDT, 1n);
-    // Everybody says that the transfer would fail, from the moment on at which energy is there.
+    // All nodes report that the transfer would fail once energy is available.
     let isLent = false;
     let isBroken = true;
     const signer = await world.start({
@@ -223,13 +223,13 @@ describe('own stake', () => {
     expect(await world.lentOut()).toBe(0n);
   });
 
-  test('that the operator adds while it runs halts the wallet until he says that it was he, and then serves', async () => {
+  test('halts the wallet when the operator stakes more, and is used after the release', async () => {
     const { tron, admin } = world;
     const { url } = tron.devnet;
     const signer = await world.start({ sweep: stake });
     await tron.devnet.control.fund(tron.wallet, { trxSun: STAKE });
     const before = await staked();
-    const txHash = await stakeByHand(STAKE);
+    const txHash = await stakeOutside(STAKE);
     const isHalted = async () => {
       const { rows } =
         await sql`select from wallet_halt where wallet = ${tron.wallet} and kind = 'FOREIGN_NONCE'
@@ -244,14 +244,14 @@ describe('own stake', () => {
         select plan->'waiting' as waiting from sweep_plan where chain = ${CHAIN}`.execute(admin);
       return rows[0]?.waiting ?? {};
     };
-    // Nothing that needs the wallet begins while nothing of it is signed.
+    // No step that needs the wallet starts while none of them is signed.
     await world.mineUntil(
       'its sweep waits',
       async () => ((await waiting())['WALLET_HALTED'] ?? 0) > 0,
       30_000,
     );
     expect(await world.sweepsOf(order)).toEqual([]);
-    // As opentill halt release does.
+    // Like `opentill halt release`.
     await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'I staked'
       where released_at is null`.execute(admin);
     await world.mineUntil('it is swept', () => isDone(order));
@@ -270,8 +270,8 @@ describe('own stake', () => {
     }
   });
 
-  /** As a wallet with the recovery words does (Stake 2.0). @returns its transaction */
-  async function stakeByHand(sun: bigint): Promise<string> {
+  /** Stakes with the wallet's key outside the gateway (Stake 2.0). @returns the transaction hash */
+  async function stakeOutside(sun: bigint): Promise<string> {
     const { devnet, wallet, walletKey } = world.tron;
     const built = await post<{ txID: string }>(devnet.url, 'freezebalancev2', {
       owner_address: wallet,
@@ -288,7 +288,7 @@ describe('own stake', () => {
     return built.txID;
   }
 
-  test('whose lending nobody had signed when the wallet was halted keeps no place, and is lent once when it is released', async () => {
+  test('frees the slot of an unsigned delegation on a halt, and delegates later', async () => {
     const { admin, tron } = world;
     const order = await world.paid(57n * USDT, 1n);
     let isShut = true;
@@ -326,7 +326,7 @@ describe('own stake', () => {
     expect(await world.lentOut()).toBe(0n);
   });
 
-  test('is lent to no address that is not derived here, whatever rows say', async () => {
+  test('is never delegated to a foreign address, whatever the rows contain', async () => {
     const order = await world.paid(53n * USDT, 1n);
     const stranger = world.tron.devnet.accounts[4]!.address;
     const sweepId = crypto.randomUUID();
@@ -368,10 +368,10 @@ describe('own stake', () => {
     );
   });
 
-  test('is lent to nobody when the policy does not say so, and taken back when it says so no more', async () => {
+  test('is delegated only while the policy allows it, and reclaimed after that', async () => {
     const lent = await world.paid(54n * USDT, 1n);
     const first = await world.start({ sweep: stake });
-    await world.mineUntil('stake is lent to it', () => isLentTo(lent));
+    await world.mineUntil('stake is delegated to it', () => isDelegatedTo(lent));
     await first.stop();
     const other = await world.paid(55n * USDT, 1n);
     const signer = await world.start();
@@ -381,10 +381,10 @@ describe('own stake', () => {
     expect(await world.sweepsOf(other)).toMatchObject([{ state: 'DONE', method: 'TOP_UP' }]);
   });
 
-  test('comes back also when the policy sweeps nothing any more, and what is asked for then is over at once', async () => {
+  test('is reclaimed when the policy ends sweeps, and ends requested sweeps at once', async () => {
     const order = await world.paid(56n * USDT, 1n);
     const first = await world.start({ sweep: stake });
-    await world.mineUntil('stake is lent to it', () => isLentTo(order));
+    await world.mineUntil('stake is delegated to it', () => isDelegatedTo(order));
     await first.stop();
     await sql`insert into sweep_request (chain, operator) values (${CHAIN}, 'test')`.execute(world.admin);
     const signer = await world.start({ sweep: null });
@@ -396,7 +396,7 @@ describe('own stake', () => {
     await world.mineUntil('nothing is open', async () => (await open()) === 0);
     await signer.stop();
     expect(await world.lentOut()).toBe(0n);
-    // Sent before the policy changed, or not at all.
+    // Sent before the policy changed, or never.
     expect([0n, 56n * USDT]).toContain(await swept());
     expect((await kinds(order)).at(-1)).toBe('UNDELEGATE');
   });

@@ -4,8 +4,8 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { createTronSweepWorld, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
 /*
- * On TRON a transfer to somebody who holds none of a token takes about twice the energy of one to somebody who holds some. Cold storage
- * mostly holds some. A hot wallet that holds none is filled all the same, whatever pays for the work.
+ * A TRON transfer to a receiver without a balance of the token takes about twice the energy. Cold storage usually has
+ * a balance; a hot wallet without one is refilled with every energy source.
  */
 
 const USDT = 1_000_000n;
@@ -38,7 +38,7 @@ const costOf = async ({ address }: OrderRow) => {
   return rows[0]!.cost;
 };
 
-/** All that the hot wallet has goes to a customer, by the signer itself. */
+/** The signer pays the hot wallet's whole balance to a customer. */
 afterEach(async () => {
   const { tron } = world;
   const payout = await tron.payout({ amount: await atHot() });
@@ -49,11 +49,11 @@ afterEach(async () => {
 });
 
 test.each([
-  ['coin that lies there', 100n * ONE_TRX, 'FREE', {}],
-  ['coin that is brought', 0n, 'TOP_UP', {}],
-  ['energy that is bought', ONE_TRX, 'RENT', { rent: true }],
+  ['coin on the address', 100n * ONE_TRX, 'FREE', {}],
+  ['a coin top-up', 0n, 'TOP_UP', {}],
+  ['bought energy', ONE_TRX, 'RENT', { rent: true }],
 ])(
-  'a hot wallet that holds none of the token is filled: by %s',
+  'refills a hot wallet without a balance of the token, paid by %s',
   async (_, sun, method, sweep) => {
     const order = await world.paid(50n * USDT, sun);
     const signer = await world.start({ asset: FLOAT, sweep });
@@ -65,7 +65,7 @@ test.each([
   120_000,
 );
 
-test('the first that fills it costs more than one to cold storage, and one after that does not', async () => {
+test('estimates a higher cost only for the first refill of an empty hot wallet', async () => {
   const [first, second] = [
     await world.paid(50n * USDT, 100n * ONE_TRX),
     await world.paid(60n * USDT, 100n * ONE_TRX),

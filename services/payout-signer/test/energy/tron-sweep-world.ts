@@ -19,12 +19,12 @@ export interface TronSignerOptions
 export type TronSweepWorld = Awaited<ReturnType<typeof createTronSweepWorld>>;
 
 const API_KEY = 'devnet';
-/** Of a chain whose coin is worth 0.3. */
+/** Native price 0.3. */
 const SWEEP = { nativePrice: '0.3', maxTopUp: '60', maxNativePerDay: '3000' };
 
 /**
- * A TRON chain with customers, a seller of energy, and signers that sweep.
- * @param usdt the hot wallet's balance of it; absent: much
+ * TRON chain with customers, an energy seller, and signers that sweep.
+ * @param usdt the hot wallet's USDT balance. @default ample
  */
 export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } = {}) {
   const tron = await createTronWorld({}, usdt === undefined ? {} : { usdt });
@@ -33,7 +33,7 @@ export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } 
   const account = devnet.accounts[9]!;
   await devnet.control.stake(account.address, 10_000_000n * ONE_TRX);
   const shop = await startEnergySeller({ nodeUrl: devnet.url, account, apiKey: API_KEY });
-  // The token is used as much as on the main network: a transfer costs 4.4 times its energy.
+  // The token's energy penalty is that of the main network: a transfer costs 4.4 times its energy.
   await devnet.control.setEnergyFactor(tron.usdt, 34_000);
   const cold = devnet.accounts[2]!.address as Address;
   return {
@@ -43,7 +43,10 @@ export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } 
     shop,
     cold,
     mineUntil,
-    /** An order whose address is paid `amount` of USDT on the chain, verified and booked; an account if `trxSun` is positive. */
+    /**
+     * Order with `amount` of USDT on its address, verified and booked. The address is an account if `trxSun` is
+     * positive.
+     */
     async paid(amount: bigint, trxSun = 0n): Promise<OrderRow> {
       const order = await parts.orderFor();
       await devnet.control.fund(order.address, { trxSun, symbol: 'USDT', amountBaseUnits: amount });
@@ -66,12 +69,12 @@ export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } 
     },
     tokensAt: (address: string) => tron.received({ address, contract_address: tron.usdt }),
     sunAt: (address: string) => tron.received({ address, contract_address: null }),
-    /** Has the hot wallet stake more coin, which it gets, for energy. */
+    /** Gives the hot wallet coin and stakes it for energy. */
     async stake(sun: bigint) {
       await devnet.control.fund(wallet, { trxSun: sun });
       await devnet.control.stake(wallet, sun);
     },
-    /** The hot wallet's stake that is delegated, in sun. */
+    /** Delegated stake of the hot wallet, in sun. */
     async lentOut(): Promise<bigint> {
       const owner = { address: wallet, visible: true };
       const { account_resource: resource } = await post<{

@@ -36,8 +36,8 @@ async function energy(): Promise<number> {
   return ((await answer.json()) as { EnergyLimit?: number }).EnergyLimit ?? 0;
 }
 
-describe('energy', () => {
-  test('is quoted, ordered, paid for out of what lies with the seller, and delivered', async () => {
+describe('energy quote', () => {
+  test('is ordered, paid from the balance at the seller, and delivered', async () => {
     const quote = await seller.quote(ENERGY, receiver, signal);
     expect(quote).toEqual({ energy: ENERGY, priceSun: 2_860_000n, unitPriceSun: 44n });
     const before = [await energy(), shop.balanceSun()] as const;
@@ -48,7 +48,7 @@ describe('energy', () => {
     expect(shop.orders().at(-1)).toMatchObject({ orderId: outcome.ref, payoutAmount: 2_860_000 });
   });
 
-  test('that got dearer since it was quoted is refused, and nothing is taken', async () => {
+  test('is refused without a charge when the price has risen since', async () => {
     const quote = await seller.quote(ENERGY, receiver, signal);
     shop.setUnitPriceSun(60);
     const before = shop.balanceSun();
@@ -60,9 +60,9 @@ describe('energy', () => {
     shop.setUnitPriceSun(44);
   });
 
-  test('is not quoted by who does not answer, or sells not so much', async () => {
-    const nobody = createTronsaveSeller({ url: 'http://127.0.0.1:1', apiKey: 'devnet' });
-    expect(await nobody.quote(ENERGY, receiver, signal)).toBeUndefined();
+  test('is missing when the seller is unreachable or does not offer the amount', async () => {
+    const unreachable = createTronsaveSeller({ url: 'http://127.0.0.1:1', apiKey: 'devnet' });
+    expect(await unreachable.quote(ENERGY, receiver, signal)).toBeUndefined();
     expect(await seller.quote(10n ** 9n, receiver, signal)).toBeUndefined();
     const stranger = createTronsaveSeller({ url: shop.url, apiKey: 'wrong' });
     const quote = await stranger.quote(ENERGY, receiver, signal);
@@ -70,10 +70,10 @@ describe('energy', () => {
   });
 });
 
-describe('an order', () => {
+describe('energy order', () => {
   const quoted = async () => (await seller.quote(ENERGY, receiver, signal))!;
 
-  /** A customer of little patience, which ends only once the seller has taken his order: however slow the way to him is. */
+  /** Client with a short timeout, which fires only after the seller has accepted the order. */
   function impatient(): EnergySeller {
     const taken = shop.orders().length;
     return createTronsaveSeller({
@@ -94,7 +94,7 @@ describe('an order', () => {
   test.each([
     ['charges-and-fails', () => seller],
     ['hangs', impatient],
-  ] as const)('that the seller takes and that %s is one of which nobody knows', async (kind, customer) => {
+  ] as const)('has an unknown outcome when the seller accepts it and %s', async (kind, customer) => {
     const [before, orders] = [shop.balanceSun(), shop.orders().length];
     shop.fault({ kind, times: 1 });
     expect(await customer().order({ receiver, quote: await quoted() }, signal)).toMatchObject({
@@ -104,7 +104,7 @@ describe('an order', () => {
     expect(shop.orders()).toHaveLength(orders + 1);
   });
 
-  test('that he refuses took nothing', async () => {
+  test('costs nothing when the seller refuses it', async () => {
     const before = shop.balanceSun();
     shop.fault({ kind: 'refuses', times: 1 });
     expect(await seller.order({ receiver, quote: await quoted() }, signal)).toMatchObject({
@@ -113,7 +113,7 @@ describe('an order', () => {
     expect(shop.balanceSun()).toBe(before);
   });
 
-  test('is delivered late, in part or never, whatever he said', async () => {
+  test('is delivered late, in part or never, whatever the seller answered', async () => {
     shop.fault({ kind: 'late', delayMs: 50, times: 1 });
     shop.fault({ kind: 'too-little', percent: 50, times: 1 });
     shop.fault({ kind: 'never-delivers', times: 1 });
@@ -130,7 +130,7 @@ describe('an order', () => {
     expect(delivered(2)).toBe(0);
   });
 
-  test('is given up with the process', async () => {
+  test('is aborted with the process', async () => {
     const ending = new AbortController();
     shop.fault({ kind: 'hangs', times: 1 });
     const quote = await quoted();
@@ -143,7 +143,7 @@ describe('an order', () => {
 test.each<[number, string, string]>([
   [400, '{"error":true,"message":"NOT_ENOUGH_BALANCE"}', 'REFUSED'],
   [400, '{"error":true,"message":"DUPLICATE_INCOMPLETE_ORDER"}', 'UNKNOWN'],
-  [403, '<html>a wall in between</html>', 'UNKNOWN'],
+  [403, '<html>a proxy error</html>', 'UNKNOWN'],
   [408, '{"error":true,"message":"Request Timeout"}', 'UNKNOWN'],
   [429, '{"error":true,"message":"Too many"}', 'UNKNOWN'],
   [502, '{"error":true,"message":"Bad gateway"}', 'UNKNOWN'],
@@ -159,10 +159,10 @@ test.each<[number, string, string]>([
 
 test.each<[string, string]>([
   ['nonsense', 'not json'],
-  ['an order without a name', '{"error":false,"data":{}}'],
-  ['a name that is a path', '{"error":false,"data":{"orderId":"../x"}}'],
-  ['more than anybody reads', `{"error":false,"data":{"orderId":"${'x'.repeat(70_000)}"}}`],
-])('%s leaves an order unknown', async (_, text) => {
+  ['an answer without an order id', '{"error":false,"data":{}}'],
+  ['an order id that is a path', '{"error":false,"data":{"orderId":"../x"}}'],
+  ['an answer above the size limit', `{"error":false,"data":{"orderId":"${'x'.repeat(70_000)}"}}`],
+])('leaves an order unknown after %s', async (_, text) => {
   const odd = createTronsaveSeller({
     url: 'http://seller',
     apiKey: 'k',

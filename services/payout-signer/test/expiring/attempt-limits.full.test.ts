@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test('goes on waiting for its decision while something else stops the wallet too', async () => {
+test('keeps waiting for its decision while another obstacle stops the wallet', async () => {
   const driver = await world.start();
   const order = await world.payout();
   expect(await world.untilItWaits(order)).toBe('NEEDS_DECISION');
@@ -50,7 +50,7 @@ test('goes on waiting for its decision while something else stops the wallet too
   await next.stop();
 });
 
-test('waits for its decision too when its time is over before its last attempt is dead', async () => {
+test('keeps waiting for its decision when it expires before its last attempt', async () => {
   const driver = await world.start();
   const order = await world.payout();
   await world.untilSecondAttempt(order);

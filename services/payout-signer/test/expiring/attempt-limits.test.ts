@@ -4,8 +4,8 @@ import { createHiddenAttempts, type HiddenAttempts } from './hidden-attempts.ts'
 import { ONE_USDT } from './tron-world.ts';
 
 /*
- * Both sources hide from the scanner and from the proof of death what landed: each proof is false, and each attempt is a payment. What the
- * receiver gets is then bounded by the limits per time and by the attempts that need no operator.
+ * Both sources hide landed transactions from the scanner and from the proof of expiry, so each proof is wrong and
+ * each attempt pays. The limits per time and the attempts without an operator bound the loss.
  */
 
 let world: HiddenAttempts;
@@ -14,8 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test('false proofs of death deliver no more than the limit of a day', async () => {
-  // Once for each attempt, however many may be made without an operator.
+test("delivers at most a day's limit after false proofs of expiry", async () => {
+  // One payment per attempt, for every attempt allowed without an operator.
   const driver = await world.start({ maxPerDay: '10' }, { maxAttemptsWithoutDecision: 100 });
   const order = await world.payout();
   expect(await world.untilItWaits(order)).toBe('POLICY_REFUSES');
@@ -28,7 +28,7 @@ test('false proofs of death deliver no more than the limit of a day', async () =
   await sql`update own_transaction set signed_at = signed_at - interval '2 days'`.execute(world.admin);
 });
 
-test('needs a decision for each attempt after the second, and waits for it', async () => {
+test('waits for a decision before each attempt after the second', async () => {
   const driver = await world.start();
   const order = await world.payout();
   expect(await world.untilItWaits(order)).toBe('NEEDS_DECISION');
@@ -42,7 +42,7 @@ test('needs a decision for each attempt after the second, and waits for it', asy
   await driver.stop();
 });
 
-test('a decision from before the death of the last attempt allows no other attempt', async () => {
+test('ignores a decision made before the last attempt expired', async () => {
   const driver = await world.start();
   const order = await world.payout();
   await world.untilSecondAttempt(order);

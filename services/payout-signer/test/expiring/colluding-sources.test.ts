@@ -4,12 +4,12 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type RunningDriver, type TronWorld } from './tron-world.ts';
 
-/* All configured sources, two of them, give the same wrong answers, to the scanner as well. */
+/* Both configured sources give the same wrong answers, also to the scanner. */
 
 let world: TronWorld;
 let nodes: ColludingNodes;
 let driver: RunningDriver | undefined;
-/** Attempts for which the signer has no proof, and why. */
+/** Attempts without a proof of expiry, with the reason. */
 let unproven: unknown[] = [];
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
   await nodes.close();
 });
 
-/** A payout that a block holds, while both sources omit it until its time is over. */
+/** Payout that is in a block, while both sources omit it until it expires. */
 async function payUnseen() {
   driver = await world.start({
     sender: (sender) => ({
@@ -43,7 +43,7 @@ async function payUnseen() {
   });
   const order = await world.payout();
   await waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
-  // Where headers keep their roots, a block without any transaction would be refused.
+  // If headers kept their roots, the check would reject a block without transactions.
   if (nodes.omission === 'ROOT_KEPT') await world.devnet.control.fund(aTronAddress(), { trxSun: ONE_TRX });
   await world.passExpiry();
   await waitUntil(

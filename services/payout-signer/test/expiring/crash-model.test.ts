@@ -3,15 +3,15 @@ import type { ModelTables } from './model-store.ts';
 import { enumerate, landOnce, restoreAfterOutage } from './enumerate.ts';
 import { runModel, type Fault, type Variant } from './model-world.ts';
 
-/* A part of all pairs of faults; crash-model.full.test.ts runs more of them. */
+/* Samples pairs of faults. crash-model.full.test.ts runs more of them. */
 
-describe('three payouts, two of them equal,', () => {
-  test('land exactly once, whatever pair of faults strikes where', async () => {
+describe('three payouts, two of them equal', () => {
+  test('land exactly once after any sampled pair of faults', async () => {
     expect(await runModel([])).toMatchObject({ doubles: 0, stuck: 0, signed: 3 });
     expect(await landOnce(40, 60, 10)).toBeGreaterThan(400);
   });
 
-  test('are signed anew when their time went by without them, and not before', async () => {
+  test('are signed again after they expired, and not before', async () => {
     const { points } = await runModel([]);
     const afterSend = points.indexOf('before broadcast') + 1;
     expect((await runModel([{ at: afterSend, kind: 'stall' }])).signed).toBe(3);
@@ -20,7 +20,7 @@ describe('three payouts, two of them equal,', () => {
     expect(anew.points).toContain('after findInBlocks');
   });
 
-  test('are paid once by a database that was brought back to before it signed them', async () => {
+  test('are paid once after the database was restored to before their signatures', async () => {
     const { points } = await runModel([]);
     let scenarios = 0;
     for (const [place, name] of points.entries()) {
@@ -40,12 +40,11 @@ describe('three payouts, two of them equal,', () => {
     expect(scenarios).toBeGreaterThan(80);
   });
 
-  test('are unsigned again by a database that was brought back only when it is halted for what it forgot', () =>
-    restoreAfterOutage(6));
+  test('expire in a restored database only under the halt of the restore', () => restoreAfterOutage(6));
 });
 
-describe('energy that is lent three times, two of them the same,', () => {
-  test('is lent just so often, whatever strikes where', async () => {
+describe('three delegations of energy, two of them equal', () => {
+  test('happen exactly three times after any sampled fault', async () => {
     const sum = await enumerate(
       { isLending: true },
       { kinds: ['crash', 'outage', 'reorganise'], seconds: ['crash', 'remember'], stride: 12 },
@@ -56,7 +55,7 @@ describe('energy that is lent three times, two of them the same,', () => {
     expect(sum.scenarios).toBeGreaterThan(150);
   });
 
-  test('is not lent again by who takes what was signed for a payment, and goes on for ever', async () => {
+  test('are not repeated by code that matches attempts as payments, but never finish', async () => {
     const asPayments: Variant = {
       isLending: true,
       store: (store) => ({
@@ -74,12 +73,9 @@ describe('energy that is lent three times, two of them the same,', () => {
   });
 });
 
-/*
- * The same harness must find the mistakes that it is there to find.
- */
 const CONTROL_STRIDE = 3;
 
-/** Takes a payout's attempt away from it, so that it is signed anew. */
+/** Removes a payout's attempt, so that it is signed again. */
 function forget(tables: ModelTables, orderPk: string): void {
   const payout = tables.payouts.get(orderPk);
   for (const attempt of tables.attempts.values()) {
@@ -89,8 +85,8 @@ function forget(tables: ModelTables, orderPk: string): void {
   }
 }
 
-describe('control:', () => {
-  test('sent before it is stored, and it is paid twice', async () => {
+describe('negative control', () => {
+  test('finds a double payment when transactions are sent before they are stored', async () => {
     const sum = await enumerate(
       {
         sender: (sender, _tables, chain) => ({
@@ -107,7 +103,7 @@ describe('control:', () => {
     expect(sum.doubles).toBeGreaterThan(0);
   });
 
-  test('built anew when some time went by here, and it is paid twice', async () => {
+  test('finds a double payment when attempts expire by the local clock', async () => {
     const sum = await enumerate(
       {
         onPass(tables) {
@@ -121,7 +117,7 @@ describe('control:', () => {
   });
 
   test.each(['EXPIRED', 'UNKNOWN'] as const)(
-    'built anew because a node says %s, and it is paid twice',
+    "finds a double payment when a node's answer %s counts as expiry",
     async (word) => {
       const sum = await enumerate(
         {
@@ -140,7 +136,7 @@ describe('control:', () => {
     },
   );
 
-  test('built anew because a node does not find it, and it is paid twice', async () => {
+  test("finds a double payment when a node's missing transaction counts as expiry", async () => {
     const sum = await enumerate(
       {
         onPass(tables, chain) {
@@ -153,7 +149,7 @@ describe('control:', () => {
     expect(sum.doubles).toBeGreaterThan(0);
   });
 
-  test('dead by blocks that are not final, and it is paid twice', async () => {
+  test('finds a double payment when attempts expire by blocks that are not final', async () => {
     const impatient: Variant = {
       onPass(tables, chain) {
         const headMs = chain.head().timeSeconds * 1_000;
@@ -167,8 +163,8 @@ describe('control:', () => {
     const outage: Fault = { at: points.indexOf('before broadcast') + 1, kind: 'outage' };
     const forked = async (variant: Variant): Promise<number> => {
       let doubles = 0;
-      const alone = await runModel([outage], variant);
-      for (const [place, name] of alone.points.entries())
+      const single = await runModel([outage], variant);
+      for (const [place, name] of single.points.entries())
         if (place >= outage.at && name.startsWith('after'))
           doubles += (await runModel([outage, { at: place + 1, kind: 'fork' }], variant)).doubles;
       return doubles;
@@ -177,7 +173,7 @@ describe('control:', () => {
     expect(await forked({})).toBe(0);
   });
 
-  test('with one time for all, equal payouts are one transaction, and one of them is lost', async () => {
+  test('finds a lost payout when equal payouts have the same expiration', async () => {
     const { stuck } = await runModel([], {
       sender: (sender) => ({
         ...sender,
@@ -185,7 +181,7 @@ describe('control:', () => {
       }),
       store: (store, tables) => ({
         ...store,
-        // A database without the rule that the times of attempts are unique.
+        // Simulates a database without the unique constraint on the expiration of attempts.
         async saveSigned(lease, payments, chooseRefused) {
           const keys = new Set(payments.map(({ signed }) => signed.txHash));
           const once = payments.filter(({ signed }) => keys.delete(signed.txHash));
@@ -198,7 +194,7 @@ describe('control:', () => {
     expect(stuck).toBeGreaterThan(0);
   });
 
-  test('brought back without the mark of what was sent, and it is paid twice', async () => {
+  test('finds a double payment after a restore without the mark of sent transactions', async () => {
     const noMark = { read: () => Promise.resolve(undefined), raise: () => Promise.resolve() };
     const { points } = await runModel([]);
     let doubles = 0;

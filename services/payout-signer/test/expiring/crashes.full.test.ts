@@ -17,12 +17,12 @@ const OUTAGE_TURNS = 8;
 
 let world: TronWorld;
 beforeAll(async () => {
-  // Short lives, so that many end while nodes are down.
+  // Short lives, so that many end during an outage.
   world = await createTronWorld({ expirationSeconds: 30 });
 });
 afterAll(() => world.close());
 
-/** A step on each side of everything that nodes are asked and told. */
+/** Adds a crash point before and after each call to a node. */
 function wrapSender(sender: ExpiringSender, points: CrashPoints): ExpiringSender {
   return {
     ...sender,
@@ -39,14 +39,14 @@ interface Life {
   readonly runner: RunningDriver;
 }
 
-test(`two replicas that crash at every step before a rough chain pay everything exactly once (seed ${SEED})`, async () => {
+test(`pays exactly once with two replicas that crash at every step (seed ${SEED})`, async () => {
   const random = seededRandom(SEED);
   const counts = { crashes: 0, lost: 0, outages: 0, reorgs: 0, lostReplies: 0, decisions: 0 };
   const diedAt = new Map<string, number>();
   const orders: OrderRow[] = [];
   let outageTurns = 0;
 
-  async function beBorn(name: string): Promise<Life> {
+  async function startLife(name: string): Promise<Life> {
     const points = createCrashPoints();
     const fault = random() < 0.85 ? 'crash' : 'lose';
     if (counts.crashes < CRASHES) points.crashAt(1 + Math.floor(random() * 70), fault);
@@ -59,17 +59,17 @@ test(`two replicas that crash at every step before a rough chain pay everything 
     });
     return { points, runner };
   }
-  async function bury(life: Life): Promise<void> {
+  async function endLife(life: Life): Promise<void> {
     const name = life.points.steps.at(-1) ?? '';
     diedAt.set(name, (diedAt.get(name) ?? 0) + 1);
     counts.crashes += 1;
     await life.runner.stop();
   }
-  /** What chains and nodes do. */
-  async function beRough(): Promise<void> {
+  /** Simulates outages, forgetful nodes and reorganisations. */
+  async function disturbChain(): Promise<void> {
     const { control } = world.devnet;
     if (outageTurns > 0) {
-      // The first outage lasts until the attempts of a payout died so often that it waits for an operator.
+      // The first outage lasts until a payout's attempts expired so often that it waits for an operator.
       if (outageTurns > 1 || counts.decisions > 0) outageTurns -= 1;
       await world.mine(3);
       if (outageTurns === 0) control.clearFaults();
@@ -77,7 +77,7 @@ test(`two replicas that crash at every step before a rough chain pay everything 
     }
     const chance = random();
     if (chance < 0.03) {
-      // The node takes nothing, until what is sent meanwhile is over.
+      // The node accepts no transaction until those sent meanwhile have expired.
       control.fault({ kind: 'swallow-broadcast' });
       counts.outages += 1;
       outageTurns = OUTAGE_TURNS;
@@ -91,7 +91,7 @@ test(`two replicas that crash at every step before a rough chain pay everything 
     } else if (chance < 0.6) await world.mine();
   }
 
-  /** An operator lets every payout that waits for a decision be paid again: its attempts are dead. */
+  /** Simulates an operator who allows another attempt for every payout that waits for a decision. */
   async function decide(): Promise<void> {
     const { rows } = await sql`
       insert into payout_decision (decision_id, order_pk, decision, operator, reason)
@@ -116,14 +116,14 @@ test(`two replicas that crash at every step before a rough chain pay everything 
     if (orders.length < (PAYOUTS * counts.crashes) / CRASHES + 3 && orders.length < PAYOUTS)
       orders.push(random() < 0.8 ? await world.payout() : await world.nativePayout(3n * ONE_TRX));
     for (const [place, life] of replicas.entries()) {
-      // Besides the step that it was born to die at: some end where they happen to be.
+      // Some lives also end at an arbitrary moment instead of their planned step.
       if (!life.points.crashed && random() < 0.02 && counts.crashes < CRASHES) life.points.crashAt(1);
       if (!life.points.crashed) continue;
-      await bury(life);
-      replicas[place] = await beBorn(place === 0 ? 'a' : 'b');
+      await endLife(life);
+      replicas[place] = await startLife(place === 0 ? 'a' : 'b');
     }
     await decide();
-    await beRough();
+    await disturbChain();
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
   for (const life of replicas) await life.runner.stop();
@@ -141,6 +141,6 @@ test(`two replicas that crash at every step before a rough chain pay everything 
   expect(counts.outages).toBeGreaterThan(2);
   expect(counts.reorgs).toBeGreaterThan(5);
   expect(counts.decisions).toBeGreaterThan(0);
-  // Attempts died, and others were made in their place: or nothing of this was tried.
+  // Attempts expired and were replaced; otherwise the test would not cover expiry.
   expect(rows[0]!.dead).toBeGreaterThan(3);
 }, 1_800_000);

@@ -18,7 +18,7 @@ const KINDS: readonly FaultKind[] = [
   'remember',
 ];
 
-/** Every fault alone, and pairs of them with one of `seconds` behind it. */
+/** Runs every fault, and pairs of faults whose second kind is one of `seconds`. */
 export const enumerate = (
   variant: Variant = {},
   {
@@ -38,7 +38,7 @@ export const enumerate = (
     stride,
   );
 
-/** A crash, an outage or nodes that remember, before or after everything else; other pairs by their strides. */
+/** Pairs with a crash, an outage or a rebroadcast run with `hardStride`, other pairs with `stride`. */
 export async function landOnce(hardStride: number, stride: number, againMin: number): Promise<number> {
   const [hard, all] = [
     await enumerate({}, { seconds: ['crash', 'remember'], stride: hardStride }),
@@ -52,20 +52,20 @@ export async function landOnce(hardStride: number, stride: number, againMin: num
   return hard.scenarios + all.scenarios;
 }
 
-/** Restores at every `stride`-th point after an outage: attempts expire only under the halt for what was forgotten. */
+/** Restores at every `stride`-th point after an outage. Attempts must expire only under the halt of the restore. */
 export async function restoreAfterOutage(stride: number): Promise<void> {
   const { points } = await runModel([]);
   const outage: Fault = { at: points.indexOf('before broadcast') + 1, kind: 'outage' };
-  const alone = await runModel([outage]);
-  let buriedUnderHalt = 0;
-  for (let at = outage.at + 1; at <= alone.points.length; at += stride) {
+  const single = await runModel([outage]);
+  let expiredUnderHalt = 0;
+  for (let at = outage.at + 1; at <= single.points.length; at += stride) {
     const restored = await runModel([outage, { at, kind: 'restore' }]);
     const later = restored.points.slice(at);
     const halted = later.indexOf('after haltRestored');
     if (halted < 0) continue;
     expect({ at, buried: later.slice(0, halted).includes('before bury') }).toEqual({ at, buried: false });
-    if (later.slice(halted).includes('after bury')) buriedUnderHalt += 1;
+    if (later.slice(halted).includes('after bury')) expiredUnderHalt += 1;
     expect(restored).toMatchObject({ doubles: 0, stuck: 0 });
   }
-  expect(buriedUnderHalt).toBeGreaterThan(0);
+  expect(expiredUnderHalt).toBeGreaterThan(0);
 }

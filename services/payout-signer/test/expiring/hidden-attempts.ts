@@ -7,7 +7,7 @@ import { createTronWorld } from './tron-world.ts';
 
 export type HiddenAttempts = Awaited<ReturnType<typeof createHiddenAttempts>>;
 
-/** A TRON world whose sources hide from the scanner and from the proof of expiry that attempts landed. */
+/** TRON world whose sources hide landed attempts from the scanner and from the proof of expiry. */
 export async function createHiddenAttempts() {
   const world = await createTronWorld();
   const { admin } = world;
@@ -17,7 +17,7 @@ export async function createHiddenAttempts() {
   await sql`create trigger hidden before insert on own_transaction_fate for each row execute function hide_it()`.execute(
     admin,
   );
-  /** Waits for the obstacle of an authorised payout, or for its second attempt, while blocks come. */
+  /** Mines until an authorised payout has an obstacle or a second attempt. */
   const mineUntil = (what: string, isSo: () => Promise<boolean>) =>
     waitUntil(
       what,
@@ -45,12 +45,12 @@ export async function createHiddenAttempts() {
           }),
         }),
       }),
-    /** Lets attempt after attempt land and expire, until the payout waits. @returns its obstacle */
+    /** Lets attempts land and expire until the payout waits. @returns its obstacle */
     async untilItWaits(order: OrderRow): Promise<string | null> {
       await mineUntil('it waits', async () => (await obstacleOf(order)) !== null);
       return obstacleOf(order);
     },
-    /** The second attempt can still land, and the first one is dead. */
+    /** The first attempt has expired, the second can still land. */
     untilSecondAttempt: (order: OrderRow) =>
       mineUntil('signed twice', async () => (await world.attemptsOf(order)).length === 2),
     makeOverdue: (order: OrderRow) =>

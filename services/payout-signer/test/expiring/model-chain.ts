@@ -4,13 +4,13 @@ import type { ExpiringSendOutcome, SignedExpiring, Validity } from '@opentill/ch
 import type { TxHash } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 
-/** A transaction as the model's chain knows it; `to` says whom it pays. */
+/** `to` is the payee. */
 export interface ModelTx {
   readonly txHash: TxHash;
   readonly to: Address;
   readonly expiresMs: number;
   readonly uniqueMs: number;
-  /** What it lends, or takes back; absent: it pays. */
+  /** Energy that it delegates or reclaims. Absent: a payment. */
   readonly resource?: PaymentIntent['resource'];
 }
 
@@ -18,11 +18,11 @@ export interface ModelBlock extends BlockHeader {
   readonly txs: readonly ModelTx[];
 }
 
-/** So many blocks below the head nothing is taken back any more. */
+/** Blocks this far below the head are final. */
 const SOLID_LAG = 3;
 const BLOCK_MS = 3_000;
 
-/** A chain without nonces, and one node that everybody asks. */
+/** Chain without nonces, and its only node. */
 export interface ModelChain {
   readonly blocks: readonly ModelBlock[];
   readonly head: () => ModelBlock;
@@ -30,21 +30,21 @@ export interface ModelChain {
   heightOf(txHash: TxHash): number | undefined;
   payments(): readonly ModelTx[];
   send(raw: Uint8Array): ExpiringSendOutcome;
-  /** A block with everything that waits and whose time is not over. */
+  /** Mines a block with all pending transactions that have not expired. */
   mine(): void;
-  /** The node forgets all that waits. */
+  /** The node forgets all pending transactions. */
   dropPool(): void;
-  /** The next blocks are empty, whatever waits. */
+  /** The next blocks stay empty. */
   stall(blocks: number): void;
-  /** The last blocks vanish, with what they held; nothing of it goes back to the pool. Never solid ones. */
+  /** Removes the last blocks that are not final. Their transactions do not return to the pool. */
   reorganise(blocks: number): void;
-  /** The last blocks give way to others of the same times, which hold all that anybody ever heard of and that was in time. */
+  /** Replaces the last blocks by others of the same times, with every transaction ever sent that was still valid. */
   fork(blocks: number): void;
-  /** A node brings back everything that anybody ever heard of. */
+  /** A node broadcasts every transaction that was ever sent. */
   remember(): void;
 }
 
-/** The same question has the same bytes, as on TRON. */
+/** Deterministic: equal intents have equal bytes, as on TRON. */
 export function modelSign(
   intent: PaymentIntent,
   validity: Validity,
@@ -63,11 +63,11 @@ export function createModelChain(): ModelChain {
   const heard = new Map<TxHash, ModelTx>();
   let forks = 0;
   let emptyUntil = 0;
-  /** The clock of the producers: a block that is taken back gives no time back. */
+  /** Clock of the block producers. A reorganisation does not turn it back. */
   let slotMs = 1_800_000_000_000;
   const head = (): ModelBlock => {
     const last = blocks.at(-1);
-    if (last === undefined) throw new Error('a chain has a first block');
+    if (last === undefined) throw new Error('the chain has no block');
     return last;
   };
   const append = (txs: readonly ModelTx[], atMs = (slotMs += BLOCK_MS)): void => {
@@ -92,7 +92,7 @@ export function createModelChain(): ModelChain {
     payments: () => blocks.flatMap(({ txs }) => txs),
     send(raw) {
       const tx = JSON.parse(Buffer.from(raw).toString()) as ModelTx;
-      // Whatever a node answers, it may have passed it on.
+      // The node may have relayed it whatever it answered.
       heard.set(tx.txHash, tx);
       if (heightOf(tx.txHash) !== undefined || pool.has(tx.txHash)) return 'KNOWN';
       if (tx.expiresMs < head().timeSeconds * 1_000 + BLOCK_MS) return 'EXPIRED';
@@ -102,7 +102,7 @@ export function createModelChain(): ModelChain {
     mine() {
       const timeMs = slotMs + BLOCK_MS;
       const isEmpty = head().height + 1 <= emptyUntil;
-      // What another branch holds already is not taken twice.
+      // A transaction that the new branch contains already is not added twice.
       for (const txHash of pool.keys()) if (heightOf(txHash) !== undefined) pool.delete(txHash);
       const taken = isEmpty ? [] : [...pool.values()].filter(({ expiresMs }) => timeMs <= expiresMs);
       for (const [txHash, tx] of pool) if (taken.includes(tx) || timeMs > tx.expiresMs) pool.delete(txHash);

@@ -26,22 +26,22 @@ interface ModelCursor {
   readonly timeMs: number;
 }
 
-/** The tables as maps: all that outlives a process. */
+/** Tables as maps: the state that outlives a process. */
 export interface ModelTables extends CommonTables {
   readonly attempts: Map<TxHash, ModelAttempt>;
   readonly fates: Map<TxHash, ModelFate>;
-  /** Verified payments of the wallet without an attempt, and their receivers. */
+  /** Verified payments of the wallet without an attempt, with their receivers. */
   readonly foreign: Map<TxHash, Address>;
-  /** Those that a halt was set for. */
+  /** Transactions that caused a halt. */
   readonly haltedFor: Set<TxHash>;
-  /** False: a payout that a foreign payment may have paid is as any other. */
+  /** False: ignores that a foreign payment may have paid a payout. */
   isGuarded: boolean;
   seen: ModelCursor;
   verified: ModelCursor;
   overMs: number;
 }
 
-/** The first two are equal but for their orders. */
+/** The first two payouts differ only in their order. */
 export const RECEIVERS = ['0xa1', '0xa1', '0xa3'].map((start) => start.padEnd(42, '0') as Address);
 
 export function createModelTables(chain: ModelChain): ModelTables {
@@ -65,7 +65,7 @@ function cursorAt(chain: ModelChain, height: number): ModelCursor {
   return { height, hash: block.hash, timeMs: block.timeSeconds * 1_000 };
 }
 
-/** What the scanner writes: it never crashes here, it has tests of its own. What it verifies is solid. */
+/** Scanner without crashes, which its own tests cover. Verified blocks are final. */
 export function scan(tables: ModelTables, chain: ModelChain): void {
   tables.seen = cursorAt(chain, chain.head().height);
   tables.verified = cursorAt(chain, chain.solidHeight());
@@ -83,12 +83,12 @@ export function scan(tables: ModelTables, chain: ModelChain): void {
   }
 }
 
-/** What the database says: a payment that nobody here signed pays just what the payout asks for. */
+/** Like the database: true if an unknown payment has exactly the fields of the payout. */
 function mayBePaid(tables: ModelTables, { to }: Pick<ModelPayout, 'to'>): boolean {
   return [...tables.foreign].some(([txHash, paid]) => paid === to && !tables.attempts.has(txHash));
 }
 
-/** The store's promises on maps; each method is one transaction, so it is synchronous between two points. */
+/** Store contract on maps. Each method is one transaction, so it is synchronous between two points. */
 export function createModelStore(
   tables: ModelTables,
   key: WalletKey,
@@ -138,7 +138,7 @@ export function createModelStore(
   const foreignNews = () => [...tables.foreign.keys()].filter((txHash) => !tables.haltedFor.has(txHash));
 
   return {
-    // Nothing scatters here.
+    // No jitter.
     saveGathering: () => Promise.resolve(true),
     openGatherings: () => Promise.resolve([]),
     look: () =>
@@ -185,7 +185,7 @@ export function createModelStore(
         );
         if (gone.length > 0) return { kind: 'GONE', orderPks: gone.map(({ orderPk }) => orderPk) };
         for (const payment of payments) {
-          if (attempts.has(payment.signed.txHash)) throw new Error('a key twice');
+          if (attempts.has(payment.signed.txHash)) throw new Error('duplicate primary key');
           attempts.set(payment.signed.txHash, newAttempt(payment, true, tables.nowMs));
           Object.assign(payouts.get(payment.orderPk)!, { state: 'SIGNED', obstacle: null });
         }

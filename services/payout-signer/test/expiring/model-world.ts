@@ -23,55 +23,58 @@ import { expire, USDT } from '../model/tables.ts';
 import { createModelChain, modelSign, type ModelChain, type ModelTx } from './model-chain.ts';
 import { createModelStore, createModelTables, RECEIVERS, scan, type ModelTables } from './model-store.ts';
 
-/** What goes wrong, or merely happens, at a point. */
+/** Faults and events at a point. */
 export type FaultKind =
   | 'crash'
   | 'lost-request'
   | 'lost-reply'
-  /** The node says that it expired, or that it is refused, and passes it on all the same. */
+  /** The node answers that the transaction expired or is refused, and relays it anyway. */
   | 'lie'
-  /** The node forgets what waits. */
+  /** The node forgets pending transactions. */
   | 'drop'
   | 'mine'
-  /** Blocks are empty for some time, but not until what waits expires. */
+  /** Blocks are empty, but pending transactions stay valid. */
   | 'stall'
-  /** Blocks are empty for so long that what waits expires. */
+  /** Blocks are empty until pending transactions expire. */
   | 'outage'
   | 'reorganise'
-  /** The last blocks give way to others of the same times, which hold all that was ever sent. */
+  /** The last blocks are replaced by others of the same times that contain every transaction ever sent. */
   | 'fork'
   | 'expire'
   | 'takeover'
-  /** A node brings back all that anybody ever heard of, and it is taken while it is in time. */
+  /** A node broadcasts every transaction ever sent; valid ones are accepted. */
   | 'remember'
-  /** The process dies, and the database is brought back to what it was some points before. */
+  /** The process crashes, and the database is restored to an earlier point. */
   | 'restore'
-  /** The same, on another machine: what is beside the keystore is lost as well, and the wallet is held until it is reconciled. */
+  /** The same on another machine: the mark file is lost too, and the wallet is halted until it is reconciled. */
   | 'restore-elsewhere';
 
 export type { Outcome };
 export type Fault = GenericFault<FaultKind>;
 
-/** A way to build the signer otherwise, for the controls. */
+/** Deviating signer for negative controls. */
 export interface Variant {
   readonly store?: (store: AttemptStore, tables: ModelTables, chain: ModelChain) => AttemptStore;
   readonly sender?: (sender: ExpiringSender, tables: ModelTables, chain: ModelChain) => ExpiringSender;
   readonly mark?: (mark: SendMark) => SendMark;
-  /** Each payout lends energy to a deposit address, as sweeps do. */
+  /** Each payout delegates energy to a deposit address, as sweeps do. */
   readonly isLending?: boolean;
-  /** The operator releases halts without a look at the chain, and looks only where a payout does not go on. */
+  /** The operator releases halts without checking the chain, and checks only payouts that do not continue. */
   readonly isLazy?: boolean;
-  /** Of a restore on another machine: so long after it, by the chain's final blocks, the wallet is held. @default VALID_MS */
+  /**
+   * Time that the wallet stays halted after a restore on another machine, in the chain's final time. @default
+   * VALID_MS
+   */
   readonly holdsForMs?: number;
-  /** Runs when a process starts. */
+  /** Called when a process starts. */
   readonly onStart?: (tables: ModelTables) => void;
-  /** Runs after each pass. */
+  /** Called after each pass. */
   readonly onPass?: (tables: ModelTables, chain: ModelChain) => void;
 }
 
 const KEY: WalletKey = { chain: 'TRON_TEST', wallet: `T${'f'.repeat(33)}` as Address };
 const PASSES_MAX = 160;
-/** Time between two passes: two blocks. */
+/** Two blocks. */
 const PASS_MS = 6_000;
 const VALID_MS = 30_000;
 const STALLED_BLOCKS = 5;
@@ -84,11 +87,11 @@ const network = {
   tokens: [{ symbol: 'USDT', contract: USDT as string, decimals: 6 }],
 } as unknown as NetworkConfig;
 
-/** Lives of the signer in a world of maps, with faults at given points, until everything is at rest. */
+/** Runs a signer on maps with faults at given points until no work remains. */
 export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
   const chain = createModelChain();
   const tables = createModelTables(chain);
-  /** The wallet is the restore's until then, by the chain's final blocks. */
+  /** End of the restore's halt, in the chain's final time. */
   let heldUntilMs: number | undefined;
   let signedCount = 0;
   let marked: MarkOfSends | undefined;
@@ -108,7 +111,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       restore: () => scan(tables, chain),
       'restore-elsewhere': afterwards(() => {
         marked = undefined;
-        // No transaction that was signed before names a later end.
+        // No transaction signed before the restore expires later.
         heldUntilMs = chain.head().timeSeconds * 1_000 + (variant.holdsForMs ?? VALID_MS);
       }),
       drop: () => chain.dropPool(),
@@ -131,7 +134,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       onStart: () => variant.onStart?.(tables),
       onPass() {
         variant.onPass?.(tables, chain);
-        beOperator(tables, chain, variant.isLazy === true);
+        actAsOperator(tables, chain, variant.isLazy === true);
       },
       isHeld() {
         if (heldUntilMs === undefined) return false;
@@ -192,19 +195,19 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
     }) && [...tables.attempts.values()].every(({ state }) => state !== 'OPEN');
 
   await liveOn();
-  // At the very end nodes bring back whatever they ever heard of.
+  // Finally, nodes broadcast every transaction ever sent.
   for (let i = 0; i < 3; i += 1) {
     chain.remember();
     chain.mine();
   }
-  return { ...judge(tables, chain, isAtRest()), signed: signedCount, points };
+  return { ...evaluate(tables, chain, isAtRest()), signed: signedCount, points };
 }
 
 /**
- * The operator looks at the chain: what paid a payout and is not known did pay it. He releases a halt when everything that he
- * decided is carried out.
+ * Simulates an operator who checks the chain: assigns an unknown payment to the payout that it paid, and releases a
+ * halt when all decisions are applied.
  */
-function beOperator(tables: ModelTables, chain: ModelChain, isLazy: boolean): void {
+function actAsOperator(tables: ModelTables, chain: ModelChain, isLazy: boolean): void {
   const assigned = new Set([...tables.attempts.keys(), ...tables.paidBy.values()]);
   for (const { orderPk, to, state, obstacle } of tables.payouts.values()) {
     const isAlive = [...tables.attempts].some(
@@ -226,7 +229,7 @@ function beOperator(tables: ModelTables, chain: ModelChain, isLazy: boolean): vo
   Object.assign(tables, { halted: null, haltedMark: null });
 }
 
-/** The bounds are written in a name of the model's chain. */
+/** Encodes the validity bounds in the model's transaction hash. */
 function modelSignOf(txHash: TxHash, to: Address): SignedExpiring {
   const [, expiresMs = '0', uniqueMs = '0'] = txHash.split('-');
   const reference = { height: 0, hash: 'b0f0' as BlockHash };
@@ -239,7 +242,7 @@ function modelSignOf(txHash: TxHash, to: Address): SignedExpiring {
   };
 }
 
-/** As `opentill restore reconcile`: what the blocks hold and nobody here knows is the payout's that asks for just that. */
+/** Like `opentill restore reconcile`: assigns each unknown transaction to the payout with the same fields. */
 function reconcile(tables: ModelTables): void {
   for (const [txHash, to] of tables.foreign) {
     const payout = [...tables.payouts.values()].find(
@@ -270,7 +273,11 @@ function reconcile(tables: ModelTables): void {
   }
 }
 
-function judge(tables: ModelTables, chain: ModelChain, atRest: boolean): Pick<Outcome, 'doubles' | 'stuck'> {
+function evaluate(
+  tables: ModelTables,
+  chain: ModelChain,
+  atRest: boolean,
+): Pick<Outcome, 'doubles' | 'stuck'> {
   let doubles = 0;
   let stuck = atRest ? 0 : 1;
   for (const to of new Set(RECEIVERS)) {
@@ -323,7 +330,7 @@ function createModelSender(chain: ModelChain, rpc: Rpc): ExpiringSender {
         const solid = chain.blocks.slice(0, chain.solidHeight() + 1);
         const first = solid.findIndex(({ timeSeconds }) => timeSeconds * 1_000 >= untilMs);
         const [one, two] = [solid[first], solid[first + 1]];
-        if (one === undefined || two === undefined) throw readerError('BLOCK_NOT_FOUND', 'not so far');
+        if (one === undefined || two === undefined) throw readerError('BLOCK_NOT_FOUND', 'above the head');
         const inThem = solid.slice(after.height + 1, first + 2).flatMap(({ txs }) => txs);
         const found = new Set(txHashes.filter((txHash) => inThem.some((tx) => tx.txHash === txHash)));
         return { found, end: [one, two] as const };

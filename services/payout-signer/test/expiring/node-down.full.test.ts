@@ -4,7 +4,7 @@ import { createTronWorld, post, type RunningDriver, type TronWorld } from './tro
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
-/* The only node can't be reached while a payout's time goes by: nobody knows what became of it until it is back. */
+/* The only node is unreachable until a payout expires. Its outcome is unknown until the node returns. */
 
 const EXPIRATION_SECONDS = 60;
 const SECONDS_PER_BLOCK = 3;
@@ -22,7 +22,6 @@ afterEach(() => {
 });
 afterAll(() => world.close());
 
-/** A payout that was sent. */
 async function sent(): Promise<OrderRow> {
   const order = await world.payout();
   orders.push(order);
@@ -30,8 +29,8 @@ async function sent(): Promise<OrderRow> {
   return order;
 }
 
-/** No answer to anybody while the chain goes on until the payout's end, and everything up to there is solid. */
-async function downUntilTheEnd(): Promise<void> {
+/** The node answers no request until the payout has expired in the final blocks. */
+async function stayDownUntilExpired(): Promise<void> {
   const { control } = world.devnet;
   control.clearFaults();
   control.fault({ kind: 'status', status: 503 });
@@ -42,10 +41,10 @@ async function attempts(order: OrderRow): Promise<readonly string[]> {
   return (await world.attemptsOf(order)).map(({ state }) => state);
 }
 
-test('what the node had taken, and a block has, is found when the node is back, and is not signed anew', async () => {
+test('finds a mined payout when the node returns and does not sign it again', async () => {
   const order = await sent();
   expect(world.devnet.control.summary().pending).toBe(1);
-  await downUntilTheEnd();
+  await stayDownUntilExpired();
   expect(await attempts(order)).toEqual(['OPEN']);
   world.devnet.control.clearFaults();
   await world.land([order], 30_000);
@@ -53,10 +52,10 @@ test('what the node had taken, and a block has, is found when the node is back, 
   expect(await checkChain(world, orders)).toEqual({ payouts: 1, wrong: [] });
 });
 
-test('what the node never passed on is signed anew only when the own scan has read the chain past its end, and lands once', async () => {
+test('signs again only after the scan has passed the expiry, and lands once', async () => {
   world.devnet.control.fault({ kind: 'swallow-broadcast' });
   const order = await sent();
-  await downUntilTheEnd();
+  await stayDownUntilExpired();
   expect(await attempts(order)).toEqual(['OPEN']);
   world.devnet.control.clearFaults();
   await world.until('signed anew', order, ({ length }) => length === 2);

@@ -41,7 +41,7 @@ const start = async (...given: Parameters<TronWorld['start']>): Promise<RunningD
 };
 const sent = (order: OrderRow) =>
   waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
-const hindered = (order: OrderRow, obstacle: string) =>
+const blocked = (order: OrderRow, obstacle: string) =>
   waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, PATIENCE_MS);
 
 const halt = () =>
@@ -53,7 +53,7 @@ const release = () =>
     world.admin,
   );
 
-/** As the books say, and the chain does not. */
+/** Increases the booked balance, but not the balance on the chain. */
 const bookMore = (amount: bigint) =>
   sql`select book_top_up(${`TRON_TEST:${aTronAddress()}:USDT`}, 'TRON_TEST', 'USDT', ${amount})`.execute(
     world.admin,
@@ -64,20 +64,20 @@ async function landsOnce(orders: readonly OrderRow[], attempts?: number): Promis
   paid.push(...orders);
 }
 
-describe('a payout', () => {
-  test('arrives with its exact amount, of a token and of TRX, equal ones each for itself', async () => {
+describe('payout on TRON', () => {
+  test('delivers the exact amount in a token and in TRX, once per equal payout', async () => {
     await start();
     const address = aTronAddress();
-    const twins = [await world.payout({ address }), await world.payout({ address })];
+    const equalPayouts = [await world.payout({ address }), await world.payout({ address })];
     const orders = [await world.payout(), await world.nativePayout(3n * ONE_TRX + 7n)];
-    await world.land(twins);
+    await world.land(equalPayouts);
     await landsOnce(orders);
-    expect(await world.received(twins[0]!)).toBe(10n * ONE_USDT);
-    const told = await sql<{ payload: string }>`select payload from signer.outbox`.execute(world.admin);
-    const named = told.rows.flatMap(
+    expect(await world.received(equalPayouts[0]!)).toBe(10n * ONE_USDT);
+    const notified = await sql<{ payload: string }>`select payload from signer.outbox`.execute(world.admin);
+    const named = notified.rows.flatMap(
       (row) => (JSON.parse(row.payload) as { data: { orderPks: string[] } }).data.orderPks,
     );
-    expect(named.toSorted()).toEqual([...twins, ...orders].map((order) => order.order_pk).toSorted());
+    expect(named.toSorted()).toEqual([...equalPayouts, ...orders].map((order) => order.order_pk).toSorted());
     const balances = await sql<{ symbol: string }>`select symbol from hot_wallet_balance order by 1`.execute(
       world.admin,
     );
@@ -86,7 +86,7 @@ describe('a payout', () => {
     );
   });
 
-  test('whose answer was lost is sent again, and nothing else', async () => {
+  test('sends the same bytes again after a lost answer', async () => {
     const outcomes: string[] = [];
     let losing = true;
     await start({
@@ -105,7 +105,7 @@ describe('a payout', () => {
     await landsOnce([order]);
   });
 
-  test('that a reorganisation took away is sent again, the same bytes', async () => {
+  test('sends the same bytes again after a reorganisation', async () => {
     await start();
     const order = await world.payout();
     await sent(order);
@@ -116,13 +116,13 @@ describe('a payout', () => {
     await landsOnce([order]);
   });
 
-  test('whose time went by while the node took nothing is signed anew, when its end is final, and lands once', async () => {
+  test('signs again after the expiry is final, and lands once', async () => {
     await start();
     world.devnet.control.fault({ kind: 'swallow-broadcast' });
     const order = await world.payout();
     await sent(order);
     const { expirationSeconds } = world.network.payouts as { expirationSeconds: number };
-    // To its very end by the head; not one more attempt while the blocks there are not solid.
+    // The payout expired by the head, but not by final blocks: no further attempt.
     await world.mine(expirationSeconds / 3 + 1);
     expect(await world.attemptsOf(order)).toHaveLength(1);
     world.devnet.control.clearFaults();
@@ -135,51 +135,51 @@ describe('a payout', () => {
     await landsOnce([order], 2);
   });
 
-  test('of which a node says that it expired, or that it has it already, is not signed anew for that', async () => {
-    let saying: 'EXPIRED' | 'KNOWN' | 'REFUSED' | undefined = 'EXPIRED';
+  test('does not sign again because a node answers EXPIRED or KNOWN', async () => {
+    let forcedAnswer: 'EXPIRED' | 'KNOWN' | 'REFUSED' | undefined = 'EXPIRED';
     await start({
       sender: (sender) => ({
         ...sender,
         broadcast: (signed, options) =>
-          saying === undefined
+          forcedAnswer === undefined
             ? sender.broadcast(signed, options)
-            : Promise.resolve(signed.map(() => saying!)),
+            : Promise.resolve(signed.map(() => forcedAnswer!)),
       }),
     });
     const order = await world.payout();
     for (const word of ['EXPIRED', 'KNOWN', 'REFUSED'] as const) {
-      saying = word;
+      forcedAnswer = word;
       await world.until(word, order, ([one]) => one?.send_outcome === word);
       await world.mine();
       expect(await world.attemptsOf(order)).toHaveLength(1);
     }
-    saying = undefined;
+    forcedAnswer = undefined;
     await landsOnce([order]);
   });
 
-  test('that the wallet can’t pay is not signed, and costs nothing; when it can be paid it is', async () => {
+  test('waits without a signature until the wallet can pay it', async () => {
     await start();
     await bookMore(1_500_000n * ONE_USDT);
     const order = await world.payout({ amount: 2_000_000n * ONE_USDT });
-    await hindered(order, 'NO_TOKENS');
+    await blocked(order, 'NO_TOKENS');
     expect(await world.attemptsOf(order)).toEqual([]);
     await world.devnet.control.fund(world.wallet, { symbol: 'USDT', amountBaseUnits: 1_500_000n * ONE_USDT });
     await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', PATIENCE_MS);
     await landsOnce([order]);
   });
 
-  test('that needs more energy than the cap lets it burn waits, and costs nothing', async () => {
+  test('waits without a fee when it needs more energy than the fee cap allows', async () => {
     await start();
     world.devnet.control.setChainParameter('getEnergyFee', 100_000);
     const order = await world.payout();
-    await hindered(order, 'FEES_ABOVE_CAP');
+    await blocked(order, 'FEES_ABOVE_CAP');
     expect(await world.attemptsOf(order)).toEqual([]);
     world.devnet.control.setChainParameter('getEnergyFee', 100);
     await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', PATIENCE_MS);
     await landsOnce([order]);
   });
 
-  test('is not signed by a time far ahead of all that is verified, which would lock it until then', async () => {
+  test('rejects a block time far ahead of the verified one, which would lock the payout', async () => {
     const HOUR_MS = 3_600_000;
     const misled = await start({
       store: (store) => ({
@@ -201,14 +201,14 @@ describe('a payout', () => {
       }),
     });
     const order = await world.payout();
-    await hindered(order, 'CHAIN_BEHIND');
+    await blocked(order, 'CHAIN_BEHIND');
     expect(await world.attemptsOf(order)).toEqual([]);
     await misled.stop();
     await start();
     await landsOnce([order]);
   });
 
-  test('is not said to be paid by what has a timestamp that can’t stand among ours; and passes go on', async () => {
+  test('rejects a decision for a transaction with an impossible timestamp, and continues', async () => {
     const orders = [await world.payout(), await world.payout(), await world.payout()];
     const { rows } = await sql<{ taken: number }>`
       select max(unique_ms) as taken from payout_attempt where wallet = ${world.wallet}`.execute(world.admin);
@@ -252,7 +252,7 @@ describe('a payout', () => {
     await landsOnce(orders);
   });
 
-  test('under a halt is not signed, also not anew; what is signed is still sent', async () => {
+  test('is not signed under a halt, while signed bytes are still sent', async () => {
     await start();
     world.devnet.control.fault({ kind: 'swallow-broadcast' });
     const order = await world.payout();
@@ -261,7 +261,7 @@ describe('a payout', () => {
     world.devnet.control.clearFaults();
     await world.passExpiry();
     await world.until('settled or dead', order, ([one]) => one?.state === 'DEAD' || one?.state === 'SETTLED');
-    if ((await world.attemptsOf(order))[0]?.state === 'DEAD') await hindered(order, 'HALTED');
+    if ((await world.attemptsOf(order))[0]?.state === 'DEAD') await blocked(order, 'HALTED');
     expect(await world.attemptsOf(order)).toHaveLength(1);
     await release();
     await world.land([order]);
@@ -270,8 +270,8 @@ describe('a payout', () => {
   });
 });
 
-describe('a payout that fails on the chain', () => {
-  /** A node that finds nothing wrong with any payment, and names this fee limit. */
+describe('failed payout on TRON', () => {
+  /** Node that accepts every simulation and suggests this fee limit. */
   const blind = (feeLimitBaseUnits: bigint): NonNullable<Parameters<TronWorld['start']>[0]> => ({
     sender: (sender) => ({
       ...sender,
@@ -292,7 +292,7 @@ describe('a payout that fails on the chain', () => {
   });
   const settledBadly = (order: OrderRow) =>
     world.until('settled', order, ([one]) => one?.state === 'SETTLED' && one.succeeded === false);
-  test('out of energy is over with that, and is not signed anew: it may have another try by another order', async () => {
+  test('fails when out of energy and is not signed again', async () => {
     await start(blind(ONE_TRX));
     const order = await world.payout();
     await sent(order);
@@ -303,14 +303,14 @@ describe('a payout that fails on the chain', () => {
     expect(await world.received(order)).toBe(0n);
   });
 
-  test('and whose block is taken back is sent again, the same bytes, and lands if it can by then', async () => {
+  test('sends the same bytes again after its block was reorganised', async () => {
     await start(blind(50n * ONE_TRX));
     await bookMore(1_000_000n * ONE_USDT);
     const order = await world.payout({ amount: 500_000n * ONE_USDT });
     await sent(order);
     await world.mine();
     await world.until('reverted', order, ([one]) => one?.fate === 'MINED' && one.succeeded === false);
-    // Or it is back in the pool before the money that it needs, and fails again in the very block that brings that.
+    // It may return to the pool before the money arrives, and fail again in the block that brings the money.
     world.devnet.control.fault({ kind: 'swallow-broadcast' });
     await world.devnet.control.reorganise(1, { drop: true });
     await world.until('taken back', order, ([one]) => one?.fate === 'ORPHANED');
@@ -320,7 +320,7 @@ describe('a payout that fails on the chain', () => {
     await landsOnce([order]);
   });
 
-  test('by a revert stays failed when that is final', async () => {
+  test('stays failed when its revert is final', async () => {
     await start(blind(50n * ONE_TRX));
     await bookMore(3_000_000n * ONE_USDT);
     const order = await world.payout({ amount: 2_500_000n * ONE_USDT });
@@ -333,9 +333,9 @@ describe('a payout that fails on the chain', () => {
   });
 });
 
-test('and the chain says the same: everything once, to nobody else', async () => {
+test('pays every order exactly once according to the chain', async () => {
   const { wrong } = await checkChain(world, paid);
-  // The twins of one address are two payments to it.
-  expect(wrong.filter((line) => !line.startsWith("to nobody's order"))).toEqual([]);
+  // The equal payouts are two payments to one address.
+  expect(wrong.filter((line) => !line.startsWith('to no order'))).toEqual([]);
   expect(wrong).toHaveLength(1);
 });

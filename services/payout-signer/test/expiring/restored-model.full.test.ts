@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { runModel, type Fault, type Variant } from './model-world.ts';
 
 /*
- * A database that was brought back to what it was some points before, at every point: on the same machine, which has its mark of
- * what was sent, and on another one, by `opentill restore`, which has nothing but the backup and the chain.
+ * Restores the database at every point: on the same machine, which keeps the mark of sent transactions, and on
+ * another machine by `opentill restore`, which has only the backup and the chain.
  */
 
 interface Sum {
@@ -11,7 +11,7 @@ interface Sum {
   doubles: number;
   stuck: number;
 }
-const nothing = (): Sum => ({ scenarios: 0, doubles: 0, stuck: 0 });
+const emptySum = (): Sum => ({ scenarios: 0, doubles: 0, stuck: 0 });
 
 async function add(sum: Sum, faults: readonly Fault[], variant: Variant): Promise<readonly string[]> {
   const { doubles, stuck, points } = await runModel(faults, variant);
@@ -21,15 +21,15 @@ async function add(sum: Sum, faults: readonly Fault[], variant: Variant): Promis
   return points;
 }
 
-/** With everything sent landing at once, and with nothing landing until it is over. */
-async function beginnings(): Promise<readonly (readonly Fault[])[]> {
+/** Two variants: sent transactions land at once, or only when they have expired here. */
+async function initialFaults(): Promise<readonly (readonly Fault[])[]> {
   const { points } = await runModel([]);
   return [[], [{ at: points.indexOf('before broadcast') + 1, kind: 'outage' }]];
 }
 
 async function restoreEverywhere(variant: Variant): Promise<Sum> {
-  const sum = nothing();
-  for (const first of await beginnings()) {
+  const sum = emptySum();
+  for (const first of await initialFaults()) {
     const { points } = await runModel(first, variant);
     for (const [place, name] of points.entries())
       if (name.startsWith('after') && place >= (first[0]?.at ?? 0))
@@ -39,11 +39,11 @@ async function restoreEverywhere(variant: Variant): Promise<Sum> {
   return sum;
 }
 
-/** And later, at each point, nodes bring back all that anybody ever heard of. */
+/** After the restore, a node broadcasts every transaction ever sent, at each point. */
 async function restoreElsewhere(variant: Variant, stride: number): Promise<Sum> {
-  const sum = nothing();
+  const sum = emptySum();
   let turn = 0;
-  for (const first of await beginnings()) {
+  for (const first of await initialFaults()) {
     const { points } = await runModel(first, variant);
     for (const [place, name] of points.entries()) {
       if (!name.startsWith('after') || place < (first[0]?.at ?? 0)) continue;
@@ -60,27 +60,27 @@ async function restoreElsewhere(variant: Variant, stride: number): Promise<Sum> 
   return sum;
 }
 
-describe('on the machine that has sent', () => {
-  test('everything is paid once, also by an operator who releases halts without a look at the chain', async () => {
+describe('restore on the same machine', () => {
+  test('pays everything once, even if the operator releases halts without a check', async () => {
     expect(await restoreEverywhere({ isLazy: true })).toMatchObject({ doubles: 0, stuck: 0 });
   });
 
-  test('control: without the guard of payouts that a forgotten payment pays alike he has them paid twice', async () => {
+  test('finds a double payment without the guard for forgotten equal payments', async () => {
     const unguarded: Variant = { isLazy: true, onStart: (tables) => void (tables.isGuarded = false) };
     expect((await restoreEverywhere(unguarded)).doubles).toBeGreaterThan(0);
   });
 });
 
-describe('on another machine, without any mark', () => {
-  test('everything is paid once: the hold waits until nothing forgotten can land any more', async () => {
+describe('restore on another machine, without the mark', () => {
+  test('pays everything once when the halt lasts until forgotten transactions expire', async () => {
     expect(await restoreElsewhere({}, 2)).toMatchObject({ doubles: 0, stuck: 0 });
   });
 
-  test('control: released when the chain shows nothing that is unknown, it is paid twice', async () => {
+  test('finds a double payment when the halt ends with no unknown transaction in sight', async () => {
     expect((await restoreElsewhere({ holdsForMs: 0 }, 2)).doubles).toBeGreaterThan(0);
   });
 
-  test('control: released before all of it is over, it is paid twice as well', async () => {
+  test('finds a double payment when the halt ends before all transactions expire', async () => {
     expect((await restoreElsewhere({ holdsForMs: 6_000 }, 2)).doubles).toBeGreaterThan(0);
   });
 });

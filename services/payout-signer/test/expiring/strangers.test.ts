@@ -12,16 +12,16 @@ import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type DriverOptions, type TronWorld } from './tron-world.ts';
 
 /*
- * Somebody else who has the wallet's key, or a life of the gateway that this database forgot: no count tells of it where there
- * are no nonces, so the scanner looks at whose each transaction of each block is.
+ * Transactions that this database does not know: from another holder of the key, or forgotten by a restore. Without
+ * nonces no count reveals them, so the scanner checks the sender of each transaction.
  */
 
 let world: TronWorld;
 let keys: ExpiringSender;
 let uniqueMs = 1_000;
-/** What the signer sends reaches no node. */
+/** Blocks the signer's sends. */
 let isCutOff = false;
-/** Its calls of nodes that are on their way. */
+/** Calls to nodes in flight. */
 let sending = 0;
 beforeAll(async () => {
   world = await createTronWorld();
@@ -46,8 +46,8 @@ const start = (options: DriverOptions = {}) =>
     },
   });
 
-/** Signs with the wallet's key and sends, and tells nobody. */
-async function steal(pays: Partial<PaymentIntent>): Promise<string> {
+/** Signs with the wallet's key and sends, unknown to the gateway. */
+async function sendForeign(pays: Partial<PaymentIntent>): Promise<string> {
   const { solid, headTimeMs } = world.devnet.control.summary();
   const { height, hash } = await readHeader(createTronSources(world.network, {}).all()[0]!, {}, solid);
   const intent = {
@@ -83,7 +83,7 @@ const halted = (txHash: string) =>
 const release = () =>
   sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'
     where released_at is null`.execute(world.admin);
-const hindered = (order: OrderRow, obstacle: string) =>
+const blocked = (order: OrderRow, obstacle: string) =>
   waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, PATIENCE_MS);
 const decide = (order: OrderRow, decision: 'PAID_BY' | 'PAY_AGAIN', txHash: string | null) =>
   sql`insert into payout_decision (decision_id, order_pk, decision, tx_hash, operator, reason)
@@ -94,13 +94,13 @@ const states = async (order: OrderRow) => (await world.attemptsOf(order)).map(({
 
 test.each([
   ['moves a token', {}],
-  ['fails, and moves nothing', { amountBaseUnits: baseUnits(10n ** 14n) }],
-])('what the wallet did not sign here halts it once, also when it %s', async (_, pays) => {
+  ['fails and moves nothing', { amountBaseUnits: baseUnits(10n ** 14n) }],
+])('halts the wallet once for a foreign transaction that %s', async (_, pays) => {
   const before = (await halts()).length;
-  const txHash = await steal(pays);
+  const txHash = await sendForeign(pays);
   await halted(txHash);
   const order = await world.payout();
-  await hindered(order, 'HALTED');
+  await blocked(order, 'HALTED');
   const incidents =
     await sql`select from incident where kind = 'FOREIGN_NONCE' and closed_at is null`.execute(world.admin);
   expect(incidents.rows.length).toBeGreaterThan(0);
@@ -111,11 +111,11 @@ test.each([
   ]);
 });
 
-test('a payout that it pays alike is not signed after the release before an operator has said which it paid', async () => {
-  const txHash = await steal({});
+test('does not sign an equal payout after the release until an operator decides', async () => {
+  const txHash = await sendForeign({});
   await halted(txHash);
   const [paid, unpaid] = [await world.payout(), await world.payout()];
-  const doing = [await steal(paysFor(paid)), await steal(paysFor(unpaid))];
+  const doing = [await sendForeign(paysFor(paid)), await sendForeign(paysFor(unpaid))];
   for (const one of doing)
     await waitUntil('found', async () => {
       await world.mine();
@@ -126,28 +126,28 @@ test('a payout that it pays alike is not signed after the release before an oper
       return rows.length === 1;
     });
   await release();
-  for (const order of [paid, unpaid]) await hindered(order, 'MAYBE_PAID');
+  for (const order of [paid, unpaid]) await blocked(order, 'MAYBE_PAID');
   await world.mine(3);
   await decide(paid, 'PAID_BY', doing[0]!);
   await decide(unpaid, 'PAY_AGAIN', null);
   await world.land([paid, unpaid]);
   expect(await world.received(paid)).toBe(paid.amount);
-  // The operator's word: the second one was another's, who was paid the same.
+  // The operator decides that the second payment belongs to another payout with the same fields.
   expect(await world.received(unpaid)).toBe(2n * unpaid.amount);
 });
 
-test('and one that was signed stays signed, however long its time is over, until he has', async () => {
+test('keeps a signed payout signed after its expiry until an operator decides', async () => {
   world.devnet.control.fault({ kind: 'swallow-broadcast' });
   const order = await world.payout();
   await waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
-  // Nobody sends it again meanwhile, or it would land as well: neither who has the lease, nor who has just lost it.
+  // Sends stop, or the payout would land as well. This includes a signer that has just lost the lease.
   isCutOff = true;
   await waitUntil('nothing is on its way to the node', () => sending === 0);
   await sql`update signer.lease set holder = 'nobody', expires_at = now() + interval '1 hour', fencing_token = fencing_token + 1`.execute(
     world.admin,
   );
   world.devnet.control.clearFaults();
-  const txHash = await steal(paysFor(order));
+  const txHash = await sendForeign(paysFor(order));
   await world.passExpiry();
   isCutOff = false;
   await sql`update signer.lease set expires_at = now()`.execute(world.admin);

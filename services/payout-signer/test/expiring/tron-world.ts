@@ -19,14 +19,14 @@ export const CHAIN = 'TRON_TEST';
 export const ONE_TRX = 1_000_000n;
 export const ONE_USDT = 1_000_000n;
 const SOLID_LAG_BLOCKS = 3;
-/** A signer that is stopped, or blocked, in a pass gets a block after this time. */
+/** A signer that is stopped or blocked during a pass gets a block after this time. */
 const MINE_ANYWAY_MS = 2_000;
 
 export type DriverOptions = core.DriverOptions<ExpiringPaying>;
 export type RunningDriver = core.RunningDriver;
 export type TronWorld = Awaited<ReturnType<typeof createTronWorld>>;
 
-/** The signer in front of a TRON node. Blocks come on request, 3 s of chain time apart. */
+/** Signer with one TRON node. Blocks come on request, 3 s of chain time apart. */
 export async function createTronWorld(
   payouts: Partial<TronPayoutsConfig> = {},
   {
@@ -35,7 +35,7 @@ export async function createTronWorld(
   }: { readonly trxSun?: bigint; readonly usdt?: bigint } = {},
   sources: (url: string) => Promise<readonly string[]> = (url) => Promise.resolve([url]),
 ) {
-  /** Numbers of passes of all signers, and when the last block was made. */
+  /** Number of passes of all signers, and time of the last block. */
   const passes = { count: 0, minedAfter: -1, minedAtMs: 0 };
   const world = await core.createWorld('TRON', async ({ keys, wallet }) => {
     const devnet = await startTronDevnet({
@@ -67,7 +67,7 @@ export async function createTronWorld(
           codec: CODECS.TRON,
           sender: {
             ...sender,
-            // Each pass asks for the block keys once.
+            // Each pass requests the block keys once.
             blockKeys: {
               newBlockKeys(options) {
                 passes.count += 1;
@@ -87,12 +87,12 @@ export async function createTronWorld(
       const { head, solid } = devnet.control.summary();
       return seen === head && verified === solid;
     });
-  /** Makes blocks and waits until the scanner has seen them. */
+  /** Mines blocks and waits until the scanner has seen them. */
   const mine = async (blocks = 1) => {
     await devnet.control.mine(blocks);
     await scannerAtHead();
   };
-  /** Makes one block for each pass of the signer: with more, the transactions of a slow signer expire before they are sent. */
+  /** Mines one block per pass of the signer: with more, a slow signer's transactions expire before they are sent. */
   const mineUntil = (what: string, isSo: () => Promise<boolean>, timeoutMs = PATIENCE_MS): Promise<void> =>
     waitUntil(
       what,
@@ -123,7 +123,7 @@ export async function createTronWorld(
         async () => (await attempts.countUnsettled(orders)) === 0,
         timeoutMs,
       ),
-    /** Lets the chain's time pass the end of everything that is signed now. */
+    /** Advances the chain's time past the expiration of everything signed so far. */
     passExpiry: () =>
       mine(Math.ceil({ ...TRON_DEVNET_PAYOUTS, ...payouts }.expirationSeconds / 3) + SOLID_LAG_BLOCKS + 2),
     async received({
@@ -149,12 +149,12 @@ export async function createTronWorld(
   };
 }
 
-/** An address without a known key and without an account. */
+/** Address without a known key and without an account. */
 export function aTronAddress(): string {
   return addressOfShortHex(randomBytes(20).toString('hex'))!;
 }
 
-/** Asks the node itself, without any code of the gateway. */
+/** Calls the node's API without code of the gateway. */
 export async function post<T>(url: string, method: string, body: object): Promise<T> {
   const answer = await fetch(`${url}/wallet/${method}`, { method: 'POST', body: JSON.stringify(body) });
   return (await answer.json()) as T;

@@ -4,13 +4,12 @@ export interface Sum {
   scenarios: number;
   doubles: number;
   stuck: number;
-  /** Scenarios with more transactions than payouts. */
   again: number;
   first: string | undefined;
 }
 
-/** A fault can only strike where it has an effect: an answer is lost where one is given. */
-function strikes(kind: string, name: string): boolean {
+/** True if the fault has an effect at this point: only an answer can be lost. */
+function hasEffect(kind: string, name: string): boolean {
   const isCall =
     /(latestCount|pendingCount|countAt|balances|currentPrices|prepare|broadcast|readFates|findInBlocks|readPayment)$/;
   switch (kind) {
@@ -23,12 +22,12 @@ function strikes(kind: string, name: string): boolean {
     case 'lie':
       return name === 'after broadcast';
     default:
-      // The process does nothing between two points in a row that these could interrupt.
+      // No step between two adjacent points can be interrupted by these.
       return name.startsWith('after');
   }
 }
 
-/** Runs every fault alone, and every `stride`-th pair of faults. */
+/** Runs every single fault, and every `stride`-th pair. */
 export async function enumerateFaults<Kind extends string>(
   run: (faults: readonly Fault<Kind>[]) => Promise<Outcome>,
   kinds: readonly Kind[],
@@ -50,13 +49,13 @@ export async function enumerateFaults<Kind extends string>(
   let turn = 0;
   for (const kind of kinds)
     for (const [place, name] of points.entries()) {
-      if (!strikes(kind, name)) continue;
+      if (!hasEffect(kind, name)) continue;
       const fault = { at: place + 1, kind };
-      const alone = await add([fault]);
-      for (const [second, other] of alone.points.entries()) {
+      const single = await add([fault]);
+      for (const [second, other] of single.points.entries()) {
         if (second <= place) continue;
         for (const next of secondsOf(kind)) {
-          if (!strikes(next, other)) continue;
+          if (!hasEffect(next, other)) continue;
           turn += 1;
           if (turn % stride === 0) await add([fault, { at: second + 1, kind: next }]);
         }

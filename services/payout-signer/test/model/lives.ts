@@ -5,21 +5,21 @@ import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import type { Pass } from '../../src/wallet/pass.ts';
 import { restoreTo, type Around, type CommonTables } from './tables.ts';
 
-/** A fault, or an event, at a point of a signer's lives. */
+/** Fault or event at a point of a signer's run. */
 export interface Fault<Kind extends string> {
-  /** The point, from 1, counted over all lives. */
+  /** From 1, counted over all processes. */
   readonly at: number;
   readonly kind: Kind;
 }
 
 export interface Outcome {
-  /** Payouts that were paid more than once, or paid although they had failed. */
+  /** Payouts paid more than once, or paid although they had failed. */
   readonly doubles: number;
-  /** Payouts that were neither paid nor failed at the end, or a wallet that never came to rest. */
+  /** Payouts neither paid nor failed at the end, or a wallet whose work never ends. */
   readonly stuck: number;
-  /** Transactions signed and stored. */
+  /** Number of transactions signed and stored. */
   readonly signed: number;
-  /** Points passed, with names. */
+  /** Names of the points passed. */
   readonly points: readonly string[];
 }
 
@@ -28,14 +28,14 @@ export type Rpc = <T>(name: string, effect: () => T, lost?: () => T, lied?: () =
 
 class Crash extends Error {}
 
-/** A restore takes back so many points. */
+/** Points undone by a restore. */
 const RESTORED_POINTS = 14;
 const NEVER = new AbortController().signal;
 
 export const observe = new Proxy({}, { get: () => () => undefined }) as Observe;
 export const codec = { parse: (text: string) => text, isZero: () => false } as unknown as AddressCodec;
 
-/** A policy that allows everything. */
+/** Allows every payout. */
 export const policyOf = (maxAttemptsWithoutDecision: number): PolicyJudge => ({
   judge: () => ({ kind: 'AUTHORISED' }),
   allowsChain: () => true,
@@ -51,17 +51,17 @@ export interface Living {
   newPass(): Pass;
   isAtRest(): boolean;
   readonly passesMax: number;
-  /** Time of the chain and the scanner between two passes. */
+  /** Advances the time of chain and scanner between two passes. */
   passTime(): void;
   /** @default passTime */
   onCrash?(): void;
   onStart?(): void;
   onPass?(): void;
-  /** Whether no process may run now: the time passes all the same. */
+  /** Returns true while no process may run. Time still passes. */
   isHeld?(): boolean;
 }
 
-/** Lives of the signer in a world of maps, with faults at given points. */
+/** Runs signers on maps with faults at given points. */
 export function createLives<Kind extends string, T extends CommonTables>(
   faults: readonly Fault<Kind>[],
   tables: T,
@@ -71,7 +71,7 @@ export function createLives<Kind extends string, T extends CommonTables>(
   living: () => Living,
 ) {
   const points: string[] = [];
-  /** The database at each point; the file of the mark is no part of it. */
+  /** Database at each point. It does not contain the mark file. */
   const backups: T[] = [];
   const byPoint = new Map(faults.map(({ at, kind }) => [at, kind]));
   const isRestoring = faults.some(({ kind }) => kind.startsWith('restore'));
@@ -85,7 +85,7 @@ export function createLives<Kind extends string, T extends CommonTables>(
       restoreTo(tables, backups[Math.max(0, backups.length - RESTORED_POINTS)] ?? tables);
     (strikes as Partial<Record<Kind, () => void>>)[kind!]?.();
     if (kind === 'crash' || kind?.startsWith('restore') === true) throw new Crash(name);
-    // While this process sleeps another one takes the lease and does everything.
+    // While this process sleeps, another takes the lease and finishes all work.
     if (kind === 'takeover') await live();
     return kind;
   }
@@ -106,7 +106,7 @@ export function createLives<Kind extends string, T extends CommonTables>(
     if (fault === 'lie' && lied !== undefined) return lied();
     return fault === 'lost-reply' ? lose() : result;
   };
-  /** Passes of one process until everything is at rest, or its end. */
+  /** Runs passes of one process until no work remains or it ends. */
   async function live(): Promise<void> {
     const { newPass, isAtRest, passesMax, passTime, onStart, onPass } = living();
     tables.token += 1;
@@ -126,7 +126,7 @@ export function createLives<Kind extends string, T extends CommonTables>(
     points,
     around,
     rpc,
-    /** Process after process until everything is at rest. */
+    /** Starts processes until no work remains. */
     async liveOn(): Promise<void> {
       const { isAtRest, passesMax, isHeld, passTime, onCrash = passTime } = living();
       while (!isAtRest() && passes < passesMax) {

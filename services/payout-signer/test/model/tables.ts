@@ -16,13 +16,13 @@ export interface ModelPayout {
   obstacle: string | null;
 }
 
-/** Tables as maps, as both kinds of chains have them: all that outlives a process. */
+/** Tables common to both kinds of chains, as maps. */
 export interface CommonTables {
   readonly payouts: Map<string, ModelPayout>;
-  /** Open PAID_BY decisions of the operator. */
+  /** Open PAID_BY decisions. */
   readonly paidBy: Map<string, TxHash>;
   halted: string | null;
-  /** Forgotten transactions may exist up to here: by a halt that is open, and by one that was released. */
+  /** Upper bound of forgotten transactions: of the open halt, and of a released one. */
   haltedMark: number | null;
   releasedMark: number | null;
   token: number;
@@ -31,7 +31,6 @@ export interface CommonTables {
 
 export const USDT = 'usdt' as TokenContract;
 
-/** One requested payout for each receiver. */
 export function commonTables(receivers: readonly Address[], nowMs: number): CommonTables {
   const payouts = receivers.map((to, i): ModelPayout => {
     return { orderPk: `payout-${i + 1}`, to, state: 'REQUESTED', wasSent: false, obstacle: null };
@@ -47,7 +46,7 @@ export function commonTables(receivers: readonly Address[], nowMs: number): Comm
   };
 }
 
-/** Brings the tables back to what they were; the holder of the lease changes, and time does not go back. */
+/** Restores the tables from a backup. The lease gets another holder; time continues. */
 export function restoreTo<T extends CommonTables>(tables: T, backup: T): void {
   const { token, nowMs } = tables;
   for (const [name, value] of Object.entries(structuredClone(backup))) {
@@ -74,7 +73,7 @@ interface Asset {
   readonly movement: Movement | null;
 }
 
-/** Parts of the store of both kinds. Each method is one transaction, so it is synchronous between two points. */
+/** Store methods of both kinds of chains. Each is one transaction, so it is synchronous between two points. */
 export function openCommonStore(
   tables: CommonTables,
   { chain, wallet }: WalletKey,
@@ -115,7 +114,6 @@ export function openCommonStore(
   return {
     write,
     noteObstacles,
-    /** Parts of a look. */
     look: () => ({
       now: new Date(tables.nowMs),
       halted: tables.halted,
@@ -137,7 +135,7 @@ export function openCommonStore(
       attempts,
       isDecidedAgain: false,
     }),
-    /** @returns those that were still requested */
+    /** @returns payouts that were still REQUESTED */
     authorise(decisions: {
       authorised: readonly string[];
       obstacles: readonly { orderPk: string; obstacle: string | null }[];
@@ -150,7 +148,7 @@ export function openCommonStore(
         return true;
       });
     },
-    /** @returns the payout, if this is its first send */
+    /** @returns the payout on its first send */
     noteSent(orderPk: string | null): readonly string[] {
       const payout = payouts.get(orderPk ?? '');
       if (payout === undefined || payout.wasSent || payout.state !== 'SIGNED') return [];

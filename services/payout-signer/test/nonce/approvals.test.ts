@@ -4,10 +4,7 @@ import { aMerchant, type OrderRow } from '@opentill/testkit/scenario';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, type StillWorld } from './still-world.ts';
 
-/*
- * What waits for approval holds money that all merchants share: it counts where limits let payouts in, and it does not wait
- * for ever.
- */
+/* Payouts that wait for approval count towards the limits that all merchants share, and their wait is bounded. */
 
 let world: StillWorld;
 let maker: PolicyMaker;
@@ -19,7 +16,7 @@ afterAll(() => world.close());
 afterEach(async () => {
   await resume();
   await world.settle();
-  // The windows are empty for the next.
+  // Empties the windows for the next test.
   await world.passTime('2 days');
 });
 
@@ -40,7 +37,7 @@ const refused = (reason: string) => ({ state: 'REFUSED', obstacle: null, reason 
 const halt = (kind: string) =>
   sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by)
     values (gen_random_uuid(), ${CHAIN}, ${world.wallet}, ${kind}, 'a test', 'test')`.execute(world.admin);
-/** What stops the wallet, and whether the policy's word is final meanwhile. */
+/** Obstacles of the wallet, and whether a policy refusal is final during them. */
 const STOPS: readonly (readonly [string, boolean, () => unknown])[] = [
   ['a halt of operators', true, () => halt('OPERATOR')],
   ['a halt after a restore', false, () => halt('RESTORED')],
@@ -58,13 +55,13 @@ async function resume(): Promise<void> {
   await sql`update asset_hold set released_at = now() where released_at is null`.execute(world.admin);
   world.chain.count = 0;
 }
-/** Its wait began so long ago. */
+/** Backdates the start of its wait. */
 const waited = (order: OrderRow, ago: string) =>
   sql`update payout set waiting_since = now() - ${ago}::interval, obstacle_at = now() - ${ago}::interval
     where order_pk = ${order.order_pk}`.execute(world.admin);
 
-describe('what waits for approval', () => {
-  test('has its place in its merchant’s day: more is refused, and nobody else is', async () => {
+describe('payout that waits for approval', () => {
+  test('counts towards the daily limit of its merchant only', async () => {
     const [shop, other] = [await merchant(), await merchant()];
     const first = await asked(40, shop);
     await driver().pass();
@@ -78,12 +75,12 @@ describe('what waits for approval', () => {
     await driver().pass();
     expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
     expect(await rowOf(justEnough)).toEqual(waits);
-    // 51 wait: 10 more would be 61.
+    // 51 wait, so 10 more would make 61.
     expect(await rowOf(small)).toEqual(refused('Limit per merchant and day exceeded'));
     expect(await rowOf(foreign)).toEqual(waits);
   });
 
-  test('and in the day of all, also among those of one look; what was let in is not refused for what came later', async () => {
+  test("counts towards the wallet's daily limit and is not refused for later payouts", async () => {
     const shops = await Promise.all([merchant(), merchant(), merchant()]);
     const orders: OrderRow[] = [];
     for (const shop of shops) orders.push(await asked(45, shop));
@@ -94,7 +91,7 @@ describe('what waits for approval', () => {
     await driver().pass();
     expect(await rowOf(two)).toMatchObject({ state: 'SIGNED' });
     expect(await rowOf(one)).toEqual(waits);
-    // 45 signed, 45 wait.
+    // 45 are signed, 45 wait.
     const [late, fits] = [await asked(11, shops[2]), await asked(10, shops[2])];
     await driver().pass();
     expect(await rowOf(late)).toEqual(refused('Limit per day exceeded'));
@@ -104,40 +101,43 @@ describe('what waits for approval', () => {
     expect(await rowOf(one)).toMatchObject({ state: 'SIGNED' });
   });
 
-  test.each(STOPS)('keeps its place once it is approved, under %s', async (_what, isFinal, stop) => {
-    const shop = await merchant();
-    const first = await asked(40, shop);
-    const running = driver();
-    await running.pass();
-    expect(await rowOf(first)).toEqual(waits);
-    await stop();
-    await maker.approve(first);
-    for (let i = 0; i < 3; i += 1) await running.pass();
-    expect(await rowOf(first)).toEqual(waits);
-    const [tooMuch, fits] = [await asked(21, shop), await asked(20, shop)];
-    for (let i = 0; i < 3; i += 1) await running.pass();
-    if (isFinal) expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
-    else expect(await rowOf(tooMuch)).toMatchObject({ state: 'REQUESTED' });
-    expect(await rowOf(fits)).toEqual(waits);
-    // Whoever handed the approval in had begun before it was judged, and everything is long ago.
-    await sql`update payout_approval set approved_at = now() - interval '2 hours'
+  test.each(STOPS)(
+    'counts towards the limit once it is approved, during %s',
+    async (_what, isFinal, stop) => {
+      const shop = await merchant();
+      const first = await asked(40, shop);
+      const running = driver();
+      await running.pass();
+      expect(await rowOf(first)).toEqual(waits);
+      await stop();
+      await maker.approve(first);
+      for (let i = 0; i < 3; i += 1) await running.pass();
+      expect(await rowOf(first)).toEqual(waits);
+      const [tooMuch, fits] = [await asked(21, shop), await asked(20, shop)];
+      for (let i = 0; i < 3; i += 1) await running.pass();
+      if (isFinal) expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
+      else expect(await rowOf(tooMuch)).toMatchObject({ state: 'REQUESTED' });
+      expect(await rowOf(fits)).toEqual(waits);
+      // Backdates the approval as if its transaction had begun before the decision.
+      await sql`update payout_approval set approved_at = now() - interval '2 hours'
       where order_pk = ${first.order_pk}`.execute(world.admin);
-    await running.pass();
-    await resume();
-    for (let i = 0; i < 4; i += 1) await running.pass();
-    expect(await rowOf(first)).toMatchObject({ state: 'SIGNED', obstacle: null });
-    expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
-    expect(await rowOf(fits)).toEqual(waits);
-  });
+      await running.pass();
+      await resume();
+      for (let i = 0; i < 4; i += 1) await running.pass();
+      expect(await rowOf(first)).toMatchObject({ state: 'SIGNED', obstacle: null });
+      expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
+      expect(await rowOf(fits)).toEqual(waits);
+    },
+  );
 
-  test('does not hold up what is authorised', async () => {
+  test('does not block authorised payouts', async () => {
     const shop = await merchant();
     const order = await asked(10, shop);
     world.chain.gasMoney = 0n;
     await driver().pass();
     world.chain.gasMoney = 10n ** 20n;
     expect(await rowOf(order)).toMatchObject({ state: 'AUTHORISED' });
-    // As a database of before has them: nobody counted what waits.
+    // Rows of an older version, which did not count waiting payouts.
     const waiting = await asked(60, shop);
     await sql`update payout set obstacle = 'NEEDS_APPROVAL', obstacle_at = now(), waiting_since = now()
       where order_pk = ${waiting.order_pk}`.execute(world.admin);
@@ -145,7 +145,7 @@ describe('what waits for approval', () => {
     expect(await rowOf(order)).toMatchObject({ state: 'SIGNED' });
   });
 
-  test('when limits are lowered, the ones that fit still wait', async () => {
+  test('keeps waiting when lowered limits still cover it', async () => {
     const shop = await merchant();
     const [one, two] = [await asked(30, shop), await asked(30, shop)];
     await driver().pass();
@@ -155,7 +155,7 @@ describe('what waits for approval', () => {
     expect(await rowOf(two)).toEqual(waits);
   });
 
-  test('ends when the policy’s time for it is over, and gives its money back', async () => {
+  test("ends when the policy's approval time is over, and frees its money", async () => {
     const shop = await merchant();
     const [over, young] = [await asked(30, shop), await asked(20, shop)];
     const running = driver();
@@ -166,14 +166,14 @@ describe('what waits for approval', () => {
     await running.pass();
     expect(await rowOf(over)).toEqual(refused('Approval missing'));
     expect(await rowOf(young)).toEqual(waits);
-    const { rows: told } = await sql<{ payload: string }>`select payload from signer.outbox`.execute(
+    const { rows: notified } = await sql<{ payload: string }>`select payload from signer.outbox`.execute(
       world.admin,
     );
-    expect(told.map(({ payload }) => payload).join()).toContain(over.order_pk);
+    expect(notified.map(({ payload }) => payload).join()).toContain(over.order_pk);
     const { rows: moved } = await sql<{ became: string }>`
       select became from settle_payout_money(array[${over.order_pk}::uuid])`.execute(world.admin);
     expect(moved).toEqual([{ became: 'RELEASED' }]);
-    // Its place is free again.
+    // Its share of the limit is free again.
     const next = await asked(40, shop);
     await running.pass();
     expect(await rowOf(next)).toEqual(waits);
@@ -181,7 +181,7 @@ describe('what waits for approval', () => {
     expect(await rowOf(young)).toEqual(refused('Approval missing'));
   });
 
-  test('is not refused for it once it is approved, however late it is looked at, nor while it may have been paid', async () => {
+  test('is not refused as late once approved, nor while it may have been paid', async () => {
     const shop = await merchant();
     const [approved, doubtful] = [await asked(30, shop), await asked(20, shop)];
     await driver().pass();
@@ -198,7 +198,7 @@ describe('what waits for approval', () => {
     expect(await rowOf(doubtful)).toEqual(refused('Approval missing'));
   });
 
-  test('and waited for another word of operators before begins to wait when that was said', async () => {
+  test('starts its wait when another operator decision ends the earlier wait', async () => {
     const order = await asked(30, await merchant());
     await sql`insert into restoration (restore_id, backup_id, taken_at)
       values (gen_random_uuid(), 'b', now()) on conflict do nothing`.execute(world.admin);
@@ -218,10 +218,10 @@ describe('what waits for approval', () => {
   });
 });
 
-describe('approvals that are not enough', () => {
+describe('insufficient approvals', () => {
   const HALF = 229;
 
-  test('hide none that are, however many there are and however late they came', async () => {
+  test('do not hide sufficient ones, in any number and order', async () => {
     const shop = await merchant();
     const orders = await Promise.all(Array.from({ length: HALF + 1 }, () => asked(5, shop)));
     const approved = orders.pop()!;
@@ -232,7 +232,7 @@ describe('approvals that are not enough', () => {
     while ((await running.pass()) === 'again');
     await Promise.all(orders.map((order) => maker.approve(order)));
     for (let i = 0; i < 3; i += 1) await running.pass();
-    // These were judged a while ago, of each of them its one approval within the seconds that one may come late.
+    // Decided a while ago. Each has one approval within the tolerated delay of a commit.
     await sql`update payout set obstacle_at = now() - interval '20 seconds'
       where obstacle = 'NEEDS_APPROVAL' and order_pk <> ${approved.order_pk}`.execute(world.admin);
     await sql`update payout_approval a set approved_at = p.obstacle_at - interval '1 second' from payout p
@@ -246,7 +246,7 @@ describe('approvals that are not enough', () => {
         approvalWaitMs: 86_400_000,
       });
     expect((await look(200)).requested).toEqual([]);
-    // Another word of each of them is news; the latest comes first.
+    // Each gets another approval. The latest comes first.
     await sql`update payout_approval set approved_at = now()`.execute(world.admin);
     expect((await look(200)).requested).toHaveLength(200);
     await maker.approve(approved);
@@ -254,7 +254,7 @@ describe('approvals that are not enough', () => {
     expect((await look(1)).requested).toMatchObject([{ orderPk: approved.order_pk }]);
     await running.pass();
     expect(await rowOf(approved)).toMatchObject({ state: 'SIGNED' });
-    // Who handed one in before its payout was judged and committed later is heard all the same.
+    // An approval whose transaction began before the decision and committed later also counts.
     const late = orders[0]!;
     await sql`update payout_approval set approved_at = now() - interval '20 seconds'`.execute(world.admin);
     await bob.approve(late);
@@ -266,7 +266,7 @@ describe('approvals that are not enough', () => {
   });
 });
 
-describe('approvals by keys that the policy does not name', () => {
+describe('approvals by keys outside the policy', () => {
   const STRANGER = 'ab'.repeat(32);
   const approveAsStranger = (order: OrderRow, key = STRANGER) =>
     sql`insert into payout_approval (order_pk, approver, signature, approved_at)
@@ -274,7 +274,7 @@ describe('approvals by keys that the policy does not name', () => {
       world.admin,
     );
 
-  test('are not read, and hide none that counts', async () => {
+  test('are not read and do not hide valid ones', async () => {
     const orders: OrderRow[] = [];
     for (let i = 0; i < 5; i += 1) orders.push(await asked(12, await merchant()));
     const policy = maker.policy(limits);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { SignerWorld } from './signer-world.ts';
 
-/** What the signer knows of its wallets, in an order in which rows may be inserted. */
+/** Tables of the signer, in an order that satisfies foreign keys. */
 const TABLES = [
   'payout',
   'wallet_nonce',
@@ -11,7 +11,7 @@ const TABLES = [
   'payout_decision',
 ] as const;
 
-/** Copies what the signer knows. @returns brings it back, as a database would that lost all commits since */
+/** Copies the signer's tables. @returns restores them, as if the database lost all later commits */
 export async function backUp({ admin }: SignerWorld): Promise<() => Promise<void>> {
   await sql`drop schema if exists backup cascade`.execute(admin);
   await sql`create schema backup`.execute(admin);
@@ -19,7 +19,7 @@ export async function backUp({ admin }: SignerWorld): Promise<() => Promise<void
     await sql`create table backup.${sql.id(table)} as table ${sql.id(table)}`.execute(admin);
   return () =>
     admin.transaction().execute(async (tx) => {
-      // A restore asks no trigger.
+      // A restore runs no triggers.
       await sql`set local session_replication_role = replica`.execute(tx);
       for (const table of TABLES) {
         const rows = table === 'payout' ? sql`where order_pk in (select order_pk from backup.payout)` : sql``;

@@ -7,11 +7,11 @@ import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN, USDT } from './signer-world.ts';
-import { createToldWorld, type ToldWorld } from './told-world.ts';
+import { createCallbackWorld, type CallbackWorld } from './told-world.ts';
 
 /*
- * What a merchant is told of payouts whose sending goes wrong: answers that are lost, pools that forget, blocks that vanish,
- * transactions that fail, time that ends while they are signed.
+ * Callbacks of payouts with broadcast problems: lost answers, forgetful pools, reorganisations, failed transactions,
+ * expiry while signing.
  */
 
 const STRAIGHT = [
@@ -22,17 +22,17 @@ const STRAIGHT = [
 const [SENT = '', IN_BLOCK = '', PAID = ''] = STRAIGHT;
 const TAKEN_BACK = 'ORDER_PENDING PENDING Reorganised';
 
-let world: ToldWorld;
+let world: CallbackWorld;
 beforeAll(async () => {
-  world = await createToldWorld();
+  world = await createCallbackWorld();
 });
 afterEach(() => world.rest());
 afterAll(() => world.close());
 
 const newest = async (order: OrderRow) => (await world.transactionsOf(order)).at(-1);
-const isTold = (order: OrderRow, last: string) =>
+const isNotified = (order: OrderRow, last: string) =>
   waitUntil(last, async () => (await world.story(order)).at(-1) === last);
-/** In the newest block, and told so. */
+/** In the newest block, with the callback recorded. */
 async function isInBlock(order: OrderRow): Promise<void> {
   await waitUntil('in a block', async () => {
     const txHash = (await newest(order))?.tx_hash;
@@ -40,10 +40,10 @@ async function isInBlock(order: OrderRow): Promise<void> {
     await world.mine();
     return false;
   });
-  await isTold(order, IN_BLOCK);
+  await isNotified(order, IN_BLOCK);
 }
 
-/** How many of the newest blocks to replace so that the payout's is among them. */
+/** Number of newest blocks to replace, including the payout's. */
 async function depthOf(order: OrderRow): Promise<number> {
   const { rows } = await sql<{ height: number }>`
     select f.block_height as height from own_transaction_fate f join own_transaction t using (chain, tx_hash)
@@ -71,14 +71,14 @@ async function available(): Promise<bigint> {
   return rows[0]?.balance ?? 0n;
 }
 
-test('every answer to the broadcast lost, then "already known" and "nonce too low": one success, by one transaction', async () => {
+test('succeeds once when every broadcast answer is lost and then says already known', async () => {
   const real: SendOutcome[] = [];
   let isMute = true;
   await world.drive({
     sender: (sender) => ({
       ...sender,
       async broadcast(...given) {
-        // Mined between two sends, before the scanner has looked.
+        // Mined between two sends, before the scanner has read the block.
         if (real.includes('KNOWN') && !real.includes('NONCE_TOO_LOW')) await world.mine();
         const outcomes = await sender.broadcast(...given);
         real.push(...outcomes);
@@ -95,7 +95,7 @@ test('every answer to the broadcast lost, then "already known" and "nonce too lo
   expect(await world.transactionsOf(order)).toMatchObject([{ tx_hash: txid }]);
 });
 
-test('"already known" and "nonce too low" as first answers, heard: neither is a failure', async () => {
+test('succeeds when the first answers are already known and nonce too low', async () => {
   for (const asIf of ['KNOWN', 'NONCE_TOO_LOW', 'UNDERPRICED', 'REFUSED'] as const) {
     let heard = 0;
     await world.drive({
@@ -115,7 +115,7 @@ test('"already known" and "nonce too low" as first answers, heard: neither is a 
   }
 });
 
-test('dropped from the pool: sent again, one success, by the same transaction', async () => {
+test('succeeds once with the same transaction after the pool dropped it', async () => {
   await world.drive();
   const order = await world.payout();
   await world.isSent(order);
@@ -128,19 +128,19 @@ test('dropped from the pool: sent again, one success, by the same transaction', 
   expect(await world.story(order)).toEqual(STRAIGHT);
 });
 
-test('reorganised away before it counts: told so, sent again, one success', async () => {
+test('reports a reorganisation before confirmation and succeeds after sending again', async () => {
   await world.drive();
   const order = await world.payout();
   await world.isSent(order);
   await isInBlock(order);
   await reorg({ rpcUrl: world.rpcUrl, depth: 1 });
-  await isTold(order, TAKEN_BACK);
+  await isNotified(order, TAKEN_BACK);
   await world.succeeds(order);
   expect(await world.story(order)).toEqual([SENT, IN_BLOCK, TAKEN_BACK, IN_BLOCK, PAID]);
   expect(await world.transactionsOf(order)).toHaveLength(1);
 });
 
-test('reorganised away after a success: nothing more is told, an incident is open, and it lands again, once', async () => {
+test('opens an incident without a callback when a reorganisation follows success', async () => {
   await world.drive();
   const order = await world.payout();
   await world.isSent(order);
@@ -163,7 +163,7 @@ test('reorganised away after a success: nothing more is told, an incident is ope
   await sql`update asset_hold set released_at = now() where released_at is null`.execute(world.admin);
 });
 
-test('reverted for good: a failure with its reason, once it counts, and the amount is available again', async () => {
+test('reports a final revert with its reason and releases the amount', async () => {
   const before = await available();
   const { order, connect } = await world.signedInVain();
   expect(await available()).toBe(before - order.amount);
@@ -177,7 +177,7 @@ test('reverted for good: a failure with its reason, once it counts, and the amou
   await blackList('removeBlackList');
 });
 
-test('reorganised away after a revert: the same bytes land when they can, and it is a success after all', async () => {
+test('succeeds with the same bytes when a reverted transaction lands later', async () => {
   const { order, connect, cutOff } = await world.signedInVain();
   await blackList('addBlackList');
   connect();
@@ -187,14 +187,14 @@ test('reorganised away after a revert: the same bytes land when they can, and it
   expect(receipt.status).toBe('0x0');
   cutOff();
   await reorg({ rpcUrl: world.rpcUrl, depth: 1 });
-  await isTold(order, TAKEN_BACK);
+  await isNotified(order, TAKEN_BACK);
   await blackList('removeBlackList');
   connect();
   expect(await world.succeeds(order)).toBe(txHash);
   expect(await world.story(order)).toEqual([SENT, IN_BLOCK, TAKEN_BACK, IN_BLOCK, PAID]);
 });
 
-test('its time ends while it is signed: expired and never paid, or paid and never expired', async () => {
+test('expires unpaid or is paid, never both, when its time ends during signing', async () => {
   const inMs = (ms: number) => ({ expires_at: new Date(Date.now() + ms) });
   const before = await available();
   const short = [await world.payout(inMs(600)), await world.payout(inMs(600))];
@@ -205,7 +205,7 @@ test('its time ends while it is signed: expired and never paid, or paid and neve
       ...store,
       async saveSigned(...given) {
         saves += 1;
-        // Signed, not stored: then the tracker finds that their time is up.
+        // Signed but not stored when the tracker expires it.
         if (saves === 1) for (const order of short) await world.reaches(order, 'EXPIRED');
         return store.saveSigned(...given);
       },
@@ -221,7 +221,7 @@ test('its time ends while it is signed: expired and never paid, or paid and neve
   await world.rest();
 });
 
-test('many whose times end one after the other while few can be signed at once: whichever comes first, and the money with it', async () => {
+test('expires or pays each of many payouts whose times end while signing is limited', async () => {
   const before = await available();
   await world.drive({ maxOpenNonces: 3 });
   const soon = await Promise.all(
@@ -229,7 +229,7 @@ test('many whose times end one after the other while few can be signed at once: 
   );
   const stateOf = async (order: OrderRow) => (await world.payoutOf(order)).state;
   const states = () => Promise.all(soon.map(stateOf));
-  // All nonces that may be open are signed for, and without blocks none is free: so one expires before the last is signed.
+  // All open nonces are signed for. Without blocks none becomes free, so a payout expires before the last is signed.
   await waitUntil('the first has expired', async () => (await states()).includes('EXPIRED'));
   const ends = { signed: 0, expired: 0 };
   for (const order of soon) {
@@ -259,7 +259,7 @@ test('many whose times end one after the other while few can be signed at once: 
   ]);
 });
 
-test('signed in time and sent in vain until long after its time: never expired, one success', async () => {
+test('succeeds once and never expires after a broadcast that failed past its time', async () => {
   const expiring = await world.payout({ expires_at: new Date(Date.now() + 700) });
   const { order, connect } = await world.signedInVain();
   await world.isSent(expiring);
@@ -271,7 +271,7 @@ test('signed in time and sent in vain until long after its time: never expired, 
   await world.succeeds(order);
 });
 
-test('and the chain says the same: everybody who was told of a success has the amount, once', async () => {
+test('delivers the amount exactly once to every order with a success callback', async () => {
   expect(world.paid.length).toBeGreaterThan(12);
   await world.agrees();
 });

@@ -11,15 +11,13 @@ import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { ONE_ETH, USDT } from './signer-world.ts';
-import { createToldWorld, type ToldWorld } from './told-world.ts';
+import { createCallbackWorld, type CallbackWorld } from './told-world.ts';
 
-/*
- * What a merchant is told of payouts that don't go the straight way: the wallet lacks something, fees rise, nonces are lost.
- */
+/* Callbacks of payouts with other problems: no funds, rising fees, lost nonces. */
 
-let world: ToldWorld;
+let world: CallbackWorld;
 beforeAll(async () => {
-  world = await createToldWorld();
+  world = await createCallbackWorld();
 });
 afterEach(() => world.rest());
 afterAll(() => world.close());
@@ -32,21 +30,21 @@ const isHalted = async (): Promise<boolean> => {
   return rows.length === 1;
 };
 
-test('no coin for fees: nothing is said, it waits, and succeeds after a top-up', async () => {
+test('sends no callback without coin for fees, and succeeds after a top-up', async () => {
   await callRpc(world.rpcUrl, 'anvil_setBalance', [world.wallet, '0x1']);
   await world.drive();
   const order = await world.payout();
   await world.hindered(order, 'NO_GAS');
   await world.mine(5);
   await world.scannerAtHead();
-  expect(await world.told(order)).toEqual([]);
+  expect(await world.callbacksOf(order)).toEqual([]);
   const { rpcUrl, wallet: to } = world;
   await payNative({ rpcUrl, fromKey: devAccount(1).privateKey, to, amountWei: 10n * ONE_ETH });
   await world.succeeds(order);
-  expect((await world.typesTold(order))[0]).toBe('ORDER_PENDING');
+  expect((await world.callbackTypes(order))[0]).toBe('ORDER_PENDING');
 });
 
-test('no tokens: it expires, and the merchant is told that it failed, and why', async () => {
+test('expires without tokens and reports the reason to the merchant', async () => {
   const held = await tokenBalance(world.rpcUrl, USDT, world.wallet);
   await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, '0x1']);
   await world.drive();
@@ -58,17 +56,17 @@ test('no tokens: it expires, and the merchant is told that it failed, and why', 
     reason: 'Payout expired',
     txid: null,
   });
-  expect(await world.typesTold(order)).toEqual(['ORDER_FAILED']);
-  // Also when the tokens come after all.
+  expect(await world.callbackTypes(order)).toEqual(['ORDER_FAILED']);
+  // Stays expired when the tokens arrive later.
   await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, `0x${held.toString(16)}`]);
   const next = await world.payout();
   await world.succeeds(next);
   expect(await world.transactionsOf(order)).toEqual([]);
   expect(await world.received(order)).toBe(0n);
-  expect(await world.typesTold(order)).toEqual(['ORDER_FAILED']);
+  expect(await world.callbackTypes(order)).toEqual(['ORDER_FAILED']);
 });
 
-test('replaced by a dearer transaction: one success, by the one that landed', async () => {
+test('succeeds once with the replacement transaction that landed', async () => {
   await world.drive({ timing: { bumpAfterMs: 100 } });
   const order = await world.payout();
   await world.isSent(order);
@@ -84,7 +82,7 @@ test('replaced by a dearer transaction: one success, by the one that landed', as
   expect(landed.map(({ tx_hash: txHash }) => txHash)).toEqual([txid]);
 });
 
-/** Halted, and the nonce known to be gone; nobody was told of an end. */
+/** Halts the wallet and uses the payout's nonce up. No final callback was sent. */
 async function losesItsNonce(order: OrderRow): Promise<void> {
   await waitUntil('halted', async () => {
     await world.mine();
@@ -93,10 +91,10 @@ async function losesItsNonce(order: OrderRow): Promise<void> {
   await world.hindered(order, 'NEEDS_DECISION');
   await world.mine(5);
   await world.scannerAtHead();
-  expect(await world.typesTold(order)).toEqual(['ORDER_PENDING']);
+  expect(await world.callbackTypes(order)).toEqual(['ORDER_PENDING']);
 }
 
-test('its nonce taken by something that paid nobody: halted, released, paid again by decision: one success', async () => {
+test('succeeds once after a foreign transaction used its nonce and an operator decided', async () => {
   const { order, nonce, connect } = await world.signedInVain();
   const { rpcUrl, walletKey: fromKey, wallet: to } = world;
   await sendTransaction({ rpcUrl, fromKey, to, valueWei: 1n, nonce });
@@ -105,14 +103,14 @@ test('its nonce taken by something that paid nobody: halted, released, paid agai
   await world.releaseHalts();
   await world.mine(5);
   await world.scannerAtHead();
-  expect(await world.typesTold(order)).toEqual(['ORDER_PENDING']);
+  expect(await world.callbackTypes(order)).toEqual(['ORDER_PENDING']);
   await world.decide(order, { decision: 'PAY_AGAIN', nonce });
   const txid = await world.succeeds(order);
   expect((await world.transactionsOf(order)).at(-1)?.tx_hash).toBe(txid);
   expect(await world.decisionsOf(order)).toEqual([{ outcome: 'DONE', detail: null }]);
 });
 
-test('its nonce taken by a forgotten transaction that paid it: a success by that one, through scanner and tracker', async () => {
+test('succeeds with the forgotten transaction that used its nonce and paid it', async () => {
   const { order, nonce, connect } = await world.signedInVain();
   const { rpcUrl, walletKey: fromKey } = world;
   const { to, data } = encodePayment({
@@ -121,7 +119,7 @@ test('its nonce taken by a forgotten transaction that paid it: a success by that
     to: order.address as Address,
     amountBaseUnits: baseUnits(order.amount),
   });
-  // Other bytes than those that are stored: another gas limit.
+  // Differs from the stored bytes by its gas limit.
   const txHash = await sendTransaction({ rpcUrl, fromKey, to, data, nonce, gasLimit: 123_456n });
   connect();
   await losesItsNonce(order);
@@ -133,8 +131,8 @@ test('its nonce taken by a forgotten transaction that paid it: a success by that
   await world.succeeds(next);
 });
 
-test('and the chain says the same: everybody who was told of a success has the amount, once', async () => {
-  // The stranger's one wei went to the wallet itself.
+test('delivers the amount exactly once to every order with a success callback', async () => {
+  // The foreign transaction's 1 wei went to the wallet itself.
   const stranger = { address: world.wallet, contract_address: null, amount: 1n, order_id: 'stranger' };
   await world.agrees([{ ...world.paid[0]!, ...stranger }]);
 });

@@ -25,8 +25,8 @@ const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523
 const NATIVE = 'native coin';
 
 /**
- * Reads every block and receipt, without any code of the gateway, and counts what left the wallet for whom.
- * @returns see Payments; also nonces that are left out or used twice
+ * Reads every block and receipt independently of the gateway and sums the wallet's payments by receiver. @returns see
+ * Payments; also missing and repeated nonces
  */
 export async function checkChain({ rpcUrl, wallet }: Source, orders: readonly OrderRow[]) {
   const payments = new Payments();
@@ -48,7 +48,7 @@ export async function checkChain({ rpcUrl, wallet }: Source, orders: readonly Or
       if (receipt?.status === '0x1' && BigInt(value) > 0n && to !== null)
         payments.add(`${NATIVE} ${to}`, BigInt(value));
     }
-    // Whoever sent the transaction: tokens of the wallet that anybody moved are gone.
+    // Tokens of the wallet count whoever sent the transaction.
     for (const { address, topics, data } of receipts.flatMap(({ logs }) => logs))
       if (topics[0] === TRANSFER && `0x${topics[1]?.slice(26)}` === wallet)
         payments.add(`${address} 0x${topics[2]?.slice(26)}`, BigInt(data));

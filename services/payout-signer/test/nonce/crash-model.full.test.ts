@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { enumerate } from './enumerate.ts';
 
-test('three payouts land exactly once after any pair of faults', async () => {
+test('lands three payouts exactly once after any pair of faults', async () => {
   const sum = await enumerate();
   expect(sum.first).toBeUndefined();
   expect(sum).toMatchObject({ doubles: 0, stuck: 0 });

@@ -3,9 +3,9 @@ import type { ModelTables } from './model-store.ts';
 import { enumerate } from './enumerate.ts';
 import { runModel } from './model-world.ts';
 
-/* A part of all pairs of faults; crash-model.full.test.ts runs all of them. */
+/* Samples pairs of faults. crash-model.full.test.ts runs all of them. */
 
-test('three payouts land exactly once, whatever pair of faults strikes where', async () => {
+test('lands three payouts exactly once after any sampled pair of faults', async () => {
   expect(await runModel([])).toMatchObject({ doubles: 0, stuck: 0, signed: 3 });
   const sum = await enumerate({}, undefined, 23);
   expect(sum.first).toBeUndefined();
@@ -13,18 +13,15 @@ test('three payouts land exactly once, whatever pair of faults strikes where', a
   expect(sum.scenarios).toBeGreaterThan(400);
 });
 
-test('fees are raised while the chain takes nothing, and a gap is filled: the model has these ways', async () => {
+test('covers fee increases during a stall and the filling of a nonce gap', async () => {
   const { points } = await runModel([]);
   const afterSend = points.indexOf('before broadcast') + 1;
   expect((await runModel([{ at: afterSend, kind: 'stall' }])).signed).toBeGreaterThan(3);
 });
 
-/*
- * The same harness must find the mistakes that it is there to find.
- */
 const CONTROL_STRIDE = 15;
 
-test('control: sent before it is stored, with an operator who does not look, it is paid twice or although it failed', async () => {
+test('finds a double payment when transactions are sent before they are stored', async () => {
   const sum = await enumerate(
     {
       isCareless: true,
@@ -43,7 +40,7 @@ test('control: sent before it is stored, with an operator who does not look, it 
   expect(sum.doubles).toBeGreaterThan(0);
 });
 
-/** Takes a payout's signed nonce away from it, so that it is signed anew with another. */
+/** Removes a payout's signed nonce, so that it is signed again with another. */
 function forget(tables: ModelTables, orderPk: string): void {
   const payout = tables.payouts.get(orderPk);
   for (const nonce of tables.nonces.values()) {
@@ -53,7 +50,7 @@ function forget(tables: ModelTables, orderPk: string): void {
   }
 }
 
-test('control: a fresh nonce for what is not known to have landed, and it is paid twice', async () => {
+test('finds a double payment when a payout without a known outcome gets a new nonce', async () => {
   const sum = await enumerate(
     { onStart: (tables) => [...tables.payouts.keys()].forEach((orderPk) => forget(tables, orderPk)) },
     ['crash'],
@@ -62,7 +59,7 @@ test('control: a fresh nonce for what is not known to have landed, and it is pai
   expect(sum.doubles).toBeGreaterThan(0);
 });
 
-test('control: a timeout taken as a failure, and it is paid twice', async () => {
+test('finds a double payment when a timeout counts as a failure', async () => {
   const sum = await enumerate(
     {
       store: (store, tables) => ({

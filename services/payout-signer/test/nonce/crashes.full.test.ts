@@ -8,14 +8,20 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-chain.ts';
 import { requireProgress } from '../world/require-progress.ts';
 import { countOpen, killAtRandom } from './kill-at-random.ts';
-import { bearSigner, isOfFees, STEPS, type BroadcastFate, type MortalSigner } from './mortal-signer.ts';
+import {
+  startMortalSigner,
+  isFeeStep,
+  STEPS,
+  type BroadcastOutcome,
+  type MortalSigner,
+} from './mortal-signer.ts';
 import { createRoughChain, type RoughChain } from './rough-chain.ts';
 import { prepareEnvironment } from './signer-process.ts';
 import { createSignerWorld, ONE_ETH, type SignerWorld } from './signer-world.ts';
 
 const SEED = Number(process.env['SEED'] ?? 20_261_121);
 const CRASHES = Number(process.env['CRASHES'] ?? 300);
-/** Of processes, by SIGKILL: of the one that leads (each takes the lease's 5 s to get over), and of the other. */
+/** SIGKILLs of the leader (each costs the lease's 5 s) and of the standby. */
 const KILLS = { leaders: Number(process.env['KILLS'] ?? 12), standbys: 12 };
 const PAYOUTS_MAX = 500;
 const OPEN_AT_ONCE = 6;
@@ -33,12 +39,12 @@ afterAll(async () => {
 });
 
 const random = seededRandom(SEED);
-/** What happened, each counted when it had. */
+/** Counted when they happened. */
 const counts = { crashes: 0, byStatement: 0, failedSteps: 0, lostRequests: 0, lostReplies: 0 };
 const outcomes: Partial<Record<SendOutcome, number>> = {};
-/** Deaths at each of the signer's steps, lives that were to end there, and statements of its database that were died at. */
+/** Crashes by step, planned crashes by step, and SQL statements with a crash. */
 const deaths = new Map(STEPS.map((step) => [step, 0]));
-const doomed = new Map(STEPS.map((step) => [step, 0]));
+const planned = new Map(STEPS.map((step) => [step, 0]));
 const statements = new Set<string>();
 const orders: OrderRow[] = [];
 
@@ -49,40 +55,40 @@ interface Replica {
   leadsSince: number | undefined;
 }
 
-function chooseFate(): BroadcastFate {
+function chooseOutcome(): BroadcastOutcome {
   const chance = random();
   return chance < 0.2 ? 'REPLY_LOST' : chance < 0.3 ? 'REQUEST_LOST' : 'ARRIVES';
 }
 
-function noteSent(fate: BroadcastFate, sent: readonly SendOutcome[]): void {
+function noteSent(fate: BroadcastOutcome, sent: readonly SendOutcome[]): void {
   if (fate === 'REQUEST_LOST') counts.lostRequests += 1;
-  // Only where the chain took it is there a reply that somebody misses.
+  // A reply can be lost only if the chain accepted the transaction.
   if (fate === 'REPLY_LOST' && sent.includes('ACCEPTED')) counts.lostReplies += 1;
   for (const outcome of sent) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
 }
 
-/** The step that was chosen least often, or any statement. */
-function chooseEnd(): string | number {
+/** Least used step, or any statement. */
+function chooseCrash(): string | number {
   if (random() < 0.25) return 1 + Math.floor(random() * 120);
   const unmet = STEPS.filter((step) => deaths.get(step) === 0);
-  // Once nearly everything has happened, what has not.
+  // Towards the end, chooses the steps that are still missing.
   const among = unmet.length > 0 && counts.crashes > CRASHES / 2 ? unmet : STEPS;
-  const least = Math.min(...among.map((step) => doomed.get(step) ?? 0));
-  const rare = among.filter((step) => doomed.get(step) === least);
+  const least = Math.min(...among.map((step) => planned.get(step) ?? 0));
+  const rare = among.filter((step) => planned.get(step) === least);
   const chosen = rare[Math.floor(random() * rare.length)] ?? 'before look';
-  doomed.set(chosen, least + 1);
+  planned.set(chosen, least + 1);
   return chosen;
 }
 
-function doom(replica: Replica): void {
-  replica.end = chooseEnd();
+function planCrash(replica: Replica): void {
+  replica.end = chooseCrash();
   replica.leadsSince = undefined;
-  replica.life.doom({ at: replica.end, fault: random() < 0.85 ? 'crash' : 'lose' });
+  replica.life.planCrash({ at: replica.end, fault: random() < 0.85 ? 'crash' : 'lose' });
 }
 
-const bear = (name: string) => bearSigner(world, name, chooseFate, noteSent);
+const startLife = (name: string) => startMortalSigner(world, name, chooseOutcome, noteSent);
 
-/** Looks after one replica: one that died is born again, one that got too old dies where it is. */
+/** Restarts a crashed replica and ends one that is too old. */
 async function tend(replica: Replica): Promise<void> {
   const { life } = replica;
   const diedAt = life.diedAt();
@@ -93,22 +99,23 @@ async function tend(replica: Replica): Promise<void> {
     if (known === undefined) statements.add(diedAt);
     else deaths.set(diedAt, known + 1);
     await life.runner.stop();
-    replica.life = await bear(replica.name);
-    doom(replica);
+    replica.life = await startLife(replica.name);
+    planCrash(replica);
   } else if (life.survived()) {
     counts.failedSteps += 1;
-    doom(replica);
+    planCrash(replica);
   } else if (!life.runner.driver.leads()) replica.leadsSince = undefined;
   else {
     replica.leadsSince ??= Date.now();
-    if (Date.now() - replica.leadsSince > OLD_MS || random() < 0.002) life.doom({ at: 1, fault: 'crash' });
+    if (Date.now() - replica.leadsSince > OLD_MS || random() < 0.002)
+      life.planCrash({ at: 1, fault: 'crash' });
   }
 }
 
-/** What the chain does next; dear blocks come sooner to a life that ends when fees are raised. */
-async function goOn(replicas: readonly Replica[]): Promise<void> {
+/** Advances the chain. Expensive blocks come sooner for a life that crashes at a fee increase. */
+async function advanceChain(replicas: readonly Replica[]): Promise<void> {
   const isWanted = replicas.some(
-    ({ life, end }) => typeof end === 'string' && isOfFees(end) && life.runner.driver.leads(),
+    ({ life, end }) => typeof end === 'string' && isFeeStep(end) && life.runner.driver.leads(),
   );
   const chance = random();
   if (chance < 0.01) await rough.forget();
@@ -117,18 +124,18 @@ async function goOn(replicas: readonly Replica[]): Promise<void> {
   if (random() < 0.5) await world.mine();
 }
 
-/** Two replicas that die until each has happened often enough, and then live until every payout is final. */
-async function dieOften(): Promise<void> {
+/** Runs two replicas with crashes until every case has happened, then without until every payout is final. */
+async function runCrashes(): Promise<void> {
   const replicas = await Promise.all(
     ['a', 'b'].map(async (name): Promise<Replica> => {
-      return { name, life: await bear(name), end: 0, leadsSince: undefined };
+      return { name, life: await startLife(name), end: 0, leadsSince: undefined };
     }),
   );
   for (const replica of replicas) doom(replica);
   const progress = requireProgress();
   const facts = () => ({ ...counts, orders: orders.length, lacking: lacking() });
   let hasFailed = false;
-  const isOver = () => hasFailed || (counts.crashes >= CRASHES && lacking().length === 0);
+  const isOver = () => hasFailed || (counts.crashes >= CRASHES && missingCases().length === 0);
   const repeat = async (pauseMs: number, work: () => Promise<unknown>) => {
     try {
       for (; !isOver(); await new Promise((resolve) => setTimeout(resolve, pauseMs))) {
@@ -142,17 +149,17 @@ async function dieOften(): Promise<void> {
   };
   await Promise.all([
     ...replicas.map((replica) => repeat(10, () => tend(replica))),
-    repeat(30, () => goOn(replicas)),
+    repeat(30, () => advanceChain(replicas)),
     repeat(20, async () => {
       if ((await countOpen(world)) < OPEN_AT_ONCE && orders.length < PAYOUTS_MAX)
         orders.push(random() < 0.8 ? await world.payout() : await world.nativePayout(ONE_ETH / 1_000n));
     }),
   ]);
   for (const replica of replicas) {
-    replica.life.doom(undefined);
+    replica.life.planCrash(undefined);
     if (replica.life.diedAt() === undefined) continue;
     await replica.life.runner.stop();
-    replica.life = await bear(replica.name);
+    replica.life = await startLife(replica.name);
   }
   await waitUntil(
     `every payout is final: ${JSON.stringify(facts())}`,
@@ -165,8 +172,8 @@ async function dieOften(): Promise<void> {
   for (const { life } of replicas) await life.runner.stop();
 }
 
-/** What it is to live through and did not yet. */
-function lacking(): readonly string[] {
+/** Cases that have not happened yet. */
+function missingCases(): readonly string[] {
   const happened = {
     ...counts,
     ...rough.times,
@@ -176,7 +183,7 @@ function lacking(): readonly string[] {
   return [...Object.entries(happened), ...deaths].filter(([, times]) => times === 0).map(([name]) => name);
 }
 
-/** Everything that was ever signed and stored is sent once more, by somebody who remembers all of it. */
+/** Broadcasts every stored transaction again, as a third party could. */
 async function sendEverythingAgain(): Promise<void> {
   const { rows } = await sql<{ raw: Buffer }>`select raw from own_transaction order by signed_at`.execute(
     world.admin,
@@ -188,11 +195,11 @@ async function sendEverythingAgain(): Promise<void> {
   await world.mine(3);
 }
 
-test(`two replicas that crash at every step and are killed at random land every payout exactly once (seed ${SEED})`, async () => {
+test(`pays exactly once with two replicas that crash and are killed (seed ${SEED})`, async () => {
   const startedAt = Date.now();
-  await dieOften();
+  await runCrashes();
   const crashesMs = Date.now() - startedAt;
-  // The same wallet goes on, now as whole processes.
+  // Continues the same wallet with whole processes.
   const env = await prepareEnvironment(world);
   const { orders: later, ...kills } = await killAtRandom(world, env, random, rough, KILLS);
   orders.push(...later);
@@ -219,7 +226,7 @@ test(`two replicas that crash at every step and are killed at random land every 
     })}\n${JSON.stringify(Object.fromEntries(deaths))}\n`,
   );
   expect(found).toEqual({ payouts: orders.length, wrong: [] });
-  // The database has every nonce that the chain has, each final, and none besides.
+  // The database contains exactly the chain's nonces, and all are final.
   const used = await callRpc<string>(world.rpcUrl, 'eth_getTransactionCount', [world.wallet, 'latest']);
   expect((await world.nonces()).map(({ nonce, state }) => `${nonce} ${state}`)).toEqual(
     Array.from({ length: Number(used) }, (_, nonce) => `${nonce} FINAL`),
@@ -227,8 +234,8 @@ test(`two replicas that crash at every step and are killed at random land every 
   expect(Number(used)).toBe(orders.length);
   expect(counts.crashes).toBeGreaterThanOrEqual(CRASHES);
   expect(kills).toEqual(KILLS);
-  // Nothing of what it is to live through was left to chance and did not happen.
-  expect(lacking()).toEqual([]);
+  // Every required case happened.
+  expect(missingCases()).toEqual([]);
   expect(bumps?.bumped).toBeGreaterThan(0);
   expect(bumps?.dearerLanded).toBeGreaterThan(0);
   expect(statements.size).toBeGreaterThan(8);

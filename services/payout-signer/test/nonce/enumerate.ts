@@ -14,7 +14,7 @@ const KINDS: readonly FaultKind[] = [
   'foreign',
 ];
 
-/** Every fault alone, and pairs of them with a crash first or second. */
+/** Runs every fault, and pairs with a crash first or second. */
 export const enumerate = (variant: Variant = {}, kinds = KINDS, stride = 1): Promise<Sum> =>
   enumerateFaults<FaultKind>(
     (faults) => runModel(faults, variant),

@@ -11,8 +11,8 @@ import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
 /*
- * Whoever writes to the database signs nothing: neither what never went by the policy, nor a dearer transaction that the key
- * did not sign before.
+ * Write access to the database must not suffice for a signature: not for payouts that the policy did not authorise,
+ * nor for fee increases of transactions that the key did not sign.
  */
 
 let world: StillWorld;
@@ -29,13 +29,13 @@ const policyOf = (more: Readonly<Record<string, unknown>> = {}): PolicyJudge => 
 const transactionsOf = async (order: OrderRow) =>
   (await world.transactions()).filter(({ order_pk: orderPk }) => orderPk === order.order_pk);
 
-/** What a service's role with the right to write there, or the database's owner, can do. */
+/** Possible for a service role with write access, or for the database's owner. */
 const forgeAuthorisation = (order: OrderRow) =>
   sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${order.order_pk}`.execute(
     world.admin,
   );
 
-/** Authorised in due form, and not signed: the wallet can't pay for gas now. */
+/** Authorised by the policy, but unsigned, because the wallet cannot pay for gas. */
 async function authorisedAndWaiting(order: OrderRow, policy: PolicyJudge): Promise<void> {
   world.chain.gasMoney = 0n;
   await world.driver({ policy }).pass();
@@ -43,9 +43,9 @@ async function authorisedAndWaiting(order: OrderRow, policy: PolicyJudge): Promi
   expect(await world.payoutOf(order)).toEqual({ state: 'AUTHORISED', obstacle: 'NO_GAS' });
 }
 
-describe('a payout that stands as authorised is judged again when it is signed', () => {
+describe('policy check at signing', () => {
   beforeEach(() => world.settle());
-  test('what the database alone authorised is not signed: above a limit, to a denied address, without its approval', async () => {
+  test('rejects payouts that only the database marks as authorised', async () => {
     const denied = anEvmAddress();
     const policy = policyOf({ deny: [{ family: 'EVM', address: denied }] });
     const spent = await world.payout({ amount: 30n * ONE_USDT });
@@ -56,7 +56,7 @@ describe('a payout that stands as authorised is judged again when it is signed',
       await world.payout({ amount: 51n * ONE_USDT }),
       await world.payout({ address: denied }),
       await world.payout({ amount: 41n * ONE_USDT }),
-      // Each is in order by itself; its merchant's day is not.
+      // Each payout is within the limits; together they exceed the merchant's day.
       await world.payout({ amount: 31n * ONE_USDT, merchant_id: spent.merchant_id }),
     ];
     const proper = await world.payout();
@@ -67,12 +67,12 @@ describe('a payout that stands as authorised is judged again when it is signed',
       expect(await world.payoutOf(order)).toEqual({ state: 'AUTHORISED', obstacle: 'POLICY_REFUSES' });
       expect(await transactionsOf(order)).toEqual([]);
     }
-    // The control: it is the policy that stops them, and nothing else here.
+    // Control: without the policy they are signed.
     expect(await world.payoutOf(proper)).toEqual({ state: 'SIGNED', obstacle: null });
     expect((world.calls.get('sign') ?? 0) - signedBefore).toBe(1);
   });
 
-  test('a receiver that came onto the deny list since is not paid; one that did not is', async () => {
+  test('rejects a receiver that was denied after the authorisation', async () => {
     const [denied, other] = [await world.payout(), await world.payout()];
     await authorisedAndWaiting(denied, policyOf());
     const policy = policyOf({ deny: [{ family: 'EVM', address: denied.address }] });
@@ -84,7 +84,7 @@ describe('a payout that stands as authorised is judged again when it is signed',
     expect(await world.payoutOf(denied)).toEqual({ state: 'SIGNED', obstacle: null });
   });
 
-  test('an approval counts then as well, and its loss too', async () => {
+  test('counts approvals added or removed since the authorisation', async () => {
     const [kept, lost] = [
       await world.payout({ amount: 45n * ONE_USDT }),
       await world.payout({ amount: 45n * ONE_USDT }),
@@ -98,7 +98,7 @@ describe('a payout that stands as authorised is judged again when it is signed',
     expect(await transactionsOf(lost)).toEqual([]);
   });
 
-  test('what is signed counts from then on, not from when it was authorised', async () => {
+  test('counts a payout in the windows from its signature on', async () => {
     const order = await world.payout();
     await authorisedAndWaiting(order, policyOf());
     await sql`update payout set authorised_at = now() - interval '25 hours' where order_pk = ${order.order_pk}`.execute(
@@ -114,11 +114,11 @@ describe('a payout that stands as authorised is judged again when it is signed',
   });
 });
 
-describe('a dearer transaction', () => {
+describe('fee increase', () => {
   const evil = anEvmAddress() as Address;
   const LATE = [60_000, 5] as const;
 
-  /** A payout that is signed and sent, and in no block. */
+  /** Signed and sent, but not mined. */
   async function waitingInPools(): Promise<{ order: OrderRow; driver: ReturnType<StillWorld['driver']> }> {
     const order = await world.payout();
     const driver = world.driver();
@@ -126,9 +126,9 @@ describe('a dearer transaction', () => {
     expect(await transactionsOf(order)).toHaveLength(1);
     return { order, driver };
   }
-  // Alone on its way: only the lowest is replaced for waiting.
+  // The only one in flight: only the lowest nonce is replaced for a timeout.
   beforeEach(() => world.settle());
-  /** Puts a transaction beside the payout's, as newest of its nonce, whose columns pay somebody else. */
+  /** Inserts a transaction as newest of the payout's nonce, whose columns pay another receiver. */
   const forge = (order: OrderRow, txHash: string, raw: Uint8Array, to: string = evil) =>
     sql`insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address,
         amount, raw, fee_terms, signed_at)
@@ -145,7 +145,7 @@ describe('a dearer transaction', () => {
     maxPriorityFeePerGas: 1_000_000_000n,
   };
 
-  test('is signed in the place of what our own key signed for the same: the control', async () => {
+  test("replaces a transaction that the wallet's key signed", async () => {
     const { order, driver } = await waitingInPools();
     await world.wait(...LATE);
     await driver.pass();
@@ -157,16 +157,16 @@ describe('a dearer transaction', () => {
 
   test.each<readonly [string, (order: OrderRow) => Promise<unknown>]>([
     [
-      'receiver that was changed beside the bytes',
+      'receiver column that differs from the bytes',
       ({ order_pk: orderPk }) =>
         sql`update own_transaction set to_address = ${evil} where order_pk = ${orderPk}`.execute(world.admin),
     ],
     [
-      'amount that was changed beside the bytes',
+      'amount column that differs from the bytes',
       ({ order_pk: orderPk }) =>
         sql`update own_transaction set amount = amount * 10 where order_pk = ${orderPk}`.execute(world.admin),
     ],
-  ])('is not signed for a %s, and an alarm tells of it', async (_what, tamper) => {
+  ])('is not signed for a %s, and raises an alarm', async (_what, tamper) => {
     const { order, driver } = await waitingInPools();
     await tamper(order);
     await driver.pass();
@@ -180,67 +180,64 @@ describe('a dearer transaction', () => {
   });
 
   test.each<readonly [string, (order: OrderRow) => Promise<unknown>]>([
-    ['whose bytes are none', (order) => forge(order, `0x${'e'.repeat(64)}`, Buffer.from('02c0', 'hex'))],
+    ['with invalid bytes', (order) => forge(order, `0x${'e'.repeat(64)}`, Buffer.from('02c0', 'hex'))],
     [
-      'that somebody else signed',
+      'with a foreign signature',
       async (order) => {
         const { raw } = await world.sender.sign(intentTo(evil), await nonceOf(order), terms);
         const foreign = Buffer.from(raw);
-        // Another signature of the same form has another signer.
+        // Another signature of the same form recovers to another signer.
         foreign[foreign.length - 1] = foreign[foreign.length - 1]! ^ 1;
         await forge(order, readSignedTransaction(foreign).txHash, foreign);
       },
     ],
     [
-      'of ours with another nonce',
+      'with another nonce',
       async (order) => {
         const { txHash, raw } = await world.sender.sign(intentTo(evil), (await nonceOf(order)) + 7, terms);
         await forge(order, txHash, raw);
       },
     ],
     [
-      'whose hash is not that of the bytes',
+      'with a hash that differs from its bytes',
       async (order) => {
         const [{ raw } = { raw: Buffer.alloc(0) }] = await transactionsOf(order);
         await forge(order, `0x${'d'.repeat(64)}` as TxHash, raw, order.address);
       },
     ],
-  ])(
-    'is signed in the place of ours, and sent again, for all that a row %s stands there as the newest for ever',
-    async (_what, tamper) => {
-      const { order, driver } = await waitingInPools();
-      const ours = (await transactionsOf(order))[0]!;
-      await tamper(order);
-      await sql`update own_transaction set signed_at = now() + interval '10 years', send_outcome = 'ACCEPTED'
+  ])('replaces and rebroadcasts the genuine transaction despite a newer row %s', async (_what, tamper) => {
+    const { order, driver } = await waitingInPools();
+    const ours = (await transactionsOf(order))[0]!;
+    await tamper(order);
+    await sql`update own_transaction set signed_at = now() + interval '10 years', send_outcome = 'ACCEPTED'
         where order_pk = ${order.order_pk} and tx_hash <> ${ours.tx_hash}`.execute(world.admin);
-      const known = (await transactionsOf(order)).map(({ tx_hash: txHash }) => txHash);
-      for (let round = 0; round < 2; round += 1) {
-        await world.wait(...LATE);
-        await driver.pass();
-      }
-      const added = (await transactionsOf(order)).filter(({ tx_hash: txHash }) => !known.includes(txHash));
-      expect(added.length).toBeGreaterThanOrEqual(1);
-      const [first, ...dearer] = [ours, ...added].map(({ raw }) => readSignedTransaction(raw));
-      for (const one of dearer) {
-        expect(one).toMatchObject({
-          nonce: first?.nonce,
-          to: first?.to,
-          data: first?.data,
-          from: world.wallet,
-        });
-        expect(one.maxFeePerGas).toBeGreaterThan(first?.maxFeePerGas ?? 0n);
-      }
-      expect(new Set(world.forged).size).toBe(1);
-      // The newest of ours is what goes out again, not the row above it.
-      world.broadcasts.length = 0;
-      await world.wait(5_000, 0);
+    const known = (await transactionsOf(order)).map(({ tx_hash: txHash }) => txHash);
+    for (let round = 0; round < 2; round += 1) {
+      await world.wait(...LATE);
       await driver.pass();
-      expect(world.broadcasts.flat()).toContain(added.at(-1)?.tx_hash);
-      expect(world.broadcasts.flat().filter((txHash) => known.slice(1).includes(txHash))).toEqual([]);
-    },
-  );
+    }
+    const added = (await transactionsOf(order)).filter(({ tx_hash: txHash }) => !known.includes(txHash));
+    expect(added.length).toBeGreaterThanOrEqual(1);
+    const [first, ...dearer] = [ours, ...added].map(({ raw }) => readSignedTransaction(raw));
+    for (const one of dearer) {
+      expect(one).toMatchObject({
+        nonce: first?.nonce,
+        to: first?.to,
+        data: first?.data,
+        from: world.wallet,
+      });
+      expect(one.maxFeePerGas).toBeGreaterThan(first?.maxFeePerGas ?? 0n);
+    }
+    expect(new Set(world.forged).size).toBe(1);
+    // The newest genuine transaction is sent, not the forged row.
+    world.broadcasts.length = 0;
+    await world.wait(5_000, 0);
+    await driver.pass();
+    expect(world.broadcasts.flat()).toContain(added.at(-1)?.tx_hash);
+    expect(world.broadcasts.flat().filter((txHash) => known.slice(1).includes(txHash))).toEqual([]);
+  });
 
-  /** As the scanner would say of a transaction that stands deep in the chain. */
+  /** Records a deep block as the scanner does. */
   const land = (txHash: string) =>
     sql`insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded,
         delivered, network_fee)
@@ -252,7 +249,7 @@ describe('a dearer transaction', () => {
     return rows.map(({ state }) => state);
   };
 
-  test('that landed uses the nonce up, and so does the one before it: the control', async () => {
+  test('marks the nonce used when the replacement or its predecessor lands', async () => {
     for (const landing of [0, 1]) {
       const { order, driver } = await waitingInPools();
       await world.wait(...LATE);
@@ -265,7 +262,7 @@ describe('a dearer transaction', () => {
     }
   });
 
-  test('does not land because a row that somebody put beside ours names one that did: ours goes on', async () => {
+  test('does not mark the nonce used for a forged row that names a landed transaction', async () => {
     const { order, driver } = await waitingInPools();
     const ours = (await transactionsOf(order))[0]!;
     const { txHash, raw } = await world.sender.sign(intentTo(evil), (await nonceOf(order)) + 7, terms);
@@ -293,9 +290,9 @@ describe('a dearer transaction', () => {
   }
 });
 
-describe('a source that says for ever that its pool holds more', () => {
+describe('source that keeps reporting a higher pending nonce', () => {
   beforeEach(() => world.settle());
-  test('holds payouts up for ten minutes, then until what it claims is used up, and has no wallet halted', async () => {
+  test('delays payouts by ten minutes, then until its count is used up, without a halt', async () => {
     const { chain } = world;
     const count = 1 + Math.max(-1, ...(await world.transactions()).map(({ nonce }) => nonce));
     const nextOnes = async () => (await world.transactions()).filter(({ nonce }) => nonce >= count);
@@ -311,7 +308,7 @@ describe('a source that says for ever that its pool holds more', () => {
       await world.wait(60_000, 1);
       expect(await nextOnes()).toEqual([]);
     }
-    // What that pool may really hold lands at one of these or nowhere; none of them is a payout's.
+    // Transactions of that pool land at one of these nonces or never. No payout uses them.
     for (let round = 0; round < 2; round += 1) {
       await waits();
       await world.wait(600_000, 1);
@@ -321,7 +318,7 @@ describe('a source that says for ever that its pool holds more', () => {
     expect(fillers.map(({ nonce, order_pk: orderPk }) => ({ nonce, orderPk }))).toEqual(
       [0, 1, 2].map((place) => ({ nonce: count + place, orderPk: null })),
     );
-    // Who takes over knows nothing of what that source said, and waits for them all the same.
+    // A new leader does not know the reported count, but keeps the nonces free too.
     delete chain.pool;
     driver = world.driver();
     await waits();

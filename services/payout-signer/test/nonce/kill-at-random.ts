@@ -7,7 +7,7 @@ import type { SignerWorld } from './signer-world.ts';
 
 const OPEN_AT_ONCE = 4;
 
-/** How many payouts have no nonce that is final. */
+/** Number of payouts without a final nonce. */
 export async function countOpen({ admin }: SignerWorld): Promise<number> {
   const { rows } = await sql<{ open: number }>`
     select count(*)::int as open from payout p
@@ -18,9 +18,8 @@ export async function countOpen({ admin }: SignerWorld): Promise<number> {
 }
 
 /**
- * Two processes of the signer that are killed at random moments, the one that leads and the one that stands by, while payouts
- * come, pools forget and blocks vanish; until every payout of the world is final.
- * @returns the payouts that it made, and how often it killed
+ * Kills the leading and the standby process at random moments, while payouts arrive, pools forget and blocks vanish,
+ * until every payout is final. @returns its payouts and the number of kills
  */
 export async function killAtRandom(
   world: SignerWorld,
@@ -35,7 +34,7 @@ export async function killAtRandom(
   interface Replica {
     readonly name: string;
     readonly process: SignerProcess;
-    /** When it ends, once that is known: a while after it was seen to lead, or to be ready. */
+    /** Time of the kill, once the process leads or is ready. */
     killAt: number | undefined;
   }
   const born = async (): Promise<Replica> => {

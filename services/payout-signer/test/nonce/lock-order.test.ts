@@ -15,20 +15,18 @@ import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
 import { CHAIN, createStillWorld, USDT, type StillWorld } from './still-world.ts';
 
 /*
- * Signers of two wallets and the tracker change the same payouts at the same time, many in one statement, in whatever order
- * each was told of them: whoever locks several locks them in the order of their keys, and one clock, the database's, says
- * whose time is over.
+ * Signers of two wallets and the tracker update the same payouts concurrently, many per statement. Each locks rows in
+ * key order, and the database's clock decides expiry.
  */
 
 const ROUNDS = 8;
 const AT_ONCE = 10;
 
-/** A wallet of the chain, as its driver has it. */
 interface Wallet {
   readonly address: Address;
   readonly store: PayoutStore;
   readonly lease: Lease;
-  /** The nonce that it signs with next. */
+  /** Next nonce to sign with. */
   nonce: number;
 }
 
@@ -70,7 +68,7 @@ function signed(wallet: Wallet, orders: readonly OrderRow[]): Promise<SignedAtte
     orders.map(async ({ order_pk: orderPk, address, amount }) => {
       const intent = { contract: USDT, to: address as never, amountBaseUnits: baseUnits(amount) };
       wallet.nonce += 1;
-      // By the one key there is: no node sees them.
+      // One key signs for both wallets: no node receives the transactions.
       const raw = await world.sender.sign({ from: world.wallet, ...intent }, wallet.nonce, terms);
       return { purpose: 'PAYOUT' as const, orderPk, ...intent, signed: raw };
     }),
@@ -84,7 +82,7 @@ const expire = (orders: readonly OrderRow[]) =>
 const book = (orders: readonly OrderRow[]) =>
   sql`select settle_payout_money(${keys(orders)}::uuid[])`.execute(tracker.kysely);
 
-/** Signs as long as some have time left, as the signer does: those that ended meanwhile are left out. */
+/** Signs until no payout has time left. Like the signer, skips expired ones. */
 async function signUntilNoneIsLeft(
   { store, lease }: Wallet,
   attempts: readonly SignedAttempt[],
@@ -99,7 +97,7 @@ async function signUntilNoneIsLeft(
   return new Set();
 }
 
-/** What a wallet decides about payouts that are REQUESTED: some of everything, in no order. */
+/** A random mix of decisions on REQUESTED payouts, in random order. */
 function decisionsOn(orders: readonly OrderRow[]) {
   const orderPks = keys(orders);
   return {
@@ -112,8 +110,8 @@ function decisionsOn(orders: readonly OrderRow[]) {
   };
 }
 
-/** A wallet with payouts that are AUTHORISED and signed, and with others that are REQUESTED. */
-async function atWork(wallet: Wallet) {
+/** Wallet with AUTHORISED and signed payouts and with REQUESTED ones. */
+async function createWork(wallet: Wallet) {
   const [authorised, requested] = await Promise.all([payouts(wallet), payouts(wallet)]);
   return {
     ...wallet,
@@ -126,9 +124,9 @@ async function atWork(wallet: Wallet) {
       .map((orderPk) => ({ orderPk, obstacle: 'NO_GAS' as const })),
   };
 }
-type AtWork = Awaited<ReturnType<typeof atWork>>;
+type AtWork = Awaited<ReturnType<typeof createWork>>;
 
-/** From now on all their times end within an instant of so many milliseconds, some before others. */
+/** Sets the expiry of all payouts within the next `ms` milliseconds, at different times. */
 async function endSoon(
   orders: readonly OrderRow[],
   authorised: readonly OrderRow[],
@@ -141,7 +139,9 @@ async function endSoon(
     where p.order_pk = e.order_pk`.execute(world.admin);
 }
 
-/** By the clock of the database, of those whose clock does not stand: `from` milliseconds after the first or last time. */
+/**
+ * Waits by the database's clock until `from` milliseconds after the first or last expiry. Ignores suspended expiries.
+ */
 const isAround = (which: 'min' | 'max', orders: readonly OrderRow[], fromMs: number) =>
   waitUntil(`${which} of their times`, async () => {
     const { rows } = await sql<{ is: boolean }>`
@@ -160,7 +160,7 @@ interface Ended {
   readonly waits: boolean;
 }
 
-async function howTheyEnded(orders: readonly OrderRow[]): Promise<readonly Ended[]> {
+async function outcomesOf(orders: readonly OrderRow[]): Promise<readonly Ended[]> {
   await Promise.all([expire(orders), book(orders)]);
   await book(orders);
   const { rows } = await sql<Ended>`
@@ -181,8 +181,8 @@ const SIGNED = {
 };
 const ENDED = { state: 'EXPIRED', money: 'RELEASED', signed: false, held: false, waits: false };
 
-/** The tracker, told of all of them again and again until the signers are done. */
-async function besideTracker<T>(orders: readonly OrderRow[], signers: Promise<T>): Promise<T> {
+/** Expires all payouts repeatedly until the signers finish. */
+async function withTracker<T>(orders: readonly OrderRow[], signers: Promise<T>): Promise<T> {
   let isOver = false;
   const tracking = [expire, book, book].map(async (act) => {
     while (!isOver) await act(orders);
@@ -192,10 +192,10 @@ async function besideTracker<T>(orders: readonly OrderRow[], signers: Promise<T>
   return settled;
 }
 
-/** Everything at once, of both wallets and of the tracker. @returns what each wallet signed and authorised, in its order */
+/** Runs both wallets and the tracker concurrently. @returns what each wallet signed and authorised */
 function race(work: readonly AtWork[]) {
   const orders = work.flatMap(({ authorised, requested }) => [...authorised, ...requested]);
-  return besideTracker(
+  return withTracker(
     orders,
     Promise.all([
       Promise.all(work.map((one) => signUntilNoneIsLeft(one, one.attempts))),
@@ -205,22 +205,22 @@ function race(work: readonly AtWork[]) {
   );
 }
 
-test('two wallets that authorise, sign and note why not, beside expiring and booking of the same payouts: nobody waits in a circle, each ends one way', async () => {
+test('ends each payout one way without deadlocks between two wallets and the tracker', async () => {
   const none = { signed: 0, expired: 0, authorised: 0, refused: 0, waiting: 0 };
   const counts = new Map(wallets.map(({ address }) => [address, { ...none }]));
   const haveAllHappened = () => [...counts.values()].every((count) => !Object.values(count).includes(0));
   for (let round = 0; round < ROUNDS || !haveAllHappened(); round += 1) {
-    // Now the one begins, now the other: one at a time has the policy's windows.
-    const work = shuffled(await Promise.all(wallets.map(atWork)));
+    // The wallets alternate in starting first, because the policy's windows have one lock.
+    const work = shuffled(await Promise.all(wallets.map(createWork)));
     const authorised = work.flatMap((one) => one.authorised);
     const orders = [...authorised, ...work.flatMap(({ requested }) => requested)];
-    // On a crowded machine signing takes longer than the instant: it grows until some are signed before their time is over.
+    // On a slow machine signing may exceed the interval, so it grows until some are signed in time.
     await endSoon(orders, authorised, 300 * Math.max(1, round - ROUNDS + 2));
     await isAround('min', orders, random() * 150 - 50);
     const [saved, moved] = await race(work);
     const stillOpen = orders.filter(({ order_pk: pk }) => !saved.some((one) => one.has(pk)));
     await isAround('max', stillOpen, 1);
-    const ended = new Map((await howTheyEnded(orders)).map((row) => [row.order_pk, row]));
+    const ended = new Map((await outcomesOf(orders)).map((row) => [row.order_pk, row]));
 
     for (const [i, one] of work.entries()) {
       const count = counts.get(one.address)!;
@@ -261,7 +261,7 @@ test('two wallets that authorise, sign and note why not, beside expiring and boo
   }
 });
 
-test('control: two that lock the same payouts in opposite orders wait in a circle, and one of them is broken off for it', async () => {
+test('detects a deadlock between transactions that lock in opposite orders', async () => {
   const [first, second] = keys(await payouts(wallets[0])).toSorted();
   let locked = 0;
   const lockBoth = (orderPks: readonly (string | undefined)[]) =>

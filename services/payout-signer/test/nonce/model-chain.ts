@@ -3,7 +3,7 @@ import type { BlockHash } from '@opentill/chain/block';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { FeeTerms, PaymentIntent, SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
 
-/** A transaction as the model's chain knows it; `to` says which payout it pays. */
+/** `to` identifies the payout. */
 export interface ModelTx {
   readonly txHash: TxHash;
   readonly nonce: number;
@@ -12,33 +12,33 @@ export interface ModelTx {
   readonly price: bigint;
 }
 
-/** One wallet's view of an account chain: a pool that holds one transaction a nonce, and blocks that take them in order. */
+/** Account chain as seen by one wallet: a pool with one transaction per nonce, and blocks that take them in order. */
 export interface ModelChain {
   readonly mined: readonly ModelTx[];
   readonly height: () => number;
   heightOf(txHash: TxHash): number | undefined;
   send(raw: Uint8Array): SendOutcome;
-  /** A block with everything that is next. */
+  /** Mines a block with all executable transactions. */
   mine(): void;
-  /** How many the chain would have with what waits next to it. */
+  /** Nonce count including executable pending transactions. */
   pendingCount(): number;
-  /** A node forgets all that waits. */
+  /** A node forgets all pending transactions. */
   dropPool(): void;
-  /** The next blocks are empty: what is offered is too little. */
+  /** The next blocks are empty: the fee is too low. */
   stall(blocks: number): void;
-  /** The last blocks vanish, with what they held; nothing of it goes back to the pool. */
+  /** Removes the last blocks. Their transactions do not return to the pool. */
   reorganise(blocks: number): void;
-  /** Somebody else uses the next nonce. */
+  /** A foreign transaction uses the next nonce. */
   mineForeign(): void;
-  /** A node brings back everything that it ever heard of. */
+  /** A node broadcasts every transaction it ever received. */
   remember(): void;
-  /** A block of somebody whose pool still holds the first that was ever sent with the next nonce. */
+  /** Mines a block with the first transaction ever sent for the next nonce. */
   resurface(): void;
 }
 
 export const blockHash = (height: number) => `b${height}` as BlockHash;
 
-/** Every signature is another one, as with a signer that is asked twice: nothing may rest on equal hashes. */
+/** Not deterministic, like a remote signer: code must not depend on equal hashes. */
 let salt = 0;
 
 export function modelSign(

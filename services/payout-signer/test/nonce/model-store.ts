@@ -20,14 +20,14 @@ interface ModelOwn extends SignedAttempt {
   lastSentAt: Date | null;
 }
 
-/** The tables as maps: all that outlives a process. */
+/** Tables as maps: the state that outlives a process. */
 export interface ModelTables extends CommonTables {
   readonly nonces: Map<number, ModelNonce>;
   readonly own: Map<TxHash, ModelOwn>;
   readonly fates: Map<TxHash, 'MINED' | 'VERIFIED' | 'ORPHANED'>;
   seenHeight: number;
   verifiedHeight: number;
-  /** Open PAY_AGAIN decisions of the operator. */
+  /** Open PAY_AGAIN decisions. */
   readonly payAgain: Map<string, number>;
 }
 
@@ -43,7 +43,7 @@ export const createModelTables = (): ModelTables => ({
   payAgain: new Map(),
 });
 
-/** What the scanner and the tracker would write: both never crash here, they have tests of their own. */
+/** Scanner and tracker without crashes, which their own tests cover. */
 export function scan(tables: ModelTables, chain: ModelChain): void {
   tables.seenHeight = chain.height();
   tables.verifiedHeight = chain.height() - 1;
@@ -55,7 +55,7 @@ export function scan(tables: ModelTables, chain: ModelChain): void {
   }
 }
 
-/** The store's promises on maps; each method is one transaction, so it is synchronous between two points. */
+/** Store contract on maps. Each method is one transaction, so it is synchronous between two points. */
 export function createModelStore(tables: ModelTables, key: WalletKey, around: Around): PayoutStore {
   const { payouts, nonces, own, fates } = tables;
   const asset = { symbol: 'USDT', contract: USDT, countsAs: 'USDT', movement: null };
@@ -260,7 +260,9 @@ export function createModelStore(tables: ModelTables, key: WalletKey, around: Ar
       write('adopt', lease, (): Adoption => {
         const payout = payouts.get(orderPk);
         const why =
-          payout === undefined || own.has(txHash) || hasOwnNonce(orderPk) ? 'it is not possible' : undefined;
+          payout === undefined || own.has(txHash) || hasOwnNonce(orderPk)
+            ? 'the decision is not possible'
+            : undefined;
         if (why === undefined && nonces.get(nonce)?.state !== 'TAKEN') return { kind: 'LATER' };
         tables.paidBy.delete(orderPk);
         if (payout === undefined || why !== undefined) return { kind: 'NOT_POSSIBLE', why: why ?? '' };

@@ -21,7 +21,7 @@ import { expire } from '../model/tables.ts';
 import { blockHash, createModelChain, modelSign, type ModelChain } from './model-chain.ts';
 import { createModelStore, createModelTables, scan, type ModelTables } from './model-store.ts';
 
-/** What goes wrong, or merely happens, at a point. */
+/** Faults and events at a point. */
 export type FaultKind =
   | 'crash'
   | 'lost-request'
@@ -33,30 +33,30 @@ export type FaultKind =
   | 'expire'
   | 'takeover'
   | 'foreign'
-  /** The process dies, and the database is brought back to what it was some points before. */
+  /** The process crashes, and the database is restored to an earlier point. */
   | 'restore'
-  /** And every pool that anybody asks has forgotten what was sent, so that nothing but this machine knows of it. */
+  /** The same, and every pool has forgotten the sent transactions: only the mark of this machine knows of them. */
   | 'restore-forgotten'
-  /** What was sent first with the next nonce, and forgotten by the pools that are asked, gets into a block. */
+  /** The first transaction sent for the next nonce, forgotten by the pools, gets mined. */
   | 'resurface';
 
 export type { Outcome };
 export type Fault = GenericFault<FaultKind>;
 
-/** A way to build the signer otherwise, for the controls. */
+/** Deviating signer for negative controls. */
 export interface Variant {
   readonly store?: (store: PayoutStore, tables: ModelTables) => PayoutStore;
   readonly sender?: (sender: WalletSender, tables: ModelTables, chain: ModelChain) => WalletSender;
-  /** The operator says of everything that it is to be paid again, and releases at once. */
+  /** The operator decides PAY_AGAIN for everything and releases at once. */
   readonly isCareless?: boolean;
   readonly mark?: (mark: NonceMark) => NonceMark;
-  /** Runs when a process starts. */
+  /** Called when a process starts. */
   readonly onStart?: (tables: ModelTables, chain: ModelChain) => void;
 }
 
 const KEY: WalletKey = { chain: 'ETH_SEPOLIA', wallet: `0x${'f'.repeat(40)}` as Address };
 const PASSES_MAX = 60;
-/** Long enough that fees are raised. */
+/** Long enough for a fee increase. */
 const STALLED_BLOCKS = 9;
 /** Model time between two passes. */
 const PASS_MS = 6_000;
@@ -67,7 +67,7 @@ const network = {
   tokens: [{ symbol: 'USDT', contract: 'usdt', decimals: 6 }],
 } as unknown as NetworkConfig;
 
-/** Lives of the signer in a world of maps, with faults at given points, until everything is at rest. */
+/** Runs a signer on maps with faults at given points until no work remains. */
 export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
   const tables = createModelTables();
   const chain = createModelChain();
@@ -101,7 +101,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       },
       onCrash: () => void (tables.nowMs += PASS_MS),
       onStart: () => variant.onStart?.(tables, chain),
-      onPass: () => beOperator(tables, chain, variant.isCareless === true),
+      onPass: () => actAsOperator(tables, chain, variant.isCareless === true),
     }),
   );
 
@@ -162,18 +162,18 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
     );
 
   await liveOn();
-  // At the very end nodes bring back whatever they ever heard of.
+  // Finally, nodes broadcast every transaction ever sent.
   chain.remember();
   chain.mine();
   chain.mine();
-  return { ...judge(tables, chain, isAtRest()), signed: tables.own.size, points };
+  return { ...evaluate(tables, chain, isAtRest()), signed: tables.own.size, points };
 }
 
 /**
- * The operator looks at the chain: what paid a payout and is not known did pay it; what lost its nonce otherwise is paid
- * again. He releases a halt when everything that he decided is carried out.
+ * Simulates an operator who checks the chain: assigns an unknown payment to its payout, pays again what lost its
+ * nonce otherwise, and releases a halt when all decisions are applied.
  */
-function beOperator(tables: ModelTables, chain: ModelChain, isCareless: boolean): void {
+function actAsOperator(tables: ModelTables, chain: ModelChain, isCareless: boolean): void {
   for (const { orderPk, to, state } of tables.payouts.values()) {
     const unknown = chain.mined.find((tx) => tx.to === to && !tables.own.has(tx.txHash));
     const isOver = state === 'EXPIRED' || state === 'REFUSED';
@@ -200,7 +200,11 @@ function finalOf(tables: ModelTables, orderPk: string): boolean {
   return isFinal || own.some(({ signed }) => tables.fates.get(signed.txHash) === 'VERIFIED');
 }
 
-function judge(tables: ModelTables, chain: ModelChain, atRest: boolean): Pick<Outcome, 'doubles' | 'stuck'> {
+function evaluate(
+  tables: ModelTables,
+  chain: ModelChain,
+  atRest: boolean,
+): Pick<Outcome, 'doubles' | 'stuck'> {
   let doubles = 0;
   let stuck = atRest ? 0 : 1;
   for (const { to, state } of tables.payouts.values()) {
@@ -218,7 +222,7 @@ function createModelSender(chain: ModelChain, rpc: Rpc): WalletSender {
     checkNetwork: () => Promise.resolve(),
     latestCount: () => rpc('latestCount', () => chain.mined.length),
     pendingCount: () =>
-      // Asked together with latestCount, which is where faults strike.
+      // Requested together with latestCount, where the faults apply.
       Promise.resolve({ highest: chain.pendingCount(), agreed: chain.pendingCount(), answers: 1 }),
     readPayment: (txHash, { height }) =>
       rpc('readPayment', () => {

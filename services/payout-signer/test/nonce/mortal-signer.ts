@@ -26,41 +26,40 @@ const SENDER = [
 ] as const satisfies readonly (keyof WalletSender)[];
 const MARK = ['read', 'raise'] as const satisfies readonly (keyof NonceMark)[];
 
-/** What the signer does for a payout on its way, step by step: each is died before and after. */
+/** Steps of a payout in flight. A signer can crash before and after each. */
 export const STEPS: readonly string[] = [...STORE, ...SENDER, ...MARK.map((name) => `mark.${name}`)].flatMap(
   (name) => [`before ${name}`, `after ${name}`],
 );
-/** Passed only while fees rise. */
-export const isOfFees = (step: string): boolean => step.endsWith('saveReplacement');
+/** Occurs only while fees rise. */
+export const isFeeStep = (step: string): boolean => step.endsWith('saveReplacement');
 
-/** What becomes of something that is sent. */
-export type BroadcastFate = 'ARRIVES' | 'REQUEST_LOST' | 'REPLY_LOST';
+export type BroadcastOutcome = 'ARRIVES' | 'REQUEST_LOST' | 'REPLY_LOST';
 
-/** How a life ends: at one of STEPS, or at so many statements and calls after its birth; 'lose': that step alone fails. */
-export interface Doom {
+/** End of a process: at one of STEPS, or after a number of statements and calls. 'lose': only that step fails. */
+export interface PlannedCrash {
   readonly at: string | number;
   readonly fault: Fault;
 }
 
-/** One life of a replica of the signer. */
+/** One process of a replica of the signer. */
 export interface MortalSigner {
   readonly runner: RunningDriver;
-  /** Its last step, once it is dead. */
+  /** Last step of a crashed process. */
   diedAt(): string | undefined;
-  /** Whether a step of its failed, and it lives on with no doom. */
+  /** True if a step failed and the process continues without a planned crash. */
   survived(): boolean;
-  /** Another end; undefined: none. */
-  doom(doom: Doom | undefined): void;
+  /** Plans another crash. Undefined: none. */
+  planCrash(planCrash: PlannedCrash | undefined): void;
 }
 
-export async function bearSigner(
+export async function startMortalSigner(
   world: SignerWorld,
   name: string,
-  chooseFate: () => BroadcastFate,
-  onSent: (fate: BroadcastFate, outcomes: readonly SendOutcome[]) => void,
+  chooseFate: () => BroadcastOutcome,
+  onSent: (fate: BroadcastOutcome, outcomes: readonly SendOutcome[]) => void,
 ): Promise<MortalSigner> {
   const points = createCrashPoints();
-  let fatal: Doom | undefined;
+  let fatal: PlannedCrash | undefined;
 
   function step(at: string): void {
     if (fatal?.at === at && !points.struck) points.crashAt(1, fatal.fault);
@@ -104,10 +103,10 @@ export async function bearSigner(
     runner,
     diedAt: () => (points.crashed ? points.steps.at(-1) : undefined),
     survived: () => points.struck && !points.crashed,
-    doom(doom) {
+    planCrash(planCrash) {
       if (points.crashed) return;
-      fatal = doom;
-      points.crashAt(typeof doom?.at === 'number' ? doom.at : undefined, doom?.fault);
+      fatal = planCrash;
+      points.crashAt(typeof planCrash?.at === 'number' ? planCrash.at : undefined, planCrash?.fault);
     },
   };
 }

@@ -5,8 +5,8 @@ import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
 /*
- * A pass looks at so many payouts. What waits for something must not hide what waits for nothing any more, however many
- * there are, and a pass must not cost more for them.
+ * A pass reads a limited number of payouts. Blocked payouts must not hide those that can continue, whatever their
+ * number, nor make a pass more expensive.
  */
 const PAGE = 200;
 
@@ -32,7 +32,7 @@ const holdUsdt = () =>
   sql`insert into asset_hold (hold_id, chain, symbol, reason, set_at)
     values (gen_random_uuid(), ${CHAIN}, 'USDT', 'a test', now())`.execute(world.admin);
 
-/** So many payouts of 5 USDT, reserved, asked for one after another, long before now. */
+/** Reserved payouts of 5 USDT, requested one after another an hour ago. */
 async function many(count: number): Promise<readonly OrderRow[]> {
   const { admin, wallet } = world;
   const amount = 5n * ONE_USDT;
@@ -73,7 +73,7 @@ interface Passes {
   pass(): Promise<void | 'again'>;
 }
 
-/** Passes until the condition holds. @returns how many it took; more than `most`: it did not */
+/** @returns the number of passes until the condition holds, or more than `most` */
 async function passesUntil(holds: () => Promise<boolean>, driver: Passes, most: number): Promise<number> {
   for (let passes = 1; passes <= most; passes += 1) {
     await driver.pass();
@@ -85,7 +85,7 @@ const isSigned = (order: OrderRow) => async () => (await world.payoutOf(order)).
 const pages = (count: number) => Math.ceil(count / PAGE);
 
 test.each([199, 200, 201, 400])(
-  'behind %i payouts of an asset on hold the end of a halt is noticed, from the first look on and later',
+  'detects the end of a halt behind %i payouts of an asset on hold',
   async (count) => {
     await halt();
     await many(count);
@@ -93,16 +93,16 @@ test.each([199, 200, 201, 400])(
     const driver = world.driver();
     const allKnown = async () => (await withObstacle('HALTED')) === count + 1;
     expect(await passesUntil(allKnown, driver, pages(count) + 1)).toBeLessThanOrEqual(pages(count) + 1);
-    // The first round ends, and the later ones begin.
+    // The first round ends and later rounds begin.
     while ((await driver.pass()) === 'again');
     await holdUsdt();
     await release();
-    // Wherever its round stood.
+    // At any position of the round.
     const round = pages(count + 1) + 1;
     expect(await passesUntil(isSigned(last), driver, round)).toBeLessThanOrEqual(round);
     const allHeld = async () => (await withObstacle('ASSET_HELD')) === count;
     expect(await passesUntil(allHeld, driver, round)).toBeLessThanOrEqual(round);
-    // A driver that begins now finds it too.
+    // A new driver detects it too.
     await halt();
     const another = await world.nativePayout(1n);
     await driver.pass();
@@ -115,7 +115,7 @@ test.each([199, 200, 201, 400])(
 );
 
 test.each([199, 200, 201, 400])(
-  'of %i payouts that wait for approval the ones that are approved go with the next pass, whichever they are',
+  'signs the approved ones of %i payouts waiting for approval in the next pass',
   async (count) => {
     const policy = maker.policy({ approvalAbove: '4' });
     const orders = await many(count);
@@ -127,7 +127,7 @@ test.each([199, 200, 201, 400])(
       await maker.approve(order!);
       expect(await passesUntil(isSigned(order!), driver, 2)).toBeLessThanOrEqual(2);
     }
-    // Approved while nobody drove: the first round looks at all of them.
+    // Approved while no driver ran: the first round reads all of them.
     await maker.approve(orders.at(-2)!);
     await sql`update payout_approval set approved_at = now() - interval '2 days' where order_pk = ${orders.at(-2)!.order_pk}`.execute(
       world.admin,
@@ -140,8 +140,8 @@ test.each([199, 200, 201, 400])(
   60_000,
 );
 
-test('a pass costs as much with a thousand that wait as with ten', async () => {
-  /** The dearest of some passes when the first round is over. */
+test('needs as many statements per pass with a thousand waiting payouts as with ten', async () => {
+  /** Most expensive of several passes after the first round. */
   const costOf = async (driver: Passes): Promise<{ statements: number; calls: number }> => {
     let first = 0;
     while ((await driver.pass()) === 'again') first += 1;

@@ -43,7 +43,7 @@ const isInPool = async (order: OrderRow): Promise<boolean> => {
   return (await callRpc<unknown>(world.rpcUrl, 'eth_getTransactionByHash', [txHash])) !== null;
 };
 
-/** The payout's money arrived once, and the chain and the database tell the same story of it. */
+/** Requires one payment per payout, and agreement of chain and database about it. */
 async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
   await world.land(orders);
   for (const order of orders) {
@@ -54,8 +54,8 @@ async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
 
 const hindered = (order: OrderRow, obstacle: string) => world.hindered(order, obstacle);
 
-describe('a payout', () => {
-  test('arrives with its exact amount, by one transaction, of a token and of the native coin', async () => {
+describe('payout on an EVM chain', () => {
+  test('delivers the exact amount of a token and of native coin, once each', async () => {
     await start();
     const orders = [await world.payout(), await world.nativePayout(ONE_ETH / 3n)];
     await landsOnce(orders);
@@ -68,14 +68,14 @@ describe('a payout', () => {
       });
       expect(await world.transactionsOf(order)).toMatchObject([{ fate: 'VERIFIED' }]);
     }
-    const told = await sql<{ payload: string }>`select payload from signer.outbox`.execute(world.admin);
-    const named = told.rows.flatMap(
+    const notified = await sql<{ payload: string }>`select payload from signer.outbox`.execute(world.admin);
+    const named = notified.rows.flatMap(
       (row) => (JSON.parse(row.payload) as { data: { orderPks: string[] } }).data.orderPks,
     );
     expect(named.toSorted()).toEqual(orders.map((order) => order.order_pk).toSorted());
   });
 
-  test('whose answer was lost is sent again, and nothing else: known, too late, and paid once', async () => {
+  test('sends only the same bytes again after a lost answer, and pays once', async () => {
     const outcomes: string[] = [];
     let losing = true;
     await start({
@@ -96,7 +96,7 @@ describe('a payout', () => {
     expect(await world.transactionsOf(order)).toHaveLength(1);
   });
 
-  test('whose request was lost is sent when nodes can be reached again', async () => {
+  test('sends again when nodes are reachable after lost requests', async () => {
     let lost = 0;
     await start({
       sender: (sender) => ({
@@ -116,7 +116,7 @@ describe('a payout', () => {
     expect(await world.transactionsOf(order)).toHaveLength(1);
   });
 
-  test('that a pool forgot is sent again', async () => {
+  test('sends again after a pool forgot the transaction', async () => {
     await start();
     const order = await world.payout();
     await waitUntil('sent', async () => (await world.payoutOf(order)).sent);
@@ -127,11 +127,11 @@ describe('a payout', () => {
     expect(await world.transactionsOf(order)).toHaveLength(1);
   });
 
-  test('that offers too little is replaced by a dearer one of the same nonce, and one of them lands', async () => {
+  test('replaces a transaction that offers too little with one of the same nonce', async () => {
     await start({ timing: { bumpAfterMs: 100 } });
     const order = await world.payout();
     await waitUntil('sent', async () => (await world.payoutOf(order)).sent);
-    // Blocks at a price that the first one does not pay: the signer counts those that follow the one it saw when it sent.
+    // Blocks at a price above the first offer. The signer counts those after the block at which it sent.
     await world.mineUntil('replaced', async () => {
       await callRpc(world.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', ['0x1bf08eb000']);
       return (await world.transactionsOf(order)).length > 1;
@@ -142,11 +142,11 @@ describe('a payout', () => {
     await landsOnce([order]);
   });
 
-  test('that a reorganisation took away is sent again, before and after it was final', async () => {
+  test('sends again after a reorganisation, before and after finality', async () => {
     await start();
     const [soon, deep] = [await world.payout(), await world.payout()];
     await waitUntil('both sent', async () => (await world.payoutOf(deep)).sent);
-    // A send whose answer is late counts as sent: the block must hold both all the same.
+    // A send with a late answer counts as sent, so the block must contain both transactions.
     await waitUntil('both in the pool', async () => (await isInPool(soon)) && (await isInPool(deep)));
     await world.mine();
     await waitUntil('seen', async () => (await world.transactionsOf(soon))[0]?.fate === 'MINED');
@@ -160,8 +160,8 @@ describe('a payout', () => {
   });
 });
 
-describe('what stands in the way of a payout', () => {
-  test('no coin for fees: it waits, and goes when there is some', async () => {
+describe('obstacle of a payout', () => {
+  test('waits without coin for fees and continues after a top-up', async () => {
     await start();
     const before = await callRpc<string>(world.rpcUrl, 'eth_getBalance', [world.wallet, 'latest']);
     await callRpc(world.rpcUrl, 'anvil_setBalance', [world.wallet, '0x1']);
@@ -172,12 +172,12 @@ describe('what stands in the way of a payout', () => {
     await landsOnce([order]);
   });
 
-  test('no tokens: it waits, others pass by, and it goes when there are some', async () => {
+  test('waits without tokens while other payouts continue, and continues after a top-up', async () => {
     await start();
     await drivers[0]!.stop();
     const rest = 100_000_000n;
     const held = await tokenBalance(world.rpcUrl, USDT, world.wallet);
-    // What the ledger does not know: an issuer took tokens away.
+    // The ledger does not know that the issuer removed tokens.
     await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, `0x${rest.toString(16)}`]);
     await start();
     const [large, small] = [await world.payout({ amount: 2n * rest }), await world.payout()];
@@ -194,7 +194,7 @@ describe('what stands in the way of a payout', () => {
     await landsOnce([large]);
   });
 
-  test('a halt: nothing is authorised or signed, what is signed is still sent', async () => {
+  test('signs nothing under a halt, but still sends what is signed', async () => {
     await start();
     const signed = await world.payout();
     await waitUntil('sent', async () => (await world.payoutOf(signed)).sent);
@@ -210,7 +210,7 @@ describe('what stands in the way of a payout', () => {
     await landsOnce([waiting]);
   });
 
-  test('a veto: it is refused, and its nonce given back', async () => {
+  test('refuses a vetoed payout and releases its nonce', async () => {
     const order = await world.payout();
     await sql`insert into payout_veto (order_pk, operator, reason) values (${order.order_pk}, 'test', 'no')`.execute(
       world.admin,
@@ -220,7 +220,7 @@ describe('what stands in the way of a payout', () => {
     expect(await world.payoutOf(order)).toMatchObject({ reason: 'Refused by operator' });
   });
 
-  test('an address of our own, or a token contract: it is refused', async () => {
+  test('refuses an own address or a token contract as receiver', async () => {
     await start();
     const orders = [await world.payout({ address: world.wallet }), await world.payout({ address: USDT })];
     for (const order of orders) {
@@ -230,7 +230,7 @@ describe('what stands in the way of a payout', () => {
   });
 });
 
-describe('the policy', () => {
+describe('policy of the signer', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const approver = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');
   const judge = (): PolicyJudge =>
@@ -245,7 +245,7 @@ describe('the policy', () => {
       more: { approvers: [{ name: 'alice', publicKey: approver }], approvalsRequired: 1 },
     });
 
-  test('refuses above its limits, also what is only together too much', async () => {
+  test('refuses payouts above its limits, also those that exceed them only together', async () => {
     const first = await world.payout({ amount: 50_000_000n - 10_000_001n });
     const { merchant_id: merchantId } = first;
     const [tooMuch, together] = [
@@ -261,7 +261,7 @@ describe('the policy', () => {
     expect(await world.transactionsOf(tooMuch)).toEqual([]);
   });
 
-  test('lets a payout wait for an approval, whose clock stands; no other word than the approver key’s counts', async () => {
+  test("waits for an approval with suspended expiry and accepts only the approver's key", async () => {
     const order = await world.payout({ amount: 45_000_000n });
     await start({ policy: judge() });
     await hindered(order, 'NEEDS_APPROVAL');
@@ -279,7 +279,7 @@ describe('the policy', () => {
       sql`insert into payout_approval (order_pk, approver, signature) values (${order.order_pk}, ${approver}, ${signature})
         on conflict (order_pk, approver) do update set signature = excluded.signature`.execute(world.admin);
     await put(sign(null, Buffer.from(text.replace('45000000', '45000001')), privateKey));
-    // Its first time is over, while it has waited for longer than that.
+    // Its first time limit passed during the wait.
     await sql`update payout set waiting_since = waiting_since - (expires_at - clock_timestamp()) - interval '1 hour',
       expires_at = clock_timestamp() - interval '1 second' where order_pk = ${order.order_pk}`.execute(
       world.admin,
@@ -294,7 +294,7 @@ describe('the policy', () => {
   });
 
   test.each(['ETH', 'ETH_SEPOLIA', 'TRON_TEST'] as const)(
-    'that is missing signs no payout on %s',
+    'signs no payout on %s without a policy',
     (chain) => {
       const verdict = judgeByPolicy(undefined);
       expect(verdict.allowsChain(chain)).toBe(false);
@@ -302,7 +302,7 @@ describe('the policy', () => {
     },
   );
 
-  test('that is missing signs payouts of test networks only in the local profile', () => {
+  test('signs payouts of test networks without a policy only in the local profile', () => {
     const verdict = judgeByPolicy(undefined, { isLocal: true });
     expect(verdict.judge({ chain: 'TRON_TEST' } as never)).toEqual({ kind: 'AUTHORISED' });
     expect(verdict.judge({ chain: 'TRON' } as never)).toEqual({ kind: 'OBSTACLE', obstacle: 'NO_POLICY' });
@@ -310,7 +310,7 @@ describe('the policy', () => {
   });
 });
 
-/** How many of the newest blocks to replace so that the payout's is among them. */
+/** Number of newest blocks to replace, including the payout's. */
 async function depthOf(order: OrderRow): Promise<number> {
   const { rows } = await sql<{ height: number }>`
     select f.block_height as height from own_transaction_fate f join own_transaction t using (chain, tx_hash)

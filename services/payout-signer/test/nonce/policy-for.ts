@@ -7,12 +7,12 @@ import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import { judgeOf } from '../world/test-policy.ts';
 import { CHAIN, USDT, type StillWorld } from './still-world.ts';
 
-/** Policies of USDT in a still world, and the one who approves what they want approved. */
+/** Creates USDT policies for a StillWorld, with their approver. */
 export interface PolicyMaker {
-  /** Display units; what is not named limits nothing here. */
+  /** Display units. Missing limits are unlimited. */
   policy(limits?: Readonly<Record<string, string>>, more?: Readonly<Record<string, unknown>>): PolicyJudge;
   approve(order: OrderRow): Promise<void>;
-  /** Another approver, and the two of them as a policy names them. */
+  /** A second approver, and the list of both for a policy. */
   another(): { readonly approvers: readonly unknown[]; approve(order: OrderRow): Promise<void> };
 }
 

@@ -31,10 +31,10 @@ afterAll(async () => {
   await world.close();
 });
 
-test('a release is not undone by a pass that had looked before it; what was sent since halts the wallet again', async () => {
+test('keeps a release despite an older pass, and halts again for later transactions', async () => {
   const halt = (mark: number) => store.haltRestored(lease, mark, 'sent from here, and not known');
   expect(await halt(2)).toBe(true);
-  // Open already.
+  // The halt is open already.
   expect(await halt(2)).toBe(false);
   await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'`.execute(
     world.admin,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runModel, type Variant } from './model-world.ts';
 
-/** After a restore payouts are taken in another order, so that they get other nonces than the life that is lost gave them. */
+/** Takes payouts in another order after the restore, so that they get other nonces than before. */
 const otherOrder: Variant = {
   store: (store, tables) => ({
     ...store,
@@ -17,7 +17,7 @@ const noMark: Variant['mark'] = () => ({
   raise: () => Promise.resolve(),
 });
 
-/** The process dies at each point, and the database is brought back to what it was; the chain and the pools are not. */
+/** Crashes the process and restores the database at each point. Chain and pools keep their state. */
 async function restoreEverywhere(
   variant: Variant,
 ): Promise<{ scenarios: number; doubles: number; stuck: number }> {
@@ -34,23 +34,23 @@ async function restoreEverywhere(
   return sum;
 }
 
-test('a database that lost commits pays nothing twice, and everything in the end', async () => {
+test('pays everything exactly once after a database lost commits', async () => {
   expect(await restoreEverywhere({})).toMatchObject({ doubles: 0, stuck: 0 });
   expect(await restoreEverywhere(otherOrder)).toMatchObject({ doubles: 0, stuck: 0 });
 });
 
-test('nor where the mark of what was sent is lost with it', async () => {
+test('pays everything exactly once after the mark was lost with the database', async () => {
   expect(await restoreEverywhere({ ...otherOrder, mark: noMark })).toMatchObject({ doubles: 0, stuck: 0 });
 });
 
-test('control: an operator who has everything paid again without a look at the chain pays twice', async () => {
+test('finds a double payment when the operator decides PAY_AGAIN without checking', async () => {
   const sum = await restoreEverywhere({ ...otherOrder, mark: noMark, isCareless: true });
   expect(sum.doubles).toBeGreaterThan(0);
 });
 
 /**
- * A database that lost commits, while no chain and no pool that anybody asks knows of what was sent; later, at each point, the
- * first of it gets into a block after all. What is left of it is the mark of this machine alone.
+ * Restores a database while neither chain nor pools know the sent transactions. At each later point the first of them
+ * gets mined. Only this machine's mark knows of it.
  */
 async function resurfaceEverywhere(
   variant: Variant,
@@ -77,11 +77,11 @@ async function resurfaceEverywhere(
   return sum;
 }
 
-test('what no chain and no pool shows any more is paid once all the same: the mark of this machine knows of it', async () => {
+test('pays once what chain and pools no longer show, by the mark of this machine', async () => {
   expect(await resurfaceEverywhere({}, 5)).toMatchObject({ doubles: 0, stuck: 0 });
   expect(await resurfaceEverywhere(otherOrder)).toMatchObject({ doubles: 0, stuck: 0 });
 });
 
-test('control: and nothing else does: without the mark it is paid twice', async () => {
+test('finds a double payment without the mark', async () => {
   expect((await resurfaceEverywhere({ ...otherOrder, mark: noMark }, 4)).doubles).toBeGreaterThan(0);
 });

@@ -12,12 +12,12 @@ import { checkChain } from './check-chain.ts';
 import { createSignerWorld, type DriverOptions, type SignerWorld } from './signer-world.ts';
 
 /*
- * A database that was brought back to what it was before payouts were signed and sent, on a real chain. restore-model.full.test.ts
- * does the same at every point; here are the worst of them, and what each safeguard is worth alone.
+ * Restores a database to before payouts were signed and sent, on a real chain. Covers the worst cases of
+ * restore-model.full.test.ts, and each safeguard separately.
  */
 
 let world: SignerWorld;
-/** A machine without a mark of what was sent. */
+/** No mark of sent transactions. */
 let elsewhere: string;
 beforeEach(async () => {
   [world, elsewhere] = await Promise.all([
@@ -30,7 +30,7 @@ afterEach(async () => {
   await rm(elsewhere, { recursive: true });
 });
 
-/** Payouts are taken in another order after a restore, so that they get other nonces than before. */
+/** Takes payouts in another order after a restore, so that they get other nonces than before. */
 const otherOrder = (store: PayoutStore): PayoutStore => ({
   ...store,
   async look(options) {
@@ -39,7 +39,7 @@ const otherOrder = (store: PayoutStore): PayoutStore => ({
   },
 });
 
-/** A driver whose bytes reach no node until it is connected. */
+/** Driver whose transactions reach no node until `connect`. */
 async function startCutOff(options: DriverOptions = {}): Promise<{ connect(): void }> {
   let isCutOff = true;
   await world.start({
@@ -60,8 +60,8 @@ async function signedNow(): Promise<{ raw: string; purpose: string; order_pk: st
 }
 const send = (raw: string) => callRpc(world.rpcUrl, 'eth_sendRawTransaction', [raw]);
 
-/** A life that signs and sends these payouts, and of which then only the chain and the mark are left. @returns what it signed */
-async function loseALife(orders: readonly OrderRow[], restore: () => Promise<void>): Promise<string[]> {
+/** Signs and sends payouts, then restores the database; chain and mark remain. @returns the signed bytes */
+async function signAndRestore(orders: readonly OrderRow[], restore: () => Promise<void>): Promise<string[]> {
   const known = (await signedNow()).length;
   const runner = await world.start();
   for (const order of orders) await waitUntil('sent', async () => (await world.payoutOf(order)).sent);
@@ -101,15 +101,15 @@ const isDecided = (order: OrderRow) =>
     return (await world.decisionsOf(order)).every(({ outcome }) => outcome !== null);
   });
 
-/** Three payouts, sent by a life that is lost, and forgotten by every pool; the chain has none of them. */
+/** Three payouts that were sent before a restore. Neither pools nor chain have them. */
 async function threeForgotten(): Promise<{ orders: OrderRow[]; first: string }> {
   const orders = [await world.payout(), await world.payout(), await world.payout()];
-  const raws = await loseALife(orders, await backUp(world));
+  const raws = await signAndRestore(orders, await backUp(world));
   await callRpc(world.rpcUrl, 'anvil_dropAllTransactions', []);
   return { orders, first: raws[0] ?? '' };
 }
 
-test('what neither chain nor pools show any more, and what lands after all, is paid once: the mark of this machine stops the wallet', async () => {
+test("pays once what lands after chain and pools forgot it, by the machine's mark", async () => {
   const { orders, first } = await threeForgotten();
   const { connect } = await startCutOff({ store: otherOrder });
   await isHalted('RESTORED');
@@ -117,7 +117,7 @@ test('what neither chain nor pools show any more, and what lands after all, is p
   await world.mine(3);
   await world.scannerAtHead();
   expect(await signedNow()).toEqual([]);
-  // The operator finds nothing on the chain, and lets it go on: no payout gets a nonce that was sent.
+  // The operator finds no payment on the chain and releases. No payout gets a used nonce.
   await release();
   await waitUntil('nothing in their place', async () => (await signedNow()).length === 3);
   expect((await signedNow()).map(({ purpose }) => purpose)).toEqual(['CANCEL', 'CANCEL', 'CANCEL']);
@@ -142,7 +142,7 @@ test('what neither chain nor pools show any more, and what lands after all, is p
   ]);
 }, 90_000);
 
-test('control: without the mark, and with everything else, the same is paid twice', async () => {
+test('finds a double payment in the same case without the mark', async () => {
   const { orders, first } = await threeForgotten();
   const { connect } = await startCutOff({ store: otherOrder, stateDirectory: elsewhere });
   await waitUntil('signed anew', async () => (await signedNow()).length === 3);
@@ -159,18 +159,18 @@ test('control: without the mark, and with everything else, the same is paid twic
   expect(wrong).toContain(`${twice.order_id}: ${twice.amount} and ${twice.amount}`);
 }, 90_000);
 
-test('a chain that is ahead of the database stops the wallet without any mark; what was paid is not paid again, nor does it expire', async () => {
+test('halts without a mark when the chain is ahead, and repeats no payout', async () => {
   const before = await world.payout();
   const runner = await world.start();
   await world.land([before]);
   await runner.stop();
   const inASecond = { expires_at: new Date(Date.now() + 3_000) };
   const paid = [await world.payout(), await world.payout(inASecond)];
-  await loseALife(paid, await backUp(world));
+  await signAndRestore(paid, await backUp(world));
   const fresh = await world.payout();
   await world.start({ store: otherOrder, stateDirectory: elsewhere, timing: { aheadHaltAfterMs: 150 } });
   await waitUntil('seen', async () => (await world.payoutOf(fresh)).obstacle === 'CHAIN_AHEAD');
-  // They wait in the pool; then they are in blocks.
+  // First pending in the pool, then mined.
   await isHalted('RESTORED', 0);
   expect(await halts()).toEqual([{ kind: 'RESTORED', mark: 2 }]);
   await isHalted('FOREIGN_NONCE');
@@ -189,7 +189,7 @@ test('a chain that is ahead of the database stops the wallet without any mark; w
   expect((await world.nonces()).map(({ state }) => state)).toEqual(['FINAL', 'TAKEN', 'TAKEN', 'FINAL']);
 }, 90_000);
 
-/** The transaction that paid an order, as an operator finds it in an explorer. */
+/** Transaction that paid an order, as an explorer shows it. */
 async function findPayment(order: OrderRow): Promise<string> {
   const logs = await callRpc<{ transactionHash: string }[]>(world.rpcUrl, 'eth_getLogs', [
     {

@@ -3,26 +3,26 @@ import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { SignerWorld } from './signer-world.ts';
 
-/** What befell the chain and the wallet's transactions in it, each counted when it had happened to one of them. */
+/** Number of disturbances that affected the wallet's transactions. */
 export interface RoughTimes {
-  /** Blocks that vanished with transactions of the wallet. */
+  /** Removed blocks with transactions of the wallet. */
   blocksTaken: number;
-  /** Transactions of the wallet that no block held any more. */
+  /** Transactions of the wallet that were in a removed block. */
   transactionsTaken: number;
-  /** Of these, payments that were final to the gateway. */
+  /** Those of them that the gateway considered final. */
   finalTaken: number;
-  /** Times that a pool forgot transactions of the wallet. */
+  /** Pool resets with transactions of the wallet. */
   drops: number;
   spikes: number;
 }
 
 export interface RoughChain {
   readonly times: RoughTimes;
-  /** The pool forgets everything, when something of ours is in it. */
+  /** Empties the pool if it contains own transactions. */
   forget(): Promise<void>;
-  /** The next block costs more than what waits offers; later ones ever less. */
+  /** Raises the base fee of the next block above pending offers. It then decreases. */
   spike(): Promise<void>;
-  /** The newest blocks are replaced by empty ones, when something of ours is in them. */
+  /** Replaces the newest blocks by empty ones if they contain own transactions. */
   reorganise(depth: number): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export function createRoughChain({ rpcUrl, wallet, admin }: SignerWorld): RoughC
   const count = async (block: 'latest' | 'pending') =>
     Number(await callRpc<string>(rpcUrl, 'eth_getTransactionCount', [wallet, block]));
 
-  /** Hashes of the wallet's transactions in the newest blocks, block by block. */
+  /** Hashes of the wallet's transactions in the newest blocks, by block. */
   async function ownIn(depth: number): Promise<readonly (readonly string[])[]> {
     const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
     const blocks = await Promise.all(

@@ -8,16 +8,16 @@ import { PASSPHRASE, type SignerWorld } from './signer-world.ts';
 export interface SignerProcess {
   readonly child: ChildProcess;
   readonly healthPort: number;
-  /** What it printed so far. */
+  /** Output so far. */
   output(): string;
-  /** Its exit code, or the signal that ended it. */
+  /** Exit code or signal. */
   readonly ended: Promise<number | string>;
   isReady(): Promise<boolean>;
 }
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
-/** Writes the files that the process reads, and gives its environment. */
+/** Writes the files that the process reads. Returns its environment. */
 export async function prepareEnvironment(
   world: Pick<SignerWorld, 'database' | 'keystoreFile' | 'network' | 'amqpUrl'>,
 ): Promise<Record<string, string>> {
@@ -35,7 +35,7 @@ export async function prepareEnvironment(
   };
 }
 
-/** Publishes the event by which the api asks for a payout. */
+/** Publishes the event that requests a payout. */
 export async function requestPayout(
   { broker, network }: Pick<SignerWorld, 'broker' | 'network'>,
   { order_pk: orderPk }: OrderRow,

@@ -31,7 +31,6 @@ export const ONE_ETH = 10n ** 18n;
 export const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase();
 const HELD = { USDT: 1_000_000_000_000n, ETH: 100n * ONE_ETH };
 
-/** Blocks that are mined before the scanner has seen them. */
 const UNSEEN_BLOCKS_MAX = 3;
 
 export { PASSPHRASE, QUICK };
@@ -39,12 +38,11 @@ export type DriverOptions = core.DriverOptions<NoncePaying>;
 export type RunningDriver = core.RunningDriver;
 export type SignerWorld = Awaited<ReturnType<typeof createSignerWorld>>;
 
-/** Decisions of operators about a payout. */
 type Decision =
   | { readonly decision: 'PAY_AGAIN'; readonly nonce: number }
   | { readonly decision: 'PAID_BY'; readonly txHash: string };
 
-/** `given` replaces parts of the network's configuration; a function where they need the node's URL. */
+/** `given` overrides the network's configuration; a function receives the node's URL. */
 export async function createSignerWorld(
   given: Partial<NetworkConfig> | ((rpcUrl: string) => Promise<Partial<NetworkConfig>>) = {},
 ) {
@@ -87,7 +85,7 @@ export async function createSignerWorld(
   const mineBlocks = (blocks = 1) => mine({ rpcUrl, blocks });
   const scannerAtHead = () =>
     waitUntil('the scanner is at the head', async () => (await unseenBlocks()) === 0);
-  /** Mines a block at a time until the condition holds, no faster than the scanner reads them. */
+  /** Mines block by block until the condition holds, no faster than the scanner reads. */
   const mineUntil = (
     what: string,
     condition: () => Promise<boolean | 'WAIT'>,
@@ -155,14 +153,14 @@ export async function createSignerWorld(
       return rows;
     },
     /**
-     * Mines a block at a time until every one of the payouts is verified on the chain, and no block that a payout does not need:
-     * otherwise a slow signer finds its payouts deeper than any reorganisation goes.
+     * Mines block by block until every payout is verified, and only blocks that a payout needs. With more, a slow
+     * signer would find its payouts deeper than any reorganisation.
      */
     land: (orders: readonly OrderRow[], timeoutMs?: number) =>
       mineUntil(
         'every payout is final',
         async () => {
-          // A payout that is mined before the signer noted the send is never noted as sent.
+          // A payout that is mined before the signer records the send stays recorded as not sent.
           const { rows } = await sql<{ open: number; unproven: number; unsent: number }>`
             select count(*) filter (where not is_final)::int as open, count(*) filter (where not is_proven)::int as unproven,
               count(*) filter (where is_unsent)::int as unsent

@@ -37,18 +37,18 @@ const ASKING: readonly (keyof WalletSender)[] = [
   'broadcast',
 ];
 
-/** What the chain says, until a test changes it. It takes nothing into blocks. */
+/** Answers of the chain until a test changes them. It mines no transaction. */
 export interface StillChain {
   gasMoney: bigint;
   outcome: SendOutcome;
   count: number;
-  /** What sources say of their pools, otherwise than of blocks. */
+  /** Answers about pools that differ from those about blocks. */
   pool?: Partial<SourcesCount>;
 }
 
 export type StillWorld = Awaited<ReturnType<typeof createStillWorld>>;
 
-/** Passes of the signer on a real database with real keys, in front of a chain that stands still and answers from memory. */
+/** Signer passes with a real database and real keys, and an in-memory chain that does not advance. */
 export async function createStillWorld() {
   const network = networkOf('http://127.0.0.1:1');
   const opened = await createWorld('EVM', ({ keys }) =>
@@ -83,9 +83,9 @@ export async function createStillWorld() {
     bounds: { minPriorityFeePerGas: 1n, maxPriorityFeePerGas: 10n ** 11n, maxFeePerGas: 10n ** 12n },
     backend: keys,
   };
-  /** How often each method of the sender was called. */
+  /** Number of calls by method of the sender. */
   const calls = new Map<string, number>();
-  /** The transactions of each send. */
+  /** Transactions of each send. */
   const broadcasts: (readonly TxHash[])[] = [];
   const sender = countCalls(standStill(opened.newSender(), signing, chain, broadcasts), calls);
   const store = createPayoutStore(db, key, { newId, clock: systemClock });
@@ -98,7 +98,6 @@ export async function createStillWorld() {
   }).acquire();
   let nowMs = 0;
   let mark: number | undefined;
-  /** Alarms about forged transactions. */
   const forged: string[] = [];
   const silent = new Proxy({}, { get: () => () => undefined }) as Observe;
   const observe = new Proxy(silent, {
@@ -107,7 +106,7 @@ export async function createStillWorld() {
         ? (_key: unknown, found: readonly string[]) => void forged.push(...found)
         : all[name as keyof Observe],
   });
-  /** The passes of a driver that begins now. */
+  /** Passes of a new driver. */
   function driver({
     policy = judgeByPolicy(undefined, { isLocal: true }),
     maxOpenNonces = 64,
@@ -149,21 +148,21 @@ export async function createStillWorld() {
   }
   return {
     ...opened,
-    /** Connections of a service's role; the caller closes them. */
+    /** Connections under a service's role. The caller closes them. */
     open: (role: ServiceSchema) => database.open(role),
     chain,
     store,
-    /** Signs, and asks no node. */
+    /** Signs without a request to a node. */
     sender,
     calls,
-    /** Calls of all methods that would ask nodes. */
+    /** Calls of all methods that request from nodes. */
     allCalls: () => ASKING.reduce((sum, name) => sum + (calls.get(name) ?? 0), 0),
-    /** Statements of the signer's role so far. */
+    /** Number of statements of the signer's role. */
     statements: () => statements,
     broadcasts,
     forged,
     driver,
-    /** Lets time and blocks pass. */
+    /** Advances time and blocks. */
     async wait(ms: number, blocks: number) {
       nowMs += ms;
       height += blocks;
@@ -174,7 +173,7 @@ export async function createStillWorld() {
         verified_height: height,
       });
     },
-    /** Makes everything that was signed final, and refuses everything that waits. */
+    /** Makes all signed transactions final and refuses all waiting payouts. */
     async settle() {
       await sql`update payout set state = 'REFUSED', reason = 'over', waiting_since = null
         where state in ('REQUESTED', 'AUTHORISED')`.execute(admin);
@@ -187,7 +186,7 @@ export async function createStillWorld() {
       await driver().pass();
       forged.length = 0;
     },
-    /** Makes all that was authorised and signed older by an SQL interval. */
+    /** Backdates authorisations and signatures by an SQL interval. */
     async passTime(interval: string) {
       await sql`update payout set authorised_at = authorised_at - ${interval}::interval where authorised_at is not null`.execute(
         admin,
@@ -210,7 +209,7 @@ export async function createStillWorld() {
   };
 }
 
-/** Signs as ever; everything that would be asked of nodes is answered from here. */
+/** Signs normally. All other calls are answered from memory. */
 function standStill(
   sender: WalletSender,
   signing: SigningDeps,

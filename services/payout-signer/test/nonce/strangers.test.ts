@@ -49,7 +49,7 @@ async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
   await world.land(orders);
   for (const order of orders) expect(await world.received(order)).toBe(order.amount);
 }
-/** What a life before, whose commits are lost, did: it paid. */
+/** Pays with the key, as a process whose commits are lost. */
 const payWithKey = async (order: OrderRow, nonce: number): Promise<string> => {
   const { rpcUrl, walletKey: fromKey } = world;
   const { to, data } = encodePayment({
@@ -60,12 +60,12 @@ const payWithKey = async (order: OrderRow, nonce: number): Promise<string> => {
   });
   return sendTransaction({ rpcUrl, fromKey, to, data, nonce });
 };
-/** Somebody who has the key uses it. */
+/** A third party uses the key. */
 const useKey = (nonce: number) =>
   sendTransaction({ rpcUrl: world.rpcUrl, fromKey: world.walletKey, to: world.wallet, valueWei: 1n, nonce });
 
-describe('a transaction that is not ours', () => {
-  test('in the place of a signed payout halts the wallet; the payout is signed anew by an operator’s word, and lands once', async () => {
+describe('foreign transaction', () => {
+  test('halts the wallet when it took the nonce of a payout, which is signed again later', async () => {
     let isCutOff = true;
     await start({
       sender: (sender) => ({
@@ -91,7 +91,7 @@ describe('a transaction that is not ours', () => {
     expect(rows).toHaveLength(1);
     await release();
     await landsOnce([waiting]);
-    // The halt is over, and what took its nonce may have paid it for all that anybody knows.
+    // The halt is over, but the foreign transaction may have paid the payout.
     expect(await world.transactionsOf(order)).toHaveLength(1);
     expect(await world.payoutOf(order)).toMatchObject({ state: 'SIGNED', obstacle: 'NEEDS_DECISION' });
     await world.decide(order, { decision: 'PAY_AGAIN', nonce: 0 });
@@ -100,7 +100,7 @@ describe('a transaction that is not ours', () => {
     expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN', 'FINAL']);
   });
 
-  test('and that pays the receiver is the payout’s by an operator’s word, when it is just this payment', async () => {
+  test('is assigned to a payout by a decision only if it is exactly this payment', async () => {
     const amount = 7_000_000n;
     await start({
       sender: (sender) => ({
@@ -111,17 +111,18 @@ describe('a transaction that is not ours', () => {
     const order = await world.payout({ amount, accepted_amount: amount });
     const other = await world.payout();
     await waitUntil('signed', async () => (await world.payoutOf(other)).sent);
-    // The lost life paid the first, by other bytes with its nonce; the second was not paid, by a nonce that went elsewhere.
+    // The lost process paid the first with other bytes and its nonce. The second was not paid: its nonce was used
+    // elsewhere.
     const [{ nonce } = { nonce: -1 }] = await world.noncesOf(order);
     const paid = await payWithKey(order, nonce);
     await useKey(nonce + 1);
-    // The signer looks for the nonces from the block on that it first sees: more blocks must follow that one.
+    // The signer searches the nonces from the first block it sees, so more blocks must follow it.
     await world.mineUntil('halted', isHalted);
     await waitUntil('taken', async () => (await world.noncesOf(other))[0]?.state === 'TAKEN');
     await world.decide(other, { decision: 'PAID_BY', txHash: paid });
     await waitUntil('not this payment', async () => (await world.decisionsOf(other))[0]?.outcome !== null);
     expect(await world.decisionsOf(other)).toMatchObject([{ outcome: 'NOT_POSSIBLE' }]);
-    // What a restore booked as the owner’s would be booked twice.
+    // A payment that a restore booked as a withdrawal would be booked twice.
     const restore = newId();
     await sql`
       insert into restoration (restore_id, backup_id, taken_at) values (${restore}, 'test', now())`.execute(
@@ -152,7 +153,7 @@ describe('a transaction that is not ours', () => {
     expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN']);
   });
 
-  test('with a nonce never given out halts the wallet: nothing is signed before and after it is noted', async () => {
+  test('halts the wallet with a nonce that was never reserved', async () => {
     const next = (await world.nonces()).length;
     await useKey(next);
     await useKey(next + 1);
@@ -170,8 +171,8 @@ describe('a transaction that is not ours', () => {
   });
 });
 
-describe('who has lost the lease', () => {
-  test('writes nothing when it wakes up, at whatever step it slept', async () => {
+describe('signer without the lease', () => {
+  test('writes nothing after it slept through the loss at any step', async () => {
     const database = world.database.open('signer');
     const key = { chain: CHAIN, wallet: world.wallet } as const;
     const lease = (holder: string) =>
@@ -194,7 +195,7 @@ describe('who has lost the lease', () => {
       };
       const held = await asleep.acquire();
       const pass = passOf(world, store);
-      // A pass whose node does not answer in time leaves its steps to the next.
+      // A pass whose node does not answer in time leaves its remaining steps to the next.
       const first = (async () => {
         while (!fellAsleep) await pass(held!, new AbortController().signal);
       })();
@@ -216,7 +217,7 @@ describe('who has lost the lease', () => {
   });
 });
 
-describe('a payout whose time ends while it is being signed', () => {
+describe('payout that expires while it is being signed', () => {
   const expire = async (orders: readonly OrderRow[]): Promise<number> => {
     const { rows } =
       await sql`select * from expire_payouts(${orders.map((order) => order.order_pk)}::uuid[])`.execute(
@@ -225,7 +226,7 @@ describe('a payout whose time ends while it is being signed', () => {
     return rows.length;
   };
 
-  test('is expired and never signed, when that comes first; those beside it are signed, without a gap', async () => {
+  test('expires unsigned if the expiry is first, and others get nonces without a gap', async () => {
     const [short, long] = [
       [await world.payout(), await world.payout()],
       [await world.payout(), await world.payout()],
@@ -259,7 +260,7 @@ describe('a payout whose time ends while it is being signed', () => {
     expect(held).toEqual([]);
   });
 
-  test('is paid and never expires, when it was signed first', async () => {
+  test('is paid and never expires if the signature is first', async () => {
     const order = await world.payout();
     await start();
     await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED');

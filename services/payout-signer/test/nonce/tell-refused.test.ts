@@ -34,7 +34,7 @@ async function lastId(): Promise<number | undefined> {
   return rows[0]?.id;
 }
 
-test('of payouts that are refused the tracker is told once their rows are locked, and only of those', async () => {
+test('notifies the tracker only of refused payouts, after their rows are locked', async () => {
   const [order, ended] = [await world.payout(), await world.payout()];
   const reason = 'Limit per day exceeded';
   const decisions = {
@@ -57,15 +57,15 @@ test('of payouts that are refused the tracker is told once their rows are locked
         and usename = 'opentill_signer' and wait_event_type = 'Lock'`.execute(world.admin);
       return rows.length > 0;
     });
-    // Ids are taken at insert: what another one tells of this payout now must come before.
+    // Ids are assigned at insert. A concurrent notification about this payout must come first.
     expect(await lastId()).toBe(before);
     return { refusing: authorising };
   });
   expect(await refusing).toEqual([]);
-  const { rows: told } = await sql<{ payload: string }>`select payload from signer.outbox`.execute(
+  const { rows: notified } = await sql<{ payload: string }>`select payload from signer.outbox`.execute(
     world.admin,
   );
-  expect(told.map(({ payload }) => (JSON.parse(payload) as { data: unknown }).data)).toEqual([
+  expect(notified.map(({ payload }) => (JSON.parse(payload) as { data: unknown }).data)).toEqual([
     { orderPks: [order.order_pk] },
   ]);
 });

@@ -18,7 +18,6 @@ import {
   type SignerWorld,
 } from './signer-world.ts';
 
-/** What a merchant was told of an order. */
 export interface Told {
   readonly type: string;
   readonly status: string;
@@ -26,31 +25,31 @@ export interface Told {
   readonly txid: string | null;
 }
 
-export type ToldWorld = Awaited<ReturnType<typeof createToldWorld>>;
+export type CallbackWorld = Awaited<ReturnType<typeof createCallbackWorld>>;
 
-/** Signer, scanner and tracker together on a chain, and the notifications that a merchant gets of payouts. */
-export async function createToldWorld() {
+/** Signer, scanner and tracker on one chain, and the merchant's callbacks of payouts. */
+export async function createCallbackWorld() {
   const world = await createSignerWorld();
   const { admin } = world;
   const trackerDatabase = world.database.open('tracker');
   const sweeps = await startTracker(world, trackerDatabase.kysely);
-  /** Orders that ended well. */
+  /** Orders that succeeded. */
   const paid: OrderRow[] = [];
   let driver: RunningDriver | undefined;
 
-  /** The notifications of an order, in their sequence. */
-  async function told(order: OrderRow): Promise<readonly Told[]> {
+  /** Callbacks of an order, in their sequence. */
+  async function callbacksOf(order: OrderRow): Promise<readonly Told[]> {
     const { rows } = await sql<Told>`
       select notify_type as type, data::json->>'status' as status, data::json->>'reason' as reason,
         data::json->'transaction'->>'txid' as txid
       from notification where subject_id = ${order.order_pk} order by sequence`.execute(admin);
     return rows;
   }
-  const typesTold = async (order: OrderRow) => (await told(order)).map(({ type }) => type);
-  /** Mines a block at a time until the order's end is notified. @returns the last notification */
+  const callbackTypes = async (order: OrderRow) => (await callbacksOf(order)).map(({ type }) => type);
+  /** Mines block by block until the order's final callback. @returns the last callback */
   async function ends(order: OrderRow, end: 'ORDER_SUCCESS' | 'ORDER_FAILED'): Promise<Told> {
-    await world.mineUntil(end, async () => (await typesTold(order)).includes(end));
-    const all = await told(order);
+    await world.mineUntil(end, async () => (await callbackTypes(order)).includes(end));
+    const all = await callbacksOf(order);
     expect(all.filter(({ type }) => type === 'ORDER_SUCCESS' || type === 'ORDER_FAILED')).toHaveLength(1);
     return all.at(-1)!;
   }
@@ -64,15 +63,16 @@ export async function createToldWorld() {
   return {
     ...world,
     paid,
-    told,
-    typesTold,
+    callbacksOf,
+    callbackTypes,
     ends,
     drive,
     releaseHalts,
-    /** `ORDER_PENDING PENDING Reorganised`, … */
     story: async (order: OrderRow) =>
-      (await told(order)).map(({ type, status, reason }) => [type, status, reason ?? []].flat().join(' ')),
-    /** Ends well, and the receiver has its amount. @returns the transaction that the notification names */
+      (await callbacksOf(order)).map(({ type, status, reason }) =>
+        [type, status, reason ?? []].flat().join(' '),
+      ),
+    /** Requires success and the amount at the receiver. @returns the transaction that the callback names */
     async succeeds(order: OrderRow): Promise<string> {
       const last = await ends(order, 'ORDER_SUCCESS');
       expect(last).toMatchObject({ type: 'ORDER_SUCCESS', status: 'SUCCESS', reason: null });
@@ -80,13 +80,13 @@ export async function createToldWorld() {
       paid.push(order);
       return last.txid ?? '';
     },
-    /** Ends unpaid for this reason. */
+    /** Requires a failure with this reason. */
     async fails(order: OrderRow, reason: string): Promise<void> {
       const last = await ends(order, 'ORDER_FAILED');
       expect(last).toMatchObject({ type: 'ORDER_FAILED', status: 'FAILED', reason });
       expect(await world.received(order)).toBe(0n);
     },
-    /** Starts a driver. @returns a payout that it signed, whose bytes reach no node while it is cut off */
+    /** Starts a driver. @returns a payout that it signed; its bytes reach no node while it is cut off */
     async signedInVain(options: DriverOptions = {}) {
       let isCutOff = true;
       await drive({
@@ -109,13 +109,13 @@ export async function createToldWorld() {
         cutOff: () => void (isCutOff = true),
       };
     },
-    /** Ends the driver of a test. */
+    /** Stops the driver of a test. */
     async rest() {
       await driver?.stop();
       driver = undefined;
       await releaseHalts();
     },
-    /** Compares chain and ledger with all that was notified. `besides`: payments without an order. */
+    /** Compares chain and ledger with all callbacks. `besides`: payments without an order. */
     async agrees(besides: readonly OrderRow[] = []) {
       const all = [...paid, ...besides];
       expect(await checkChain(world, all)).toEqual({ payouts: all.length, wrong: [] });
@@ -132,7 +132,7 @@ export async function createToldWorld() {
   };
 }
 
-/** Without a broker: what events would tell is found by looking. */
+/** Runs without a broker: finds due work by polling. */
 async function startTracker({ network }: SignerWorld, db: SignerWorld['admin']) {
   const logger = createLogger({ service: 'confirmation-tracker', level: 'silent' });
   const deps = {

@@ -9,17 +9,17 @@ import { checkChain } from './check-chain.ts';
 import { createSignerWorld, USDT, type RunningDriver, type SignerWorld } from './signer-world.ts';
 
 /*
- * Two sources are configured, and one of them lies to the signer. It may hold payouts up; it never has one paid twice or
- * wrongly, no nonce given up, and no wallet halted.
+ * One of two sources gives wrong answers to the signer. It may delay payouts, but never causes a double or wrong
+ * payment, an abandoned nonce, or a halt.
  */
 
-type Lie = (call: RpcCall, honest: () => Promise<unknown>) => Promise<unknown>;
+type Tampering = (call: RpcCall, honest: () => Promise<unknown>) => Promise<unknown>;
 
 let world: SignerWorld;
 let proxy: LyingRpcProxy;
 let driver: RunningDriver | undefined;
-let lie: Lie | undefined;
-let told = 0;
+let lie: Tampering | undefined;
+let wrongAnswers = 0;
 const orders: OrderRow[] = [];
 
 beforeAll(async () => {
@@ -30,19 +30,19 @@ beforeAll(async () => {
       async override(call, honest) {
         const result = await lie?.(call, () => honest(call));
         if (result === undefined) return undefined;
-        told += 1;
+        wrongAnswers += 1;
         return { result };
       },
     });
     return { rpcUrls: [proxy.url, rpcUrl] };
   });
   driver = await world.start({ timing: { aheadHaltAfterMs: 200 } });
-  // The first nonce of a wallet needs two sources that agree.
+  // The first nonce of a wallet needs two agreeing sources.
   await world.land([await payout()]);
 });
 afterEach(() => {
   lie = undefined;
-  told = 0;
+  wrongAnswers = 0;
 });
 afterAll(async () => {
   await driver?.stop();
@@ -66,7 +66,7 @@ const isCount = ({ method, params: [address] }: RpcCall) =>
 const isTokenBalance = ({ method, params: [call] }: RpcCall) =>
   method === 'eth_call' && (call as { data?: string }).data?.startsWith('0x70a08231') === true;
 const balances =
-  (coin: bigint, tokens: bigint): Lie =>
+  (coin: bigint, tokens: bigint): Tampering =>
   (call) =>
     call.method === 'eth_getBalance'
       ? Promise.resolve(hex(coin))
@@ -74,11 +74,11 @@ const balances =
         ? Promise.resolve(word(tokens))
         : NOT_THIS;
 const gas =
-  (estimate: bigint): Lie =>
+  (estimate: bigint): Tampering =>
   ({ method }) =>
     method === 'eth_estimateGas' ? Promise.resolve(hex(estimate)) : NOT_THIS;
 const fees =
-  (factor: (fee: bigint) => bigint): Lie =>
+  (factor: (fee: bigint) => bigint): Tampering =>
   async ({ method }, honest) => {
     if (method !== 'eth_feeHistory') return undefined;
     const history = (await honest()) as { baseFeePerGas: string[]; reward?: string[][] };
@@ -95,8 +95,8 @@ async function areFinal(some: readonly OrderRow[]): Promise<boolean> {
   return nonces.every((own) => own.some(({ state }) => state === 'FINAL'));
 }
 
-/** Nothing is settled by a lie: no halt, no nonce given up, no transaction that failed, nothing paid otherwise than asked. */
-async function nothingWrong(): Promise<void> {
+/** No halt, no abandoned nonce, no failed transaction and no wrong payment. */
+async function expectNoHarm(): Promise<void> {
   const { rows } = await sql<{ halts: number; taken: number; failed: number }>`
     select (select count(*)::int from wallet_halt) as halts,
       (select count(*)::int from wallet_nonce where state = 'TAKEN') as taken,
@@ -105,51 +105,54 @@ async function nothingWrong(): Promise<void> {
   expect(await checkChain(world, orders)).toEqual({ payouts: orders.length, wrong: [] });
 }
 
-test.each<readonly [string, Lie]>([
-  ['of no transaction of the wallet, ever', (call) => (isCount(call) ? Promise.resolve('0x0') : NOT_THIS)],
-  ['of a gas estimate that is too low', gas(21_001n)],
-  ['of a gas estimate above the cap', gas(10_000_000n)],
-  ['of base fees and tips a thousand times as high', fees((fee) => fee * 1_000n)],
-  ['of base fees and tips of nothing', fees(() => 1n)],
-  // Believed for a while; then the chain refutes it.
+test.each<readonly [string, Tampering]>([
+  ['reports no transactions of the wallet', (call) => (isCount(call) ? Promise.resolve('0x0') : NOT_THIS)],
+  ['reports too low a gas estimate', gas(21_001n)],
+  ['reports a gas estimate above the cap', gas(10_000_000n)],
+  ['reports base fees and tips a thousand times too high', fees((fee) => fee * 1_000n)],
+  ['reports base fees and tips of 1 wei', fees(() => 1n)],
+  // Accepted for a while, until the chain disproves it.
   [
-    'of more transactions in the newest block',
+    'reports more transactions in the newest block',
     (call, honest) => (isCount(call) && call.params[1] === 'latest' ? more(honest, 3n) : NOT_THIS),
   ],
   ['of riches', balances(10n ** 30n, 10n ** 30n)],
-])('payouts land while a source lies %s', async (_what, given) => {
+])('lands payouts while a source %s', async (_what, given) => {
   lie = given;
   const two = [await payout(), await payout()];
   await world.land(two, 30_000);
-  expect(told).toBeGreaterThan(0);
+  expect(wrongAnswers).toBeGreaterThan(0);
   lie = undefined;
-  await nothingWrong();
+  await expectNoHarm();
 });
 
-test.each<readonly [string, Lie]>([
+test.each<readonly [string, Tampering]>([
   [
-    'of more transactions that wait in its pool',
+    'reports more pending transactions',
     (call, honest) => (isCount(call) && call.params[1] === 'pending' ? more(honest, 3n) : NOT_THIS),
   ],
-  ['of more transactions in every block', (call, honest) => (isCount(call) ? more(honest, 3n) : NOT_THIS)],
-  ['of an empty wallet', balances(0n, 0n)],
-])('payouts wait or land while a source lies %s, and land when it stops', async (_what, given) => {
+  [
+    'reports more transactions in every block',
+    (call, honest) => (isCount(call) ? more(honest, 3n) : NOT_THIS),
+  ],
+  ['reports an empty wallet', balances(0n, 0n)],
+])('delays payouts at most while a source %s, and lands them when it stops', async (_what, given) => {
   lie = given;
   const two = [await payout(), await payout()];
   await waitUntil(
     'asked often enough, over many blocks',
     async () => {
       await world.mine();
-      return told >= 20 || (await areFinal(two));
+      return wrongAnswers >= 20 || (await areFinal(two));
     },
     30_000,
   );
   lie = undefined;
   await world.land(two, 45_000);
-  await nothingWrong();
+  await expectNoHarm();
 });
 
-test('riches that are told of do not have signed what the wallet does not hold', async () => {
+test('does not overdraw when one source overstates the balance', async () => {
   const held = await tokenBalance(world.rpcUrl, USDT, world.wallet);
   await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, '0x1']);
   lie = balances(10n ** 30n, 10n ** 30n);
@@ -157,12 +160,12 @@ test('riches that are told of do not have signed what the wallet does not hold',
   await waitUntil('hindered', async () => (await world.payoutOf(order)).obstacle !== null);
   await waitUntil('asked often enough', async () => {
     await world.mine();
-    return told >= 10;
+    return wrongAnswers >= 10;
   });
   expect(['NO_TOKENS', 'WOULD_FAIL']).toContain((await world.payoutOf(order)).obstacle);
   expect(await world.transactionsOf(order)).toEqual([]);
   lie = undefined;
   await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, hex(held)]);
   await world.land([order], 45_000);
-  await nothingWrong();
+  await expectNoHarm();
 });

@@ -16,9 +16,7 @@ import { createClockReader } from '../../src/wallet/watch-clocks.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
-/*
- * Limits over time hold whoever asks for how many payouts, and from whichever wallet they go.
- */
+/* Limits over time bound the total of all payouts of all wallets, whoever requests them. */
 
 let world: StillWorld;
 let maker: PolicyMaker;
@@ -41,13 +39,13 @@ async function states(orderPks: readonly string[]): Promise<Readonly<Record<stri
   return Object.fromEntries(rows.map(({ what, n }) => [what, n]));
 }
 
-describe('somebody with the api’s database role', () => {
+describe("attacker with the api's database role", () => {
   const merchants: string[] = [];
   beforeAll(async () => {
     for (let i = 0; i < 8; i += 1) merchants.push((await aMerchant(world.admin)).merchantId);
   });
 
-  /** Past the api: orders of small amounts, of whatever merchant, each to an accomplice. */
+  /** Inserts orders of small amounts, of any merchant, to an accomplice. */
   async function forge(count: number, amount: bigint): Promise<readonly string[]> {
     const orderPks = Array.from({ length: count }, () => randomUUID());
     for (const [place, orderPk] of orderPks.entries())
@@ -68,7 +66,7 @@ describe('somebody with the api’s database role', () => {
     await world.settle();
   }
 
-  /** By the bytes: what all signed transactions together let out. */
+  /** Total of all signed transactions, read from their bytes. */
   async function signedAmount(): Promise<bigint> {
     const amounts = (await world.transactions()).map(({ raw }) =>
       BigInt(`0x${readSignedTransaction(raw).data.slice(-64)}`),
@@ -76,7 +74,7 @@ describe('somebody with the api’s database role', () => {
     return amounts.reduce((sum, amount) => sum + amount, 0n);
   }
 
-  test('gets out by many small payouts, none of which anybody has to approve, what the limits let out and not a unit more', async () => {
+  test('gets exactly the limits by many small payouts that need no approval', async () => {
     const policy = maker.policy({
       maxPerPayout: '5',
       approvalAbove: '4',
@@ -91,7 +89,7 @@ describe('somebody with the api’s database role', () => {
     const more = await forge(10, 1n);
     await drive(policy);
     expect(await states(more)).toEqual({ 'Limit per hour exceeded': 10 });
-    // An hour later the day's limits stop it, to the unit.
+    // An hour later, the day's limit stops it exactly.
     await world.passTime('61 minutes');
     const later = await forge(40, 3n * ONE_USDT);
     await drive(policy);
@@ -108,7 +106,7 @@ describe('somebody with the api’s database role', () => {
     expect(BigInt(byMerchant!.most)).toBeLessThanOrEqual(20n * ONE_USDT);
   });
 
-  test('keeps no more money from others by payouts that wait for approval than a day’s limits would let out', async () => {
+  test("cannot reserve more than a day's limits with payouts that wait for approval", async () => {
     await world.passTime('2 days');
     const policy = maker.policy({ approvalAbove: '4', maxPerDay: '50', maxPerMerchantPerDay: '20' });
     const forged = await forge(40, 5n * ONE_USDT);
@@ -119,13 +117,13 @@ describe('somebody with the api’s database role', () => {
   });
 });
 
-test('signs and refuses nothing while the clock of the database is a day ahead', async () => {
+test("signs and refuses nothing while the database's clock is a day ahead", async () => {
   await world.passTime('2 days');
   const policy = maker.policy({ maxPerHour: '5', maxPerDay: '5' });
   const signed = await world.payout();
   await world.driver({ policy }).pass();
   expect(await world.payoutOf(signed)).toEqual({ state: 'SIGNED', obstacle: null });
-  // To the database a day has gone by, and to the signer none.
+  // A day has passed for the database, and no time for the signer.
   await world.passTime('25 hours');
   const ownClock = { now: () => new Date(Date.now() - 25 * 3_600_000) };
   const readClocks = createClockReader(signer.kysely, CHAIN, ownClock);
@@ -142,7 +140,7 @@ test('signs and refuses nothing while the clock of the database is a day ahead',
 describe('two wallets of a chain', () => {
   const LIMIT = 100n * ONE_USDT;
 
-  /** A wallet beside the first with payouts that together are just at the limit, and its driver's first step. */
+  /** Second wallet with payouts that together reach the limit, and its driver's first step. */
   async function aWallet(name: string, policy: PolicyJudge) {
     const wallet = anEvmAddress() as Address;
     const orders: OrderRow[] = [];
@@ -181,7 +179,7 @@ describe('two wallets of a chain', () => {
     };
   }
 
-  test('authorise together what the limit is, at the same moment as well', async () => {
+  test('authorise together at most the limit, also concurrently', async () => {
     await world.passTime('2 days');
     const policy = maker.policy({ maxPerDay: '100' });
     for (let round = 0; round < 5; round += 1) {
@@ -199,7 +197,7 @@ describe('two wallets of a chain', () => {
     }
   });
 
-  test('are held up by no other role: what they lock is a row that only the signer’s can take', async () => {
+  test('are never blocked by another role, because only the signer can lock the row', async () => {
     const lowered = maker.policy({ maxPerDay: '100' });
     await sql`delete from signer.policy_windows`.execute(world.admin);
     const wallet = await aWallet('locked', lowered);
@@ -226,7 +224,7 @@ describe('two wallets of a chain', () => {
     await expect(sql`delete from signer.policy_windows`.execute(signer.kysely)).rejects.toMatchObject({
       code: 'DATABASE_FORBIDDEN',
     });
-    // It still keeps the wallets of the chain apart.
+    // The row still serialises the wallets of the chain.
     await signer.kysely.transaction().execute(async (tx) => {
       await sql`select from signer.policy_windows for no key update`.execute(tx);
       const { rows } = await sql`
@@ -241,11 +239,11 @@ describe('two wallets of a chain', () => {
     );
   });
 
-  test('sign nothing that the policy does not let pass at that very moment', async () => {
+  test('sign only what the policy allows at the commit of the signature', async () => {
     const order = await world.payout();
     const policy = maker.policy();
     let asked = 0;
-    // Once when it is let in, once before nodes are asked, and once in the commit of its bytes.
+    // Asked at the authorisation, before nodes are requested, and in the commit of the bytes.
     const changing: PolicyJudge = {
       ...policy,
       judge: (question) => {

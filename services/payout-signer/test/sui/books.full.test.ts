@@ -5,8 +5,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type SuiWorld } from './sui-world.ts';
 
 /*
- * What the ledger says that the hot wallet has is what it has, to the last MIST: after payouts, fees paid beside deposit addresses, coins
- * that were gathered, and what the chain gave back for coins that are no more.
+ * The ledger's balance of the hot wallet equals the chain's to the last MIST: after payouts, fees paid for deposit
+ * addresses, gathered coins and storage rebates.
  */
 
 let world: SuiWorld;
@@ -24,7 +24,7 @@ async function inBooks(symbol: string): Promise<bigint> {
 const count = async (query: ReturnType<typeof sql<{ n: number }>>): Promise<number> =>
   (await query.execute(world.admin)).rows[0]?.n ?? 0;
 
-test('the hot wallet holds what the books say, and addresses that were emptied hold nothing', async () => {
+test('matches the ledger to the hot wallet, and leaves swept addresses empty', async () => {
   const { control, tokens } = world.devnet;
   const paid: OrderRow[] = [
     ...(await world.paidMany([3n * ONE_SUI, ONE_SUI + 1n], 'SUI', 'coin')),
@@ -32,7 +32,7 @@ test('the hot wallet holds what the books say, and addresses that were emptied h
     ...(await world.paidMany([5n * ONE_USDC + 3n], 'USDT', 'party')),
     ...(await world.paidMany([4n * ONE_USDC], 'USDC', 'coin')),
   ];
-  // In many coins: the chain gives back for them more than their sweep costs.
+  // Many coins, so that the storage rebate exceeds the cost of their sweep.
   const [crumbs] = await world.paidMany([ONE_USDC], 'USDT', 'coin');
   for (let n = 1; n < 60; n += 1)
     await control.fund(crumbs!.address, { symbol: 'USDT', amountBaseUnits: ONE_USDC, form: 'coin' });
@@ -86,7 +86,7 @@ test('the hot wallet holds what the books say, and addresses that were emptied h
   expect(await world.heldBy(COLD)).toBe(6n * ONE_SUI + 1n);
   expect(await world.balance('COLD', 'SUI')).toBe(6n * ONE_SUI + 1n);
   expect(await world.balance('DEPOSIT', 'SUI')).toBe(0n);
-  // Or nothing of this was tried.
+  // Otherwise the test would not cover these cases.
   const { rows } = await sql<{ fee: bigint; purpose: string }>`
     select f.network_fee as fee, t.purpose from own_transaction_fate f join own_transaction t using (chain, tx_hash) order by 1 limit 1`.execute(
     world.admin,

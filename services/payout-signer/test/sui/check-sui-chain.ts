@@ -3,9 +3,8 @@ import { Payments } from '../world/compare-payments.ts';
 import { SUI_TYPE, type SuiWorld } from './sui-world.ts';
 
 /**
- * Reads every checkpoint of the chain with the SDK's client, without any code of the gateway, and counts what the wallet's own
- * transactions gave to whom. @returns how many payouts there were, and what is not as it must be: not paid, paid twice, paid
- * wrongly, to others
+ * Reads every checkpoint with the SDK's client, independently of the gateway, and sums the wallet's payments by
+ * receiver. @returns the number of payouts, and every deviation: unpaid, paid twice, wrong amount, foreign receiver
  */
 export async function checkSuiChain(
   { devnet, client, wallet }: Pick<SuiWorld, 'devnet' | 'client' | 'wallet'>,

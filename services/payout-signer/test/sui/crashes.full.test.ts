@@ -9,9 +9,9 @@ import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type RunningSigner, type SuiWo
 import { requireProgress } from '../world/require-progress.ts';
 
 /*
- * Two signers pay and sweep on SUI, and die at any statement of their databases and at any call to the chain, before it or
- * after; what they send is lost, or its answer is; nodes take nothing until the epochs of what was signed are over. Whatever
- * happens, each payout is paid once, and each deposit address is emptied once, to the base unit.
+ * Two signers pay and sweep on SUI and crash at any SQL statement and any call to the chain. Transactions or answers
+ * get lost, and nodes accept nothing until epochs of signed transactions end. Each payout is paid once, each deposit
+ * address is swept once, to the base unit.
  */
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
@@ -27,7 +27,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.close());
 
-/** A step on each side of everything that nodes are asked and told. */
+/** Adds a crash point before and after each call to a node. */
 function wrapSender(sender: ExpiringSender, points: CrashPoints): ExpiringSender {
   return {
     ...sender,
@@ -46,7 +46,7 @@ interface Life {
   readonly runner: RunningSigner;
 }
 
-test(`two replicas that crash at every step pay and sweep everything exactly once (seed ${SEED})`, async () => {
+test(`pays and sweeps exactly once with two replicas that crash (seed ${SEED})`, async () => {
   const random = seededRandom(SEED);
   const counts = { crashes: 0, outages: 0, lostReplies: 0, coins: 0 };
   const diedAt = new Map<string, number>();
@@ -54,7 +54,7 @@ test(`two replicas that crash at every step pay and sweep everything exactly onc
   const deposits: OrderRow[] = [];
   let outageTurns = 0;
 
-  async function beBorn(): Promise<Life> {
+  async function startLife(): Promise<Life> {
     const points = createCrashPoints();
     if (counts.crashes < CRASHES)
       points.crashAt(1 + Math.floor(random() * LIFE_MAX), random() < 0.85 ? 'crash' : 'lose');
@@ -66,8 +66,8 @@ test(`two replicas that crash at every step pay and sweep everything exactly onc
     });
     return { points, runner };
   }
-  /** What chains and nodes do. */
-  async function beRough(): Promise<void> {
+  /** Simulates outages and the ends of epochs. */
+  async function disturbChain(): Promise<void> {
     const nodes = [world.devnet.control, world.other!];
     if (outageTurns > 0) {
       outageTurns -= 1;
@@ -77,7 +77,7 @@ test(`two replicas that crash at every step pay and sweep everything exactly onc
     }
     const chance = random();
     if (chance < 0.02) {
-      // The nodes take nothing, until what is sent meanwhile is over.
+      // The nodes accept nothing until transactions sent meanwhile have expired.
       for (const node of nodes) node.fault({ kind: 'swallow-execute' });
       counts.outages += 1;
       outageTurns = 16;
@@ -85,7 +85,7 @@ test(`two replicas that crash at every step pay and sweep everything exactly onc
       for (const node of nodes) node.fault({ kind: 'lose-execute-answer', times: 5 });
       counts.lostReplies += 1;
     } else if (chance < 0.1) {
-      // The wallet's own money as coins, which are gathered.
+      // The wallet's own money arrives as coins, which get gathered.
       await world.devnet.control.fund(world.wallet, {
         symbol: 'USDC',
         amountBaseUnits: ONE_USDC,
@@ -125,9 +125,9 @@ test(`two replicas that crash at every step pay and sweep everything exactly onc
       diedAt.set(step, (diedAt.get(step) ?? 0) + 1);
       counts.crashes += 1;
       await life.runner.stop();
-      replicas[place] = await beBorn();
+      replicas[place] = await startLife();
     }
-    await beRough();
+    await disturbChain();
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
   for (const life of replicas) await life.runner.stop();
@@ -158,6 +158,6 @@ test(`two replicas that crash at every step pay and sweep everything exactly onc
   expect(counts.crashes).toBeGreaterThanOrEqual(CRASHES);
   expect(diedAt.size).toBeGreaterThan(25);
   expect(counts.outages).toBeGreaterThan(2);
-  // Attempts died, and others were made in their place: or nothing of this was tried.
+  // Attempts expired and were replaced; otherwise the test would not cover expiry.
   expect(rows[0]!.dead).toBeGreaterThan(3);
 }, 1_800_000);

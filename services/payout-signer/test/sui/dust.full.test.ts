@@ -5,8 +5,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type SuiWorld } from './sui-world.ts';
 
 /*
- * Anybody may send an address as many coins as he likes, and a transaction has room for 128 of them. What is worth it goes all the same:
- * in one sweep the largest, and the rest in others.
+ * Third parties can send an address any number of coins, and a transaction takes 128. Amounts worth their cost still
+ * get swept: the largest coins first, the rest in further sweeps.
  */
 
 let world: SuiWorld;
@@ -17,7 +17,7 @@ afterAll(() => world.close());
 
 type Symbol = 'USDC' | 'USDT' | 'SUI';
 
-/** Coins beside what was paid, all of them booked. */
+/** Sends coins in addition to the payment. All get booked. */
 async function send(order: OrderRow, symbol: Symbol, coins: number, amount: bigint): Promise<bigint> {
   const { control } = world.devnet;
   const gift = symbol === 'SUI' ? { mist: amount } : { symbol, amountBaseUnits: amount };
@@ -35,7 +35,7 @@ async function balanceOf({ address }: OrderRow) {
   return rows[0] ?? { received: 0n, reserved: 0n, swept: 0n };
 }
 
-/** The books of cold storage and of the addresses are what is there, to the last unit. */
+/** Requires that the ledger equals the balances of cold storage and of the addresses. */
 async function expectBooked(symbol: Symbol, orders: readonly OrderRow[]): Promise<void> {
   const coinType = symbol === 'SUI' ? undefined : world.devnet.tokens[symbol];
   expect(await world.heldBy(COLD, coinType)).toBe(await world.balance('COLD', symbol));
@@ -49,7 +49,7 @@ async function expectBooked(symbol: Symbol, orders: readonly OrderRow[]): Promis
   expect(await world.balance('DEPOSIT', symbol)).toBe(lying);
 }
 
-test('what is paid beside hundreds of coins of dust is swept, free and at the wallet’s expense; some dust stays', async () => {
+test('sweeps a payment among hundreds of dust coins, gasless or sponsored', async () => {
   const [free] = await world.paidMany([100n * ONE_USDC], 'USDC', 'coin');
   const [paidFor] = await world.paidMany([100n * ONE_USDC], 'USDT', 'address');
   await send(free!, 'USDC', 150, 1n);
@@ -61,7 +61,7 @@ test('what is paid beside hundreds of coins of dust is swept, free and at the wa
       async () => (await balanceOf(order)).swept > 0n && (await balanceOf(order)).reserved === 0n,
       120_000,
     );
-  // What is left is not worth a transaction that somebody has to pay for.
+  // The rest is not worth a paid transaction.
   await waitUntil('the dust waits', async () => {
     const { rows } = await sql<{ waiting: Record<string, number> }>`
       select plan->'waiting' as waiting from sweep_plan`.execute(world.admin);
@@ -77,7 +77,7 @@ test('what is paid beside hundreds of coins of dust is swept, free and at the wa
   await expectBooked('USDT', [paidFor!]);
 }, 300_000);
 
-test('what lies in more coins than a transaction takes is swept to the base unit, in as many as it needs', async () => {
+test('sweeps coins exactly with as many transactions as they need', async () => {
   const cold = await world.balance('COLD', 'USDC');
   const [crumbs] = await world.paidMany([ONE_USDC], 'USDC', 'address');
   const [coins] = await world.paidMany([ONE_SUI], 'SUI', 'coin');

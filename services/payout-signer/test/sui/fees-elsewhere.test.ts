@@ -18,8 +18,8 @@ import { createAttemptStore } from '../../src/expiring/store/create-store.ts';
 import { readFeesElsewhere } from '../../src/expiring/store/fees-elsewhere.ts';
 
 /*
- * The SUI of the hot wallet pays for what leaves deposit addresses as well, each of which has a driver of its own: what one of them has
- * promised of it is none of another's, at whatever moment they reckon.
+ * The hot wallet's SUI also sponsors sweeps of deposit addresses, each with its own driver. SUI that one driver has
+ * reserved is never available to another.
  */
 
 const CHAIN = 'SUI_TEST';
@@ -48,7 +48,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A wallet as its driver has it. */
 interface Wallet {
   readonly address: Address;
   readonly store: AttemptStore;
@@ -68,7 +67,7 @@ async function driverOf(address: Address): Promise<Wallet> {
   return { address, store: storeOf(address, true), lease: (await keeper.acquire())! };
 }
 
-/** A payout that is authorised, and what is signed for it. */
+/** Authorised payout with its signed bytes. */
 async function payment(
   wallet: Address,
   costBaseUnits: bigint,
@@ -124,22 +123,22 @@ const save = ({ store, lease }: Wallet, made: SignedPayment) => store.saveSigned
 let hot: Wallet;
 let deposits: readonly [Wallet, Wallet];
 beforeEach(async () => {
-  // What was before this test is over.
+  // Ends the work of earlier tests.
   await sql`update payout_attempt set state = 'SETTLED' where state = 'OPEN'`.execute(admin);
   await sql`update chain_cursor set verified_epoch = verified_epoch where chain = ${CHAIN}`.execute(admin);
   await sql`delete from hot_wallet`.execute(admin);
   hot = await driverOf(aWallet());
   deposits = [await driverOf(aWallet()), await driverOf(aWallet())];
 });
-/** Those that sign for payouts are taken for hot wallets by the scenario. */
+/** The scenario treats wallets that sign payouts as hot wallets. */
 async function onlyHot(...wallets: readonly Wallet[]): Promise<void> {
   await sql`delete from hot_wallet where address <> all(${wallets.map(({ address }) => address)}::text[])`.execute(
     admin,
   );
 }
 
-describe('what others may take of the coin that pays for fees', () => {
-  test('is all that is open of them, at its dearest; seen from a deposit address also the SUI that the hot wallet pays', async () => {
+describe('reserved SUI of the hot wallet', () => {
+  test('includes open attempts of other wallets at their highest cost', async () => {
     const otherHot = await driverOf(aWallet());
     const [one, two] = deposits;
     const mine = await payment(hot.address, 5n, { amount: 1_000n, native: true });
@@ -161,7 +160,7 @@ describe('what others may take of the coin that pays for fees', () => {
       return [sumOf(feesElsewhere), ...seen.map((found) => sumOf(found.feesElsewhere))];
     };
     expect(await besides(two.store)).toEqual([1_086n, 1_086n]);
-    // Where each pays for itself.
+    // Without sponsoring, each address pays for itself.
     expect(await besides(storeOf(two.address, false))).toEqual([0n, 0n]);
     await sql`update payout_attempt set state = 'SETTLED' where tx_hash = ${mine.signed.txHash}`.execute(
       admin,
@@ -169,7 +168,7 @@ describe('what others may take of the coin that pays for fees', () => {
     expect(await feesSeenBy(two.address)).toBe(11n + 70n);
   });
 
-  test('is also what gathers the hot wallet’s coins, while it may land', async () => {
+  test("includes gathering of the hot wallet's coins while it may land", async () => {
     const live = gathering(3n);
     const none = (): boolean => true;
     for (const [one, last] of [
@@ -187,18 +186,18 @@ describe('what others may take of the coin that pays for fees', () => {
   });
 });
 
-describe('two wallets that reckon with the same SUI at one moment', () => {
+describe('two wallets that use the same SUI concurrently', () => {
   const THERE = 10n;
-  /** Whether both may have it, by what is promised at the moment of the commit. */
+  /** True if both fit into the SUI that is not reserved at commit. */
   const isThere = (fees: readonly FeeElsewhere[], cost: bigint, there = THERE): boolean =>
     sumOf(fees) + cost <= there;
 
-  test('do not both get it: the second sees, in its commit, what the first has taken', async () => {
+  test('reserve it only once, because the second sees the first in its commit', async () => {
     for (let round = 0; round < 6; round += 1) {
       await sql`update payout_attempt set state = 'SETTLED' where state = 'OPEN'`.execute(admin);
       const made = [await payment(deposits[0].address, 6n), await payment(deposits[1].address, 6n)] as const;
       await onlyHot(hot);
-      // Both have looked, and there is enough for either.
+      // Both have read a balance that suffices for either.
       expect(await Promise.all(deposits.map(({ address }) => feesSeenBy(address)))).toEqual([0n, 0n]);
       const outcomes = await Promise.all(
         deposits.map(({ store, lease }, place) => {
@@ -212,11 +211,11 @@ describe('two wallets that reckon with the same SUI at one moment', () => {
     }
   });
 
-  test('nor do a sweep and what gathers coins', async () => {
+  test('reserve it only once for a sweep and a gathering', async () => {
     const [one] = deposits;
     for (let round = 0; round < 6; round += 1) {
       await sql`update payout_attempt set state = 'SETTLED' where state = 'OPEN'`.execute(admin);
-      // What the rounds before gathered may land yet.
+      // Gatherings of earlier rounds may still land.
       const before = await feesSeenBy(hot.address);
       const there = (fees: readonly FeeElsewhere[]): boolean => isThere(fees, 6n, THERE + before);
       const made = await payment(one.address, 6n);
@@ -232,7 +231,7 @@ describe('two wallets that reckon with the same SUI at one moment', () => {
   });
 });
 
-test('what gathers coins is not stored under a halt that came since the look, nor where its fee is not there', async () => {
+test('does not store a gathering under a later halt, or without coin for its fee', async () => {
   const count = async (): Promise<number> => {
     const { rows } = await sql<{ n: number }>`
       select count(*)::int as n from own_transaction where purpose = 'GATHER' and wallet = ${hot.address}`.execute(
@@ -251,7 +250,7 @@ test('what gathers coins is not stored under a halt that came since the look, no
     seen.push([...haltedWallets]);
     return [made.orderPk];
   };
-  // Others hear of it in their commits: it may be who pays for them.
+  // Other wallets notice the halt in their commits, because this wallet may sponsor them.
   expect(await deposits[0].store.saveSigned(deposits[0].lease, [made], refuse)).toMatchObject({
     kind: 'GONE',
   });
@@ -263,7 +262,7 @@ test('what gathers coins is not stored under a halt that came since the look, no
   expect(await count()).toBe(1);
 });
 
-test('what gathers coins is not stored under a hold of its asset that came since the look', async () => {
+test('does not store a gathering under a later hold of its asset', async () => {
   const held = { ...gathering(1n), heldAs: 'USDC' };
   const store = () => hot.store.saveGathering(hot.lease, held, EPOCH, () => true);
   await sql`insert into asset_hold (hold_id, chain, symbol, reason, set_at)

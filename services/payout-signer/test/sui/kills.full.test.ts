@@ -8,15 +8,15 @@ import { checkSuiChain } from './check-sui-chain.ts';
 import { COLD, createSuiWorld, ONE_USDC, type SuiWorld } from './sui-world.ts';
 
 /*
- * Two whole processes of the signer before two nodes pay out, sweep deposit addresses, free of a fee and at the hot wallet's expense,
- * and gather the hot wallet's coins, and are killed (SIGKILL) at random moments; half of what is sent is lost on its way back. Whatever
- * happens, each payout is paid once, and each address is emptied once, to the base unit.
+ * Two signer processes with two nodes pay, sweep (gasless and sponsored) and gather coins, and are killed (SIGKILL)
+ * at random moments. Half of the answers to sends get lost. Each payout is paid once, each address is swept once, to
+ * the base unit.
  */
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const KILLS = Number(process.env['KILLS'] ?? 16);
 const OPEN_AT_ONCE = 6;
-/** Of each coin and form: coins, an address balance, a party object. */
+/** Per asset and form: coins, an address balance, a party object. */
 const DEPOSITS_EACH = 4;
 const FORMS = ['coin', 'address', 'party'] as const;
 const SYMBOLS = ['USDC', 'USDT'] as const;
@@ -30,14 +30,14 @@ afterAll(() => world.close());
 
 interface Replica {
   readonly process: SignerProcess;
-  /** When it ends: a while after it was seen to be ready. */
+  /** Planned time of the kill, once it was ready. */
   killAt: number | undefined;
 }
 
 interface Progress {
-  /** Payouts of orders that are not settled. */
+  /** Unsettled payouts. */
   readonly payouts: number;
-  /** Addresses that hold something, sweeps and attempts that have not ended. */
+  /** Addresses with a balance, open sweeps and open attempts. */
   readonly moves: number;
   readonly swept: number;
   readonly gathered: number;
@@ -57,7 +57,7 @@ async function readProgress(): Promise<Progress> {
   return rows[0]!;
 }
 
-/** One address more that was paid, each in another coin and form than the one before. */
+/** Pays to one more address, each in another asset and form than the previous one. */
 async function payOneMore(deposits: OrderRow[]): Promise<void> {
   const place = deposits.length;
   const symbol = SYMBOLS[place % SYMBOLS.length]!;
@@ -65,7 +65,7 @@ async function payOneMore(deposits: OrderRow[]): Promise<void> {
   deposits.push(...(await world.paidMany([BigInt(place + 1) * ONE_USDC + BigInt(place)], symbol, form)));
 }
 
-test(`two processes that are killed at random moments pay and sweep everything exactly once on SUI (seed ${SEED})`, async () => {
+test(`pays and sweeps once on SUI with processes killed at random (seed ${SEED})`, async () => {
   const random = seededRandom(SEED);
   const POLICY_FILE = await world.sealPolicy({});
   const env = { ...(await prepareEnvironment(world)), POLICY_FILE };
@@ -80,7 +80,7 @@ test(`two processes that are killed at random moments pay and sweep everything e
   const DEPOSITS = DEPOSITS_EACH * SYMBOLS.length * FORMS.length;
   let kills = 0;
   let coins = 0;
-  /** What had ended when the last one was killed. */
+  /** Progress at the last kill. */
   let underFire: Progress | undefined;
   const replicas = [await born(), await born()];
   const noteProgress = requireProgress();
@@ -95,7 +95,7 @@ test(`two processes that are killed at random moments pay and sweep everything e
       if (kills < KILLS && (progress.payouts < OPEN_AT_ONCE || orders.length < 2 * kills))
         orders.push(await world.payout());
       if (deposits.length < Math.min(DEPOSITS, ((kills + 3) * DEPOSITS) / KILLS)) await payOneMore(deposits);
-      // Beside them the wallet's own money comes as coins, which are gathered.
+      // The wallet's own money arrives as coins, which get gathered.
       if (coins < (kills + 4) / 4) {
         coins += 1;
         const gift = { symbol: 'USDC', amountBaseUnits: 2n * ONE_USDC, form: 'coin' } as const;
@@ -114,7 +114,7 @@ test(`two processes that are killed at random moments pay and sweep everything e
         kills += 1;
         replicas[place] = await born();
       }
-      // Half of what is sent is lost on its way back.
+      // Half of the answers to sends get lost.
       if (kills < KILLS && random() < 0.1)
         for (const node of nodes) node.fault({ kind: 'lose-execute-answer', times: 2 });
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -126,8 +126,8 @@ test(`two processes that are killed at random moments pay and sweep everything e
     }
   }
   const found = await checkSuiChain(world, orders);
-  const said = { kills, ...found, deposits: deposits.length, underFire, end: await readProgress() };
-  process.stderr.write(`${JSON.stringify(said)}\n`);
+  const summary = { kills, ...found, deposits: deposits.length, underFire, end: await readProgress() };
+  process.stderr.write(`${JSON.stringify(summary)}\n`);
   expect(found).toEqual({ payouts: orders.length, wrong: [] });
   expect(orders.length).toBeGreaterThan(KILLS);
   for (const symbol of SYMBOLS) {
@@ -144,6 +144,6 @@ test(`two processes that are killed at random moments pay and sweep everything e
     expect(await world.heldBy(order.address)).toBe(0n);
     expect(await world.movesOf(order)).toEqual([{ kind: 'SWEEP', money: 'PAID_OUT' }]);
   }
-  // Or they were killed while they did something else.
+  // Otherwise the kills would not have met this work.
   expect(underFire?.swept).toBeGreaterThan(KILLS / 4);
 }, 1_800_000);

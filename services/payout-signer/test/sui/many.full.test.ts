@@ -11,7 +11,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.close());
 
-test('two hundred payouts of one hot wallet land at once, each by its first attempt, without a conflict', async () => {
+test('lands two hundred payouts of one hot wallet by their first attempts', async () => {
   const orders: OrderRow[] = [];
   for (let n = 0; n < 200; n += 1) orders.push(await world.payout({ amount: BigInt(n + 1) * 1_000n }));
   const outcomes = new Map<string, number>();
@@ -19,9 +19,9 @@ test('two hundred payouts of one hot wallet land at once, each by its first atte
     sender: (sender) => ({
       ...sender,
       async broadcast(...given) {
-        const said = await sender.broadcast(...given);
-        for (const one of said) outcomes.set(one, (outcomes.get(one) ?? 0) + 1);
-        return said;
+        const answers = await sender.broadcast(...given);
+        for (const one of answers) outcomes.set(one, (outcomes.get(one) ?? 0) + 1);
+        return answers;
       },
     }),
   });
@@ -37,7 +37,7 @@ test('two hundred payouts of one hot wallet land at once, each by its first atte
   expect([...outcomes.keys()]).toEqual(['ACCEPTED']);
 }, 180_000);
 
-test('fifty paid orders are swept to the base unit: coins and address balances, free of a fee and at the wallet’s expense', async () => {
+test('sweeps fifty orders exactly: coins and address balances, gasless and sponsored', async () => {
   const amounts = Array.from({ length: 25 }, (_, n) => BigInt(n + 1) * ONE_USDC + BigInt(n));
   const orders = [
     ...(await world.paidMany(amounts.slice(0, 9), 'USDC', 'coin')),
@@ -76,7 +76,7 @@ test('fifty paid orders are swept to the base unit: coins and address balances, 
     expect(await world.heldBy(order.address)).toBe(0n);
     expect(await world.movesOf(order)).toEqual([{ kind: 'SWEEP', money: 'PAID_OUT' }]);
   }
-  // One transaction each, and what they cost stands against the hot wallet's coin.
+  // One transaction each. Their cost is booked on the hot wallet's coin.
   const { rows } = await sql<{ sent: number; fees: bigint }>`
     select count(*)::int as sent, sum(network_fee) as fees from own_transaction_fate f join own_transaction t using (chain, tx_hash)
     where t.wallet <> ${world.wallet}`.execute(world.admin);
@@ -85,7 +85,7 @@ test('fifty paid orders are swept to the base unit: coins and address balances, 
   expect(await world.balance('DEPOSIT_GAS', 'SUI')).toBe(0n);
 }, 240_000);
 
-test('sixteen addresses whose transactions wait for their epochs to end hold up no other sweep', async () => {
+test('sweeps other addresses while sixteen wait for their epochs to end', async () => {
   const stuck = await world.paidMany(
     Array.from({ length: 16 }, (_, n) => BigInt(n + 2) * ONE_USDC),
     'USDT',
@@ -100,8 +100,10 @@ test('sixteen addresses whose transactions wait for their epochs to end hold up 
         if (losing) for (const { txHash } of signed) lost.add(txHash);
         if (losing && lost.size >= stuck.length) losing = false;
         const real = signed.filter(({ txHash }) => !lost.has(txHash));
-        const said = await sender.broadcast(real, options);
-        return signed.map(({ txHash }) => said[real.findIndex((one) => one.txHash === txHash)] ?? 'UNKNOWN');
+        const answers = await sender.broadcast(real, options);
+        return signed.map(
+          ({ txHash }) => answers[real.findIndex((one) => one.txHash === txHash)] ?? 'UNKNOWN',
+        );
       },
     }),
   });
@@ -118,7 +120,7 @@ test('sixteen addresses whose transactions wait for their epochs to end hold up 
   expect((await Promise.all(stuck.map(isSwept))).some(Boolean)).toBe(false);
   lost.clear();
   await waitUntil(
-    'and so are they, once somebody takes their bytes',
+    'the sixteen are swept once nodes accept their bytes',
     async () => (await Promise.all(stuck.map(isSwept))).every(Boolean),
     60_000,
   );

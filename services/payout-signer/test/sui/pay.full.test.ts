@@ -27,8 +27,8 @@ const start = async (options: Parameters<SuiWorld['start']>[0] = {}): Promise<Ru
 
 const landsOnce = (orders: readonly OrderRow[], attempts?: number) => landOnce(world, orders, attempts);
 
-describe('a payout on SUI', () => {
-  test('whose answer was lost is sent again, the same bytes, and pays once', async () => {
+describe('payout on SUI with faults', () => {
+  test('sends the same bytes again after a lost answer, and pays once', async () => {
     let losing = true;
     let broadcasts = 0;
     await start({
@@ -49,7 +49,7 @@ describe('a payout on SUI', () => {
     await landsOnce([order]);
   });
 
-  test('is signed, sent and read again whatever a node says of how long its epoch lasts', async () => {
+  test('pays whatever epoch duration a node reports', async () => {
     for (const expiresMs of [2 ** 54, 1e19, -1, Number.NaN]) {
       const signer = await start({
         sender: (sender) => ({
@@ -66,7 +66,7 @@ describe('a payout on SUI', () => {
     }
   });
 
-  test('is not crowded out by what gathers coins: one of an asset at a time, sent again, and none of dust', async () => {
+  test('is not displaced by gathering: one per asset at a time, and no dust', async () => {
     const broadcasts = new Map<string, number>();
     const hash = async () => {
       const { rows } = await sql<{ tx_hash: string }>`

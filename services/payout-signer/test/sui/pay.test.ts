@@ -38,16 +38,16 @@ const sent = (order: OrderRow) =>
 
 const landsOnce = (orders: readonly OrderRow[], attempts?: number) => landOnce(world, orders, attempts);
 
-describe('a payout on SUI', () => {
-  test('arrives with its exact amount, of a token and of SUI, equal ones each for itself', async () => {
+describe('payout on SUI', () => {
+  test('delivers the exact amount in a token and in SUI, one payment per equal payout', async () => {
     await start();
     const address = aSuiAddress();
-    const twins = [await world.payout({ address }), await world.payout({ address })];
+    const equalPayouts = [await world.payout({ address }), await world.payout({ address })];
     const orders = [await world.payout(), await world.nativePayout(3n * ONE_SUI + 7n)];
-    await world.land(twins);
+    await world.land(equalPayouts);
     await landsOnce(orders);
-    expect(await world.received(twins[0]!)).toBe(10n * ONE_USDC);
-    const hashes = (await Promise.all(twins.map((one) => world.attemptsOf(one)))).map(
+    expect(await world.received(equalPayouts[0]!)).toBe(10n * ONE_USDC);
+    const hashes = (await Promise.all(equalPayouts.map((one) => world.attemptsOf(one)))).map(
       ([one]) => one?.tx_hash,
     );
     expect(new Set(hashes).size).toBe(2);
@@ -57,7 +57,7 @@ describe('a payout on SUI', () => {
     expect(balances.rows.map(({ symbol }) => symbol)).toEqual(['SUI', 'USDC', 'USDT']);
   });
 
-  test('whose epochs went by while the node took nothing is signed anew, when they are over, and lands once', async () => {
+  test('signs again after its epochs ended without acceptance, and lands once', async () => {
     await start();
     world.devnet.control.fault({ kind: 'swallow-execute' });
     const order = await world.payout();
@@ -70,7 +70,7 @@ describe('a payout on SUI', () => {
     for (let epoch = first; epoch < last; epoch += 1) await world.passEpoch();
     expect(await world.attemptsOf(order)).toHaveLength(1);
     world.devnet.control.clearFaults();
-    // Nothing that anybody says before counts.
+    // No earlier answer counts.
     await world.passEpoch();
     await world.until('signed anew', order, ({ length }) => length === 2);
     const [dead] = await world.attemptsOf(order);
@@ -78,7 +78,7 @@ describe('a payout on SUI', () => {
     await landsOnce([order], 2);
   });
 
-  test('that landed is not signed anew when nodes deny it: the own scan has read it in its checkpoint', async () => {
+  test('does not sign a landed payout again when nodes deny it, because the scan read it', async () => {
     const head = { height: 1, hash: 'h', parentHash: 'p', timeSeconds: 1 } as BlockHeader;
     await start({
       sender: (sender) => ({
@@ -86,12 +86,12 @@ describe('a payout on SUI', () => {
         findInBlocks: () => Promise.resolve({ found: new Set(), end: [head, head] }),
       }),
     });
-    // Nobody can say what became of it.
+    // No source reports its outcome.
     world.devnet.control.fault({ kind: 'no-transaction-index' });
     const order = await world.payout();
     await waitUntil('arrived', async () => (await world.received(order)) === order.amount);
     for (let epoch = 0; epoch < 3; epoch += 1) await world.passEpoch();
-    // Whoever signs this one has been through all that is over.
+    // The signer handles expired attempts before it signs this one.
     const next = await world.payout();
     await sent(next);
     const [attempt, ...others] = await world.attemptsOf(order);
@@ -103,7 +103,7 @@ describe('a payout on SUI', () => {
     await landsOnce([order, next]);
   });
 
-  test('that fails on the chain is over with that, and is not signed anew', async () => {
+  test('ends a payout that fails on the chain, without signing it again', async () => {
     await start({
       sender: (sender) => ({
         ...sender,
@@ -124,7 +124,7 @@ describe('a payout on SUI', () => {
     expect(await world.attemptsOf(order)).toHaveLength(1);
   });
 
-  test('is paid from coins that came to the wallet, once they are gathered; and nobody takes that for a stranger’s doing', async () => {
+  test('pays from received coins after gathering, without a foreign-transaction alarm', async () => {
     await start();
     const { USDC } = world.devnet.tokens;
     const more = 2_000_000n * ONE_USDC;
@@ -155,7 +155,7 @@ describe('a payout on SUI', () => {
     );
   });
 
-  test('is not signed while the scanner is in another epoch than the node', async () => {
+  test('waits while scanner and node are in different epochs', async () => {
     await start({
       sender: (sender) => ({
         ...sender,
@@ -177,7 +177,7 @@ describe('a payout on SUI', () => {
   });
 });
 
-/** The one attempt that emptied the address of an order. */
+/** The only attempt that swept the address of an order. */
 async function sweepAttemptOf({ address }: OrderRow): Promise<{ tx_hash: string; state: string }> {
   const { rows } = await sql<{ tx_hash: string; state: string }>`
     select tx_hash, state from payout_attempt where wallet = ${address}`.execute(world.admin);
@@ -185,8 +185,8 @@ async function sweepAttemptOf({ address }: OrderRow): Promise<{ tx_hash: string;
   return rows[0]!;
 }
 
-describe('a deposit address on SUI', () => {
-  test('is emptied to cold storage without SUI: free of a fee, or at the hot wallet’s expense', async () => {
+describe('deposit address on SUI', () => {
+  test('is swept to cold storage without own SUI, gasless or sponsored', async () => {
     const free = await world.paidMany([12_345_678n], 'USDC');
     const sponsored = await world.paidMany([2_000_001n], 'USDT', 'address');
     await start({ sweep: {} });
@@ -209,7 +209,7 @@ describe('a deposit address on SUI', () => {
     expect(await world.balance('COLD', 'USDC')).toBe(12_345_678n);
     expect(await world.balance('COLD', 'USDT')).toBe(2_000_001n);
     expect(await world.balance('DEPOSIT_GAS', 'SUI')).toBe(0n);
-    // As whoever died before it took in what the scanner said leaves them.
+    // The state after a crash before external updates were applied.
     const hashes = (await Promise.all(orders.map((order) => sweepAttemptOf(order)))).map(
       ({ tx_hash: one }) => one,
     );

@@ -23,10 +23,9 @@ import { policyText, type TestPolicy } from '../world/test-policy.ts';
 export const ONE_SUI = 10n ** 9n;
 export const ONE_USDC = 1_000_000n;
 export const SUI_TYPE = `0x${'2'.padStart(64, '0')}::sui::SUI`;
-/** Its key is unknown. */
+/** Its private key is unknown. */
 export const COLD = `0x${'c01d'.repeat(16)}` as Address;
 const SWEEP = { nativePrice: '1', maxTopUp: '0.1', maxNativePerDay: '100' };
-/** A million of each. */
 const HELD = { USDC: 1_000_000n * ONE_USDC, USDT: 1_000_000n * ONE_USDC };
 
 export interface SignerOptions extends ServiceOptions<ExpiringPaying> {
@@ -35,7 +34,7 @@ export interface SignerOptions extends ServiceOptions<ExpiringPaying> {
 export type RunningSigner = RunningService;
 export type SuiWorld = Awaited<ReturnType<typeof createSuiWorld>>;
 
-/** The service in front of a SUI node, or of two with faults of their own. */
+/** Service with one SUI node, or with two that have separate faults. */
 export async function createSuiWorld(
   payouts: Partial<SuiPayoutsConfig> = {},
   { nodes = 1 }: { readonly nodes?: 1 | 2 } = {},
@@ -85,7 +84,7 @@ export async function createSuiWorld(
     coldAddress: COLD,
     sweep: sweep && { ...SWEEP, ...sweep },
     symbols: network.tokens.map(({ symbol }) => symbol),
-    // Attempts expire here by the dozen, and no operator decides about the third.
+    // Dozens of attempts expire, and no operator decides about the third.
     more: { maxAttemptsWithoutDecision: 100 },
   });
   await world.untilCursor('the scanner has begun', ({ epoch }) => epoch !== null);
@@ -96,7 +95,7 @@ export async function createSuiWorld(
     devnet,
     other,
     client,
-    /** Orders, each paid one of the amounts to its deposit address in the form, all verified and booked. */
+    /** Creates orders, each with a verified and booked payment of one of the amounts, in this form. */
     async paidMany(
       amounts: readonly bigint[],
       symbol: DevTokenSymbol | 'SUI' = 'USDC',
@@ -136,7 +135,7 @@ export async function createSuiWorld(
         async () => (await attempts.countUnsettled(orders)) === 0,
         timeoutMs,
       ),
-    /** Ends the epoch, and waits until the scanner has verified a checkpoint of the next one. */
+    /** Ends the epoch and waits until the scanner has verified a checkpoint of the next one. */
     async passEpoch() {
       const next = devnet.control.advanceEpoch().epoch;
       if (devnet.control.summary().epoch !== next) throw new Error('no next epoch');
@@ -153,7 +152,7 @@ export async function createSuiWorld(
   };
 }
 
-/** An address without a known key. */
+/** Address without a known key. */
 export function aSuiAddress(): string {
   return `0x${randomBytes(32).toString('hex')}`;
 }

@@ -6,14 +6,14 @@ import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { createSuiWorld, type SuiWorld } from './sui-world.ts';
 
 /*
- * The end of an epoch was read while the sources gave no bytes of it: what the own scan has read is never proof, and an attempt that
- * landed nowhere stays UNPROVEN.
+ * The sources gave no bytes for the end of an epoch. The scan's reading is then no proof, so an attempt that never
+ * landed stays UNPROVEN.
  */
 
 let world: SuiWorld;
 let order: OrderRow;
-/** What the nodes were asked for, and whether they say that a block has it. */
-const asked = new Set<string>();
+/** Hashes requested from nodes, and whether the nodes report the transaction as mined. */
+const requested = new Set<string>();
 let nodesShowIt = true;
 const landed = { txHash: '', address: '' };
 beforeAll(async () => {
@@ -29,7 +29,7 @@ beforeAll(async () => {
       ...sender,
       async findInBlocks(hashes, ...rest) {
         const answer = await sender.findInBlocks(hashes, ...rest);
-        for (const hash of hashes) asked.add(hash);
+        for (const hash of hashes) requested.add(hash);
         return nodesShowIt ? { ...answer, found: new Set(hashes) } : answer;
       },
     }),
@@ -61,7 +61,7 @@ const outcomes = async () => {
   return rows.map(({ outcome }) => outcome);
 };
 
-test('a PAID_BY that is refused leaves the attempt open', async () => {
+test('keeps the attempt open after a refused PAID_BY', async () => {
   const { rows } = await sql<{ last: number }>`
     select last_epoch as last from payout_attempt where order_pk = ${order.order_pk}`.execute(world.admin);
   for (let { epoch } = world.devnet.control.summary(); epoch <= rows[0]!.last; epoch += 1)
@@ -71,7 +71,7 @@ test('a PAID_BY that is refused leaves the attempt open', async () => {
   expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN', fate: null }]);
 });
 
-test('a decision about this attempt replaces the proof of the scan, not the nodes’ word', async () => {
+test("accepts a decision instead of the scan's proof, but still asks the nodes", async () => {
   const [attempt] = await world.attemptsOf(order);
   await sql`update payout set expires_at = now() - interval '1 hour' where order_pk = ${order.order_pk}`.execute(
     world.admin,
@@ -79,12 +79,12 @@ test('a decision about this attempt replaces the proof of the scan, not the node
   await decide('PAY_AGAIN');
   const next = await world.payout();
   await waitUntil('the next one is sent', async () => (await world.payoutOf(next)).sent, PATIENCE_MS);
-  // It is a word about something else: whoever signed the next one has been through all that is over.
-  expect([...asked]).toEqual([]);
+  // The decision names another attempt. The signer handles expired attempts before it signs the next one.
+  expect([...requested]).toEqual([]);
   const ofNext = (await world.attemptsOf(next))[0]!.tx_hash;
   await expect(nameAttempt(ofNext)).rejects.toThrow(/not an open attempt that has expired/);
   await nameAttempt(attempt!.tx_hash);
-  await waitUntil('the nodes are asked', () => asked.has(attempt!.tx_hash), PATIENCE_MS);
+  await waitUntil('the nodes are requested', () => requested.has(attempt!.tx_hash), PATIENCE_MS);
   expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN' }]);
   nodesShowIt = false;
   await world.until('signed anew', order, ({ length }) => length === 2);
@@ -92,6 +92,6 @@ test('a decision about this attempt replaces the proof of the scan, not the node
   expect(await outcomes()).toEqual(['NOT_POSSIBLE', 'DONE']);
   world.devnet.control.clearFaults();
   await world.land([order, next]);
-  // One was paid to the same address before.
+  // An earlier payout paid the same address.
   expect(await world.received(order)).toBe(2n * order.amount);
 });

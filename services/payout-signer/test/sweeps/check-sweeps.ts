@@ -10,22 +10,22 @@ interface AddressRow {
   readonly swept: bigint;
   /** Sweeps whose amount arrived. */
   readonly sweeps: number;
-  /** That a block holds and that moved nothing: the chain refused them there. */
+  /** Mined sweeps that failed on the chain. */
   readonly failed: number;
-  /** Transactions that were to move nothing. */
+  /** Cancelling transactions. */
   readonly cancels: number;
-  /** Fees that were brought. */
+  /** Fee top-ups. */
   readonly topUps: number;
   readonly brought: bigint;
   readonly fees: bigint;
-  /** Of one sweep, the most fees that were brought. */
+  /** Highest number of fee top-ups of one sweep. */
   readonly most: number;
 }
 
 /**
- * What is wrong once everything is swept, in sentences: by the chain, by the rows, and by the ledger. Each address is emptied to the
- * base unit, by as many of its transactions as sweeps arrived or failed there; each sweep had its fee brought once at most; what
- * lies there of the coin is what was brought less what the chain took; and no coin left the hot wallet for anything else.
+ * Lists deviations after all sweeps, from chain, rows and ledger. Each address is empty to the base unit after as
+ * many transactions as sweeps arrived or failed; each sweep had at most one fee top-up; the coin on it equals top-ups
+ * minus network fees; and the hot wallet spent no other coin.
  */
 export async function findSweepProblems(
   world: SweepWorld,

@@ -1,16 +1,15 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import type { Fate, Surroundings } from './run-doomed-signer.ts';
+import type { CrashPlan, Surroundings } from './run-doomed-signer.ts';
 
-/** Processes that end by themselves, each replaced by one that is up already. */
-export interface DoomedSigners {
-  /** How often each step was died at. */
+/** Processes that crash by themselves. A standby process replaces each. */
+export interface CrashingSigners {
+  /** Number of crashes by step. */
   readonly deaths: ReadonlyMap<string, number>;
-  /** Every step that a life passed. */
+  /** Every step that a process passed. */
   readonly known: ReadonlySet<string>;
-  /** Replaces those that have died, each by one of the fate that `choose` gives. @returns how many had */
-  replaceTheDead(choose: () => Fate): Promise<number>;
-  /** Kills all of them. */
+  /** Replaces crashed processes. `choose` returns the next crash plan. @returns the number of replaced processes */
+  restartCrashed(choose: () => CrashPlan): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -24,20 +23,20 @@ interface Life {
 
 const MAIN = join(import.meta.dirname, 'run-doomed-signer.ts');
 
-export function startDoomedSigners(count: number, surroundings: Surroundings): DoomedSigners {
+export function startCrashingSigners(count: number, surroundings: Surroundings): CrashingSigners {
   const deaths = new Map<string, number>();
   const known = new Set<string>();
   const lives: Life[] = [];
-  let spare = bear(surroundings);
+  let spare = forkSigner(surroundings);
 
-  async function begin(fate: Fate): Promise<Life> {
+  async function begin(fate: CrashPlan): Promise<Life> {
     const life = spare;
-    spare = bear(surroundings);
+    spare = forkSigner(surroundings);
     await life.isReady;
     life.child.send(fate);
     return life;
   }
-  function bury({ output }: Life): void {
+  function recordCrash({ output }: Life): void {
     const line = output.trim().split('\n').at(-1) ?? '';
     if (!line.startsWith('["')) throw new Error(`it ended by itself: ${output}`);
     const steps = JSON.parse(line) as string[];
@@ -48,12 +47,12 @@ export function startDoomedSigners(count: number, surroundings: Surroundings): D
   return {
     deaths,
     known,
-    async replaceTheDead(choose) {
+    async restartCrashed(choose) {
       let dead = 0;
       for (let place = 0; place < count; place += 1) {
         const life = lives[place];
         if (life?.hasEnded === false) continue;
-        if (life !== undefined) bury(life);
+        if (life !== undefined) recordCrash(life);
         dead += life === undefined ? 0 : 1;
         lives[place] = await begin(choose());
       }
@@ -68,7 +67,7 @@ export function startDoomedSigners(count: number, surroundings: Surroundings): D
   };
 }
 
-function bear(surroundings: Surroundings): Life {
+function forkSigner(surroundings: Surroundings): Life {
   const child = fork(MAIN, [], {
     execArgv: ['--conditions=source', '--disable-warning=ExperimentalWarning'],
     env: {
@@ -83,7 +82,7 @@ function bear(surroundings: Surroundings): Life {
     child,
     isReady: new Promise((resolve, reject) => {
       child.once('message', () => resolve());
-      child.once('close', () => reject(new Error(`it never began: ${life.output}`)));
+      child.once('close', () => reject(new Error(`it never started: ${life.output}`)));
     }),
     ended: new Promise((resolve) => {
       child.once('close', () => {
@@ -94,7 +93,7 @@ function bear(surroundings: Surroundings): Life {
     hasEnded: false,
     output: '',
   };
-  life.isReady.catch(() => undefined); // of a spare one that is not needed
+  life.isReady.catch(() => undefined); // a standby process that is not needed
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk) => (life.output += String(chunk)));
   return life;

@@ -6,8 +6,8 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { findMovingDeposits } from '../../src/store/find-moving.ts';
 
 /*
- * There are places for some deposit addresses at once. Who has something to do comes before who only waits: for a block, which takes
- * seconds, or for the block that holds it to be final, which takes a quarter of an hour on some chains.
+ * A limited number of deposit addresses is handled at once. Addresses with work to do precede those that wait for a
+ * block (seconds) or for finality (15 minutes on some chains).
  */
 
 const CHAIN = 'ETH_SEPOLIA';
@@ -35,7 +35,7 @@ type Given =
       readonly fate?: 'MINED' | 'VERIFIED' | 'ORPHANED';
     };
 
-/** An address with a sweep that is so far; those that are made first have waited the longest. */
+/** Address with a sweep in this state. Earlier ones have waited longer. */
 async function aSweep(given: Given): Promise<string> {
   const db = admin.kysely;
   const { order_pk, address } = await aCollection(db, { chain: CHAIN });
@@ -78,7 +78,7 @@ async function aSweep(given: Given): Promise<string> {
 const found = async (limit: number) =>
   (await findMovingDeposits(admin.kysely, CHAIN, limit)).map(({ address }) => address);
 
-test('what is to be signed has a place, however many wait for their blocks', async () => {
+test('selects a sweep to sign, however many wait for blocks', async () => {
   for (let i = 0; i < 3; i += 1) {
     await aSweep({ is: 'SIGNED', sentMinutesAgo: 20, fate: 'MINED' });
     await aSweep({ is: 'SIGNED', sentMinutesAgo: 1 });
@@ -88,7 +88,7 @@ test('what is to be signed has a place, however many wait for their blocks', asy
   expect(await found(16)).toHaveLength(7);
 });
 
-test('so has what is final now, was taken back, or was not sent yet', async () => {
+test('selects sweeps that are final, reorganised or not sent', async () => {
   await aSweep({ is: 'SIGNED', sentMinutesAgo: 1 });
   const due = [
     await aSweep({ is: 'SIGNED', sentMinutesAgo: 20, fate: 'VERIFIED' }),
@@ -99,7 +99,7 @@ test('so has what is final now, was taken back, or was not sent yet', async () =
   expect(new Set(await found(4))).toEqual(new Set(due));
 });
 
-test('of those that wait the one that was sent the longest ago comes first, and what a block holds last', async () => {
+test('selects waiting sweeps by age of the send, and mined ones last', async () => {
   const mined = await aSweep({ is: 'SIGNED', sentMinutesAgo: 50, fate: 'MINED' });
   const fresh = await aSweep({ is: 'SIGNED', sentMinutesAgo: 6 });
   const long = await aSweep({ is: 'SIGNED', sentMinutesAgo: 20 });
@@ -107,7 +107,7 @@ test('of those that wait the one that was sent the longest ago comes first, and 
   expect(await found(4)).toEqual([hindered, long, fresh, mined]);
 });
 
-/** Of a chain whose transactions end with epochs: an address with an attempt whose epoch is over since then. */
+/** Chain with epochs: address with an attempt whose epoch ended this long ago. */
 async function anEndedAttempt(minutesAgo: number, fate?: 'VERIFIED'): Promise<string> {
   const db = admin.kysely;
   const { address } = await aCollection(db, { chain: 'SUI_TEST', family: 'SUI' });
@@ -135,7 +135,7 @@ async function anEndedAttempt(minutesAgo: number, fate?: 'VERIFIED'): Promise<st
   return address;
 }
 
-test('attempts that should have been closed long ago, and are not, keep no place from what has something to do', async () => {
+test('never lets overdue open attempts displace addresses with work', async () => {
   await aChainCursor(admin.kysely, { chain: 'SUI_TEST', family: 'SUI', verified_epoch: 6 });
   const stuck: string[] = [];
   for (let i = 0; i < 16; i += 1)
@@ -145,6 +145,6 @@ test('attempts that should have been closed long ago, and are not, keep no place
   const on = async (limit: number) =>
     (await findMovingDeposits(admin.kysely, 'SUI_TEST', limit)).map(({ address }) => address);
   expect(new Set(await on(2))).toEqual(new Set([ended, landed]));
-  // And have their turn when nobody else needs the place.
+  // They are selected when no other address needs the slot.
   expect(new Set(await on(18))).toEqual(new Set([ended, landed, ...stuck]));
 });

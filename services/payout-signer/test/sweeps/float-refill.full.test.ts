@@ -17,15 +17,15 @@ import { COLD, sweepTermsOf } from './sweep-policy.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
- * A transfer to somebody who holds none of a token costs more than one to somebody who holds some, as the token's contract has to fill
- * a place that was empty: on EVM chains a good third more gas. Cold storage mostly holds some. A hot wallet that has just paid out all it had holds
- * none, and is filled all the same.
+ * On EVM chains a transfer to a receiver without a balance costs about a third more gas, because the token contract
+ * fills an empty storage slot. Cold storage usually has a balance; a hot wallet that paid out everything has none and
+ * must still be refilled.
  */
 
 const ONE = 1_000_000n;
 const GWEI = 10n ** 9n;
 const USDC = DEV_TOKEN_ADDRESSES.USDC.toLowerCase();
-/** Above what the hot wallet holds of any token. */
+/** Above the hot wallet's balance of any token. */
 const FLOAT = { float: '2000000' };
 
 let world: SweepWorld;
@@ -43,7 +43,7 @@ afterEach(async () => {
   await world.stopAll();
 });
 
-/** Of a chain whose price stands still: only what a transfer takes is other than it was planned. */
+/** Keeps the gas price constant, so that only gas use differs from the plan. */
 function atOnePrice(sender: WalletSender): WalletSender {
   const prices = { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: GWEI };
   return { ...sender, currentPrices: () => Promise.resolve(prices) };
@@ -66,11 +66,11 @@ async function give(address: string, amountBaseUnits: bigint): Promise<void> {
   await world.signer.mine();
 }
 
-/** Coin for fees, as what an earlier fee left, so that none has to be brought. */
+/** Coin for fees, like the rest of an earlier fee, so that no top-up is needed. */
 const giveCoin = ({ address }: OrderRow) =>
   callRpc(world.signer.rpcUrl, 'anvil_setBalance', [address, '0x2386f26fc10000']);
 
-/** All that the hot wallet has of the token goes to a customer, by the signer itself. */
+/** The signer pays the hot wallet's whole token balance to a customer. */
 async function payOutAll(): Promise<void> {
   const { signer } = world;
   const amount = await atHot();
@@ -83,10 +83,10 @@ async function payOutAll(): Promise<void> {
 }
 
 test.each([
-  ['with coin that lies there', true, ['FREE']],
-  ['with coin that is brought', false, ['TOP_UP']],
+  ['with coin on its address', true, ['FREE']],
+  ['with a coin top-up', false, ['TOP_UP']],
 ])(
-  'is filled by a sweep %s',
+  'refills an empty hot wallet by a sweep %s',
   async (_, hasCoin, methods) => {
     const order = await world.paid(50n * ONE, 'USDC');
     if (hasCoin) await giveCoin(order);
@@ -102,7 +102,7 @@ test.each([
   120_000,
 );
 
-test('is filled by a sweep that was planned when it held some, once its price is that of now', async () => {
+test('refills by a sweep planned before the wallet was emptied, at the current price', async () => {
   const { signer, admin } = world;
   await give(signer.wallet, 5n * ONE);
   await sql`select book_top_up('given', ${CHAIN}, 'USDC', ${5n * ONE})`.execute(admin);
@@ -117,11 +117,8 @@ test('is filled by a sweep that was planned when it held some, once its price is
       select obstacle from payout where wallet = ${order.address}`.execute(admin);
     return rows[0]?.obstacle;
   };
-  await world.mineUntil(
-    'it costs more than was planned',
-    async () => (await obstacle()) === 'FEES_ABOVE_CAP',
-  );
-  // The time in which it may be signed is over, and the pause after it.
+  await world.mineUntil('it costs more than planned', async () => (await obstacle()) === 'FEES_ABOVE_CAP');
+  // Skips its time for signing and the following pause.
   await sql`update payout set expires_at = now() - interval '1 second' where wallet = ${order.address}`.execute(
     admin,
   );
@@ -141,11 +138,11 @@ test('is filled by a sweep that was planned when it held some, once its price is
   await payOutAll();
 }, 120_000);
 
-/** A round of a planner, while nothing is signed. */
+/** Runs one planner round without signing. */
 async function planOnce(): Promise<void> {
   const { signer, admin } = world;
   const { network } = signer;
-  // One that nobody else asks for.
+  // Uses a lease that no other test requests.
   const lease = { name: 'sweeps/once', fencingToken: 1 };
   await sql`insert into signer.lease (name, holder, fencing_token, expires_at)
     values (${lease.name}, 'test', 1, now() + interval '1 hour')`.execute(admin);

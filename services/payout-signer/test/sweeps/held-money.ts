@@ -7,21 +7,21 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN } from '../nonce/signer-world.ts';
 import type { SweepWorld } from './sweep-world.ts';
 
-/** Money that something keeps where it is: who does that, and what is seen of it. */
+/** Money that an issuer or a rule holds back, and its visible state. */
 export interface HeldMoney {
-  /** The issuer of USDC does something, at once. */
+  /** Immediate action of the issuer of USDC. */
   issuer(method: string, ...methodArguments: readonly unknown[]): Promise<void>;
   isDone(order: OrderRow, times?: number): Promise<boolean>;
-  /** Kinds of an address's movements and where their amounts stand, oldest first. */
+  /** Kinds and account states of an address's movements, oldest first. */
   moves(order: OrderRow): Promise<readonly string[]>;
-  /** Why assets wait, by the plan that operators are shown. */
+  /** Reasons for waiting by asset, from the plan that operators see. */
   waiting(): Promise<Readonly<Record<string, number>>>;
   obstaclesOf(order: OrderRow): Promise<readonly (string | null)[]>;
-  /** The time of what is not signed is over, and the pause after it too. */
+  /** Ends the time of unsigned movements, and the following pause. */
   passTimeOf(order: OrderRow): Promise<void>;
-  /** Until the newest movement of its address is this, while no block comes. */
+  /** Waits without blocks until this is the newest movement of the address. */
   waitForMove(order: OrderRow, move: string): Promise<void>;
-  /** Blocks come, and planners have had a look at the chain as it is now, so often. */
+  /** Mines blocks until planners have read the current chain this many times. */
   rounds(count: number): Promise<void>;
 }
 

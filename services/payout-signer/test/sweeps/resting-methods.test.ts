@@ -5,7 +5,7 @@ import { anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { createSweepStore } from '../../src/sweeps/store/create-store.ts';
 
-/* By which ways no energy is had for now: what did not come, and sellers of whom nobody knows what they have taken. */
+/* Energy methods that are unavailable for now: after missing deliveries, and sellers with unknown orders. */
 
 const CHAIN = 'TRON_TEST';
 
@@ -43,21 +43,21 @@ test.each([
   ['STAKE', 'energy was not there'],
   ['RENT', 'the seller of energy refused'],
   ['RENT', 'energy got dearer'],
-])('%s rests for an hour when %s', async (method, reason) => {
+])('%s is suspended for an hour after the reason: %s', async (method, reason) => {
   await aSweep(method, reason, 61);
   expect(await resting()).toEqual([]);
   await aSweep(method, reason, 59);
   expect(await resting()).toEqual([method]);
 });
 
-test('a seller rests while he is late', async () => {
+test('suspends a seller while its delivery is late', async () => {
   await aSweep('RENT', null, 2);
   expect(await resting()).toEqual([]);
   await aSweep('RENT', null, 4);
   expect(await resting()).toEqual(['RENT']);
 });
 
-test('and while a restore is under way, and for an hour after: nobody knows what was ordered since the backup', async () => {
+test('suspends a seller during a restore and an hour after: orders are unknown', async () => {
   const db = admin!.kysely;
   const restoreId = crypto.randomUUID();
   await sql`insert into restoration (restore_id, backup_id, taken_at) values (${restoreId}, 'backup', now())`.execute(

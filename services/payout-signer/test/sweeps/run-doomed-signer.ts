@@ -14,11 +14,10 @@ import { judgeOf } from '../world/test-policy.ts';
 import { sweepPolicy } from './sweep-policy.ts';
 
 /*
- * A process of the signer that kills itself (SIGKILL) at one of its own steps: before or after a statement of its database, or a
- * call to the chain. Forked, and told in messages; the last line that it prints are the steps of its life, the last one its end.
+ * Signer process that kills itself (SIGKILL) at one of its steps: before or after an SQL statement or a call to the
+ * chain. Forked and controlled by messages. Its last output line lists its steps, ending with the crash.
  */
 
-/** Where it works. */
 export interface Surroundings {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
@@ -28,12 +27,12 @@ export interface Surroundings {
   readonly stateDirectory: string;
 }
 
-/** Begins its life. */
-export interface Fate {
-  /** The step to die at, by its number or its name; null: none. */
+/** Starts the work. */
+export interface CrashPlan {
+  /** Step of the crash, by number or name. Null: none. */
   readonly crashAt: number | string | null;
   readonly seed: number;
-  /** How many of its sends are lost before they reach the chain. */
+  /** Share of sends that are lost before they reach the chain. */
   readonly lostShare: number;
 }
 
@@ -54,7 +53,7 @@ const points = createCrashPoints((step) => {
   process.kill(process.pid, 'SIGKILL');
 });
 
-function mortal(sender: WalletSender, { seed, lostShare }: Fate): WalletSender {
+function mortal(sender: WalletSender, { seed, lostShare }: CrashPlan): WalletSender {
   const random = seededRandom(seed);
   const steps = Object.fromEntries(
     CALLS.map((name) => {
@@ -72,7 +71,7 @@ function mortal(sender: WalletSender, { seed, lostShare }: Fate): WalletSender {
 async function live({ keystoreFile, passphrase, network, ...where }: Surroundings): Promise<void> {
   const { addressCodec: codec } = evmFamily;
   const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: [codec], kind: 'test' });
-  process.once('message', (fate: Fate) => {
+  process.once('message', (fate: CrashPlan) => {
     points.crashAt(fate.crashAt ?? undefined);
     startService<NoncePaying>(
       {
@@ -98,9 +97,9 @@ async function live({ keystoreFile, passphrase, network, ...where }: Surrounding
       },
     );
   });
-  flushCompileCache(); // it never comes to an end at which that would be written
+  flushCompileCache(); // a killed process does not write the cache
   process.send?.('ready');
 }
 
 process.once('message', (surroundings: Surroundings) => void live(surroundings));
-process.once('disconnect', () => process.exit(0)); // never longer than who forked it
+process.once('disconnect', () => process.exit(0)); // exits with its parent

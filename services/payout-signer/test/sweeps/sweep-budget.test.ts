@@ -11,8 +11,8 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { rentedLastDay, spentLastDay } from '../../src/sweeps/store/spent-last-day.ts';
 
 /*
- * The day's budget is for any 24 hours, not for those between two plans: what counts against it is said once in a few lines (spentOf),
- * shown to hold over histories of sweeps that the real planner begins, and held against the SQL that the planner asks.
+ * The daily budget holds for any 24 hours, not only between two plans. `spentOf` defines the spending in a few lines;
+ * the tests check it over histories of the real planner, and compare it with the planner's SQL.
  */
 
 const CHAIN = 'ETH_SEPOLIA';
@@ -21,23 +21,23 @@ const DAY = 24;
 interface Payment {
   readonly atHour: number;
   readonly amount: bigint;
-  /** Of a try that moved nothing. */
+  /** For a failed attempt. */
   readonly hasFailed?: boolean;
 }
 
 interface Spending {
   readonly plannedHour: number;
-  /** After the last payment; undefined: not yet. */
+  /** After the last payment. Undefined: open. */
   readonly endedHour: number | undefined;
   readonly estimate: bigint;
   readonly payments: readonly Payment[];
 }
 
-/** What went to cold storage from above the float. */
+/** Cold-storage sweeps of amounts above the float. */
 interface ColdSpending {
   readonly begunHour: number;
   readonly estimate: bigint;
-  /** Undefined: not yet. */
+  /** Undefined: open. */
   readonly payment: Payment | undefined;
 }
 
@@ -52,14 +52,14 @@ const larger = (one: bigint, other: bigint) => (one > other ? one : other);
 const isOfDay = (atHour: number, hour: number) => atHour <= hour && atHour > hour - DAY;
 const isOpen = ({ endedHour }: Spending, hour: number) => endedHour === undefined || endedHour > hour;
 
-/** What the budget has lost at an hour: paid, and what is still to come at most. */
+/** Budget used at an hour: paid, plus the maximum of open work. */
 function spentOf({ sweeps, toCold }: History, hour: number): bigint {
   const counted = sweeps
     .filter(({ plannedHour }) => plannedHour <= hour)
     .map((sweep) => {
       const paid = sweep.payments.filter(({ atHour }) => atHour <= hour);
       if (!isOpen(sweep, hour)) return isOfDay(sweep.endedHour ?? hour, hour) ? amountsOf(paid) : 0n;
-      // What failed has to be paid once more.
+      // A failed attempt has to be paid again.
       const failed = amountsOf(paid.filter(({ hasFailed }) => hasFailed === true));
       return failed + larger(amountsOf(paid) - failed, withFeeMargin(sweep.estimate));
     });
@@ -72,7 +72,7 @@ function spentOf({ sweeps, toCold }: History, hour: number): bigint {
   return sum(counted) + sum(colds);
 }
 
-/** As one might count at first: by when sweeps were planned, and what is under way as it was planned. */
+/** Wrong variant: counts sweeps by their time of planning, and open ones at their planned cost. */
 function spentByPlan({ sweeps }: History, hour: number): bigint {
   return sum(
     sweeps.flatMap((sweep) => {
@@ -84,7 +84,7 @@ function spentByPlan({ sweeps }: History, hour: number): bigint {
   );
 }
 
-/** As the next might: what is under way at its plan, or as more where it has cost more; and what goes to cold storage once it is paid. */
+/** Wrong variant: counts open sweeps at the higher of plan and cost, and cold-storage sweeps once paid. */
 function spentByMore({ sweeps, toCold }: History, hour: number): bigint {
   const counted = sweeps
     .filter(({ plannedHour }) => plannedHour <= hour)
@@ -100,8 +100,8 @@ function spentByMore({ sweeps, toCold }: History, hour: number): bigint {
 }
 
 /**
- * How sweeps go on, whenever they begin. A fee is brought; of the tries all but the last fail. In percent of what was planned, and all that
- * is paid for one clean run is within the margin: the signer sees to that.
+ * Course of a sweep after its start: a fee top-up, then attempts that fail except for the last. In percent of the
+ * plan. All payments of one clean run stay within the margin, as the signer ensures.
  */
 const courses = fc.array(
   fc.record({
@@ -136,8 +136,8 @@ const RULES: SweepFacts['rules'] = {
   maxTopUpBaseUnits: 0n,
 };
 
-/** A sweep of the world that has begun. */
-interface Going {
+/** Started sweep. */
+interface StartedSweep {
   readonly address: string;
   readonly course: Course;
   readonly plannedHour: number;
@@ -152,20 +152,20 @@ const partOf = (amount: bigint, percent: number) => (amount * BigInt(percent)) /
 
 interface Counting {
   readonly spent: typeof spentOf;
-  /** Whether another try is begun only where the day has room for it. */
+  /** Starts another attempt only within the day's budget. */
   readonly asksAgain: boolean;
 }
 
-/** A planner's round each hour for ten days, by the real planner. @returns the history, and what was not swept in it */
-function live(
+/** Runs the real planner every hour for ten days. @returns the history, and sweeps that never started */
+function simulate(
   { courses: given, budget, coldHours, coldCost, coldPercent }: World,
   { spent, asksAgain }: Counting,
 ) {
-  const sweeps: Going[] = [];
+  const sweeps: StartedSweep[] = [];
   const toCold: ColdSpending[] = [];
   const left = new Map(given.map((course, place) => [`a${place}`, course]));
   for (let hour = 0; hour < 20 * DAY; hour += 1) {
-    for (const sweep of sweeps) goOn(sweep, hour);
+    for (const sweep of sweeps) advance(sweep, hour);
     const plan = planSweeps({
       rules: RULES,
       nowMs: hour,
@@ -212,7 +212,7 @@ function live(
   }
   return { sweeps, toCold, left };
 
-  function goOn(sweep: Going, hour: number): void {
+  function advance(sweep: StartedSweep, hour: number): void {
     if (sweep.endedHour !== undefined || sweep.nextHour > hour) return;
     const { tries } = sweep.course;
     const isLast = sweep.tried === tries.length - 1;
@@ -241,9 +241,9 @@ function unsweptAt(address: string, { estimate, comesAtHour }: Course): UnsweptA
   };
 }
 
-/** The hours in which more was paid in a day than the budget. */
+/** Hours in which the payments of a day exceeded the budget. */
 function findOverspent(given: World, counting: Counting): readonly number[] {
-  const { sweeps, toCold } = live(given, counting);
+  const { sweeps, toCold } = simulate(given, counting);
   const payments = [
     ...sweeps.flatMap((sweep) => sweep.payments),
     ...toCold.flatMap(({ payment }) => payment ?? []),
@@ -253,10 +253,10 @@ function findOverspent(given: World, counting: Counting): readonly number[] {
   );
 }
 
-describe('the budget of a day', () => {
+describe('daily budget of sweeps', () => {
   const counting = { spent: spentOf, asksAgain: true };
 
-  test('is never exceeded, in any 24 hours', () => {
+  test('is never exceeded in any 24 hours', () => {
     fc.assert(
       fc.property(world, (given) => {
         expect(findOverspent(given, counting)).toEqual([]);
@@ -265,10 +265,10 @@ describe('the budget of a day', () => {
     );
   });
 
-  test('lets every sweep through that it has room for, in time', () => {
+  test('lets every sweep start in time that it covers', () => {
     fc.assert(
       fc.property(world, (given) => {
-        const { left } = live(given, counting);
+        const { left } = simulate(given, counting);
         expect([...left.values()].filter(({ estimate }) => estimate * 12n <= given.budget)).toEqual([]);
       }),
       { numRuns: 60 },
@@ -276,10 +276,10 @@ describe('the budget of a day', () => {
   });
 
   test.each([
-    ['sweeps counted by when they were planned', { spent: spentByPlan, asksAgain: true }],
-    ['another try had nothing set aside', { spent: spentByMore, asksAgain: true }],
-    ['another try asked nobody', { spent: spentOf, asksAgain: false }],
-  ])('control: would be exceeded if %s', (_, wrong) => {
+    ['sweeps count by their time of planning', { spent: spentByPlan, asksAgain: true }],
+    ['another attempt has no reserve', { spent: spentByMore, asksAgain: true }],
+    ['another attempt ignores the budget', { spent: spentOf, asksAgain: false }],
+  ])('finds an excess when %s', (_, wrong) => {
     const { failed } = fc.check(
       fc.property(world, (given) => findOverspent(given, wrong).length === 0),
       { numRuns: 2_000, seed: 1, endOnFailure: true },
@@ -288,7 +288,7 @@ describe('the budget of a day', () => {
   });
 });
 
-describe('what the planner asks the database', () => {
+describe('SQL of the daily budget', () => {
   let database: TestDatabase;
   let admin: Database;
   let merchantId: string;
@@ -303,7 +303,7 @@ describe('what the planner asks the database', () => {
   });
 
   const hourBack = fc.integer({ min: 0, max: 60 });
-  /** On SUI what coins cost to keep comes back, and may be more than the fee: no other sweep is paid by that. */
+  /** SUI refunds the storage cost of deleted coins, which can exceed the fee. The refund funds no other sweep. */
   const bookedFee = fc.oneof(fc.bigInt(-30n, -1n), fc.bigInt(1n, 60n));
   const asCost = (fee: bigint) => larger(fee, 0n);
   const history = fc.record({
@@ -323,14 +323,14 @@ describe('what the planner asks the database', () => {
   });
   type Given = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
-  /** Half an hour off the edges: the database's clock goes on. */
+  /** Half an hour off the edges, because the database's clock advances. */
   const back = (hours: number) => sql`now() - ${hours + 0.5} * interval '1 hour'`;
 
   interface Moved {
     readonly kind: MovementKind;
     readonly sweepId?: string;
     readonly plannedCost?: bigint;
-    /** Null: on its way. */
+    /** Null: in flight. */
     readonly fee: bigint | null;
     readonly hasFailed?: boolean;
     readonly hours: number;
@@ -389,7 +389,7 @@ describe('what the planner asks the database', () => {
     return answer;
   }
 
-  test('is what counts', async () => {
+  test('returns what spentOf counts', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (given) => {
         const sweeps = given.sweeps.map(({ planned, ended, estimate, rent, fees }): Spending => {
@@ -411,7 +411,7 @@ describe('what the planner asks the database', () => {
     );
   });
 
-  test('counts what gathering coins of the hot wallet costs: at most while it may land, then what it took, which may be nothing', async () => {
+  test('counts gathering at its maximum while it may land, then at its actual cost', async () => {
     const undo = new Error('undo');
     const counted: bigint[] = [];
     const attempt = admin.kysely.transaction().execute(async (tx) => {
@@ -431,16 +431,16 @@ describe('what the planner asks the database', () => {
           tx,
         );
       await count();
-      const tell = (txHash: string, state: 'MINED' | 'VERIFIED', fee: bigint) =>
+      const recordOutcome = (txHash: string, state: 'MINED' | 'VERIFIED', fee: bigint) =>
         sql`insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded, delivered,
             network_fee) values ('SUI_TEST', ${txHash}, 'SUI', 1, 'x', now(), ${state}, true, 1, ${fee})
           on conflict (chain, tx_hash) do update set state = ${state}`.execute(tx);
-      await tell('now', 'MINED', 7n);
+      await recordOutcome('now', 'MINED', 7n);
       await count();
-      await tell('now', 'VERIFIED', 7n);
+      await recordOutcome('now', 'VERIFIED', 7n);
       await count();
-      // What coins cost to keep comes back, and may be more than the fee: no other sweep is paid by that.
-      await tell('also', 'VERIFIED', -100n);
+      // A storage refund above the fee funds no other sweep.
+      await recordOutcome('also', 'VERIFIED', -100n);
       await count();
       throw undo;
     });
@@ -448,7 +448,7 @@ describe('what the planner asks the database', () => {
     expect(counted).toEqual([80n, 80n, 47n, 7n]);
   });
 
-  test('counts what goes to cold storage, and nobody knows the plan of, from when it is signed, at most, whatever names its fee', async () => {
+  test('counts unplanned transfers to cold storage at their maximum when signed', async () => {
     const undo = new Error('undo');
     const counted: bigint[] = [];
     const attempt = admin.kysely.transaction().execute(async (tx) => {
@@ -466,7 +466,7 @@ describe('what the planner asks the database', () => {
     expect(counted).toEqual([120n, 7n, 0n]);
   });
 
-  test('counts each attempt to send to cold storage, as each may have landed', async () => {
+  test('counts each attempt to send to cold storage, because each may have landed', async () => {
     const undo = new Error('undo');
     const attempt = admin.kysely.transaction().execute(async (tx) => {
       await aMovement(tx, { kind: 'TO_COLD', fee: null, hours: 1 });

@@ -11,9 +11,8 @@ import { requireProgress } from '../world/require-progress.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
- * Two signers plan and sweep, and die at any statement of their databases and at any call to the chain, before it or after;
- * what they send is lost or its answer is; blocks with their transactions are taken back. Whatever happens, each
- * address is emptied once, to the base unit, and each fee is brought once.
+ * Two signers plan and sweep and crash at any SQL statement and any call to the chain. Sends or answers get lost and
+ * blocks are reorganised. Each address is swept once, to the base unit, and each fee is topped up once.
  */
 
 const SEED = Number(process.env['SEED'] ?? 20_261_121);
@@ -47,7 +46,7 @@ const CALLS = [
   'pendingCount',
 ] as const;
 
-/** The chain as a signer that may die at any moment reaches it, and that loses some of what is sent. */
+/** Sender that may crash at each call and loses some of the transactions. */
 function mortal(sender: WalletSender, points: CrashPoints): WalletSender {
   const steps = Object.fromEntries(
     CALLS.map((name) => {
@@ -70,7 +69,7 @@ interface Life {
   readonly runner: Awaited<ReturnType<SweepWorld['start']>>;
 }
 
-async function bear(): Promise<Life> {
+async function startLife(): Promise<Life> {
   const points = createCrashPoints();
   const runner = await world.start({
     wrapPool: points.wrapPool,
@@ -81,14 +80,14 @@ async function bear(): Promise<Life> {
   return { points, runner };
 }
 
-async function replaceTheDead(lives: Life[]): Promise<void> {
+async function restartCrashed(lives: Life[]): Promise<void> {
   for (const [place, { points, runner }] of lives.entries()) {
     if (!points.crashed) continue;
     counts.crashes += 1;
     const step = points.steps.at(-1) ?? 'unknown';
     diedAt.set(step, (diedAt.get(step) ?? 0) + 1);
     await runner.stop();
-    lives[place] = await bear();
+    lives[place] = await startLife();
   }
 }
 
@@ -100,7 +99,7 @@ async function countDone(): Promise<number> {
 }
 
 test(
-  'whenever signers die, each address is emptied once and each fee is brought once',
+  'sweeps each address once with one fee top-up after any crashes',
   async () => {
     const { rpcUrl } = world.signer;
     const orders: OrderRow[] = [];
@@ -121,7 +120,7 @@ test(
       }
       await world.signer.mine();
       await world.signer.scannerAtHead();
-      await new Promise((resolve) => setTimeout(resolve, 60)); // so that more than one thing happens between blocks
+      await new Promise((resolve) => setTimeout(resolve, 60)); // several steps run between blocks
     }
     for (const { points, runner } of lives) {
       points.crashAt(undefined);
@@ -139,7 +138,7 @@ test(
         { kind: 'GAS_TOP_UP', money: 'PAID_OUT' },
         { kind: 'SWEEP', money: 'PAID_OUT' },
       ]);
-      // The chain itself has one transaction of the address, and no more coin came than was booked.
+      // The chain has one transaction of the address, and no more coin arrived than was booked.
       expect(
         Number(await callRpc<string>(rpcUrl, 'eth_getTransactionCount', [order.address, 'latest'])),
       ).toBe(1);

@@ -12,8 +12,8 @@ import { sweepTermsOf } from './sweep-policy.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
- * What the lease protects from, and what protects where it fails: two planners that both believe they lead, and see the same
- * addresses at the same moment. The control shows that the checks of sweep-kills.full.test.ts see a fee that is brought twice.
+ * Protection by the lease and without it: two planners that both consider themselves leader read the same addresses
+ * at once. The negative control shows that the checks of sweep-kills.full.test.ts detect a duplicate fee.
  */
 
 const USDT = 1_000_000n;
@@ -26,7 +26,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** A planner with a lease of its own, which nobody else asks for. */
+/** Planner with its own lease, which no other test requests. */
 async function startPlanner(name: string) {
   const { signer, admin } = world;
   const { network } = signer;
@@ -60,7 +60,7 @@ async function startPlanner(name: string) {
   };
 }
 
-/** Both plan at once; then signers do the rest. @returns what is wrong in the end */
+/** Both plan at once, then signers finish. @returns deviations */
 async function planTwice(): Promise<readonly string[]> {
   const orders = await world.paidMany([5n * USDT, 6n * USDT, 7n * USDT, 8n * USDT]);
   const planners = await Promise.all(['one', 'other'].map(startPlanner));
@@ -82,11 +82,11 @@ async function planTwice(): Promise<readonly string[]> {
   return findSweepProblems(world, orders);
 }
 
-test('two planners at once bring each fee once', async () => {
+test('two concurrent planners send each fee once', async () => {
   expect(await planTwice()).toEqual([]);
 }, 120_000);
 
-test('control: they bring it twice where an address may have two sweeps', async () => {
+test('finds a duplicate fee when an address may have two open sweeps', async () => {
   await sql`drop index sweep_one_open`.execute(world.admin);
   expect(await planTwice()).toContainEqual(expect.stringMatching(/2 fees were brought for 1 sweeps/));
 }, 120_000);

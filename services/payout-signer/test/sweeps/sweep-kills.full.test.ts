@@ -7,36 +7,36 @@ import { seededRandom } from '@opentill/testkit/seeded-random';
 import { CHAIN, PASSPHRASE } from '../nonce/signer-world.ts';
 import { requireProgress } from '../world/require-progress.ts';
 import { findSweepProblems } from './check-sweeps.ts';
-import { startDoomedSigners, type DoomedSigners } from './doomed-signers.ts';
+import { startCrashingSigners, type CrashingSigners } from './doomed-signers.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
- * Two whole processes of the signer plan and sweep, and kill themselves (SIGKILL) at every step that they take, before it and
- * after it; what they send is lost, pools forget, customers pay again while their address is being emptied, and blocks vanish
- * with fees that had been brought for good. Whatever happens, each address is emptied to the base unit, and each fee brought once.
+ * Two signer processes plan and sweep and kill themselves (SIGKILL) before and after every step. Sends get lost,
+ * pools forget, customers pay during sweeps, and blocks vanish with final fees. Each address is swept to the base
+ * unit, with one fee each.
  */
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const ADDRESSES = Number(process.env['ADDRESSES'] ?? 40);
 /** At least; up to twice as many while steps are left that no process died at. */
 const KILLS = Number(process.env['KILLS'] ?? 30);
-/** More come while steps are left that nobody died at. */
+/** Upper bound of addresses, added while steps without a crash remain. */
 const ADDRESSES_MAX = 120;
 const OPEN_AT_ONCE = 6;
 const LIMIT_MS = 1_800_000;
 const LIFE_MAX = 500;
 const USDT = 1_000_000n;
-/** The chain's confirmations are 2: what is deeper had been believed for good. */
+/** The chain's confirmations are 2: deeper blocks had counted as final. */
 const DEPTH_MAX = 4;
 const TARGETED_DEPTH_MAX = 10;
 
 const random = seededRandom(SEED);
 const counts = { kills: 0, reorganisations: 0, forgotten: 0, paidMeanwhile: 0 };
-/** Movements that a block held which vanished. */
+/** Movements in removed blocks. */
 const taken = { topUps: 0, finalTopUps: 0, sweeps: 0 };
 
 let world: SweepWorld;
-let signers: DoomedSigners;
+let signers: CrashingSigners;
 const orders: OrderRow[] = [];
 beforeAll(async () => {
   world = await createSweepWorld();
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 const height = async () => Number(await callRpc<string>(world.signer.rpcUrl, 'eth_blockNumber', []));
-/** Below it lie customers' payments, which stay. */
+/** Customers' payments are below this block and stay. */
 let ground = 0;
 
 async function payMore(): Promise<void> {
@@ -60,10 +60,10 @@ async function payMore(): Promise<void> {
   ground = await height();
 }
 
-/** Steps that were seen and that nobody died at. */
-const lacking = () => [...signers.known].filter((step) => !signers.deaths.has(step));
+/** Known steps without a crash. */
+const missingSteps = () => [...signers.known].filter((step) => !signers.deaths.has(step));
 
-/** What may never be left to chance: whatever writes, and whatever asks the chain or tells it something. */
+/** Steps that must have a crash: those that write, or that call the chain. */
 const ESSENTIAL = [
   'after commit',
   'before commit',
@@ -86,10 +86,10 @@ const ESSENTIAL = [
   'after latestCount',
   'after countAt',
 ] as const;
-const lackingEssential = () => ESSENTIAL.filter((step) => !signers.deaths.has(step));
+const missingEssential = () => ESSENTIAL.filter((step) => !signers.deaths.has(step));
 
-function chooseFate() {
-  const missed = lackingEssential().length > 0 ? lackingEssential() : lacking();
+function chooseCrash() {
+  const missed = missingEssential().length > 0 ? missingEssential() : missingSteps();
   const wanted = missed[Math.floor(random() * missed.length)];
   const crashAt = wanted !== undefined && random() < 0.9 ? wanted : 20 + Math.floor(random() * LIFE_MAX);
   return { crashAt, seed: Math.floor(random() * 2 ** 31), lostShare: 0.1 };
@@ -102,7 +102,7 @@ async function countOpen(): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-/** What is left, and what it waits for. */
+/** Open work and its obstacles. */
 async function describeOpen(): Promise<string> {
   const { rows: open } = await sql`
     select s.address, s.state, s.method, s.amount, m.kind, p.state as payout, p.money, p.obstacle, n.nonce, n.state as nonce_state,
@@ -122,7 +122,7 @@ async function describeOpen(): Promise<string> {
   return [...open, ...lying, ...halts, ...plan].map(show).join('\n');
 }
 
-/** A customer pays again whose address is being emptied. */
+/** A customer pays again to an address with a sweep in progress. */
 async function payMeanwhile(): Promise<void> {
   const { rows } = await sql<{ address: string }>`
     select s.address from sweep s join movement m using (sweep_id) join payout p using (order_pk)
@@ -138,7 +138,7 @@ async function payMeanwhile(): Promise<void> {
   counts.paidMeanwhile += 1;
 }
 
-/** How deep the newest fee lies that was believed for good; 0: too deep, or there is none. */
+/** Depth of the newest final fee. 0: too deep, or none. */
 async function depthOfFinalTopUp(head: number): Promise<number> {
   const { rows } = await sql<{ height: number | null }>`
     select max(f.block_height) as height from own_transaction_fate f join own_transaction t using (chain, tx_hash)
@@ -176,10 +176,10 @@ async function disturb(): Promise<void> {
 }
 
 test(
-  `wherever processes are killed, each address is emptied to the base unit and each fee brought once (seed ${SEED})`,
+  `sweeps each address once with one fee despite kills at any step (seed ${SEED})`,
   async () => {
     const { database, network, keystoreFile, stateDirectory } = world.signer;
-    signers = startDoomedSigners(2, {
+    signers = startCrashingSigners(2, {
       databaseUrl: database.url('signer'),
       amqpUrl: await world.signer.amqpUrl(),
       network,
@@ -204,7 +204,7 @@ test(
       if (open < OPEN_AT_ONCE && orders.length < ADDRESSES_MAX) await payMore();
       await new Promise((resolve) => setTimeout(resolve, 60)); // so that more than one thing happens between blocks
     }
-    const missed = lacking();
+    const missed = missingSteps();
     process.stderr.write(
       `${JSON.stringify({ ...counts, taken, addresses: orders.length, steps: signers.known.size, missed })}\n`,
     );
@@ -225,7 +225,7 @@ test(
         throw new Error(await describeOpen(), { cause: error });
       });
     expect(await findSweepProblems(world, orders)).toEqual([]);
-    expect(lackingEssential()).toEqual([]);
+    expect(missingEssential()).toEqual([]);
     expect(counts.kills).toBeGreaterThanOrEqual(KILLS);
     expect(counts.paidMeanwhile).toBeGreaterThan(0);
     expect(counts.forgotten).toBeGreaterThan(0);

@@ -2,17 +2,15 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { judgeOf, type TestPolicy } from '../world/test-policy.ts';
 
-/** Its key is unknown. */
+/** Its private key is unknown. */
 export const COLD = '0xc01dc01dc01dc01dc01dc01dc01dc01dc01dc01d' as Address;
 const SWEEP = { nativePrice: '1', maxTopUp: '0.1', maxNativePerDay: '10' };
 
 export type SweepTerms = Pick<TestPolicy, 'sweep' | 'asset'>;
 
-/** A policy by which deposit addresses are emptied. */
 export function sweepPolicy({ sweep, asset = {} }: SweepTerms = {}): TestPolicy {
   return { coldAddress: COLD, sweep: { ...SWEEP, ...sweep }, asset };
 }
 
-/** The policy's terms of sweeps. */
 export const sweepTermsOf = (network: NetworkConfig, given?: SweepTerms) =>
   judgeOf(network, sweepPolicy(given)).sweepsOf(network.chain)!;

@@ -10,14 +10,13 @@ import { COLD, sweepPolicy, type SweepTerms } from './sweep-policy.ts';
 
 export { COLD };
 
-/** Tokens of the world, by their symbols. */
 const CONTRACTS = { USDT, USDC: DEV_TOKEN_ADDRESSES.USDC.toLowerCase() } as const;
 export type Token = keyof typeof CONTRACTS;
 
 export interface SignerOptions extends ServiceOptions<NoncePaying>, SweepTerms {}
 export type SweepWorld = Awaited<ReturnType<typeof createSweepWorld>>;
 
-/** An EVM chain with customers, and signers that sweep. */
+/** EVM chain with customers, and signers that sweep. */
 export async function createSweepWorld() {
   const [usdt, coin] = networkOf('').tokens;
   const usdc = { ...usdt!, symbol: 'USDC', contract: DEV_TOKEN_ADDRESSES.USDC };
@@ -26,7 +25,7 @@ export async function createSweepWorld() {
   const { rpcUrl } = signer;
   const mineUntil = (what: string, isSo: () => Promise<boolean>, timeoutMs?: number) =>
     signer.mineUntil(what, isSo, timeoutMs);
-  /** Pays more, in no block yet. */
+  /** Sends a further payment, not mined yet. */
   const pay = async ({ address, symbol }: OrderRow, amount: bigint) => {
     await payToken({
       rpcUrl,
@@ -36,7 +35,7 @@ export async function createSweepWorld() {
       amountBaseUnits: amount,
     });
   };
-  /** Pays more, verified and booked. @returns the sum of all payments to the address */
+  /** Sends a further payment, verified and booked. @returns the sum of all payments to the address */
   const paidAgain = async (order: OrderRow, amount: bigint): Promise<bigint> => {
     const all = (await parts.receivedAt(order)) + amount;
     await pay(order, amount);
@@ -50,13 +49,13 @@ export async function createSweepWorld() {
     mineUntil,
     pay,
     paidAgain,
-    /** An order whose address is paid `amount` of a token on the chain, verified and booked. */
+    /** Order with `amount` of a token on its address, verified and booked. */
     async paid(amount: bigint, token: Token = 'USDT'): Promise<OrderRow> {
       const order = await parts.orderFor(token);
       await paidAgain(order, amount);
       return order;
     },
-    /** Orders, each paid one of the amounts, all verified and booked. */
+    /** Orders with one of the amounts each, verified and booked. */
     async paidMany(amounts: readonly bigint[]): Promise<readonly OrderRow[]> {
       const orders: OrderRow[] = [];
       for (const amount of amounts) {

@@ -8,8 +8,8 @@ import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
- * The hot wallet alone is halted between a plan and the signing of what brings the fee: others, which need nothing of it, are swept in
- * that one's place, and after the release its address is swept once, with one fee.
+ * The hot wallet is halted between a plan and the signature of its fee. Sweeps that do not need the hot wallet take
+ * the place, and after the release the address is swept once, with one fee.
  */
 
 const ONE = 1_000_000n;
@@ -35,14 +35,14 @@ const release = () =>
   sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'
     where chain = ${CHAIN} and released_at is null`.execute(world.admin);
 
-/** An address with coin for its own transaction. */
+/** Address with coin for its own transaction. */
 async function paidWithCoin(amount: bigint): Promise<OrderRow> {
   const order = await world.paid(amount);
   await callRpc(world.signer.rpcUrl, 'anvil_setBalance', [order.address, '0x16345785d8a0000']);
   return order;
 }
 
-/** A sweep whose fee is planned and can't be signed until the gate is opened. */
+/** Sweep with a planned fee that cannot be signed until the gate opens. */
 async function begun(amount: bigint) {
   const gate = { isShut: true };
   const order = await world.paid(amount);
@@ -54,7 +54,7 @@ async function begun(amount: bigint) {
       return prepared.map((one, place) => {
         const { to, contract } = intents[place]!;
         if (!isShut || contract !== null || to !== order.address) return one;
-        return { kind: 'OBSTACLE', obstacle: 'WOULD_FAIL', detail: 'the gate is shut' };
+        return { kind: 'OBSTACLE', obstacle: 'WOULD_FAIL', detail: 'the gate is closed' };
       });
     },
   });
@@ -67,7 +67,7 @@ const stateOf = async (order: OrderRow) => (await world.sweepsOf(order)).map(({ 
 const feesOf = async (order: OrderRow) =>
   (await moves(order)).filter((move) => move.startsWith('GAS_TOP_UP PAID_OUT')).length;
 
-test('by what somebody unknown did with its key: the fee waits to be signed, keeps no place, and is brought once', async () => {
+test('keeps an unsigned fee without a slot during a halt for a foreign transaction', async () => {
   const { order, gate } = await begun(51n * ONE);
   await halt('FOREIGN_NONCE');
   gate.isShut = false;
@@ -76,7 +76,7 @@ test('by what somebody unknown did with its key: the fee waits to be signed, kee
   for (const other of others)
     await world.mineUntil('another is swept in its place', () => isDone(other), 30_000);
   await rounds(5);
-  // It may have been brought by what nobody knows here: nothing of it ends before an operator has looked.
+  // The foreign transaction may have brought the fee, so it must not end before an operator decides.
   await passTime();
   await rounds(3);
   expect([await stateOf(order), await moves(order)]).toEqual([['OPEN'], ['GAS_TOP_UP RESERVED']]);
@@ -93,7 +93,7 @@ test('by what somebody unknown did with its key: the fee waits to be signed, kee
   expect(await world.tokensAt(COLD)).toBe((51n + 52n + 53n + 54n) * ONE);
 }, 120_000);
 
-test('by an operator, who releases it in time: the same fee is signed then, once', async () => {
+test("signs the same fee once when an operator's halt ends in time", async () => {
   const before = await world.tokensAt(COLD);
   const { order, gate } = await begun(55n * ONE);
   await halt('OPERATOR');
@@ -108,7 +108,7 @@ test('by an operator, who releases it in time: the same fee is signed then, once
   expect((await world.tokensAt(COLD)) - before).toBe(111n * ONE);
 }, 120_000);
 
-test('by an operator, for days: the sweep is given up, nothing begins in its stead, and its address is planned anew after the release', async () => {
+test('abandons a sweep during a long halt and plans it again after the release', async () => {
   const before = await world.tokensAt(COLD);
   const { order, gate } = await begun(57n * ONE);
   await halt('OPERATOR');
@@ -130,11 +130,11 @@ test('by an operator, for days: the sweep is given up, nothing begins in its ste
 
 const UNSIGNED = sql`state in ('REQUESTED', 'AUTHORISED')`;
 
-/** Of all that nobody has signed. */
+/** Ends the time of all unsigned payouts. */
 const passTime = () =>
   sql`update payout set expires_at = now() - interval '1 second' where ${UNSIGNED}`.execute(world.admin);
 
-/** As the tracker does. @returns whether nothing is left that is overdue and unsigned */
+/** Expires payouts as the tracker does. @returns true when no overdue unsigned payout is left */
 async function expireAll(): Promise<boolean> {
   await sql`select expire_payouts(array(select order_pk from payout))`.execute(world.admin);
   const { rows } = await sql`select from payout where ${UNSIGNED} and expires_at < now()`.execute(
@@ -143,7 +143,7 @@ async function expireAll(): Promise<boolean> {
   return rows.length === 0;
 }
 
-/** Before another try, and before a sweep is given up. */
+/** Skips the pauses before another attempt and before a sweep is abandoned. */
 async function passBackoff(): Promise<void> {
   await sql`update payout set updated_at = now() - interval '1 hour' where state = 'EXPIRED'`.execute(
     world.admin,

@@ -8,8 +8,8 @@ import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
- * What keeps money where it is: a token that its issuer paused, an address that he blocked, fees that rise; and what operators ask
- * for. Nothing is spent on what can't move, everything else goes on, and it moves as soon as it can.
+ * Reasons that hold money back: a token paused by its issuer, a blocked address, rising fees; and requests of
+ * operators. No fee is spent on money that cannot move, other sweeps continue, and it moves as soon as possible.
  */
 
 const ONE = 1_000_000n;
@@ -28,8 +28,8 @@ afterEach(async () => {
 
 const { issuer, isDone, moves, waiting, obstaclesOf, passTimeOf, waitForMove } = watchHeldMoney(() => world);
 
-describe('a token', () => {
-  test('that is paused waits without a fee while others go on, and goes on when it is not any more', async () => {
+describe('token of a sweep', () => {
+  test('waits without a fee while it is paused, and is swept after that', async () => {
     const held = await world.paid(50n * ONE, 'USDC');
     await issuer('pause');
     const other = await world.paid(20n * ONE);
@@ -49,7 +49,7 @@ describe('a token', () => {
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
   }, 120_000);
 
-  test('that is paused once the fee is there has it lie there, and brings no second one', async () => {
+  test('keeps its fee when it is paused after the top-up, and needs no second one', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
     const held = await world.paid(30n * ONE, 'USDC');
     const signer = await world.start({ sweep: { batchSize: 1 } });
@@ -64,7 +64,7 @@ describe('a token', () => {
     for (let round = 0; round < 10; round += 1) await world.signer.mine();
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP RESERVED']);
     expect(await world.coinAt(held.address)).toBe(coin);
-    // Its time is over: its place is others', and the coin lies there.
+    // Its time is over: its slot is free, and the coin stays on the address.
     await passTimeOf(held);
     await world.mineUntil('the sweep is given up', async () => {
       return (await world.sweepsOf(held))[0]?.state === 'ABANDONED';
@@ -85,7 +85,7 @@ describe('a token', () => {
     expect((await world.sweepsOf(held)).map(({ method }) => method)).toEqual(['TOP_UP', 'FREE']);
   }, 120_000);
 
-  test('that is paused while the sweep is on its way fails there, is tried again, and arrives once', async () => {
+  test('fails, is tried again and arrives once when it is paused during the sweep', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
     const held = await world.paid(40n * ONE, 'USDC');
     const signer = await world.start();
@@ -94,7 +94,7 @@ describe('a token', () => {
       async () => (await moves(held))[0] === 'GAS_TOP_UP PAID_OUT',
       30_000,
     );
-    // In no block yet; the pause is before it in the next one.
+    // Not mined yet. The pause precedes it in the next block.
     await waitForMove(held, 'SWEEP IN_FLIGHT');
     await callRpc(world.signer.rpcUrl, 'anvil_dropAllTransactions', []);
     await issuer('pause');
@@ -111,7 +111,7 @@ describe('a token', () => {
     expect(topUps).toBeLessThanOrEqual((await world.sweepsOf(held)).length);
   }, 120_000);
 
-  test('that blocks an address waits there alone', async () => {
+  test('waits only on the address that its issuer blocked', async () => {
     const blocked = await world.paid(70n * ONE, 'USDC');
     await issuer('blacklist', blocked.address);
     const other = await world.paid(10n * ONE, 'USDC');
@@ -126,11 +126,11 @@ describe('a token', () => {
   }, 120_000);
 });
 
-describe('fees that rise', () => {
+describe('rising fees', () => {
   const setBaseFee = (gwei: bigint) =>
     callRpc(world.signer.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', [`0x${(gwei * GWEI).toString(16)}`]);
 
-  test('keep everything waiting above the policy’s price, until they fall', async () => {
+  test("delay all sweeps above the policy's gas price until they fall", async () => {
     const order = await world.paid(25n * ONE);
     await setBaseFee(200n);
     await world.signer.mine();
@@ -143,7 +143,7 @@ describe('fees that rise', () => {
     await signer.stop();
   }, 120_000);
 
-  test('keep waiting what would cost too much of its value', async () => {
+  test('delay sweeps that would cost too much of their amount', async () => {
     const order = await world.paid(3_000n); // less than a cent
     await setBaseFee(400n);
     await world.signer.mine();
@@ -155,10 +155,10 @@ describe('fees that rise', () => {
     await world.signer.mine();
     await sql`update deposit_balance set swept = received where address = ${order.address}`.execute(
       world.admin,
-    ); // not of the tests after
+    ); // excluded from later tests
   }, 120_000);
 
-  test('leave a sweep on its way as it is, as far as its coin does not pay for more, and it lands when they fall', async () => {
+  test('leave a sweep in flight unchanged beyond its coin, until they fall', async () => {
     const order = await world.paid(35n * ONE);
     const signer = await world.start({ timing: { bumpAfterMs: 100 } });
     await world.mineUntil(
@@ -168,7 +168,7 @@ describe('fees that rise', () => {
     );
     await waitForMove(order, 'SWEEP IN_FLIGHT');
     const coin = await world.coinAt(order.address);
-    // Blocks come, and this transaction pays too little for each of them.
+    // Blocks come, but the transaction offers too little for each.
     const before = await headHeight(world.signer.rpcUrl);
     for (let block = 0; block < 12; block += 1) {
       await setBaseFee(300n);
@@ -196,10 +196,10 @@ describe('fees that rise', () => {
   }
 });
 
-test('a sweep that was believed for good and is taken back is sent again, and counts once', async () => {
+test('sends a sweep again after a reorganisation of a final block, and counts it once', async () => {
   const before = await world.tokensAt(COLD);
   const order = await world.paid(21n * ONE);
-  // Deeper than what customers paid nothing is taken back here.
+  // The reorganisation stays above the customers' payments.
   const ground = await headHeight(world.signer.rpcUrl);
   const signer = await world.start();
   await world.mineUntil('it is swept', () => isDone(order), 30_000);
@@ -220,7 +220,7 @@ test('a sweep that was believed for good and is taken back is sent again, and co
   ).toBe(1);
 }, 120_000);
 
-test('an address whose key somebody has used is swept all the same, and halts nothing', async () => {
+test('sweeps an address whose key was used elsewhere, without a halt', async () => {
   const { rpcUrl } = world.signer;
   const order = await world.paid(16n * ONE);
   await sql`insert into wallet_nonce (chain, wallet, nonce, state) values (${CHAIN}, ${order.address}, 0, 'TAKEN')`.execute(
@@ -249,7 +249,7 @@ test('an address whose key somebody has used is swept all the same, and halts no
   expect(halts).toEqual([]);
 }, 120_000);
 
-test('what an operator asks for is over when all that lay there then was looked at, however many batches that takes', async () => {
+test("completes an operator's request after all batches of what was there", async () => {
   const young = await world.paidMany([11n * ONE, 12n * ONE, 13n * ONE, 14n * ONE, 15n * ONE]);
   const signer = await world.start({ sweep: { minAgeMinutes: 60, batchSize: 2 } });
   await world.mineUntil('they wait', async () => (await waiting())['TOO_YOUNG'] === 5);

@@ -8,8 +8,8 @@ import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
- * What operators stop, and cold storage that an issuer has blocked, while planners run: nothing begins that must not, what has begun
- * ends or waits where it is, no fee is brought twice, everything else goes on, and all of it moves when it may.
+ * Sweeps that operators stop, and cold storage that an issuer blocked, while planners run. No forbidden sweep starts,
+ * started ones end or wait, no fee is sent twice, other sweeps continue, and all move once allowed.
  */
 
 const ONE = 1_000_000n;
@@ -31,8 +31,8 @@ const { issuer, isDone, moves, waiting, obstaclesOf, passTimeOf, waitForMove, ro
 const topUps = async (order: OrderRow) =>
   (await moves(order)).filter((move) => move.startsWith('GAS_TOP_UP')).length;
 
-describe('sweeps that an operator pauses', () => {
-  /** As `opentill sweep pause` writes it. */
+describe('paused sweeps', () => {
+  /** Like `opentill sweep pause`. */
   const pause = () =>
     sql`insert into sweep_pause (chain, operator, reason) values (${CHAIN}, 'test', 'look first')`.execute(
       world.admin,
@@ -44,11 +44,11 @@ describe('sweeps that an operator pauses', () => {
     return rows.map(({ planned }) => planned);
   };
 
-  test('end what has begun, begin nothing, also not what is asked for, and go on when they are resumed', async () => {
+  test('finish started sweeps and start none, even on request, until resumed', async () => {
     const begun = await world.paid(31n * ONE);
     const signer = await world.start({ sweep: { minAgeMinutes: 60 } });
     await sql`insert into sweep_request (chain, operator) values (${CHAIN}, 'test')`.execute(world.admin);
-    // Its fee is sent, and in no block.
+    // Its fee is sent but not mined.
     await waitForMove(begun, 'GAS_TOP_UP IN_FLIGHT');
     await world.mineUntil('that is handled', async () => (await requests())[0] === 1);
     await pause();
@@ -57,7 +57,7 @@ describe('sweeps that an operator pauses', () => {
     await world.mineUntil('what has begun is ended', () => isDone(begun), 30_000);
     expect(await moves(begun)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
     await rounds(5);
-    // Operators see what would begin.
+    // The plan shows operators what would start.
     const { rows } = await sql<{ address: string }>`
       select jsonb_array_elements(plan -> 'begin') ->> 'address' as address from sweep_plan where chain = ${CHAIN}`.execute(
       world.admin,
@@ -73,7 +73,7 @@ describe('sweeps that an operator pauses', () => {
     expect(await world.tokensAt(COLD)).toBe(63n * ONE);
   }, 120_000);
 
-  test('stay paused for a planner that starts anew', async () => {
+  test('stay paused for a new planner', async () => {
     const before = await world.tokensAt(COLD);
     await pause();
     const order = await world.paid(33n * ONE);
@@ -90,7 +90,7 @@ describe('sweeps that an operator pauses', () => {
   }, 120_000);
 });
 
-describe('an asset that is held back', () => {
+describe('asset on hold', () => {
   const hold = () =>
     sql`insert into asset_hold (hold_id, chain, symbol, reason, set_at)
       values (gen_random_uuid(), ${CHAIN}, 'USDC', 'looked at', now())`.execute(world.admin);
@@ -99,7 +99,7 @@ describe('an asset that is held back', () => {
       world.admin,
     );
 
-  test('waits before a sweep of it begins', async () => {
+  test('waits before its sweep starts', async () => {
     const held = await world.paid(15n * ONE, 'USDC');
     await hold();
     const signer = await world.start();
@@ -110,7 +110,7 @@ describe('an asset that is held back', () => {
     await signer.stop();
   }, 120_000);
 
-  test('waits once the fee of its sweep is on its way, while others go on, and is swept with that fee', async () => {
+  test('waits after the fee was sent, while others continue, and is swept with that fee', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
     const held = await world.paid(16n * ONE, 'USDC');
     await world.start();
@@ -119,7 +119,7 @@ describe('an asset that is held back', () => {
     const other = await world.paid(17n * ONE);
     await world.mineUntil('another is swept', () => isDone(other), 30_000);
     await rounds(5);
-    // The fee came, and nothing else.
+    // Only the fee arrived.
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT']);
     expect((await world.sweepsOf(held)).map(({ state }) => state)).toEqual(['OPEN']);
     expect(await world.tokensAt(held.address, 'USDC')).toBe(16n * ONE);
@@ -129,7 +129,7 @@ describe('an asset that is held back', () => {
     expect((await world.tokensAt(COLD, 'USDC')) - before).toBe(16n * ONE);
   }, 120_000);
 
-  test('waits once what empties its address has begun and is not signed, and is swept with the same fee', async () => {
+  test('waits when the hold comes before the signature, and is swept with the same fee', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
     const held = await world.paid(18n * ONE, 'USDC');
     await world.start();
@@ -141,7 +141,7 @@ describe('an asset that is held back', () => {
     await world.mineUntil('it is held', async () => (await obstaclesOf(held))[0] === 'ASSET_HELD');
     await rounds(5);
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP RESERVED']);
-    // Held for longer than it may be tried: its place is others', its coin lies there.
+    // Held longer than it may be tried: its slot is free, its coin stays on the address.
     await passTimeOf(held);
     await world.mineUntil('the sweep is given up', async () => {
       return (await world.sweepsOf(held))[0]?.state === 'ABANDONED';
@@ -155,14 +155,14 @@ describe('an asset that is held back', () => {
   }, 120_000);
 });
 
-describe('cold storage that an issuer has blocked', () => {
+describe('blocked cold storage', () => {
   let before: bigint;
   beforeEach(async () => {
     before = await world.tokensAt(COLD, 'USDC');
   });
   const arrived = async () => (await world.tokensAt(COLD, 'USDC')) - before;
 
-  test('gets nothing of that token, no fee is brought for it, operators are told, and other tokens go there', async () => {
+  test('gets none of the token and no fee, raises an alarm, and still gets other tokens', async () => {
     await issuer('blacklist', COLD);
     const blocked = [await world.paid(41n * ONE, 'USDC'), await world.paid(42n * ONE, 'USDC')];
     const other = await world.paid(43n * ONE);
@@ -183,7 +183,7 @@ describe('cold storage that an issuer has blocked', () => {
     expect(await arrived()).toBe(83n * ONE);
   }, 120_000);
 
-  test('while a sweep is on its way there has that fail once, and nobody pays for another before it can arrive', async () => {
+  test('fails a sweep in flight once, and gets no other fee before transfers work again', async () => {
     const order = await world.paid(44n * ONE, 'USDC');
     await world.start();
     await world.mineUntil(
@@ -192,13 +192,13 @@ describe('cold storage that an issuer has blocked', () => {
       30_000,
     );
     await waitForMove(order, 'SWEEP IN_FLIGHT');
-    // In no block yet; the issuer is before it in the next one.
+    // Not mined yet. The issuer's transaction precedes it in the next block.
     await callRpc(world.signer.rpcUrl, 'anvil_dropAllTransactions', []);
     await issuer('blacklist', COLD);
     await world.mineUntil('it failed', async () => (await moves(order))[1] === 'SWEEP RETURNED', 30_000);
     const left = await world.coinAt(order.address);
     const sent = await sentBy(order);
-    // The pause before another try is over.
+    // Skips the pause before another attempt.
     await sql`update payout set updated_at = now() - interval '1 hour' where wallet = ${order.address} and money = 'RETURNED'`.execute(
       world.admin,
     );

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-/* Sweeps that take several rounds: signers that take over, further payments, dust, and the float of the hot wallet. */
+/* Sweeps over several rounds: takeover by another signer, further payments, dust, and the float of the hot wallet. */
 
 const USDT = 1_000_000n;
 
@@ -21,8 +21,8 @@ const allDone = async (orders: readonly OrderRow[]) => {
   return true;
 };
 
-describe('deposit addresses', () => {
-  test('go on where a signer that ends left them, by two signers as by one', async () => {
+describe('deposit addresses over several rounds', () => {
+  test('continue where a stopped signer left off, with one or two signers', async () => {
     const before = await world.tokensAt(COLD);
     const orders = [await world.paid(10n * USDT), await world.paid(11n * USDT)];
     const first = await world.start();
@@ -37,7 +37,7 @@ describe('deposit addresses', () => {
     for (const order of orders) expect(await world.movesOf(order)).toHaveLength(2);
   });
 
-  test('money that comes while a sweep is on its way is swept next, with the coin that is left', async () => {
+  test('sweep money that arrives during a sweep next, with the remaining coin', async () => {
     const before = await world.tokensAt(COLD);
     const order = await world.paid(50n * USDT);
     const signer = await world.start();
@@ -52,10 +52,10 @@ describe('deposit addresses', () => {
     expect((await world.tokensAt(COLD)) - before).toBe(55n * USDT);
   });
 
-  test('what is never worth its cost keeps nothing waiting that lies behind it', async () => {
+  test('do not block others behind amounts that are never worth their cost', async () => {
     const dust = [await world.paid(1n), await world.paid(1n), await world.paid(1n)];
     const worth = await world.paid(6n * USDT);
-    // Of a batch of one, two are priced in a round.
+    // With a batch of one, two addresses are priced per round.
     const signer = await world.start({ sweep: { batchSize: 1 } });
     await world.mineUntil('it is swept', () => isDone(worth));
     await signer.stop();
@@ -68,7 +68,7 @@ describe('deposit addresses', () => {
   });
 });
 
-test('the hot wallet is filled up to its float, and gives away what is above it', async () => {
+test('refills the hot wallet to its float and moves the excess to cold storage', async () => {
   const free = await world.balance('HOT_AVAILABLE');
   const held = await world.tokensAt(world.signer.wallet);
   const order = await world.paid(40n * USDT);
@@ -76,7 +76,7 @@ test('the hot wallet is filled up to its float, and gives away what is above it'
   const asset = { float: `${float / USDT}` };
   const signer = await world.start({ asset });
   await world.mineUntil('it is swept', () => isDone(order));
-  // What comes to the hot wallet later would be above the lower float, and perhaps too little to be given away.
+  // Later deposits to the hot wallet would exceed the lower float and might be too small to move.
   await world.mineUntil('nothing is on its way any more', async () => {
     const { rows } = await sql`select from sweep where state = 'OPEN'`.execute(world.admin);
     return rows.length === 0;
@@ -90,7 +90,7 @@ test('the hot wallet is filled up to its float, and gives away what is above it'
   const lower = await world.start({ asset: { float: `${lowFloat / USDT}` } });
   await world.mineUntil(
     'what is above it is in cold storage',
-    // Besides comes what the tests before left on deposit addresses, to either place.
+    // Also includes the deposits of earlier tests, to either destination.
     async () =>
       (await world.balance('COLD')) - cold >= above && (await world.balance('HOT_AVAILABLE')) === lowFloat,
   );

@@ -6,8 +6,8 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 /*
- * Deposit addresses are emptied to cold storage: planned, their fees brought, sent, proven and booked, by real signers on a
- * real chain. Whatever happens on the way, cold storage gets exactly what was paid, and each fee is brought once.
+ * Real signers on a real chain sweep deposit addresses to cold storage: plan, top up fees, send, prove and book. Cold
+ * storage gets exactly the paid amounts, and each fee is topped up once.
  */
 
 const USDT = 1_000_000n;
@@ -26,8 +26,8 @@ const allDone = async (orders: readonly OrderRow[]) => {
   return true;
 };
 
-describe('deposit addresses', () => {
-  test('are emptied to cold storage, each fee brought by one top-up', async () => {
+describe('deposit addresses on an EVM chain', () => {
+  test('are swept to cold storage with one fee top-up each', async () => {
     const before = await world.tokensAt(COLD);
     const orders = [
       await world.paid(100n * USDT),
@@ -47,11 +47,11 @@ describe('deposit addresses', () => {
     }
     expect(await world.balance('DEPOSIT')).toBe(0n);
     expect(await world.balance('COLD')).toBe(127_654_321n);
-    // What lies there of the coin is what was brought less what the chain took.
+    // The coin on each address equals top-ups minus network fees.
     const coins = await Promise.all(orders.map(({ address }) => world.coinAt(address)));
     const left = coins.reduce((sum, coin) => sum + coin, 0n);
     await waitUntil('fees are booked', async () => (await world.balance('DEPOSIT_GAS', 'ETH')) === left);
-    // Fees are nobody's payouts: no limit counts them, and no balance of a deposit address is watched.
+    // Fees count towards no payout limit, and balances of deposit addresses raise no alarm.
     const { rows } =
       await sql`select from hot_wallet_balance where chain = ${CHAIN} and wallet <> ${world.signer.wallet}`.execute(
         world.admin,
@@ -60,8 +60,8 @@ describe('deposit addresses', () => {
   });
 });
 
-describe('within the policy', () => {
-  test('nothing begins that costs too much of its value, is too little, or too young', async () => {
+describe('policy of sweeps', () => {
+  test('starts no sweep that is too expensive, too small or too young', async () => {
     const little = await world.paid(1n);
     const signer = await world.start({ asset: { sweepMin: '5' } });
     const other = await world.paid(6n * USDT);
@@ -73,9 +73,9 @@ describe('within the policy', () => {
     );
   });
 
-  test('no top-up is signed that the policy does not allow, whatever rows say', async () => {
+  test('refuses a top-up above the policy, whatever the rows contain', async () => {
     const order = await world.paid(30n * USDT);
-    // The planner would send 0.1 at most; what is asked for here is more than the sealed policy lets pass.
+    // The planner sends at most 0.1. This row requests more than the sealed policy allows.
     const sweepId = crypto.randomUUID();
     await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method,
         cost_estimate) values (${sweepId}, ${CHAIN}, 'EVM', ${order.address}, 'USDT', ${order.contract_address}, ${30n * USDT}, ${COLD},
@@ -103,7 +103,7 @@ describe('within the policy', () => {
     );
   });
 
-  test('nothing leaves for an address that the policy does not name', async () => {
+  test('refuses a sweep to an address outside the policy', async () => {
     const order = await world.paid(30n * USDT);
     const stranger = '0x00000000000000000000000000000000000000ff';
     const sweepId = crypto.randomUUID();

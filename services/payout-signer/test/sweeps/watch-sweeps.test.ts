@@ -22,7 +22,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('how sweeps stand is measured, and what should be looked at is said once', async () => {
+test('measures the state of sweeps and warns once per problem', async () => {
   const db = admin!.kysely;
   await aHotWallet(db);
   await sql`insert into chain_family (chain, family) values (${CHAIN}, 'EVM') on conflict do nothing`.execute(
@@ -62,18 +62,18 @@ test('how sweeps stand is measured, and what should be looked at is said once', 
   };
   await plan('FAILED', 5);
   await plan('DONE', 5);
-  // Energy that was paid for and served, that was refused, and that never came.
+  // Energy that was delivered, refused, and never delivered.
   await plan('DONE', 5, 'RENT', 3n);
   await plan('ABANDONED', 5, 'RENT', 0n);
   await plan('ABANDONED', 5, 'RENT', 3n);
   await plan('OPEN', 3);
-  const said: string[] = [];
-  const say = (message: string, fields?: object) => void said.push(`${message} ${JSON.stringify(fields)}`);
+  const logged: string[] = [];
+  const log = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`);
   const metrics = createMetrics('payout-signer');
   const loop = startWatchingSweeps({
     db: signer!.kysely,
     chains: [CHAIN, 'BSC_TEST'],
-    logger: { info: say, warn: say },
+    logger: { info: log, warn: log },
     metrics,
     everyMs: 20,
   });
@@ -95,7 +95,7 @@ test('how sweeps stand is measured, and what should be looked at is said once', 
   await sql`update sweep set state = 'ABANDONED', ended_at = now() where state = 'OPEN'`.execute(db);
   await waitUntil('over', async () => (await value('opentill_signer_sweep_alarm_bool', 'sweep-stuck')) === 0);
   await loop.stop();
-  expect(said.map((line) => line.split(' {')[0])).toEqual([
+  expect(logged.map((line) => line.split(' {')[0])).toEqual([
     'alarm raised',
     'alarm raised',
     'alarm raised',

@@ -1,6 +1,6 @@
 import type { OrderRow } from '@opentill/testkit/scenario';
 
-/** Amounts that left a wallet, by an account of the chain: receiver and asset. */
+/** Amounts that left a wallet, by receiver and asset. */
 export class Payments {
   readonly #byAccount = new Map<string, bigint[]>();
 
@@ -8,7 +8,7 @@ export class Payments {
     this.#byAccount.set(account, [...(this.#byAccount.get(account) ?? []), amount]);
   }
 
-  /** @returns the number of payouts, and what is wrong: not paid, paid twice, paid another amount, or paid without an order */
+  /** @returns the number of payouts, and deviations: unpaid, paid twice, wrong amount, no order */
   compare(orders: readonly OrderRow[], accountOf: (order: OrderRow) => string) {
     const others = new Map(this.#byAccount);
     const wrong = orders.flatMap((order) => {
@@ -18,8 +18,7 @@ export class Payments {
       const isRight = paid.length === 1 && paid[0] === order.amount;
       return isRight ? [] : [`${order.order_id}: ${paid.join(' and ') || 'nothing'}`];
     });
-    for (const [account, amounts] of others)
-      wrong.push(`to nobody's order: ${account} ${amounts.join(' and ')}`);
+    for (const [account, amounts] of others) wrong.push(`to no order: ${account} ${amounts.join(' and ')}`);
     return { payouts: orders.length, wrong };
   }
 }

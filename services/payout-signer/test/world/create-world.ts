@@ -40,17 +40,17 @@ import { startScan } from './start-scan.ts';
 import { createTestKeys, type TestKeys } from './test-keys.ts';
 import { judgeOf, type TestPolicy } from './test-policy.ts';
 
-/** What differs between the families. */
+/** Differences between the families. */
 export interface ChainOfWorld<P extends PayingNetwork = PayingNetwork> {
   readonly network: NetworkConfig;
-  /** Balances of the hot wallet by symbol, which are booked as top-ups. */
+  /** Balances of the hot wallet by symbol, booked as top-ups. */
   readonly held: Readonly<Record<string, bigint>>;
-  /** The asset of a payout that names none. */
+  /** Default asset of a payout. */
   readonly token: Pick<OrderRow, 'symbol' | 'contract_address' | 'decimals'>;
   newAddress(): string;
-  /** @param isGasless whether sweeps may be free of a fee, where the family has that */
+  /** @param isGasless allows sweeps without a fee, if the family has them */
   openPaying(isGasless?: boolean): P;
-  /** Absent: nothing scans the chain. */
+  /** Absent: no scanner. */
   readonly reader?: ChainReader;
   /** @default the codec's */
   readonly canonicalContract?: (contract: string) => string | undefined;
@@ -70,7 +70,7 @@ export interface DriverOptions<P extends PayingNetwork> {
   readonly observe?: Partial<Observe>;
   readonly leaseTtlMs?: number;
   readonly name?: string;
-  /** Instead of the directory that all signers of this world share. */
+  /** Replaces the state directory that all signers of this world share. */
   readonly stateDirectory?: string;
 }
 
@@ -89,7 +89,7 @@ export interface PayoutRow {
   readonly sent: boolean;
 }
 
-/** A signer's database, keys and chain, with the scanner of that chain. */
+/** Database, keys, chain and scanner for signers under test. */
 export async function createWorld<C extends ChainOfWorld>(
   family: Family,
   openChain: (keys: TestKeys, dir: string) => Promise<C>,
@@ -108,7 +108,7 @@ export async function createWorld<C extends ChainOfWorld>(
       await sql`select book_top_up(${`${network.chain}:0x1:${symbol}`}, ${network.chain}, ${symbol}, ${amount})`.execute(
         admin,
       );
-  /** In the order of their ends. */
+  /** Sorted by time of their ends. */
   const closing: (() => Promise<unknown>)[] = [];
   if (reader !== undefined) {
     const scanner = database.open(`scanner_${family.toLowerCase() as Lowercase<Family>}`);
@@ -119,7 +119,7 @@ export async function createWorld<C extends ChainOfWorld>(
     );
   }
   const running = new Set<{ stop(): Promise<void> }>();
-  /** Ends with the world. */
+  /** Stopped with the world. */
   function keep<T extends { stop(): Promise<void> }>(started: T): T {
     const kept: T = {
       ...started,
@@ -144,9 +144,9 @@ export async function createWorld<C extends ChainOfWorld>(
     keep,
     newSender: () => chain.openPaying().sender as P['sender'],
     broker: (): Promise<TestBroker> => (broker ??= createTestBroker()),
-    /** As the signer. */
+    /** Database access under the signer's role. */
     amqpUrl: () => (amqpUrl ??= world.broker().then((opened) => opened.urlFor('payout-signer'))),
-    /** A payout of 5 of the token to an address of nobody, reserved, for half an hour. */
+    /** Reserved payout of 5 tokens to an unknown address, valid for 30 minutes. */
     async payout(given: Parameters<typeof aPayout>[1] = {}): Promise<OrderRow> {
       const amount = given.amount ?? 5_000_000n;
       const order = await aPayout(admin, {
@@ -181,7 +181,7 @@ export async function createWorld<C extends ChainOfWorld>(
     hindered: (order: OrderRow, obstacle: string) =>
       waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle),
     isSent: (order: OrderRow) => waitUntil('sent', async () => (await world.payoutOf(order)).sent),
-    /** Waits until the scanner's cursor is as it should be. */
+    /** Waits for a condition of the scanner's cursor. */
     untilCursor: (
       what: string,
       is: (cursor: { seen: number; verified: number; epoch: number | null }) => boolean,
@@ -192,7 +192,7 @@ export async function createWorld<C extends ChainOfWorld>(
           from chain_cursor where chain = ${network.chain}`.execute(admin);
         return rows[0] !== undefined && is(rows[0]);
       }),
-    /** Drives the hot wallet, without the rest of the service. */
+    /** Runs the hot wallet's driver without the rest of the service. */
     drive(options: DriverOptions<P> = {}): RunningDriver {
       drivers += 1;
       const name = `${options.name ?? 'signer'}-${drivers}`;
@@ -244,7 +244,7 @@ export async function createWorld<C extends ChainOfWorld>(
       };
       return keep({ driver, lease, failures, stop });
     },
-    /** Runs the whole service. Without a policy it sweeps nothing. */
+    /** Runs the whole service. Without a policy it does not sweep. */
     async serve(options: ServiceOptions<P> & { readonly policy?: TestPolicy } = {}): Promise<RunningService> {
       const { policy = {}, ...more } = options;
       return keep(

@@ -5,7 +5,7 @@ import type { TronWorld } from '../expiring/tron-world.ts';
 
 type World = Pick<SuiWorld | TronWorld, 'land' | 'received' | 'attemptsOf' | 'payoutOf'>;
 
-/** The payouts arrived once, by so many attempts each, and the database says the same. */
+/** Requires that each payout arrived once, by this many attempts, and that the database agrees. */
 export async function landsOnce(world: World, orders: readonly OrderRow[], attempts = 1): Promise<void> {
   await world.land(orders);
   for (const order of orders) {

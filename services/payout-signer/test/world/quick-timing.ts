@@ -1,15 +1,12 @@
 import type { PassTiming } from '../../src/nonce/pass-deps.ts';
 
-/**
- * How long a test waits for what comes at last, on a machine that does ten other things as well: a node that did not answer in time
- * rests for half a minute before it is asked again.
- */
+/** Patience for eventual results on a busy machine: a node that timed out is not asked for 30 s. */
 export const PATIENCE_MS = 90_000;
 
-/** A signer that loses its lease forgets what it has sent and what it suspects: a machine that stands for a while must not take it. */
+/** Long, because a signer that loses its lease on a stalled machine forgets its sends and suspicions. */
 export const LEASE_TTL_MS = 120_000;
 
-/** Impatient, so that tests need not wait. */
+/** Short intervals. */
 export const QUICK: PassTiming & { readonly sweepMs: number } = {
   sweepMs: 50,
   resendMs: 60,

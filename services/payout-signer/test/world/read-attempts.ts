@@ -11,11 +11,11 @@ export interface AttemptRow {
   readonly succeeded: boolean | null;
 }
 
-/** What the database says of payouts whose transactions end by themselves. */
+/** Rows of payouts on chains whose transactions expire. */
 export interface AttemptReading {
   /** Oldest first. */
   attemptsOf(order: OrderRow): Promise<readonly AttemptRow[]>;
-  /** How many of the payouts have no attempt that is settled. */
+  /** Number of payouts without a settled attempt. */
   countUnsettled(orders: readonly OrderRow[]): Promise<number>;
   until(what: string, order: OrderRow, is: (attempts: readonly AttemptRow[]) => boolean): Promise<void>;
 }

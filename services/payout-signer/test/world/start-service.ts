@@ -30,7 +30,6 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-/** Where a service runs. */
 export interface Surroundings<P extends PayingNetwork> extends Pick<SignerDeps, 'policy' | 'stateDirectory'> {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
@@ -48,7 +47,7 @@ export function openSignerPool(url: string, name: string, wrapPool?: DatabaseOpt
   return openDatabase({ url, applicationName: name, poolMax: POOL_MAX, ...(wrapPool && { wrapPool }) });
 }
 
-/** Runs the whole service as its process does. */
+/** Runs the whole service in this process. */
 export function startService<P extends PayingNetwork>(
   { databaseUrl, amqpUrl, paying, ...given }: Surroundings<P>,
   { sender, wrapPool, leaseTtlMs = TIMING.leaseTtlMs, timing, ...options }: ServiceOptions<P> = {},

@@ -22,7 +22,7 @@ export interface SweepRow {
   readonly rent_cost: bigint | null;
 }
 
-/** Customers' deposit addresses, the books of them, and what the database says of sweeps. */
+/** Deposit addresses, their bookkeeping, and the rows of sweeps. */
 export async function openSweepParts({ network, database, admin, depositAddress, chain: { token } }: World) {
   const { symbol: usual } = token;
   const { chain, family, nativeSymbol } = network;
@@ -37,7 +37,7 @@ export async function openSweepParts({ network, database, admin, depositAddress,
   });
   let index = 1_000_000;
   return {
-    /** An order without a payment. */
+    /** Order without a payment. */
     async orderFor(symbol = usual): Promise<OrderRow> {
       index += 1;
       const { contract, decimals } = network.tokens.find((token) => token.symbol === symbol)!;
@@ -54,7 +54,7 @@ export async function openSweepParts({ network, database, admin, depositAddress,
       );
       return order;
     },
-    /** The amount that is booked on the order's address. */
+    /** Booked amount on the order's address. */
     async receivedAt({ address, symbol }: OrderRow): Promise<bigint> {
       const { rows } = await sql<{ received: bigint }>`
         select received from deposit_balance where address = ${address} and symbol = ${symbol}`.execute(
@@ -69,7 +69,7 @@ export async function openSweepParts({ network, database, admin, depositAddress,
       );
       return rows;
     },
-    /** Kinds of an address's movements and the accounts of their amounts, oldest first. */
+    /** Kinds and account states of an address's movements, oldest first. */
     async movesOf({ address }: OrderRow): Promise<readonly { kind: string; money: string }[]> {
       const { rows } = await sql<{ kind: string; money: string }>`
         select m.kind, p.money from sweep s join movement m using (sweep_id) join payout p using (order_pk)

@@ -23,7 +23,7 @@ export const CODECS = {
   SUI: suiFamily.addressCodec,
 };
 
-/** Keys of a world's hot wallet and deposit addresses, in memory and as a keystore file. */
+/** Keys of hot wallet and deposit addresses, in memory and as a keystore file. */
 export interface TestKeys {
   readonly keys: KeystoreSigner;
   readonly keystoreFile: string;
@@ -33,7 +33,7 @@ export interface TestKeys {
   depositAddress(index: number): Address;
 }
 
-/** Scrypt takes half a second, so the worlds of a process share one seed. */
+/** Shared by the worlds of a process, because scrypt takes 0.5 s. */
 let shared: ReturnType<typeof openShared> | undefined;
 
 async function openShared() {
@@ -56,7 +56,6 @@ async function openShared() {
   return { seed, keys, sealed };
 }
 
-/** Writes the keystore into `dir`. */
 export async function createTestKeys(family: Family, dir: string): Promise<TestKeys> {
   const { seed, keys, sealed } = await (shared ??= openShared());
   const keystoreFile = join(dir, 'keystore.json');

@@ -7,14 +7,14 @@ import { CODECS } from './test-keys.ts';
 
 type Terms = Readonly<Record<string, unknown>>;
 
-/** A policy of one chain that limits nothing, except where a test sets something. */
+/** Unlimited policy of one chain, except for the terms that a test sets. */
 export interface TestPolicy {
   readonly coldAddress?: Address;
-  /** Terms of sweeps; null: nothing is swept. */
+  /** Null: no sweeps. */
   readonly sweep?: Terms | null;
-  /** Terms of each asset. */
+  /** For each asset. */
   readonly asset?: Terms;
-  /** Symbols of the assets. @default the tokens that are contracts */
+  /** Symbols. @default the tokens with a contract */
   readonly symbols?: readonly string[];
   /** Terms of the whole policy, such as approvers. */
   readonly more?: Terms;
@@ -24,7 +24,6 @@ const HIGH = '10000000';
 const UNLIMITED = { maxPerPayout: HIGH, maxPerHour: HIGH, maxPerDay: HIGH, maxPerMerchantPerDay: HIGH };
 const SWEEP = { maxCostShare: '0.5', minAgeMinutes: 0 };
 
-/** The JSON text that is sealed. */
 export function policyText({ chain, tokens }: NetworkConfig, policy: TestPolicy = {}): string {
   const { coldAddress, sweep = null, asset, more } = policy;
   const symbols =
