@@ -1,7 +1,6 @@
-// Makes of a deployed service what an image takes: checks its bill of materials against what is installed, takes out
-// what never runs, and leaves nothing that differs between two builds of the same lockfile and sources.
-//
-//   node deploy/docker/finish-app.mjs <folder> <SOURCE_DATE_EPOCH>
+// Finishes a deployed service for its image: checks its bill of materials, removes files that never run, and
+// everything that differs between two builds of the same sources. Usage: node deploy/docker/finish-app.mjs <folder>
+// <SOURCE_DATE_EPOCH>
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -17,13 +16,13 @@ import { dirname, join, relative } from 'node:path';
 
 const [folder, epoch] = process.argv.slice(2);
 const OWN = /(^|\/)node_modules\/@opentill\/[^/]+\//;
-/** Written by the package manager for itself, with times in them. */
+/** Files of the package manager, which contain times. */
 const BOOKKEEPING =
   /(^|\/)(\.modules\.yaml|\.pnpm-workspace-state-v1\.json|pnpm-lock\.yaml|pnpm-workspace\.yaml|\.pnpm\/lock\.yaml|\.tsbuildinfo)$/;
-/** Of our own packages only what is built and the schema's SQL; at the top what the stage put there, too. */
+/** Files kept of own packages: build output and the schema's SQL; at the top also the files that the stage added. */
 const OWN_BUILT = /^(dist\/|schema\/|package\.json$|check-health\.mjs$|sbom\.cdx\.json$)/;
 
-/** Every entry below, folders after what is in them; symbolic links are not followed. */
+/** Yields entries depth first, folders after their contents. Does not follow symbolic links. */
 function* entries(path) {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const file = join(path, entry.name);
@@ -32,7 +31,7 @@ function* entries(path) {
   }
 }
 
-/** `name@version` of everything installed below, the app itself included, each with those of what it finds by name. */
+/** Installed packages including the app as `name@version`, each with its resolved dependencies. */
 function installed() {
   const found = new Map();
   for (const { file, isDirectory, isLink } of entries(folder)) {
@@ -45,7 +44,7 @@ function installed() {
       join(dirname(file), 'node_modules'),
       ...(neighbours ? [join(folder, neighbours[0])] : []),
     ];
-    const reached = found.get(id) ?? new Set(); // the same version may be there for several sets of peers
+    const reached = found.get(id) ?? new Set(); // one version may be installed for several peer sets
     for (const other of within.flatMap(packagesIn)) if (other !== id) reached.add(other);
     found.set(id, reached);
   }
@@ -57,7 +56,7 @@ function idOf(path) {
   return `${name}@${version}`;
 }
 
-/** What stands directly in a folder `node_modules`, symbolic links followed. */
+/** Direct entries of a `node_modules` folder. Follows symbolic links. */
 function packagesIn(modules) {
   if (!existsSync(modules)) return [];
   const names = readdirSync(modules).filter((name) => !name.startsWith('.'));
@@ -67,7 +66,7 @@ function packagesIn(modules) {
   return paths.map((path) => idOf(join(modules, path)));
 }
 
-/** The components of the bill by `name@version`, the app itself first. */
+/** Components of the bill by `name@version`, the app first. */
 function listed(bill) {
   const all = [bill.metadata.component, ...bill.components];
   return new Map(all.map((one) => [`${one.group ? `${one.group}/` : ''}${one.name}@${one.version}`, one]));
@@ -80,12 +79,13 @@ function finishBill(file) {
     ...[...there.keys()].filter((id) => !said.has(id)).map((id) => `installed but not listed: ${id}`),
     ...[...said.keys()].filter((id) => !there.has(id)).map((id) => `listed but not installed: ${id}`),
   ];
-  if (wrong.length > 0) throw new Error(`the bill of materials is wrong\n${wrong.join('\n')}`);
+  if (wrong.length > 0)
+    throw new Error(`the bill of materials differs from the installed packages\n${wrong.join('\n')}`);
   bill.metadata.timestamp = new Date(Number(epoch) * 1_000).toISOString();
   delete bill.serialNumber; // random
   const refOf = (id) => said.get(id)['bom-ref'];
-  bill.components.sort((a, b) => byText(a['bom-ref'], b['bom-ref'])); // they come in the order in which they were read
-  // pnpm tells of what several packages depend on once alone, of whichever it read first.
+  bill.components.sort((a, b) => byText(a['bom-ref'], b['bom-ref'])); // their order depends on the file system
+  // pnpm lists shared dependencies only for the package it read first.
   bill.dependencies = [...there]
     .map(([id, reached]) => ({ ref: refOf(id), dependsOn: [...reached].map(refOf).sort(byText) }))
     .sort((a, b) => byText(a.ref, b.ref));
@@ -95,7 +95,7 @@ function finishBill(file) {
   return there.size;
 }
 
-/** By code units: the same on every machine, whatever its language. */
+/** By code units, independent of the locale. */
 function byText(a, b) {
   return a < b ? -1 : 1;
 }
@@ -127,7 +127,7 @@ for (const entry of [...entries(folder), { file: folder, isDirectory: true, isLi
 }
 process.stdout.write(`${packages} packages, ${removed} files and folders removed\n`);
 
-/** Of the checkout's modes, which follow somebody's umask, only what can be run. */
+/** Ignores the umask of the checkout: keeps only the executable bit. */
 function mode({ file, isDirectory }) {
   return isDirectory || (statSync(file).mode & 0o100) !== 0 ? 0o755 : 0o644;
 }

@@ -1,5 +1,5 @@
-// What `npm start`, `npm test`, `npm run test:full`, `npm run bench`, `npm run opentill` and .ci/run call. Needs Node 20 and npm, nothing
-// else: it finds or fetches Node 24 and pnpm, installs and builds what changed, and runs the command with them.
+// Entry point of `npm start`, `npm test`, `npm run test:full`, `npm run bench`, `npm run opentill` and .ci/run. Needs
+// Node 20 and npm. Finds or fetches Node 24 and pnpm, installs and builds what changed, and runs the command.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,14 +11,14 @@ import { environmentWith, findToolchain, install } from './bootstrap/toolchain.m
 const COMMANDS = ['start', 'test', 'test-full', 'bench', 'ci', 'opentill'];
 const OPERATE = join(ROOT, 'deploy', 'local', 'dist', 'operate', 'main.js');
 
-/** Prints the line that scripts read, as the last one; the exit code. */
+/** Prints the line that scripts parse, as the last one. Returns the exit code. */
 function report({ passed, failed }) {
   if (passed + failed === 0) say('no test ran');
   process.stdout.write(`${passed} passed, ${failed} failed\n`);
   return failed > 0 || passed === 0 ? 1 : 0;
 }
 
-/** Everything a change must pass: types, lint, tests, and that none of it changes a file of the checkout. */
+/** Runs types, lint and tests, and checks that they change no file of the checkout. */
 async function runChecks(args, env) {
   const before = workingTree();
   const checks = ['typecheck', 'lint'].map((name) => ({ name, command: 'pnpm', args: [name] }));
@@ -26,21 +26,21 @@ async function runChecks(args, env) {
   let problems = sum.otherFailures.length;
   if (workingTree() !== before) {
     problems += 1;
-    say('the checks changed files of the checkout: a generated file was not committed');
+    say('the checks changed files of the checkout: commit the generated files');
     spawnSync('git', ['status', '--short'], { cwd: ROOT, stdio: ['ignore', 2, 2] });
   }
-  if (problems > 0) say(`${problems} of the checks beside the tests failed, see above`);
+  if (problems > 0) say(`${problems} checks failed, see above`);
   return Math.max(report(sum), problems > 0 ? 1 : 0);
 }
 
-/** A fingerprint of what git sees changed; the same for everything where there is no git. */
+/** Hash of uncommitted changes. Constant without git. */
 function workingTree() {
   const git = (...args) =>
     spawnSync('git', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 28 }).stdout ?? '';
   return `${git('status', '--porcelain')}\n${git('diff')}`;
 }
 
-/** A command of the operators' command line, with our terminal. */
+/** Runs an operator's command with this terminal. */
 function operate(args, env) {
   const { status, error } = spawnSync('node', [OPERATE, ...args], { env, stdio: 'inherit' });
   if (error) throw error;
@@ -48,7 +48,7 @@ function operate(args, env) {
 }
 
 async function run(command, args) {
-  if (!COMMANDS.includes(command)) throw new BootstrapError(`Say one of: ${COMMANDS.join(', ')}.`);
+  if (!COMMANDS.includes(command)) throw new BootstrapError(`Use one of: ${COMMANDS.join(', ')}.`);
   const toolchain = findToolchain();
   const env = environmentWith(toolchain);
   if (command === 'opentill' && existsSync(OPERATE)) return operate(args, env);

@@ -27,10 +27,8 @@ import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '@opentill/webhook-sender/config';
 import { SHOP_CONFIG_SCHEMA } from '@opentill/demo-shop/config';
 import { CHAIN_CONFIG_SCHEMA, FUND_CONFIG_SCHEMA } from './config.ts';
 
-/*
- * docker-compose.yml, .env.example and what the services themselves say of their environment must be one thing. The
- * files are read as an engine reads them; no engine is needed.
- */
+// docker-compose.yml, .env.example and the services' schemas must agree. The test parses the files like an engine,
+// without one.
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const read = (path: string): string => readFileSync(join(CHECKOUT, path), 'utf8');
@@ -54,7 +52,6 @@ interface ComposeFile {
 }
 
 const path = { type: 'string', minLength: 1 } as const;
-/** `backup` takes its files from the variables that services are given. */
 const ARCHIVE_CONFIG_SCHEMA: ConfigSchema = {
   properties: {
     ...OPERATOR_CONFIG_SCHEMA.properties,
@@ -83,15 +80,15 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   'sui-test': CHAIN_CONFIG_SCHEMA,
   'devnet-funds': FUND_CONFIG_SCHEMA,
 };
-/** Steps whose scripts call opentill with options instead. */
+/** Their scripts pass options to opentill instead. */
 const WITHOUT_SCHEMA = ['wallet', 'keys', 'devnet-keys'];
 const SERVERS = ['postgres', 'rabbitmq'];
-/** Read by compose itself. */
+/** Variables of compose itself. */
 const OF_COMPOSE = ['COMPOSE_PROFILES'];
 const ENDPOINT = new RegExp(`^(${CHAIN_VALUES.join('|')})_(RPC_URLS|SOLIDITY_URLS|WS_URL)$`);
 const SECRET_NAME = /PASSWORD|PASSPHRASE|TOKEN|SECRET|_KEY$|^KEY/;
 
-/** Written by commands, not by `prepare`. */
+/** Created by commands, not by `prepare`. */
 const IN_VOLUMES = ['PUBLIC_KEYS_FILE', 'KEYSTORE_FILE', 'OPS_TOKEN_FILE'];
 
 const text = read('docker-compose.yml');
@@ -101,7 +98,6 @@ const scannerFiles = readdirSync(join(CHECKOUT, 'deploy/compose')).filter((name)
 const compose = parse(text, { merge: true }) as ComposeFile;
 const ours = Object.entries(compose.services).filter(([name]) => !SERVERS.includes(name));
 
-/** NAME=value lines. */
 function readEnv(path: string): Record<string, string> {
   const lines = read(path)
     .split('\n')
@@ -111,7 +107,7 @@ function readEnv(path: string): Record<string, string> {
   );
 }
 
-/** `${NAME-default}`, `${NAME:?message}` and `${NAME}` as compose puts them in. */
+/** Substitutes `${NAME-default}`, `${NAME:?message}` and `${NAME}` like compose. */
 function interpolate(value: string, env: Readonly<Record<string, string>>): string {
   return value.replace(
     /\$\{([A-Z_]+)(?:(:?[-?])([^}]*))?\}/g,
@@ -132,7 +128,7 @@ const example = readEnv('.env.example');
 const devnet = readEnv('deploy/compose/devnet.env');
 
 describe('.env.example', () => {
-  test('has every variable of docker-compose.yml, and no other', () => {
+  test('has exactly the variables of docker-compose.yml', () => {
     const used = variablesOf(
       [text, ...scannerFiles.map((name) => read(`deploy/compose/${name}`))].join('\n'),
     );
@@ -140,7 +136,7 @@ describe('.env.example', () => {
     expect(Object.keys(devnet).filter((name) => !(name in example))).toEqual([]);
   });
 
-  test('holds no secret, and says where secrets are', () => {
+  test('contains no secret and points to the secret files', () => {
     const suspicious = [example, devnet].flatMap((env) =>
       Object.keys(env).filter((name) => SECRET_NAME.test(name) && !/^SECRETS_(DIR|GID)$/.test(name)),
     );
@@ -149,12 +145,12 @@ describe('.env.example', () => {
       expect(interpolate(file, example)).toBe(`${example['SECRETS_DIR']}/${name}`);
   });
 
-  test('names endpoints of every chain of which there is a scanner', () => {
+  test('has endpoints for every chain with a scanner', () => {
     const chainsOf = (family: string) => CHAIN_VALUES.filter((chain) => CHAINS[chain].family === family);
     const expected = [
       ...chainsOf('EVM').flatMap((chain) => [`${chain}_RPC_URLS`, `${chain}_WS_URL`]),
       ...chainsOf('TRON').map((chain) => `${chain}_SOLIDITY_URLS`),
-      // Their nodes have no WebSocket.
+      // TRON and SUI nodes have no WebSocket.
       ...[...chainsOf('TRON'), ...chainsOf('SUI')].map((chain) => `${chain}_RPC_URLS`),
     ];
     expect(
@@ -165,7 +161,7 @@ describe('.env.example', () => {
   });
 });
 
-describe('the environment of a service', () => {
+describe('environment of a container', () => {
   let directory: string;
   beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), 'opentill-compose-'));
@@ -189,7 +185,7 @@ describe('the environment of a service', () => {
   }
   const secretsDirectory = (): string => join(directory, 'deploy/compose/secrets');
 
-  /** As the container would have it, with the secrets where they are here. */
+  /** Environment of the container, with secrets at their path in this test. */
   function environmentOf(service: ComposeService, env: Readonly<Record<string, string>>): Environment {
     const entries = Object.entries(service.environment ?? {}).map(
       ([name, value]) =>
@@ -198,7 +194,7 @@ describe('the environment of a service', () => {
     return Object.fromEntries(entries);
   }
 
-  test('prepare makes the secrets that compose names, for the group alone, and never anew', () => {
+  test('prepare creates missing secrets, readable by their group, and replaces none', () => {
     expect(readdirSync(secretsDirectory()).sort()).toEqual(Object.keys(compose.secrets).sort());
     const contents = () =>
       Object.keys(compose.secrets).map((name) => readFileSync(join(secretsDirectory(), name), 'utf8'));
@@ -207,14 +203,14 @@ describe('the environment of a service', () => {
     for (const name of Object.keys(compose.secrets))
       expect(statSync(join(secretsDirectory(), name)).mode & 0o777).toBe(0o440);
     rmSync(join(secretsDirectory(), 'merchant_token'));
-    expect(prepare('devnet')).toMatch(/\.env is there and stays\n1 secrets made/);
+    expect(prepare('devnet')).toMatch(/\.env exists and stays unchanged\n1 secrets made/);
     const after = contents();
     const place = Object.keys(compose.secrets).indexOf('merchant_token');
     expect(after[place]).not.toBe(before[place]);
     expect(after.toSpliced(place, 1)).toEqual(before.toSpliced(place, 1));
   });
 
-  test('prepare pins images by the digest that the engine has, and only then', () => {
+  test('prepare replaces image tags by digests that the engine has', () => {
     const docker = join(directory, 'docker');
     writeFileSync(
       docker,
@@ -227,7 +223,7 @@ describe('the environment of a service', () => {
     expect(env).toContain('\nRABBITMQ_IMAGE=rabbitmq:4-management\n');
   });
 
-  test('prepare makes a secret also where an engine put a folder, which it does for a file that it misses', () => {
+  test('prepare creates a secret in place of a directory that an engine left', () => {
     const file = join(secretsDirectory(), 'webhook_secret');
     rmSync(file);
     mkdirSync(file);
@@ -235,7 +231,7 @@ describe('the environment of a service', () => {
     expect(readFileSync(file, 'utf8')).toHaveLength(40);
   });
 
-  test.each(Object.keys(SCHEMAS))('%s starts with it, and knows all of it', (name) => {
+  test.each(Object.keys(SCHEMAS))('%s accepts its environment and uses every variable', (name) => {
     const service = compose.services[name];
     const schema = SCHEMAS[name];
     if (service === undefined || schema === undefined) throw new Error(`no ${name}`);
@@ -256,11 +252,11 @@ describe('the environment of a service', () => {
     expect(unknown).toEqual([]);
   });
 
-  test('is looked at for every service', () => {
+  test('covers every service', () => {
     expect([...Object.keys(SCHEMAS), ...WITHOUT_SCHEMA].sort()).toEqual(ours.map(([name]) => name).sort());
   });
 
-  test.each(ours)('%s gets secrets as files, and each of them for a reason', (_, service) => {
+  test.each(ours)('%s gets only the secrets it needs, as files', (_, service) => {
     const files: string[] = [];
     for (const [name, value] of Object.entries(service.environment ?? {})) {
       if (!SECRET_NAME.test(name) || IN_VOLUMES.includes(name)) continue;
@@ -277,10 +273,10 @@ describe('the environment of a service', () => {
   });
 });
 
-describe('the signer', () => {
+describe('payout-signer container', () => {
   const signer = compose.services['payout-signer'];
 
-  test('shares a network with the database, the broker and the chains alone, and publishes nothing', () => {
+  test('shares networks only with database, broker and chains, and publishes no port', () => {
     expect(signer?.ports).toBeUndefined();
     expect(signer?.environment?.['HEALTH_HOST']).toBe('127.0.0.1');
     expect(signer?.networks).toEqual(['signer', 'signer-rpc']);
@@ -304,7 +300,7 @@ describe('the signer', () => {
       .flatMap(([name, service]) => (holds(service) ? [name] : []))
       .sort();
 
-  test('alone of what runs on has the keystore and its passphrase', () => {
+  test('is the only running container with the keystore and its passphrase', () => {
     const keys = holders(({ volumes = [] }) => volumes.some((volume) => volume.startsWith('keys:')));
     expect(keys).toEqual(['archive', 'devnet-keys', 'keys', 'payout-signer']);
     const passphrase = holders(({ secrets = [] }) => secrets.includes('keystore_passphrase'));
@@ -316,7 +312,7 @@ describe('the signer', () => {
     }
   });
 
-  test('its keystore goes into a backup as it is sealed, by a step that has no way out', () => {
+  test('copies its sealed keystore into a backup in a step without network access', () => {
     expect(compose.services['archive']).toMatchObject({
       profiles: ['tools'],
       restart: 'no',
@@ -325,7 +321,7 @@ describe('the signer', () => {
     expect(compose.networks['data']).toEqual({ internal: true });
   });
 
-  test('starts as on any machine: no debugger by a signal, no prototypes by `__proto__`, no core on disk', () => {
+  test('disables debugger signals, `__proto__` and core dumps', () => {
     expect(signer?.['entrypoint']).toEqual(
       expect.arrayContaining(['node', '--disable-sigusr1', '--disable-proto=throw', '/app/dist/main.js']),
     );
@@ -335,21 +331,21 @@ describe('the signer', () => {
     expect(unit).toMatch(/^LimitCORE=0$/m);
   });
 
-  test('alone has what it sent on disk, in a volume that outlives its container', () => {
+  test('is the only container with its state on a volume that outlives it', () => {
     const state = holders(({ volumes = [] }) => volumes.some((volume) => volume.startsWith('signer-state:')));
     expect(state).toEqual(['payout-signer']);
     const { SIGNER_STATE_DIR } = signer?.environment ?? {};
     expect(signer?.volumes).toContain(`signer-state:${SIGNER_STATE_DIR}`);
   });
 
-  test('the owner of the database is used by steps alone', () => {
+  test('only one-off steps use the owner of the database', () => {
     const owners = holders(({ secrets = [] }) => secrets.includes('database_admin_password'));
     expect(owners).toEqual(['archive', 'owner', 'postgres', 'setup']);
   });
 });
 
-describe('what runs', () => {
-  test('to the outside the api alone, to this machine the operators’ API; the rest is the devnet’s, here', () => {
+describe('running containers', () => {
+  test("expose only the api publicly and the operators' API to this machine", () => {
     const published = Object.fromEntries(
       Object.entries(compose.services).flatMap(([name, { ports }]) =>
         ports === undefined ? [] : [[name, ports]],
@@ -364,7 +360,7 @@ describe('what runs', () => {
     }
   });
 
-  test.each(ours)('%s has no rights, no writable disk, and bounds', (_, service) => {
+  test.each(ours)('%s has no privileges, no writable disk, and limits', (_, service) => {
     expect(service).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],
@@ -374,7 +370,7 @@ describe('what runs', () => {
       mem_limit: expect.stringMatching(/^\d+[mg]$/),
       logging: { driver: 'json-file', options: { 'max-size': '10m', 'max-file': '5' } },
     });
-    expect(service['user']).toBeUndefined(); // the image's, which is nobody's
+    expect(service['user']).toBeUndefined(); // the unprivileged user of the image
     const isStep = service.build?.target === 'command' || service.image.includes('/devnet:');
     expect(service['restart']).toBe(
       isStep && service['command']?.toString() !== 'chain' ? 'no' : 'unless-stopped',
@@ -382,16 +378,16 @@ describe('what runs', () => {
   });
 
   test.each(Object.entries(compose.services))(
-    '%s lists in order, so that a second file changes nothing of it',
+    '%s has sorted lists, so that a second file does not change them',
     (_, service) => {
-      // docker-compose 1.29 sorts lists as soon as it merges files, and makes containers anew when their order changed.
+      // docker-compose 1.29 sorts lists when it merges files, and recreates containers whose order changed.
       const targets = (service.volumes ?? []).map((volume) => interpolate(volume, example).split(':')[1]);
       expect(targets).toEqual(targets.toSorted());
       expect(service.secrets ?? []).toEqual((service.secrets ?? []).toSorted());
     },
   );
 
-  test.each(SERVERS)('%s is reached by our networks alone', (name) => {
+  test.each(SERVERS)('%s is reachable only from our networks', (name) => {
     const server = compose.services[name];
     expect(server).toMatchObject({
       networks: ['data', 'signer'],
@@ -403,8 +399,8 @@ describe('what runs', () => {
   });
 });
 
-describe('scanners, one container per EVM chain', () => {
-  test.each(scannerFiles)('%s', (file) => {
+describe('one scanner container per EVM chain', () => {
+  test.each(scannerFiles)('%s names every chain once', (file) => {
     const { services } = parse(read(`deploy/compose/${file}`), { merge: true }) as ComposeFile;
     const { 'scanner-evm': whole, ...single } = services;
     expect(whole).toEqual({ scale: 0 });

@@ -1,10 +1,9 @@
 import type { ConfigSchema } from '@opentill/runtime/config';
 
-/** The environment of a local chain in a container. */
 export interface ChainVariables {
   readonly CHAIN: string;
   readonly NETWORKS_FILE: string;
-  /** Holds the chain's state from one start to the next. */
+  /** Keeps the chain's state between starts. */
   readonly STATE_DIR: string;
   readonly RPC_PORT: number;
   readonly BLOCK_TIME_SECONDS: number;
@@ -12,7 +11,6 @@ export interface ChainVariables {
   readonly HEALTH_HOST: string;
 }
 
-/** JSON Schema of the environment of `chain`, read by readConfig. */
 export const CHAIN_CONFIG_SCHEMA: ConfigSchema = {
   required: ['CHAIN', 'NETWORKS_FILE', 'STATE_DIR'],
   properties: {
@@ -26,15 +24,13 @@ export const CHAIN_CONFIG_SCHEMA: ConfigSchema = {
   },
 };
 
-/** The environment of the step that funds the hot wallets. */
 export interface FundVariables {
-  /** As ops. */
+  /** Uses the role of ops. */
   readonly DATABASE_URL: string;
   readonly NETWORKS_FILE: string;
   readonly PUBLIC_KEYS_FILE: string;
 }
 
-/** JSON Schema of the environment of `fund`, read by readConfig. */
 export const FUND_CONFIG_SCHEMA: ConfigSchema = {
   required: ['DATABASE_URL', 'NETWORKS_FILE', 'PUBLIC_KEYS_FILE'],
   properties: {

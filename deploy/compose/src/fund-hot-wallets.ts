@@ -10,15 +10,15 @@ import { waitUntil } from '@opentill/test-servers/poll-until';
 import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** - `CHAINS_NOT_FOLLOWED`: no scanner has begun to read some chains within the time; nothing was sent on them. */
+/** - `CHAINS_NOT_FOLLOWED`: no scanner started reading some chains in time. They received nothing. */
 export type FundErrorCode = 'CHAINS_NOT_FOLLOWED';
 
-/** What a hot wallet gets of every token and of the native coin, in whole units. */
+/** Amounts in whole units: of each token, and of the native coin. */
 const TOKENS = 1_000_000n;
 const COINS = 1_000n;
 const POLL_INTERVAL_MS = 500;
 
-/** How money is sent on the devnets of a family; each resolves with the transaction's hash once a block has it. */
+/** Sends money on the devnets of a family. Each function resolves with the transaction hash once it is mined. */
 interface Sender {
   balance(rpcUrl: string, contract: string, holder: string): Promise<bigint>;
   sendToken(
@@ -48,7 +48,7 @@ const onTron: Sender = {
   sendCoin: async (url, { to, amountBaseUnits: trxSun }) =>
     minedOnTron(url, await payOnTronDevnet({ url, to, trxSun })),
 };
-/** Into address balances, which payouts are paid from. */
+/** Sends to address balances, which pay payouts. */
 const onSui: Sender = {
   balance: suiBalance,
   sendToken: async (url, { symbol }, gift) =>
@@ -76,29 +76,27 @@ async function landedOnSui(url: string, [digest = '']: readonly string[]): Promi
   return digest;
 }
 
-/** What became of a hot wallet on one chain. */
 export interface Funded {
   readonly chain: Chain;
   readonly hotWallet: string;
-  /** Nothing where it had tokens already. */
+  /** Empty if the wallet had tokens. */
   readonly sent: readonly string[];
 }
 
-/** Whose hot wallets are funded, and where. */
 export interface Funding {
-  /** As ops. */
+  /** Uses the role of ops. */
   readonly db: Db;
   readonly networks: readonly NetworkConfig[];
   readonly hotWalletOf: (family: Family) => string | undefined;
-  /** How long scanners may take until they read their chains, all together. */
+  /** Time limit for all scanners together, in milliseconds. */
   readonly deadlineMs: number;
   readonly onFunded: (funded: Funded) => void;
 }
 
 /**
- * Gives the hot wallets of local chains coin and tokens, each once a scanner reads its chain: what comes before a chain's
- * first cursor is never seen. Of a chain that nobody reads the others do not suffer.
- * @throws GatewayError CHAINS_NOT_FOLLOWED, when the others are done
+ * Sends coin and tokens to the hot wallets of local chains once a scanner reads each chain; earlier transfers would
+ * never be seen. A chain without a scanner does not block others. @throws GatewayError CHAINS_NOT_FOLLOWED, after all
+ * others
  */
 export async function fundHotWallets({
   db,
@@ -133,8 +131,8 @@ async function isFollowed(db: Db, chain: Chain): Promise<boolean> {
 }
 
 /**
- * Gives the hot wallet of a local chain coin and tokens, unless it has tokens. The gateway sees the tokens come and books
- * them by itself; the coin, which is no asset of orders, is booked here. Answers what it sent.
+ * Sends coin and tokens unless the hot wallet has tokens. The gateway books tokens by itself; coin is no asset of
+ * orders, so it is booked here. Returns the sent amounts.
  */
 async function fundHotWallet(db: Db, network: NetworkConfig, to: string): Promise<readonly string[]> {
   const rpcUrl = rpcEndpointsOf(network)[0]?.url ?? '';

@@ -19,11 +19,8 @@ import {
 import { fundHotWallets } from './fund-hot-wallets.ts';
 import { startChain } from './start-chain.ts';
 
-/*
- * The local chains of docker-compose's profile devnet:
- *   chain   a node of the chain that CHAIN names, with the test tokens
- *   fund    waits for the scanners, gives the hot wallets coin and tokens, ends
- */
+// Local chains of docker-compose's profile devnet. Command `chain` runs the node of CHAIN with the test tokens.
+// Command `fund` waits for the scanners, funds the hot wallets and exits.
 const [command = ''] = process.argv.slice(2);
 const logger = createLogger({ service: `devnet-${command}`, level: 'info' });
 const SCANNERS_DEADLINE_MS = 180_000;
@@ -42,7 +39,7 @@ switch (command) {
     );
     break;
   default:
-    logger.error('say chain or fund', { command });
+    logger.error('command must be chain or fund', { command });
     process.exitCode = 1;
 }
 

@@ -1,13 +1,8 @@
 import { execFileSync } from 'node:child_process';
 
-/*
- * Prints the sizes, start times and memory of a running project of docker-compose.yml:
- *
- *   node --conditions=source deploy/compose/src/measure-containers.ts [project]
- *
- * image: what the image takes, and of it what is not its base; start: from the container's start to the service's own
- * `service started`, connections, keys and leases included; memory: what the engine counts, the page cache left out.
- */
+// Prints sizes, start times and memory of a running docker-compose project:
+//   node --conditions=source deploy/compose/src/measure-containers.ts [project]
+// Start times end at `service started`, with connections, keys and leases. Memory excludes the page cache.
 
 interface Container {
   readonly Id: string;
@@ -24,7 +19,7 @@ const docker = (...args: string[]): string =>
   execFileSync('docker', args, { encoding: 'utf8', maxBuffer: 256 * MIB, stdio: ['ignore', 'pipe', 'pipe'] });
 const sizeOf = (image: string): number => Number(docker('image', 'inspect', '-f', '{{.Size}}', image));
 
-/** Milliseconds; undefined for what is no service of ours. */
+/** Milliseconds. Undefined for containers of other projects' services. */
 function startTime({ Id, State }: Container): number | undefined {
   for (const line of docker('logs', Id).split('\n').toReversed()) {
     if (!line.includes('"message":"service started"')) continue;

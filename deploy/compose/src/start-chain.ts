@@ -9,13 +9,12 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Checks } from '@opentill/runtime/health';
 import type { ChainVariables } from './config.ts';
 
-/** - `CHAIN_NOT_LOCAL`: the networks file has no network of this name that there is a devnet for. */
+/** - `CHAIN_NOT_LOCAL`: the networks file has no network of this name with a devnet. */
 export type StartChainErrorCode = 'CHAIN_NOT_LOCAL';
 
-/** A local chain that containers reach, with its test tokens. */
 export interface RunningChain {
   readonly checks: Checks;
-  /** Resolves with the last words of a node that ended by itself. */
+  /** Resolves with the last output of a node that exited by itself. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
@@ -24,7 +23,7 @@ const EVERYWHERE = '0.0.0.0';
 /** As in the local profile. */
 const TRON_SOLID_LAG_BLOCKS = 3;
 
-/** Starts the node on all addresses of the container, with the state that an earlier one left. */
+/** Listens on all addresses of the container and continues with the state of an earlier node. */
 export async function startChain(
   networks: readonly NetworkConfig[],
   config: ChainVariables,
@@ -36,7 +35,7 @@ export async function startChain(
     return startEvmChain(network, network.chainId, config);
   throw new GatewayError<StartChainErrorCode>(
     'CHAIN_NOT_LOCAL',
-    `${config.NETWORKS_FILE} has no network ${config.CHAIN} that there is a devnet for.`,
+    `${config.NETWORKS_FILE} has no network ${config.CHAIN} with a devnet. Set CHAIN to a local test network.`,
     { retryable: false },
   );
 }
@@ -85,7 +84,7 @@ async function startTronChain(config: ChainVariables): Promise<RunningChain> {
   });
   return {
     checks: { node: () => Promise.resolve({ ok: true, detail: `block ${node.control.summary().head}` }) },
-    ended: new Promise(() => undefined), // it is this very process
+    ended: new Promise(() => undefined), // the node runs in this process
     stop: async () => node.close(),
   };
 }
@@ -101,7 +100,7 @@ async function startSuiChain({ blockTimeMs }: NetworkConfig, config: ChainVariab
     checks: {
       node: () => Promise.resolve({ ok: true, detail: `checkpoint ${node.control.summary().checkpoint}` }),
     },
-    ended: new Promise(() => undefined), // it is this very process
+    ended: new Promise(() => undefined), // the node runs in this process
     stop: async () => node.close(),
   };
 }

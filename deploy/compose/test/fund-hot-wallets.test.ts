@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { fundHotWallets, type Funded } from '../src/fund-hot-wallets.ts';
 
 const NETWORKS = join(import.meta.dirname, '../../networks/local.json');
-/** Of the words `abandon … about`. */
+/** Of the mnemonic `abandon … about`. */
 const HOT_WALLET = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
 const LONG_MS = 120_000;
 
@@ -55,7 +55,7 @@ const balances = async (wallet = HOT_WALLET) => [
 const GIFTS = ['1000 TRX', '1000000 USDT', '1000000 USDC'];
 const SENT = [1_000n * 10n ** 6n, 1_000_000n * 10n ** 6n, 1_000_000n * 10n ** 6n];
 
-test('sends nothing on a chain that no scanner reads: it would never be seen', async () => {
+test('sends nothing on a chain without a scanner, where it would never be seen', async () => {
   await expect(fund([tron, unread], 0)).rejects.toMatchObject({
     code: 'CHAINS_NOT_FOLLOWED',
     message: 'No scanner reads TRON_TEST, BSC_TEST.',
@@ -63,7 +63,7 @@ test('sends nothing on a chain that no scanner reads: it would never be seen', a
   expect(await balances()).toEqual([0n, 0n, 0n]);
 });
 
-test('sends coin, booked for fees, and tokens as soon as one reads it', async () => {
+test('sends coin, booked for fees, and tokens once a scanner reads the chain', async () => {
   const funding = fund([tron], LONG_MS);
   await aChainCursor(admin.kysely, { chain: 'TRON_TEST' });
   await funding;
@@ -77,14 +77,17 @@ test('sends coin, booked for fees, and tokens as soon as one reads it', async ()
   expect(gas).toEqual([{ chain: 'TRON_TEST', symbol: 'TRX', balance: SENT[0] }]);
 });
 
-test.each(['before', 'after'])('sends it whatever another chain does that comes %s it', async (place) => {
-  funded.length = 0;
-  const wallet = toBase58(addressOfKey(randomBytes(32)));
-  const funding = fund(place === 'before' ? [unread, tron] : [tron, unread], 0, wallet);
-  await expect(funding).rejects.toMatchObject({ message: 'No scanner reads BSC_TEST.' });
-  expect(funded).toEqual([{ chain: 'TRON_TEST', hotWallet: wallet, sent: GIFTS }]);
-  expect(await balances(wallet)).toEqual(SENT);
-});
+test.each(['before', 'after'])(
+  'funds a chain whatever happens on a chain that comes %s it',
+  async (place) => {
+    funded.length = 0;
+    const wallet = toBase58(addressOfKey(randomBytes(32)));
+    const funding = fund(place === 'before' ? [unread, tron] : [tron, unread], 0, wallet);
+    await expect(funding).rejects.toMatchObject({ message: 'No scanner reads BSC_TEST.' });
+    expect(funded).toEqual([{ chain: 'TRON_TEST', hotWallet: wallet, sent: GIFTS }]);
+    expect(await balances(wallet)).toEqual(SENT);
+  },
+);
 
 test('sends nothing to a wallet that has tokens', async () => {
   funded.length = 0;

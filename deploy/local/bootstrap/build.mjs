@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CACHE, capture, ROOT, say } from './run-command.mjs';
 
 const GROUPS = ['libs', 'services', 'deploy', 'tools'];
-/** What every package is built by. */
+/** Inputs of every package's build. */
 const SHARED = [
   'package.json',
   'pnpm-lock.yaml',
@@ -14,8 +14,8 @@ const SHARED = [
 ];
 
 /**
- * Builds, unless all that is read and all that is made by a build is as the last one left it. A build takes the
- * checkout's page away for a moment, under the hands of gateways of this checkout that start meanwhile.
+ * Builds unless sources and output are unchanged since the last build. A build briefly removes the checkout page,
+ * which breaks gateways of this checkout that start meanwhile.
  */
 export function build(env) {
   const stampFile = join(CACHE, 'built');
@@ -26,7 +26,7 @@ export function build(env) {
   writeFileSync(stampFile, fingerprintOf(ROOT));
 }
 
-/** Changes with any source, setting or product of a build: by its time or size, also when it is gone. */
+/** Changes with size or time of any source, setting or build output, and when one is missing. */
 export function fingerprintOf(root) {
   const hash = createHash('sha256');
   const take = (path) => {

@@ -5,20 +5,20 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
-/** What the commands remember from one run to the next. */
+/** State kept between runs. */
 export const CACHE = join(ROOT, 'node_modules', '.cache', 'opentill');
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const startedAt = Date.now();
 
-/** A failure that is told in one sentence (and, where it helps, the end of a command's output). */
+/** Failure described in one sentence, if useful with the end of a command's output. */
 export class BootstrapError extends Error {}
 
-/** A line of progress, with the seconds since the start. */
+/** Prints progress with the seconds since the start. */
 export function say(line) {
   process.stderr.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
 }
 
-/** Undefined when the file is not there or no JSON. */
+/** Undefined for a missing or invalid file. */
 export function readJson(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
@@ -27,7 +27,7 @@ export function readJson(file) {
   }
 }
 
-/** Runs a command to its end and answers with its output; throws with `sentence` when it fails. */
+/** Returns the command's output. Throws with `sentence` if it fails. */
 export function capture(command, args, sentence, options) {
   const result = spawnSync(command, args, {
     cwd: ROOT,
@@ -44,10 +44,9 @@ export function capture(command, args, sentence, options) {
 }
 
 /**
- * Runs a command in a group of its own, and hands it the first stop signal, once: a terminal's Ctrl-C and npm's copy of
- * it both reach us, and none of them reaches the group by itself. Answers its exit code.
- *
- * @param logFile a file descriptor for all that it writes; without it the command has our terminal
+ * Runs a command in its own process group and forwards the first stop signal once: Ctrl-C and npm's copy of it both
+ * arrive here. Returns the exit code.
+ * @param logFile file descriptor for its output. Without it the command uses this terminal.
  */
 export function runForwarding(command, args, env, logFile) {
   return new Promise((resolve, reject) => {
@@ -60,7 +59,7 @@ export function runForwarding(command, args, env, logFile) {
       try {
         process.kill(-child.pid, signal);
       } catch {
-        // it has just ended
+        // it has just exited
       }
     };
     for (const signal of STOP_SIGNALS) process.on(signal, forward);

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { runForwarding, say } from './run-command.mjs';
 
 /**
- * Runs steps ({ name, command, args }): those of a lane one after the other, whatever comes of them, the lanes beside one
- * another. The first lane has the terminal; what a step of another one wrote is printed in one piece when it has ended.
- *
- * @returns the exit code of each step, by its name. A stop signal ends all of them, and this process.
+ * Runs lanes of steps ({ name, command, args }) concurrently; the steps of a lane run in order, whatever fails. The
+ * first lane has the terminal; output of other lanes is printed per step. A stop signal ends all lanes and this
+ * process. @returns exit codes by step name
  */
 export async function runLanes(lanes, env) {
   const directory = mkdtempSync(join(tmpdir(), 'opentill-lanes-'));
@@ -19,7 +18,7 @@ export async function runLanes(lanes, env) {
     const { code, stopped } = await runForwarding(command, args, env, log);
     if (log !== undefined) {
       closeSync(log);
-      say(`${name}: ${code === 0 ? 'done' : `ended with ${code}`}`);
+      say(`${name}: ${code === 0 ? 'done' : `exit code ${code}`}`);
       process.stderr.write(readFileSync(logFile));
     }
     codes.set(name, code);

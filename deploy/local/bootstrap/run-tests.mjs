@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { readJson, ROOT, say } from './run-command.mjs';
 import { runLanes } from './run-lanes.mjs';
 
-/** `--passWithNoTests`: a filter may leave one run of several empty. The sum decides whether anything ran. */
+/** `--passWithNoTests`: a filter may match no file of one run. The total decides whether any test ran. */
 const VITEST = [
   join(ROOT, 'node_modules', 'vitest', 'vitest.mjs'),
   'run',
@@ -17,22 +17,22 @@ const VITEST = [
 ];
 const WORKERS = Math.max(2, availableParallelism());
 const FAST = { projects: ['unit', 'integration'], workers: WORKERS };
-/** One gateway at a time: each is a dozen processes, which mostly wait for the next block. */
+/** One gateway at a time: each has a dozen processes that mostly wait for blocks. */
 const GATEWAYS = { projects: ['e2e'], workers: 1 };
 
-/** The gateways wait more than they compute, so the tests without a gateway run at the same time. */
+/** Runs the gateway tests, which mostly wait, concurrently with the others. */
 export async function runDefaultTests(args, env, checks = []) {
   return runTests([[FAST], [...checks, GATEWAYS]], args, env);
 }
 
-/** The long tests, and those of containers where an engine answers. */
+/** Runs the long tests, and those of containers if a Docker engine answers. */
 export async function runLongTests(args, env) {
   const hasEngine = spawnSync('docker', ['info'], { env, stdio: 'ignore', timeout: 20_000 }).status === 0;
   if (!hasEngine)
     say('NOT TESTED: no Docker engine answers, so the tests of images and docker-compose.yml do not run');
   const long = { projects: ['full'], workers: WORKERS };
-  const gateways = { projects: ['e2e-full'], workers: 1 }; // they use the ports of npm start
-  const docker = { projects: ['docker'], workers: 1 }; // they build the same images
+  const gateways = { projects: ['e2e-full'], workers: 1 }; // uses the ports of npm start
+  const docker = { projects: ['docker'], workers: 1 }; // builds the same images
   return runTests([[long], hasEngine ? [gateways, docker] : [gateways]], args, env);
 }
 
@@ -51,7 +51,7 @@ export function countResults(results, exitCode) {
   return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed };
 }
 
-/** Runs lanes of test runs and other steps at the same time. @returns sums over all test runs, and names of other failed steps */
+/** Runs test runs and other steps concurrently. @returns totals of the test runs, and names of other failed steps */
 async function runTests(steps, args, env) {
   const directory = mkdtempSync(join(tmpdir(), 'opentill-results-'));
   let files = 0;

@@ -13,19 +13,19 @@ import { delimiter, dirname, join } from 'node:path';
 import { BootstrapError, CACHE, capture, readJson, ROOT, say } from './run-command.mjs';
 
 const NODE_MAJOR = '24';
-/** Versions of Node and pnpm, and the integrity of each package: what npm checks a download against. */
+/** Pinned versions of Node and pnpm, with the integrity that npm checks. */
 const PINNED = join(ROOT, 'deploy', 'local', 'toolchain');
-/** Only the owner may write here: npm runs nothing that another user of the machine could have put in its way. */
+/** Writable only by the owner, so that npm runs no files planted by another user. */
 const PRIVATE_FOLDER = join(ROOT, '.local', 'toolchain');
 
-/** The environment without what npm adds for its own scripts, which confuses npm and pnpm inside. */
+/** Removes the variables that npm sets for scripts, which confuse nested npm and pnpm. */
 function outerEnvironment() {
   const isOfNpm =
     /^npm_(package|lifecycle|command|execpath|node_execpath|config_local_prefix|config_user_agent)/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfNpm.test(name)));
 }
 
-/** The environment of everything that is run, with Node 24 and pnpm in front. */
+/** Puts Node 24 and pnpm first on the PATH. */
 export function environmentWith({ node, pnpmFolder }) {
   return {
     ...outerEnvironment(),
@@ -33,7 +33,7 @@ export function environmentWith({ node, pnpmFolder }) {
   };
 }
 
-/** Node 24 and the folder of pnpm: as found in the last run, or installed from npm by the lockfile in `PINNED`. */
+/** Paths of Node 24 and pnpm: from the last run, or installed from npm by the lockfile in `PINNED`. */
 export function findToolchain() {
   const pnpm = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).packageManager;
   const noteFile = join(CACHE, 'toolchain.json');
@@ -58,7 +58,7 @@ export function findToolchain() {
   return toolchain;
 }
 
-/** Installs the pinned packages without running any script of theirs. Returns their `node_modules`. */
+/** Installs the pinned packages without running their scripts. Returns their `node_modules`. */
 function installPinned(hasNode) {
   rmSync(PRIVATE_FOLDER, { recursive: true, force: true });
   mkdirSync(dirname(PRIVATE_FOLDER), { recursive: true });
@@ -79,7 +79,7 @@ function isRightNode(file) {
   return result.status === 0 && result.stdout.startsWith(`v${NODE_MAJOR}.`);
 }
 
-/** Installs what the lockfile says, unless the last installation here was of this very lockfile. */
+/** Installs by the lockfile unless it is unchanged since the last installation. */
 export function install(toolchain, env) {
   const stampFile = join(CACHE, 'installed');
   const hash = createHash('sha256').update(

@@ -1,12 +1,12 @@
 import type { Members } from './members.ts';
 
-/** The work's outcome, or the first death among the members if that comes first. */
+/** Result of `work`, or MEMBER_DIED if a member ends first. */
 export async function untilDeath<Result>(members: Members, work: Promise<Result>): Promise<Result> {
-  work.catch(() => undefined); // a death may have been thrown instead
+  work.catch(() => undefined); // MEMBER_DIED may have been thrown instead
   return Promise.race([work, members.died]);
 }
 
-/** Like Promise.all, but settles only when all have settled: what one of them starts must be known before stopping. */
+/** Like Promise.all, but waits for all: everything that they start must be known before a stop. */
 export async function settleAll<const Work extends readonly Promise<unknown>[]>(
   work: Work,
 ): Promise<{ -readonly [Index in keyof Work]: Awaited<Work[Index]> }> {

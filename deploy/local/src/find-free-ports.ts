@@ -1,7 +1,7 @@
 import { findFreePort } from '@opentill/test-servers/free-port';
 import type { GatewayPorts } from './gateway-options.ts';
 
-/** Ports that are free now, all different: for gateways beside the local one (tests, measurements). */
+/** Returns different free ports, for gateways that run next to the local one. */
 export async function findFreePorts(): Promise<GatewayPorts> {
   return {
     api: await findFreePort(),

@@ -9,32 +9,32 @@ import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill
 import type { WalletFiles } from './prepare-keys.ts';
 import type { RunningChains, RunningEvmChain, RunningSuiChain, RunningTronChain } from './start-chains.ts';
 
-/** What a hot wallet gets of every token and of the native coin, in whole units. */
+/** Amounts in whole units: of each token, and of the native coin. */
 const TOKENS = 1_000_000n;
 const COINS = 1_000n;
 
-/** A payment into a hot wallet that the ledger has to know of. */
+/** Payment to a hot wallet that the ledger must book. */
 export interface TopUp {
   readonly chain: string;
   readonly symbol: string;
-  /** In base units, as decimal text. */
+  /** Base units, decimal. */
   readonly amount: string;
-  /** Native coin that is no asset of orders. */
+  /** True for native coin that is no asset of orders. */
   readonly isCoinForFees: boolean;
   readonly txid: string;
 }
 
 /**
- * Gives the hot wallet coin and tokens on every devnet, and books them into the ledger: payouts draw on the tokens, and
- * the coin pays their fees. A wallet that has tokens already (a kept chain) gets none. What was paid but not booked yet stands in `file`, so
- * that a start cut short between the two is mended by the next; booking twice is booking once.
+ * Sends coin (for fees) and tokens (for payouts) to the hot wallet on every devnet, and books them. Skips wallets
+ * that have tokens. Records unbooked payments in `file`, so that the next start repairs an interrupted one. Booking
+ * is idempotent.
  */
 export async function fundHotWallets(funding: {
   readonly chains: RunningChains;
   readonly wallet: Pick<WalletFiles, 'evmHotWallet' | 'tronHotWallet' | 'suiHotWallet'>;
-  /** Takes the payments that wait to be booked. */
+  /** File with unbooked payments. */
   readonly file: string;
-  /** As the operators' role. */
+  /** Under the operators' role. */
   readonly databaseUrl: string;
 }): Promise<void> {
   const { chains, wallet, file, databaseUrl } = funding;
@@ -49,7 +49,7 @@ export async function fundHotWallets(funding: {
   rmSync(file);
 }
 
-/** What `opentill wallet book-top-up` does, without a process for each. */
+/** Same as `opentill wallet book-top-up`, without a process per payment. */
 async function bookAll(databaseUrl: string, topUps: readonly TopUp[]): Promise<void> {
   const database = openDatabase({ url: databaseUrl, applicationName: 'opentill-local', poolMax: 1 });
   try {
@@ -67,7 +67,7 @@ function readUnbooked(file: string): TopUp[] {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as TopUp[]) : [];
 }
 
-/** The payments, which a block holds by then. */
+/** Resolves once the payments are mined. */
 async function fundOnEvm({ network, node }: RunningEvmChain, to: string): Promise<TopUp[]> {
   const { rpcUrl } = node;
   const fromKey = devAccount(DEPLOYER_INDEX).privateKey;
@@ -117,7 +117,7 @@ async function fundOnTron({ network, node }: RunningTronChain, to: string): Prom
   return topUps;
 }
 
-/** Into address balances, which payouts are paid from. */
+/** Sends to address balances, which pay payouts. */
 async function fundOnSui({ network, node }: RunningSuiChain, to: string): Promise<TopUp[]> {
   const { chain, nativeSymbol, nativeDecimals } = network;
   const { url } = node;

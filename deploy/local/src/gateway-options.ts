@@ -1,7 +1,7 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { NetworkEnvironment } from '@opentill/contracts/network-overrides';
 
-/** The processes of the gateway, in the order of the payment's way. */
+/** In the order in which they handle a payment. */
 export const SERVICE_NAMES = [
   'api',
   'scanner-evm',
@@ -15,28 +15,24 @@ export const SERVICE_NAMES = [
 ] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 
-/** The services that speak to the broker. */
 export type BrokerService = Exclude<ServiceName, 'demo-shop'>;
 export const BROKER_SERVICES = SERVICE_NAMES.filter((name): name is BrokerService => name !== 'demo-shop');
 
-/** The EVM chains that the local profile brings a devnet for. */
 export const EVM_DEVNET_CHAINS = ['ETH_SEPOLIA', 'BSC_TEST'] as const;
 export type EvmDevnetChain = (typeof EVM_DEVNET_CHAINS)[number];
-/** All of them. */
 export type DevnetChain = EvmDevnetChain | 'TRON_TEST' | 'SUI_TEST';
 
-/** Ports of 127.0.0.1 (the API and the shop also elsewhere, as their configuration says). */
+/** Ports of 127.0.0.1. API and shop may also listen elsewhere (their configuration). */
 export interface GatewayPorts {
   readonly api: number;
   readonly shop: number;
-  /** The operators' API. */
   readonly ops: number;
-  /** /livez, /readyz and /metrics of each service. */
+  /** /livez, /readyz and /metrics by service. */
   readonly health: Readonly<Record<ServiceName, number>>;
   readonly chains: Readonly<Record<DevnetChain, number>>;
 }
 
-/** Fixed by the architecture document, so that scripts can rely on them. */
+/** Fixed, so that scripts can rely on them. */
 export const LOCAL_PORTS: GatewayPorts = {
   api: 3010,
   shop: 3011,
@@ -55,7 +51,7 @@ export const LOCAL_PORTS: GatewayPorts = {
   chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546, TRON_TEST: 9090, SUI_TEST: 9000 },
 };
 
-/** The merchant that exists from the start. */
+/** Merchant that exists from the start. */
 export interface MerchantSettings {
   readonly token: string;
   readonly webhookSecret: string;
@@ -64,38 +60,38 @@ export interface MerchantSettings {
 }
 
 export interface GatewayOptions {
-  /** Holds all state and logs. Only one gateway may use it at a time. */
+  /** Contains all state and logs. For one gateway at a time. */
   readonly stateDir: string;
-  /** Goes on with database, broker and chains of the last run; false empties them. */
+  /** True continues with database, broker and chains of the last run. False empties them. */
   readonly keep: boolean;
   readonly ports: GatewayPorts;
   readonly merchant: MerchantSettings;
-  /** The developer's own nodes: no devnet is started for a chain that has some. */
+  /** External nodes. Their chains get no devnet. */
   readonly ownNodes?: {
-    /** A network file to use instead of deploy/networks/local.json; every chain in it has nodes of its own. */
+    /** Replaces deploy/networks/local.json. Every chain in it uses external nodes. */
     readonly networksFile?: string | undefined;
-    /** `<CHAIN>_RPC_URLS` and the other variables that replace URLs of the network file. */
+    /** `<CHAIN>_RPC_URLS` and other variables that replace URLs of the network file. */
     readonly environment: NetworkEnvironment;
   };
-  /** Servers named by DATABASE_URL and AMQP_URL, if any. */
+  /** External servers (DATABASE_URL, AMQP_URL). */
   readonly given: { readonly databaseUrl?: string | undefined; readonly amqpUrl?: string | undefined };
-  /** false: data are thrown away anyway, so nothing is synced to the disk. Default true. */
+  /** False skips syncing to disk, for data that is thrown away. @default true */
   readonly durable?: boolean;
-  /** Default 1. */
+  /** @default 1 */
   readonly blockTimeSeconds?: number;
-  /** Changes to every EVM network of deploy/networks/local.json; the RPC addresses follow `ports` anyway. */
+  /** Overrides for every EVM network of deploy/networks/local.json. RPC addresses always follow `ports`. */
   readonly networkChanges?: Partial<
     Pick<NetworkConfig, 'confirmations' | 'pollIntervalMs' | 'reorgWindow' | 'explorerTxUrl'>
   >;
-  /** Further environment variables of single services, over the ones of service-environments.ts. */
+  /** Additional variables per service. They override those of service-environments.ts. */
   readonly extraEnvironment?: Readonly<Partial<Record<ServiceName, Readonly<Record<string, string>>>>>;
   /**
-   * The services to start. Default all, but no scanner of a family without a network. Without payout-signer the networks are configured without payouts; without
-   * scanner-tron there is neither network nor devnet of TRON, and so with scanner-sui.
+   * Services to start. Scanners of families without a network never start. Without payout-signer, networks have no
+   * payouts; without scanner-tron or scanner-sui, their network and devnet do not exist. @default all
    */
   readonly services?: readonly ServiceName[];
-  /** Gets a line for every step. */
+  /** Receives a line per step. */
   readonly say?: (line: string) => void;
-  /** Ends the start early; everything that was started is stopped again. */
+  /** Aborts the start. Everything started is stopped again. */
   readonly signal?: AbortSignal;
 }

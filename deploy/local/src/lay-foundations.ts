@@ -18,7 +18,6 @@ import { allNetworks, writeNetworks, type LocalNetworks } from './write-networks
 
 const SETUP_DEADLINE_MS = 240_000;
 
-/** What is there before the services. */
 export interface Foundations {
   readonly source: EnvironmentSource;
   readonly servers: Servers;
@@ -28,7 +27,7 @@ export interface Foundations {
   readonly policy: PolicyFiles;
 }
 
-/** Servers, chains, keys, the migrated database with its operator, and hot wallets with money in them. */
+/** Starts servers and chains, creates keys, migrates the database, creates the operator and funds the hot wallets. */
 export async function layFoundations(
   options: GatewayOptions,
   networks: LocalNetworks,
@@ -98,7 +97,7 @@ async function bringServers(
     given: options.given,
     keepData: options.keep,
     durable: options.durable ?? true,
-    management: true, // users can't be made over AMQP
+    management: true, // AMQP cannot create users
     signal: options.signal,
     ...(options.say === undefined ? {} : { say: options.say }),
   });

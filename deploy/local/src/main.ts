@@ -5,7 +5,7 @@ import { readStartOptions } from './read-start-options.ts';
 import { startGateway, type Gateway } from './start-gateway.ts';
 import { summaryScreen, withoutPassword } from './summary.ts';
 
-/** With what bootstrap and npm need around it, all of npm start must be over in 15 s. */
+/** Leaves 1 s of npm start's 15 s to bootstrap and npm. */
 const STOP_DEADLINE_MS = 14_000;
 const PARENT_POLL_MS = 500;
 
@@ -16,7 +16,7 @@ const say = (line: string): void => {
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => requestStop(signal));
-// bootstrap.mjs runs us in a group of our own: if it is killed, no signal reaches us.
+// bootstrap.mjs runs this process in its own group: if bootstrap gets killed, no signal arrives here.
 if (process.env['OPENTILL_STARTED_BY'] === `${process.ppid}`) {
   const parent = process.ppid;
   setInterval(() => process.ppid === parent || requestStop('the end of the parent'), PARENT_POLL_MS).unref();
@@ -26,7 +26,7 @@ function requestStop(why: string): void {
   if (stopping.signal.aborted) return;
   say(`stopping (${why})`);
   stopping.abort();
-  // The guards of the process groups end what is left, so that even then nothing stays behind.
+  // Guards of the process groups end what is left.
   setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
 }
 
@@ -52,7 +52,7 @@ try {
       merchant: options.merchant,
       chains: gateway.networks.map(({ chain, rpcUrls: [rpcUrl], blockTimeMs, tokens: [token] }) => ({
         chain,
-        rpcUrl: rpcUrl === undefined ? '' : new URL(rpcUrl).origin, // the rest may hold a provider's key
+        rpcUrl: rpcUrl === undefined ? '' : new URL(rpcUrl).origin, // the rest may contain a provider's key
         blockTimeMs,
         symbol: token?.symbol ?? '',
         hasDevnet: devnets.has(chain),

@@ -21,7 +21,7 @@ function member(name: string, log: string[], failure?: Error): FakeMember {
   };
 }
 
-test('layers stop in their order, once', async () => {
+test('stops the layers in order, once', async () => {
   const log: string[] = [];
   const members = createMembers();
   members.add('database', member('postgres', log));
@@ -32,7 +32,7 @@ test('layers stop in their order, once', async () => {
   expect(members.firstDeath()).toBeUndefined();
 });
 
-test('a failure to stop does not keep the others running', async () => {
+test('stops all other members after one failed to stop', async () => {
   const log: string[] = [];
   const members = createMembers();
   members.add('services', member('api', log, new Error('stuck')));
@@ -41,7 +41,7 @@ test('a failure to stop does not keep the others running', async () => {
   expect(log).toEqual(['api', 'postgres']);
 });
 
-test('an unexpected end is named, with the last log lines; the first one counts', async () => {
+test('reports the first unexpected end with its last log lines', async () => {
   const members = createMembers();
   const [tracker, api] = [member('tracker', []), member('api', [])];
   members.add('services', tracker);
@@ -56,7 +56,7 @@ test('an unexpected end is named, with the last log lines; the first one counts'
   expect(members.firstDeath()).toMatchObject({ context: { name: 'tracker' } });
 });
 
-test('a member that was released may end', async () => {
+test('ignores the end of a released member', async () => {
   const members = createMembers();
   const api = member('api', []);
   members.add('services', api);

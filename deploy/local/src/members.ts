@@ -1,41 +1,40 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 /*
- * What a gateway consists of, stopped in layers: services first, so that they hand back what they hold; then chains
- * and broker; the database last.
+ * Parts of a gateway, stopped in layers: services first, so that they release their leases; then chains and broker;
+ * the database last.
  *
- *   event                              | what happens
+ *   event                              | result
  *   -----------------------------------|------------------------------------------------------------------
- *   a member ends while it should run  | `died` rejects with MEMBER_DIED: its name and last log lines; the owner stops all
- *   a member ends after stop() began   | nothing: expected
- *   stop() while starting              | whoever starts awaits the step under way, then stops what was added
- *   stop() again                       | the same promise
- *   a member fails to stop             | the others are stopped all the same, then the first failure is thrown
+ *   a member ends unexpectedly         | `died` rejects with MEMBER_DIED; the owner stops all
+ *   a member ends after stop() began   | ignored
+ *   stop() while starting              | the starter awaits the current step, then stops what was added
+ *   stop() again                       | returns the same promise
+ *   a member fails to stop             | the others are stopped, then the first failure is thrown
  */
 
-/** - `MEMBER_DIED`: a process that should run has ended; the message names it and holds its last log lines. */
+/** - `MEMBER_DIED`: a process ended unexpectedly. The message contains its name and last log lines. */
 export type MemberErrorCode = 'MEMBER_DIED';
 
-/** Something that runs until it is stopped. */
 export interface Member {
   readonly name: string;
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves when it has ended for any reason. */
   readonly exited: Promise<unknown>;
   lastLogLines(count: number): string;
   stop(): Promise<void>;
 }
 
-/** Layers in the order of stopping. */
+/** In stopping order. */
 const LAYERS = ['services', 'chains and broker', 'database'] as const;
 export type Layer = (typeof LAYERS)[number];
 
 export interface Members {
   add(layer: Layer, member: Member): void;
-  /** From now on the member may end without being missed: it is being stopped by somebody else. */
+  /** The member may end from now on: other code stops it. */
   release(member: Member): void;
-  /** Never resolves; rejects with MEMBER_DIED. Handled already, so nobody has to wait for it. */
+  /** Never resolves. Rejects with MEMBER_DIED. Needs no handler. */
   readonly died: Promise<never>;
-  /** What `died` was rejected with, if it was. */
+  /** The reason of `died`, if it rejected. */
   firstDeath(): GatewayError | undefined;
   stop(): Promise<void>;
 }

@@ -14,30 +14,26 @@ import {
 import { runOpentill } from './run-command.ts';
 import type { LocalSecrets, StateDirectory } from './state-directory.ts';
 
-/** The wallet's files: the keystore is for payout-signer alone. */
+/** Only payout-signer gets the keystore. */
 export interface WalletFiles {
   readonly keystoreFile: string;
   readonly passphraseFile: string;
   readonly publicKeysFile: string;
-  /** The hot wallet of the EVM chains. */
   readonly evmHotWallet: string;
-  /** That of TRON. */
   readonly tronHotWallet: string;
-  /** That of SUI. */
   readonly suiHotWallet: string;
 }
 
-/** Addresses of the families that the local profile has a chain of. */
 export const LOCAL_CODECS = [evmAddressCodec, tronAddressCodec, suiAddressCodec];
 
-/** The wallet's 24 words, written once when it is made; whoever keeps them elsewhere may remove the file. */
+/** The wallet's 24 words, written when it is created. May be deleted once they are stored elsewhere. */
 export function wordsFileOf({ keys }: Pick<StateDirectory, 'keys'>): string {
   return join(keys, 'words.txt');
 }
 
 const INIT_DEADLINE_MS = 120_000;
 
-/** Makes the wallet at the first run in a state directory; later runs use it again. */
+/** Creates the wallet on the first run in a state directory. */
 export async function prepareKeys(
   directory: StateDirectory,
   secrets: LocalSecrets,
@@ -49,9 +45,9 @@ export async function prepareKeys(
   const passphraseFile = join(directory.keys, 'passphrase');
   const wordsFile = wordsFileOf(directory);
   const shown = join(directory.keys, 'opentill-keys-init.log');
-  if (existsSync(shown)) renameSync(shown, wordsFile); // where versions of before kept them
+  if (existsSync(shown)) renameSync(shown, wordsFile); // location used by older versions
   if (!existsSync(keystoreFile) || !existsSync(publicKeysFile)) {
-    for (const file of [keystoreFile, publicKeysFile, wordsFile]) rmSync(file, { force: true }); // of a start cut short
+    for (const file of [keystoreFile, publicKeysFile, wordsFile]) rmSync(file, { force: true }); // left by an interrupted start
     writeFileSync(passphraseFile, `${secrets.keystorePassphrase}\n`, { mode: 0o600 });
     const files = [
       '--keystore',
@@ -70,7 +66,7 @@ export async function prepareKeys(
       deadlineMs: INIT_DEADLINE_MS,
       signal,
     });
-    say(`the wallet's 24 words are in ${wordsFile}: nowhere else, and in no log`);
+    say(`the wallet's 24 words are only in ${wordsFile}`);
   }
   const keys = await readOrRenew(publicKeysFile, keystoreFile, secrets);
   const { families } = publicKeysFor(keys, 'test');
@@ -80,7 +76,7 @@ export async function prepareKeys(
   return { keystoreFile, passphraseFile, publicKeysFile, evmHotWallet, tronHotWallet, suiHotWallet };
 }
 
-/** A file of an older version lacks families or the keys of test networks: it is written again from the keystore. */
+/** Rewrites a file of an older version, which lacks families or test networks, from the keystore. */
 async function readOrRenew(
   publicKeysFile: string,
   keystoreFile: string,

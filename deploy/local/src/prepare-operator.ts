@@ -5,8 +5,8 @@ import { hashOperatorToken, newOperatorToken } from '@opentill/db/operators';
 const OPERATOR = { operator_id: 'local', name: 'Local operator', role: 'ADMIN' } as const;
 
 /**
- * Makes the operator of the local profile, who may do everything, with a token in a file for its owner alone. A kept
- * database has him already; where the file was lost, or never written by a start cut short, he gets a new token.
+ * Creates the operator of the local profile with all rights, and a token file readable only by its owner. Creates a
+ * new token if a kept database has the operator but the file is missing.
  */
 export async function prepareOperator(adminUrl: string, tokenFile: string): Promise<void> {
   if (existsSync(tokenFile)) return;

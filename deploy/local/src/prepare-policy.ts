@@ -9,17 +9,16 @@ import { LOCAL_CODECS, type WalletFiles } from './prepare-keys.ts';
 import type { LocalSecrets, StateDirectory } from './state-directory.ts';
 import { allNetworks, type LocalNetworks } from './write-networks.ts';
 
-/** The signer's policy and the key by which the local operator approves payouts. */
+/** Sealed policy of the signer, and the key that the local operator approves payouts with. */
 export interface PolicyFiles {
-  /** Sealed; what the signer reads. */
   readonly policyFile: string;
   readonly approverKeyFile: string;
   readonly approverPassphraseFile: string;
 }
 
-/** Display units of every token: what a curious newcomer can reach. */
+/** Display units of every token. Low, so that a first try reaches it. */
 export const APPROVAL_ABOVE = '5000';
-/** The same, and generous. */
+/** Display units, generous. */
 const LIMITS = {
   maxPerPayout: '100000',
   maxPerHour: '500000',
@@ -27,13 +26,13 @@ const LIMITS = {
   maxPerMerchantPerDay: '1000000',
   approvalAbove: APPROVAL_ABOVE,
 } as const;
-/** Nobody has its key: what goes there is gone. On the deny list, so that a refusal can be tried. */
+/** Denied, so that a refusal can be tried. Money sent there is lost. */
 export const DENIED_RECEIVER = '0x000000000000000000000000000000000000dEaD';
 
 /**
- * Where received money goes, and for what at most. Prices are made up; a share of the value that no shop would pay lets a
- * newcomer's small orders be swept too. Money waits an hour, or for `opentill sweep run`. The cold address is the tenth of anvil's accounts,
- * whose key everybody knows; that of SUI is nobody's. On TRON energy of own stake and of a seller may be used, where there are any.
+ * Sweep terms with invented prices and a cost share high enough for small orders. Money waits an hour, or for
+ * `opentill sweep run`. The cold address is anvil's tenth account, whose key is public; the key of SUI's is unknown.
+ * TRON may use own stake and a seller.
  */
 const SWEEPS: Readonly<Partial<Record<Family, object>>> = {
   SUI: {
@@ -58,9 +57,8 @@ const SWEEPS: Readonly<Partial<Record<Family, object>>> = {
 };
 
 /**
- * Seals the policy of the local profile, and makes the approver's key at the first run in a state directory: what
- * `opentill policy seal` and `opentill approver init` do, without a process for each. A policy that was sealed for the
- * same text and networks stays.
+ * Seals the policy of the local profile, and creates the approver's key on the first run. Same as `opentill policy
+ * seal` and `opentill approver init`, without processes. Keeps a policy sealed for the same text and networks.
  */
 export async function preparePolicy(
   directory: StateDirectory,
@@ -85,7 +83,7 @@ export async function preparePolicy(
   const files = { policyFile, ...approver };
   if (existsSync(policyFile) && existsSync(digestFile) && readFileSync(digestFile, 'utf8') === sealedFor)
     return files;
-  writeFileSync(join(directory.keys, 'policy.json'), text, { mode: 0o600 }); // for people
+  writeFileSync(join(directory.keys, 'policy.json'), text, { mode: 0o600 }); // readable copy
   const passphrase = secrets.keystorePassphrase;
   const surroundings = { networks, codecs: LOCAL_CODECS, policyFile, fingerprint, passphrase };
   await sealPolicy({ ...surroundings, text, now: new Date() });
@@ -101,12 +99,12 @@ async function prepareApprover(
   const approverPassphraseFile = join(directory.keys, 'approver-passphrase');
   writeFileSync(approverPassphraseFile, `${secrets.approverPassphrase}\n`, { mode: 0o600 });
   const publicKey = existsSync(approverKeyFile)
-    ? (JSON.parse(readFileSync(approverKeyFile, 'utf8')) as { keyId: string }).keyId // beside what is encrypted
+    ? (JSON.parse(readFileSync(approverKeyFile, 'utf8')) as { keyId: string }).keyId // the unencrypted part
     : await createApproverKey(approverKeyFile, secrets.approverPassphrase);
   return { approverKeyFile, approverPassphraseFile, publicKey };
 }
 
-/** Nothing is swept on networks other than the devnets: the cold addresses above are for play money. */
+/** Sweeps only on devnets, because the cold addresses above are for worthless money. */
 function localPolicy(networks: LocalNetworks, approver: string): object {
   const chains = allNetworks(networks).map((network) => {
     const { chain, family, tokens } = network;
@@ -117,7 +115,7 @@ function localPolicy(networks: LocalNetworks, approver: string): object {
   return {
     version: 1,
     chains: Object.fromEntries(chains),
-    deny: [{ family: 'EVM', address: DENIED_RECEIVER, note: 'nobody has its key' }],
+    deny: [{ family: 'EVM', address: DENIED_RECEIVER, note: 'its key is unknown' }],
     approvers: [{ name: 'local', publicKey: approver }],
     approvalsRequired: 1,
   };

@@ -3,7 +3,7 @@ import { chooseStateDirectory, readStartOptions } from './read-start-options.ts'
 
 const request = { args: [], env: {}, isRoot: false, checkout: '/home/dev/opentill' };
 
-test('the local profile without any settings', () => {
+test('returns the local profile without settings', () => {
   expect(readStartOptions(request)).toMatchObject({
     stateDir: '/home/dev/opentill/.local',
     keep: false,
@@ -17,7 +17,7 @@ test('the local profile without any settings', () => {
   });
 });
 
-test('each setting can be given; an empty one counts as not given', () => {
+test('accepts each setting and treats an empty one as missing', () => {
   const env = {
     MERCHANT_TOKEN: 'my-merchant-token-0123456789-0123456789',
     WEBHOOK_SECRET: '',
@@ -41,12 +41,12 @@ test('takes a network file from the checkout, and reports a missing file name', 
   expect(() => readStartOptions({ ...request, args: ['--networks'] })).toThrow(/--networks FILE/);
 });
 
-test('what is not known is refused by name', () => {
+test('rejects unknown arguments and settings by name', () => {
   expect(() => readStartOptions({ ...request, args: ['--kep'] })).toThrow(/--kep/);
   expect(() => readStartOptions({ ...request, env: { MERCHANT_VERSION: 'V4' } })).toThrow(/V4/);
 });
 
-test('root keeps its state where other users can enter, one directory per checkout', () => {
+test("keeps root's state where other users can enter, one directory per checkout", () => {
   const [one, other] = ['/root/a', '/root/b'].map((checkout) =>
     chooseStateDirectory({ ...request, isRoot: true, checkout }),
   );

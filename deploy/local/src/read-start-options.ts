@@ -4,10 +4,9 @@ import { parseArgs } from 'node:util';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { LOCAL_PORTS, type GatewayOptions } from './gateway-options.ts';
 
-/** - `START_USAGE`: an argument or a setting that npm start doesn't know; the message says which. */
+/** - `START_USAGE`: an unknown argument or setting of npm start. The message names it. */
 export type StartOptionsErrorCode = 'START_USAGE';
 
-/** What npm start is told: arguments, environment, who asks and where. */
 export interface StartRequest {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -15,7 +14,7 @@ export interface StartRequest {
   readonly checkout: string;
 }
 
-/** The options of the local profile. Throws GatewayError<StartOptionsErrorCode>. */
+/** @throws GatewayError<StartOptionsErrorCode> */
 export function readStartOptions(request: StartRequest): GatewayOptions {
   const { env, checkout } = request;
   const { keep, networks } = parseArguments(request.args);
@@ -40,8 +39,8 @@ export function readStartOptions(request: StartRequest): GatewayOptions {
 }
 
 /**
- * OPENTILL_STATE_DIR; else inside the checkout; for root in /var/tmp, named by the checkout, since the database runs
- * as another user, who can't enter a checkout under /root.
+ * OPENTILL_STATE_DIR, else a directory of the checkout. For root, in /var/tmp: the database runs as another user, who
+ * cannot enter a checkout below /root.
  */
 export function chooseStateDirectory({ env, isRoot, checkout }: Omit<StartRequest, 'args'>): string {
   const chosen = env['OPENTILL_STATE_DIR'];
@@ -59,7 +58,7 @@ function parseArguments(args: readonly string[]): { keep: boolean; networks: str
     return { keep: values.keep ?? false, networks: values.networks };
   } catch (error) {
     throw usage(
-      `npm start knows --keep (continue with the last run's data) and --networks FILE (your own nodes). ${(error as Error).message}`,
+      `npm start accepts --keep (continue with the last run's data) and --networks FILE (your own nodes). ${(error as Error).message}`,
     );
   }
 }

@@ -2,20 +2,19 @@ import pg from 'pg';
 import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** - `DATABASE_NOT_OURS`: a given database has contents that no local run made, so it is not emptied. */
+/** - `DATABASE_NOT_OURS`: the given database has contents that no local run created, so it is not emptied. */
 export type ResetDatabaseErrorCode = 'DATABASE_NOT_OURS';
 
-/** The mark by which a later run knows that it may empty a database. */
+/** Comment that marks a database as safe to empty. */
 const MARK = 'opentill local profile: emptied at every start';
 
 /**
- * Empties a database that DATABASE_URL names, for a fresh start; only one that is empty or that an earlier local run
- * marked, so that a setting left over from elsewhere costs nobody a ledger.
- * Throws GatewayError<ResetDatabaseErrorCode>.
+ * Empties the database of DATABASE_URL, but only if it is empty or marked by an earlier local run. So a forgotten
+ * setting never deletes a ledger. @throws GatewayError<ResetDatabaseErrorCode>
  */
 export async function resetGivenDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: 'opentill-local' });
-  client.on('error', () => undefined); // the query under way rejects
+  client.on('error', () => undefined); // the current query rejects
   await client.connect();
   try {
     const { rows } = await client.query<{ name: string; mark: string | null; tables: number }>(`
@@ -28,7 +27,7 @@ export async function resetGivenDatabase(url: string): Promise<void> {
     if (tables > 0 && mark !== MARK) {
       throw new GatewayError<ResetDatabaseErrorCode>(
         'DATABASE_NOT_OURS',
-        `The database ${name} of DATABASE_URL has ${tables} tables that no earlier npm start made: give it an empty one, or keep the data with "npm start -- --keep".`,
+        `The database ${name} of DATABASE_URL has ${tables} tables that no earlier npm start created. Use an empty database, or keep the data with "npm start -- --keep".`,
         { retryable: false },
       );
     }

@@ -4,22 +4,19 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { entryPoint } from './checkout.ts';
 import type { Environment } from './service-environments.ts';
 
-/** - `COMMAND_FAILED`: an `opentill` command ended with an error; the message holds what it said. */
+/** - `COMMAND_FAILED`: an `opentill` command failed. The message contains its output. */
 export type CommandErrorCode = 'COMMAND_FAILED';
 
 export interface OpentillCommand {
   readonly args: readonly string[];
   readonly env: Environment;
-  /** Directory for its output. */
+  /** Log directory. */
   readonly logs: string;
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Runs a command of the `opentill` command line to its end, as an operator would.
- * Throws GatewayError<CommandErrorCode>.
- */
+/** Runs an `opentill` command to its end. @throws GatewayError<CommandErrorCode> */
 export async function runOpentill(command: OpentillCommand): Promise<void> {
   const { args, env, logs, deadlineMs, signal } = command;
   signal?.throwIfAborted();

@@ -13,7 +13,7 @@ interface RunTests {
   countResults(results: Results | undefined, exitCode: number): { passed: number; failed: number };
 }
 
-// Plain JavaScript without declared types, since it runs before anything is installed.
+// Untyped JavaScript, because it runs before any package is installed.
 const file = new URL('../bootstrap/run-tests.mjs', import.meta.url).href;
 const { countResults } = (await import(file)) as RunTests;
 

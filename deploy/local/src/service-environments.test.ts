@@ -51,14 +51,14 @@ const source: EnvironmentSource = {
   hasBrokerUsers: true,
 };
 
-/** Which services see a secret. */
+/** Services whose environment contains the secret. */
 function holdersOf(secret: string): string[] {
   return SERVICE_NAMES.filter((service) =>
     JSON.stringify(SERVICE_ENVIRONMENTS[service](source)).includes(secret),
   );
 }
 
-test('every service has its own database role, broker user and health port, and nobody has the administrator', () => {
+test('gives every service its own role, broker user and health port, never admin access', () => {
   expect(holdersOf('admin-password')).toEqual([]);
   expect(holdersOf('pw-api')).toEqual(['api']);
   expect(holdersOf('pw-scanner')).toEqual(['scanner-evm']);
@@ -76,21 +76,21 @@ test('every service has its own database role, broker user and health port, and 
   expect(ports).toEqual(['3020', '3021', '3027', '3028', '3022', '3023', '3024', '3025', '3029']);
 });
 
-test('secrets go only where they are needed', () => {
+test('gives secrets only to the services that need them', () => {
   expect(holdersOf('the-passphrase')).toEqual([]);
   expect(holdersOf('the-approver-passphrase')).toEqual([]);
-  // Paths: what is in these files is nobody else's to read.
+  // These are paths of files that only their readers may open.
   for (const path of ['/state/keystore.json', '/state/passphrase', '/state/policy.sealed.json'])
     expect(holdersOf(path)).toEqual(['payout-signer']);
   expect(holdersOf('/state/operator-token')).toEqual([]);
-  // The one derives addresses from it, the other one says whether it is of the seed.
+  // The api derives addresses from the file; the signer checks it against the seed.
   expect(holdersOf('/state/public-keys.json')).toEqual(['api', 'payout-signer']);
   expect(holdersOf('c2VjcmV0LWtleQ==')).toEqual(['api', 'webhook-sender', 'ops']);
   expect(holdersOf('the-token')).toEqual(['demo-shop']);
   expect(holdersOf('the-webhook-secret')).toEqual(['demo-shop']);
 });
 
-test('setup gets the administrator and a password for every role', () => {
+test('gives setup the administrator and a password for every role', () => {
   expect(setupEnvironment(source)).toMatchObject({
     DATABASE_ADMIN_URL: source.adminUrl,
     DATABASE_PASSWORD_SCANNER_EVM: 'pw-scanner',
@@ -99,7 +99,7 @@ test('setup gets the administrator and a password for every role', () => {
   });
 });
 
-test('an operator has what every command of the guides asks for, but no passphrase', () => {
+test("gives an operator everything that the guides' commands need, except a passphrase", () => {
   expect(operatorEnvironment(source)).toMatchObject({
     DATABASE_ADMIN_URL: source.adminUrl,
     KEYSTORE_FILE: '/state/keystore.json',
@@ -110,6 +110,6 @@ test('an operator has what every command of the guides asks for, but no passphra
   expect(Object.values(operatorEnvironment(source))).not.toContain(source.passphraseFile);
 });
 
-test('a broker that somebody else runs is spoken to as its URL says', () => {
+test('uses the URL of an external broker unchanged', () => {
   expect(SERVICE_ENVIRONMENTS.ops({ ...source, hasBrokerUsers: false })['AMQP_URL']).toBe(source.amqpUrl);
 });

@@ -4,7 +4,6 @@ import { brokerUser } from '@opentill/messaging/write-broker-users';
 import type { BrokerService, GatewayPorts, MerchantSettings, ServiceName } from './gateway-options.ts';
 import type { LocalSecrets } from './state-directory.ts';
 
-/** What the environments are made of. */
 export interface EnvironmentSource {
   readonly adminUrl: string;
   readonly amqpUrl: string;
@@ -13,19 +12,19 @@ export interface EnvironmentSource {
   readonly merchant: MerchantSettings;
   readonly networksFile: string;
   readonly publicKeysFile: string;
-  /** For the signer alone. */
+  /** Only for the signer. */
   readonly keystoreFile: string;
   readonly passphraseFile: string;
   readonly policyFile: string;
-  /** Of the operator that the run makes. */
+  /** Token of the operator that the run creates. */
   readonly operatorTokenFile: string;
-  /** Whether the broker knows the services' own users; a given one may not. */
+  /** True if the broker has users per service. An external one may not. */
   readonly hasBrokerUsers: boolean;
 }
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** The environment of `opentill setup`, the step before all services. */
+/** For `opentill setup`, which runs before all services. */
 export function setupEnvironment(source: EnvironmentSource): Environment {
   const passwords = Object.entries(source.secrets.rolePasswords).map(
     ([schema, password]) => [`DATABASE_PASSWORD_${schema.toUpperCase()}`, password] as const,
@@ -46,8 +45,8 @@ export function setupEnvironment(source: EnvironmentSource): Environment {
 }
 
 /**
- * The environment of an operator's command. In the local profile one person is operator and owner: with the owner's database
- * and the places of the wallet's files (not the passphrase) every command of the guides works as it stands there.
+ * For operators' commands. In the local profile the operator is also the owner: with the owner's database and the
+ * wallet's files (not the passphrase), every command of the guides works unchanged.
  */
 export function operatorEnvironment(source: EnvironmentSource): Environment {
   return {
@@ -73,7 +72,7 @@ function apiEnvironment(source: EnvironmentSource): Environment {
     SECRETS_KEY: source.secrets.secretsKey,
     CHECKOUT_BASE_URL: `http://localhost:${source.ports.api}/checkout`,
     PROFILE: 'local',
-    // Nobody's rush is waited for here: a newcomer's processor has better things to do.
+    // Small pools spare the developer's processor.
     DEPOSIT_ADDRESSES_READY: '1024',
   };
 }
@@ -103,7 +102,9 @@ function webhookSenderEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-/** The only one with the keystore. The passphrase is in a file: an environment is for others to read. */
+/**
+ * The only environment with the keystore. The passphrase is in a file, because other processes can read environments.
+ */
 function signerEnvironment(source: EnvironmentSource): Environment {
   return {
     ...common(source, 'payout-signer', 'signer'),
@@ -136,7 +137,6 @@ function shopEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-/** The function that makes a service's environment. */
 export const SERVICE_ENVIRONMENTS: Readonly<Record<ServiceName, (source: EnvironmentSource) => Environment>> =
   {
     api: apiEnvironment,

@@ -14,19 +14,16 @@ import type {
   TronDevnetNetwork,
 } from './write-networks.ts';
 
-/** An EVM devnet with the configuration that the gateway has of it. */
 export interface RunningEvmChain {
   readonly network: EvmDevnetNetwork;
   readonly node: Anvil;
 }
 
-/** The TRON devnet with the configuration that the gateway has of it. */
 export interface RunningTronChain {
   readonly network: TronDevnetNetwork;
   readonly node: NodeProcess;
 }
 
-/** The SUI devnet with the configuration that the gateway has of it. */
 export interface RunningSuiChain {
   readonly network: SuiDevnetNetwork;
   readonly node: NodeProcess;
@@ -38,10 +35,10 @@ export interface RunningChains {
   readonly sui: RunningSuiChain | undefined;
 }
 
-/** Final after as many blocks as the EVM networks of local.json ask for. */
+/** Finality lag of local.json's EVM networks. */
 const TRON_SOLID_LAG_BLOCKS = 3;
 
-/** Starts the devnets, each with its test tokens. If one fails, the others are stopped again. */
+/** Starts the devnets with their test tokens. If one fails, stops the others. */
 export async function startChains(
   { evm, tron, sui }: LocalNetworks,
   directory: StateDirectory,
@@ -65,7 +62,6 @@ export async function startChains(
   throw failure.reason;
 }
 
-/** Every devnet by its chain. */
 export function nodesOf({
   evm,
   tron,
@@ -84,7 +80,7 @@ async function startEvmChain(
     port: options.ports.chains[network.chain],
     chainId: network.chainId,
     blockTimeSeconds: options.blockTimeSeconds ?? 1,
-    keepState: options.durable !== false, // written at every stop; an earlier one is gone after a fresh start
+    keepState: options.durable !== false, // written at every stop and deleted by a fresh start
     signal: options.signal,
   });
   try {

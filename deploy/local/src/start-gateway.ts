@@ -23,54 +23,51 @@ import { isReady, startService } from './start-service.ts';
 import { prepareStateDirectory, type StateDirectory } from './state-directory.ts';
 import { allNetworks, readNetworks, servicesFor, type LocalNetworks } from './write-networks.ts';
 
-/** - `GATEWAY_NOT_READY`: all services run, but the API does not call the whole ready. */
+/** - `GATEWAY_NOT_READY`: all services run, but the API does not report ready. */
 export type StartGatewayErrorCode = 'GATEWAY_NOT_READY';
 
-/** A running gateway with everything it needs. */
 export interface Gateway {
   readonly apiUrl: string;
   readonly shopUrl: string;
-  /** The operators' API; a token of it is in `directory.operatorTokenFile`. */
+  /** `directory.operatorTokenFile` contains a token of it. */
   readonly opsUrl: string;
   readonly directory: StateDirectory;
   readonly database: FoundServer;
   readonly broker: FoundServer;
-  /** The EVM devnets. */
   readonly chains: readonly RunningEvmChain[];
-  /** The TRON devnet; undefined where nobody scans it. */
+  /** Undefined without a scanner of TRON. */
   readonly tron: RunningTronChain | undefined;
-  /** The SUI devnet, likewise. */
+  /** Undefined without a scanner of SUI. */
   readonly sui: RunningSuiChain | undefined;
-  /** Of all chains, with devnets or nodes of the developer's own. */
+  /** All chains, including those with external nodes. */
   readonly networks: readonly NetworkConfig[];
   readonly wallet: WalletFiles;
   readonly policy: PolicyFiles;
-  /** Running services by name; `pid` is the service's own process. */
+  /** Running services by name. `pid` is the service's own process. */
   readonly services: ReadonlyMap<string, ProcessGroup>;
-  /** The environment that a service is started with. */
+  /** Environment that a service starts with. */
   environmentOf(service: ServiceName): Environment;
-  /** The environment of an operator's command. */
   readonly operatorEnvironment: Environment;
-  /** The database as a service's role. */
+  /** Database URL under a service's role. */
   roleUrl(schema: ServiceSchema): string;
-  /** Starts a service again, or a further replica with its own name, health port and environment. */
+  /** Restarts a service, or starts another replica with its own name, health port and environment. */
   startService(
     service: ServiceName,
     changes?: { readonly instance?: string; readonly env?: Environment },
   ): Promise<ProcessGroup>;
-  /** Stops one service on purpose; SIGKILL is a crash. */
+  /** Stops one service. SIGKILL simulates a crash. */
   stopService(instance: string, signal?: NodeJS.Signals): Promise<void>;
-  /** Never resolves; rejects with MEMBER_DIED when something ends that nobody stopped. */
+  /** Never resolves. Rejects with MEMBER_DIED when a part ends unexpectedly. */
   readonly died: Promise<never>;
-  /** Services, then chains and broker, then the database. Leaves no process. */
+  /** Stops services, then chains and broker, then the database. Leaves no process. */
   stop(): Promise<void>;
 }
 
 const READY_DEADLINE_MS = 120_000;
 
 /**
- * Starts the gateway of the local profile and answers when it is ready. When a step fails, a member dies or the
- * signal aborts, everything that was started is stopped first and the cause is thrown.
+ * Starts the local gateway and resolves when it is ready. If a step fails, a member ends or the signal aborts, stops
+ * everything and throws the cause.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const networks = await readNetworks(options);
@@ -87,7 +84,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     if (services.includes('api')) await waitForGateway(gateway, members, options.signal);
     return gateway;
   } catch (error) {
-    const cause = members.firstDeath() ?? error; // a dead database explains better than what fails without it
+    const cause = members.firstDeath() ?? error; // a dead database explains later failures
     await members.stop();
     throw cause;
   }
@@ -164,7 +161,7 @@ async function waitForGateway(
   if (ready) return;
   throw new GatewayError<StartGatewayErrorCode>(
     'GATEWAY_NOT_READY',
-    `All services run, but ${url} does not say ready within ${READY_DEADLINE_MS / 1000} s.`,
+    `All services run, but ${url} does not report ready within ${READY_DEADLINE_MS / 1000} s.`,
     { retryable: true, context: { logs: gateway.directory.logs } },
   );
 }

@@ -8,7 +8,7 @@ import { entryPoint } from './checkout.ts';
 import type { ServiceName } from './gateway-options.ts';
 import type { Environment } from './service-environments.ts';
 
-/** Below the services' own ten seconds, so that a whole gateway stops within fifteen. */
+/** Below the services' own 10 s, so that a whole gateway stops within 15 s. */
 const STOP_DEADLINE_MS = 9_000;
 const READY_DEADLINE_MS = 120_000;
 const PROBE_TIMEOUT_MS = 3_000;
@@ -29,13 +29,13 @@ export interface ServiceStart {
   readonly service: ServiceName;
   readonly env: Environment;
   readonly logs: string;
-  /** Another name than the service's, for a further replica. */
+  /** Name of an additional replica. */
   readonly instance?: string;
-  /** Ends the wait for its readiness; its reason is thrown. */
+  /** Aborts the wait for readiness. Its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Starts a service from its built entry point and waits for its /readyz. Throws GatewayError of process-group. */
+/** Starts a service's built entry point and waits for its /readyz. Throws the errors of process-group. */
 export async function startService(start: ServiceStart): Promise<ProcessGroup> {
   const { service, env, logs } = start;
   const name = start.instance ?? service;
@@ -57,8 +57,8 @@ export async function startService(start: ServiceStart): Promise<ProcessGroup> {
 }
 
 /**
- * The process with the keys can't be opened by a debugger's signal, no library reaches into the prototypes of its objects
- * by `__proto__`, and it leaves no core on disk: a limit that a process inherits, so a shell sets it and becomes the process.
+ * Hardens the process with the keys: no debugger by signal, no `__proto__`, no core dump. The core limit is
+ * inherited, so a shell sets it and then becomes the process.
  */
 function commandOf(service: ServiceName): Pick<ProcessGroupOptions, 'command' | 'args'> {
   const args = ['--enable-source-maps', entryPoint(PACKAGES[service])];
@@ -67,13 +67,12 @@ function commandOf(service: ServiceName): Pick<ProcessGroupOptions, 'command' | 
   return { command: '/bin/sh', args: ['-c', 'ulimit -c 0 && exec "$@"', 'sh', ...closed] };
 }
 
-/** What a service may see of our own environment: how to find programs and whose certificates to trust. */
+/** Variables that a service inherits: program paths and trusted certificates. */
 export function inherited(): Record<string, string | undefined> {
   const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
   return { PATH, ...(NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS }) };
 }
 
-/** Whether a health address answers 200. */
 export async function isReady(url: string): Promise<boolean> {
   const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
   await response.arrayBuffer();

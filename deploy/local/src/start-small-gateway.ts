@@ -9,7 +9,6 @@ import { inherited, isReady } from './start-service.ts';
 const STOP_DEADLINE_MS = 10_000;
 const READY_DEADLINE_MS = 120_000;
 
-/** What each of the two processes of deploy/small runs. */
 const PROCESSES = {
   gateway: [
     'api',
@@ -26,8 +25,8 @@ const PROCESSES = {
 export type SmallProcess = keyof typeof PROCESSES;
 
 /**
- * Starts a process of deploy/small from its built entry point, in the place of services that the gateway does not run,
- * and waits until it is ready. Whoever starts it stops it. Throws GatewayError of process-group.
+ * Starts a process of deploy/small in place of services that the gateway does not run, and waits until it is ready.
+ * The caller stops it. Throws the errors of process-group.
  */
 export async function startSmallProcess(
   gateway: Pick<Gateway, 'environmentOf' | 'directory'>,
@@ -53,7 +52,7 @@ export async function startSmallProcess(
   );
 }
 
-/** `PORT` of the api as `API_PORT`, and so on. */
+/** Prefixes a service's variables: `PORT` of the api becomes `API_PORT`. */
 function prefixed(gateway: Pick<Gateway, 'environmentOf'>, service: BrokerService): [string, string][] {
   const prefix = `${service.toUpperCase().replaceAll('-', '_')}_`;
   return Object.entries(gateway.environmentOf(service)).map(([name, value]) => [`${prefix}${name}`, value]);

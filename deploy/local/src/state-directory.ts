@@ -7,12 +7,11 @@ import { readJson } from '@opentill/domain/read-json';
 import { BROKER_SERVICES, type BrokerService } from './gateway-options.ts';
 
 /**
- * - `STATE_DIR_UNSAFE`: the directory is somebody else's or a symbolic link.
- * - `STATE_FILE_DAMAGED`: a file of the gateway's own is not what it wrote.
+ * - `STATE_DIR_UNSAFE`: the directory belongs to another user or is a symbolic link.
+ * - `STATE_FILE_DAMAGED`: a file has other contents than the gateway wrote.
  */
 export type StateDirectoryErrorCode = 'STATE_DIR_UNSAFE' | 'STATE_FILE_DAMAGED';
 
-/** Where things lie in the state directory. */
 export interface StateDirectory {
   readonly root: string;
   readonly servers: string;
@@ -20,34 +19,33 @@ export interface StateDirectory {
   readonly logs: string;
   readonly keys: string;
   readonly networksFile: string;
-  /** The environment of an operator's command on this gateway. */
+  /** Environment of operators' commands. */
   readonly operatorFile: string;
-  /** The token of the operator that a run makes. */
+  /** Token of the operator that a run creates. */
   readonly operatorTokenFile: string;
-  /** Payments to hot wallets that the ledger doesn't know of yet. */
+  /** Hot wallet payments that are not booked yet. */
   readonly topUpsFile: string;
 }
 
-/** What every run in a state directory shares, so that a kept database goes on being readable. */
+/** Secrets of all runs in a state directory, so that a kept database stays readable. */
 export interface LocalSecrets {
-  /** Seals merchants' tokens: 32 bytes in base64. */
+  /** Encrypts merchants' tokens: 32 bytes in base64. */
   readonly secretsKey: string;
-  /** Opens the keystore. */
+  /** Passphrase of the keystore. */
   readonly keystorePassphrase: string;
   readonly rolePasswords: Readonly<Record<ServiceSchema, string>>;
-  /** Of the services' own users at a broker of ours. */
+  /** Passwords of the services at the local broker. */
   readonly brokerPasswords: Readonly<Record<BrokerService, string>>;
-  /** Opens the key by which the local operator approves payouts. */
+  /** Passphrase of the local operator's approver key. */
   readonly approverPassphrase: string;
 }
 
 /**
- * Makes the directory and empties what a fresh start must not see. Keys and secrets stay: they are as good for an
- * empty database, and making a keystore takes a second.
- * Throws GatewayError<StateDirectoryErrorCode>.
+ * Creates the directory and deletes the data of earlier runs unless `keep`. Keeps keys and secrets, because creating
+ * a keystore takes a second. @throws GatewayError<StateDirectoryErrorCode>
  */
 export function prepareStateDirectory(root: string, keep: boolean): StateDirectory {
-  mkdirSync(root, { recursive: true, mode: 0o711 }); // other users pass through to the servers' directories
+  mkdirSync(root, { recursive: true, mode: 0o711 }); // other users must reach the servers' directories
   const { uid } = lstatSync(root);
   if (!lstatSync(root).isDirectory() || (process.getuid !== undefined && uid !== process.getuid())) {
     throw new GatewayError<StateDirectoryErrorCode>(
@@ -70,7 +68,7 @@ export function prepareStateDirectory(root: string, keep: boolean): StateDirecto
   rmSync(directory.logs, { recursive: true, force: true });
   if (!keep) {
     rmSync(directory.chains, { recursive: true, force: true });
-    rmSync(directory.operatorTokenFile, { force: true }); // its operator goes with the database
+    rmSync(directory.operatorTokenFile, { force: true }); // its operator is deleted with the database
   }
   mkdirSync(directory.servers, { recursive: true, mode: 0o711 });
   for (const path of [directory.chains, directory.logs, directory.keys]) {
@@ -79,12 +77,11 @@ export function prepareStateDirectory(root: string, keep: boolean): StateDirecto
   return directory;
 }
 
-/** Where the gateway of a state directory leaves an operator's environment. */
 export function operatorFileOf(root: string): string {
   return join(root, 'operator.json');
 }
 
-/** The secrets of this state directory, made at its first use; those that an older version did not know are added. */
+/** Creates the secrets on first use, and adds those that an older version did not have. */
 export function readOrMakeSecrets(directory: StateDirectory): LocalSecrets {
   const file = join(directory.keys, 'secrets.json');
   const known = existsSync(file) ? (parseOwnFile(file) as Partial<LocalSecrets>) : {};
@@ -100,7 +97,7 @@ export function readOrMakeSecrets(directory: StateDirectory): LocalSecrets {
   return secrets;
 }
 
-/** The known passwords, and new ones of those that have none. */
+/** Adds missing passwords. */
 function passwordsOf<Name extends string>(
   names: readonly Name[],
   known: Partial<Record<Name, string>> = {},
@@ -110,13 +107,13 @@ function passwordsOf<Name extends string>(
   ) as Record<Name, string>;
 }
 
-/** What a JSON file of the state directory holds; its text, which has secrets, is in no error. */
+/** Parses a JSON file of the state directory. Errors do not repeat its text, which contains secrets. */
 export function parseOwnFile(file: string): unknown {
   const read = readJson(readFileSync(file, 'utf8'));
   if (read.ok) return read.value;
   throw new GatewayError<StateDirectoryErrorCode>(
     'STATE_FILE_DAMAGED',
-    `${file}: ${read.mistake}. Remove the state directory to begin anew.`,
+    `${file}: ${read.mistake}. Remove the state directory to start again.`,
     { retryable: false },
   );
 }

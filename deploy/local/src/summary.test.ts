@@ -46,7 +46,7 @@ test.each([
       receiveAddress: '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720',
     },
   ],
-])('a command on the screen, as a shell reads it, sends a body with a right signature', (shown, data) => {
+])('prints commands that send a body with a valid signature from a shell', (shown, data) => {
   const command = shown.replace(/^\s*curl .* -d /, 'printf %s ');
   const body = JSON.parse(execFileSync('/bin/sh', ['-c', command], { encoding: 'utf8' })) as Record<
     string,
@@ -61,7 +61,7 @@ test.each([
   });
 });
 
-test('the screen names what a newcomer needs', () => {
+test('prints what a first-time user needs', () => {
   const screen = summaryScreen(source);
   for (const part of [
     'http://localhost:3010',
@@ -78,12 +78,12 @@ test('the screen names what a newcomer needs', () => {
   }
 });
 
-test('shows no devnet step on a network with nodes of the developer', () => {
+test('prints no devnet step for a network with external nodes', () => {
   const chains = [{ ...source.chains[0], hasDevnet: false }];
   expect(summaryScreen({ ...source, chains })).not.toMatch(/devnet\/pay|createPayout/);
 });
 
-test('passwords are not shown', () => {
+test('prints no passwords', () => {
   expect(withoutPassword('amqp://guest:hidden@127.0.0.1:5672/x')).not.toContain('hidden');
   expect(withoutPassword('postgres://opentill@127.0.0.1:1/x')).toBe('postgres://opentill@127.0.0.1:1/x');
 });

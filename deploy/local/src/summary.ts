@@ -8,29 +8,29 @@ export interface SummarySource {
   readonly shopUrl: string;
   readonly opsUrl: string;
   readonly operatorTokenFile: string;
-  /** By which the local operator approves payouts. */
+  /** Approver key file of the local operator. */
   readonly approver: { readonly approverKeyFile: string; readonly approverPassphraseFile: string };
   readonly merchant: MerchantSettings;
   readonly chains: readonly {
     readonly chain: string;
     readonly rpcUrl: string;
     readonly blockTimeMs: number;
-    /** Of one of its tokens. */
+    /** One of its tokens. */
     readonly symbol: string;
-    /** With a customer's wallet and a funded hot wallet. */
+    /** Devnets with a customer's wallet and a funded hot wallet. */
     readonly hasDevnet: boolean;
   }[];
   readonly database: string;
   readonly broker: string;
   readonly logs: string;
-  /** Order id of the example; never used before. */
+  /** Unused order id for the example. */
   readonly orderId: string;
   readonly keep: boolean;
 }
 
 const RECEIVER = devAccount(9).address;
 
-/** The screen that tells a newcomer what runs and what to do first. */
+/** Start screen with running services and first steps. */
 export function summaryScreen(source: SummarySource): string {
   const { apiUrl, shopUrl, merchant } = source;
   return [
@@ -57,7 +57,7 @@ export function summaryScreen(source: SummarySource): string {
     '',
     source.keep
       ? 'Data of the last run were kept.'
-      : 'This start was fresh; "npm start -- --keep" goes on with its data.',
+      : 'This start was fresh; "npm start -- --keep" continues with its data.',
     '',
   ].join('\n');
 }
@@ -84,7 +84,7 @@ const STEPS_ON_OWN_NODES = [
   'Payouts need money in the hot wallet: "npm run -s opentill -- keys show-xpub" shows where to send it.',
 ];
 
-/** A command that creates a collection on the first chain. The signature covers `data` alone, so that the shell may fill in the rest. */
+/** Creates a collection on the first chain. The signature covers only `data`, so the shell can fill in the rest. */
 export function createCollectionCommand(
   source: Pick<SummarySource, 'apiUrl' | 'merchant' | 'orderId' | 'chains'>,
 ): string {
@@ -97,7 +97,7 @@ export function createCollectionCommand(
   });
 }
 
-/** A command that creates a payout to a devnet account. */
+/** Creates a payout to a devnet account. */
 export function createPayoutCommand(source: Pick<SummarySource, 'apiUrl' | 'merchant' | 'orderId'>): string {
   return createCommand(source, 'createPayout', {
     orderId: `${source.orderId}-out`,
@@ -119,7 +119,6 @@ function createCommand(
   return `  curl -s ${source.apiUrl}/v1/order/${operation} -H 'content-type: application/json' -d '${body}'`;
 }
 
-/** A server's URL without its password. */
 export function withoutPassword(url: string): string {
   const parsed = new URL(url);
   if (parsed.password !== '') parsed.password = '***';

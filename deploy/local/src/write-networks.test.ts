@@ -16,7 +16,7 @@ afterAll(() => rm(directory, { recursive: true }));
 const read = (environment: Record<string, string>, networksFile?: string) =>
   readNetworks({ ports: LOCAL_PORTS, ownNodes: { environment, networksFile } });
 
-/** A network file with some of the local networks, changed. */
+/** Network file with some local networks, changed. */
 async function fileWith(chains: Record<string, object>): Promise<string> {
   const { networks } = JSON.parse(readFileSync(LOCAL_NETWORKS_FILE, 'utf8')) as {
     networks: { chain: string }[];
@@ -35,7 +35,7 @@ test('starts no devnet for a chain whose node the environment names', async () =
   expect(networks.given[0]).not.toHaveProperty('wsUrl');
 });
 
-test('takes every network of a given file as it is, and runs only their scanners', async () => {
+test('takes every network of a given file unchanged and runs only their scanners', async () => {
   const rpcUrls = ['http://10.1.1.1:9090'];
   const networks = await read({}, await fileWith({ TRON_TEST: { rpcUrls } }));
   expect(allNetworks(networks)).toMatchObject([{ chain: 'TRON_TEST', rpcUrls }]);
@@ -45,7 +45,7 @@ test('takes every network of a given file as it is, and runs only their scanners
   );
 });
 
-test('refuses a main network and a file that enables nothing', async () => {
+test('rejects a main network and a file without enabled networks', async () => {
   const main = await fileWith({ ETH_SEPOLIA: { chain: 'ETH', chainId: 1 } });
   await expect(read({}, main)).rejects.toMatchObject({
     message: expect.stringContaining('ETH, a main network'),

@@ -13,24 +13,21 @@ import {
   type ServiceName,
 } from './gateway-options.ts';
 
-/** An EVM network of the local profile. */
 export type EvmDevnetNetwork = NetworkConfig & { readonly chain: EvmDevnetChain; readonly chainId: number };
-/** The TRON network of the local profile. */
 export type TronDevnetNetwork = NetworkConfig & { readonly chain: 'TRON_TEST'; readonly genesisId: string };
 
-/** The SUI network of the local profile. */
 export type SuiDevnetNetwork = NetworkConfig & { readonly chain: 'SUI_TEST'; readonly genesisId: string };
 
-/** The networks of a local gateway: those that get a devnet, and those with nodes of the developer's own. */
+/** Networks with a devnet, and networks with external nodes. */
 export interface LocalNetworks {
   readonly evm: readonly EvmDevnetNetwork[];
-  /** Undefined where no service scans it. */
+  /** Undefined without a scanner. */
   readonly tron: TronDevnetNetwork | undefined;
   readonly sui: SuiDevnetNetwork | undefined;
   readonly given: readonly NetworkConfig[];
 }
 
-/** - `NO_LOCAL_NETWORK`: a network file without networks, or with a main network. */
+/** - `NO_LOCAL_NETWORK`: the network file enables no network, or a main network. */
 export type ReadNetworksErrorCode = 'NO_LOCAL_NETWORK';
 
 type ReadOptions = Pick<
@@ -39,8 +36,8 @@ type ReadOptions = Pick<
 >;
 
 /**
- * Reads the run's networks: the given file, else deploy/networks/local.json on the run's ports.
- * @throws GatewayError<ReadNetworksErrorCode>, and what readNetworkFile throws
+ * Reads the given network file, else deploy/networks/local.json with this run's ports. @throws
+ * GatewayError<ReadNetworksErrorCode> and the errors of readNetworkFile
  */
 export async function readNetworks(options: ReadOptions): Promise<LocalNetworks> {
   const { networksFile, environment = {} } = options.ownNodes ?? {};
@@ -59,22 +56,21 @@ export async function readNetworks(options: ReadOptions): Promise<LocalNetworks>
   };
 }
 
-/** Writes them to the run's own network file. It holds URLs, which may have a provider's key in them. */
+/** Private file, because URLs may contain a provider's key. */
 export function writeNetworks(file: string, networks: LocalNetworks): void {
   const text = JSON.stringify({ networks: allNetworks(networks) }, null, 2);
   parseNetworkFile(text, file);
-  rmSync(file, { force: true }); // an older one may be readable by all
+  rmSync(file, { force: true }); // an old file may be world-readable
   writeFileSync(file, text, { mode: 0o600 });
 }
 
-/** Networks with a devnet and networks without. */
 export function allNetworks({ evm, tron, sui, given }: LocalNetworks): readonly NetworkConfig[] {
   return [...evm, ...[tron, sui].filter((network) => network !== undefined), ...given];
 }
 
 const SCANNERS = { EVM: 'scanner-evm', TRON: 'scanner-tron', SUI: 'scanner-sui' } as const;
 
-/** The services that have something to do: all that were asked for, but no scanner of a family without a network. */
+/** Requested services, without scanners of families that have no network. */
 export function servicesFor(
   networks: LocalNetworks,
   services: readonly ServiceName[] = SERVICE_NAMES,
@@ -84,7 +80,7 @@ export function servicesFor(
   return services.filter((service) => !idle.some((scanner) => scanner === service));
 }
 
-/** EVM devnets run also where no service scans them: tests scan them on their own. */
+/** EVM devnets also run without a service, because tests scan them. */
 function isScanned({ family }: NetworkConfig, options: ReadOptions): boolean {
   return family === 'EVM' || runs(SCANNERS[family], options);
 }
@@ -101,7 +97,7 @@ function mustBeTestNetworks(file: string | undefined, networks: readonly Network
   );
 }
 
-/** The WebSocket of local.json belongs to the devnet. */
+/** Removes local.json's WebSocket URL, which belongs to the devnet. */
 function withoutForeignSocket(network: NetworkConfig, options: ReadOptions): NetworkConfig {
   const { wsUrl, ...others } = payable(network, options);
   const { networksFile, environment = {} } = options.ownNodes ?? {};
@@ -136,24 +132,24 @@ function tronOnPorts(network: TronDevnetNetwork, options: ReadOptions): TronDevn
   return { ...paced(payable(network, options), options), rpcUrls };
 }
 
-/** Checkpoints come four times a second, whatever the blocks of the others do. */
+/** SUI makes four checkpoints a second, independent of the block time. */
 function suiOnPorts(network: SuiDevnetNetwork, options: ReadOptions): SuiDevnetNetwork {
   const rpcUrls = [`http://127.0.0.1:${options.ports.chains.SUI_TEST}`];
   return { ...payable(network, options), rpcUrls };
 }
 
-/** With payouts if a signer runs. */
+/** Adds payouts if a signer runs. */
 function payable<Network extends NetworkConfig>(network: Network, options: ReadOptions): Network {
   const { payouts: _, ...unpayable } = network;
   return runs('payout-signer', options) ? network : (unpayable as Network);
 }
 
-/** With the run's block time. */
+/** Sets the run's block time. */
 function paced<Network extends NetworkConfig>(network: Network, { blockTimeSeconds }: ReadOptions): Network {
   return blockTimeSeconds === undefined ? network : { ...network, blockTimeMs: blockTimeSeconds * 1_000 };
 }
 
-/** None named: all run. */
+/** An empty selection runs all. */
 function runs(
   service: NonNullable<ReadOptions['services']>[number],
   { services = [] }: ReadOptions,

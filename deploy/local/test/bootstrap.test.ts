@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Runs lanes of shell commands in a process of its own, as `npm test` does. */
+/** Runs lanes of shell commands in a separate process, as `npm test` does. */
 function runLanes(lanes: Readonly<Record<string, string>>[]) {
   const steps = lanes.map((lane) =>
     Object.entries(lane).map(([name, script]) => ({ name, command: 'sh', args: ['-c', script] })),
@@ -28,8 +28,8 @@ function runLanes(lanes: Readonly<Record<string, string>>[]) {
   return { status, out: stdout.trim().split('\n'), errors: stderr };
 }
 
-describe('lanes', () => {
-  test('go beside one another, the steps of each in order, whatever comes of them', () => {
+describe('runLanes', () => {
+  test('runs lanes concurrently and steps in order, whatever fails', () => {
     const file = (name: string) => join(directory, name);
     const meet = (mine: string, other: string) =>
       `touch ${file(mine)}; until [ -e ${file(other)} ]; do sleep 0.01; done`;
@@ -40,7 +40,7 @@ describe('lanes', () => {
     expect(JSON.parse(out.at(-1)!)).toEqual({ a: 0, b: 4, c: 3, d: 0 });
   });
 
-  test('leave the terminal to the first, and print what another one wrote in one piece', () => {
+  test("gives the terminal to the first lane and prints others' output step by step", () => {
     const { out, errors } = runLanes([
       { first: 'echo out; echo err >&2' },
       { second: 'echo 1; sleep 0.1; echo 2 >&2; exit 5' },
@@ -50,7 +50,7 @@ describe('lanes', () => {
     expect(errors).toMatch(/ s {2}second: ended with 5\n1\n2\n/);
   });
 
-  test('end all when they are told to stop, start nothing more, and end with the code', () => {
+  test('ends all lanes on a stop signal, starts no step, and exits with its code', () => {
     const { status, out, errors } = runLanes([
       { waits: 'sleep 100', never: 'echo never' },
       { stops: `kill -TERM $(ps -o ppid= $$); sleep 100`, neither: 'echo neither' },
@@ -61,9 +61,9 @@ describe('lanes', () => {
   });
 });
 
-describe('runs of tests', () => {
-  /** In a process of its own, as npm runs it; no Docker engine answers there. */
-  test.each(['runDefaultTests', 'runLongTests'])('%s starts them, and sums up what they counted', (name) => {
+describe('test runs', () => {
+  /** In a separate process without a Docker engine. */
+  test.each(['runDefaultTests', 'runLongTests'])('%s starts the runs and adds up their counts', (name) => {
     const program = `
       const { ${name} } = await import(${JSON.stringify(join(BOOTSTRAP, 'run-tests.mjs'))});
       console.log(JSON.stringify(await ${name}(['no-test-of-this-name'], process.env)));`;
@@ -81,8 +81,8 @@ describe('runs of tests', () => {
   });
 });
 
-describe('what is built', () => {
-  /** A checkout of one package. */
+describe('build fingerprint', () => {
+  /** Creates a checkout with one package. */
   function makeCheckout(): (file: string, text?: string) => void {
     const write = (file: string, text = file): void => {
       const path = join(directory, 'checkout', file);
@@ -98,7 +98,7 @@ describe('what is built', () => {
     return write;
   }
 
-  test('is known by every source, setting and product, and by nothing else', async () => {
+  test('changes with every source, setting and build output, and with no other file', async () => {
     const { fingerprintOf } = (await import(join(BOOTSTRAP, 'build.mjs'))) as {
       fingerprintOf(root: string): string;
     };
@@ -132,16 +132,16 @@ describe('what is built', () => {
   });
 });
 
-test('the bootstrap says what it takes, before it fetches anything', () => {
+test('prints its commands before it fetches anything', () => {
   const main = join(BOOTSTRAP, '..', 'bootstrap.mjs');
   const { status, stderr } = spawnSync(process.execPath, [main, 'nonsense'], { encoding: 'utf8' });
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: 'opentill: Say one of: start, test, test-full, bench, ci, opentill.\n',
+    stderr: 'opentill: Use one of: start, test, test-full, bench, ci, opentill.\n',
   });
 });
 
-describe('the toolchain', () => {
+describe('toolchain', () => {
   const TOOLCHAIN = join(BOOTSTRAP, '..', 'toolchain');
   const pinned = JSON.parse(readFileSync(join(TOOLCHAIN, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { version?: string; integrity?: string }>;
@@ -159,12 +159,12 @@ describe('the toolchain', () => {
     expect(`pnpm@${packages['node_modules/pnpm']?.version}`).toBe(packageManager);
   });
 
-  test('is installed in a private folder, never where another user can write', () => {
+  test('is installed in a private folder that no other user can write', () => {
     const checkout = join(directory, 'toolchain-checkout');
     cpSync(BOOTSTRAP, join(checkout, 'deploy', 'local', 'bootstrap'), { recursive: true });
     cpSync(TOOLCHAIN, join(checkout, 'deploy', 'local', 'toolchain'), { recursive: true });
     writeFileSync(join(checkout, 'package.json'), '{"packageManager":"pnpm@0.0.0"}');
-    // Instead of npm and npx: they report where and how they are called, and fail.
+    // Fake npm and npx that print their path and arguments, and fail.
     const programs = join(directory, 'programs');
     mkdirSync(programs);
     for (const name of ['npm', 'npx'])

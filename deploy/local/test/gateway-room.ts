@@ -6,13 +6,12 @@ import { findFreePorts } from '../src/find-free-ports.ts';
 import type { GatewayOptions } from '../src/gateway-options.ts';
 import type { Gateway } from '../src/start-gateway.ts';
 
-/** A directory for a gateway's state, one at a time, and what a small gateway is started with there. */
+/** State directory for one small gateway at a time, with its options. */
 export interface GatewayRoom {
   readonly stateDir: string;
-  /** The one that runs there, if any. */
   gateway: Gateway | undefined;
   optionsOf(changes?: Partial<GatewayOptions>): Promise<GatewayOptions>;
-  /** Stops what runs, and expects that nothing of it remains. */
+  /** Stops the gateway and requires that no process is left. */
   leave(): Promise<void>;
 }
 
@@ -46,7 +45,7 @@ export function makeGatewayRoom(): GatewayRoom {
   return room;
 }
 
-/** Command lines of processes that name the directory, in their arguments, environment or working directory. */
+/** Command lines of processes that use the directory in arguments, environment or working directory. */
 export function processesOf(directory: string): string[] {
   const read = (pid: string, name: string): string => {
     try {

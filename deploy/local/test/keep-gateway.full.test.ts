@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => room.leave(), 60_000);
 
-test('a kept gateway goes on with its chains, its wallet and its ledger; a fresh one has none of them', async () => {
+test('keeps chains, wallet and ledger with --keep, and none of them without', async () => {
   let gateway: Gateway;
   gateway = room.gateway = await startGateway(await room.optionsOf());
   const [chain] = gateway.chains;
@@ -62,7 +62,7 @@ async function bookedEntries(running: Gateway): Promise<number> {
   }
 }
 
-/** How far scanner-tron has verified: whether it finds the chain again that it knows. */
+/** Verified height of scanner-tron, to check that it recognises its chain. */
 async function solidHeight(running: Gateway): Promise<number> {
   const client = new pg.Client({ connectionString: running.database.url });
   await client.connect();

@@ -20,7 +20,7 @@ async function query<Row extends pg.QueryResultRow>(connectionString: string, sq
 beforeEach(async () => query(server, `create database ${name}`));
 afterEach(async () => query(server, `drop database ${name} with (force)`));
 
-test('an empty database is marked, and emptied at the next start', async () => {
+test('marks an empty database and empties it at the next start', async () => {
   await resetGivenDatabase(url);
   await query(
     url,
@@ -30,7 +30,7 @@ test('an empty database is marked, and emptied at the next start', async () => {
   expect(await query(url, `select 1 from pg_tables where schemaname in ('public', 'tracker')`)).toEqual([]);
 });
 
-test('a database with contents of somebody else is left alone', async () => {
+test('does not change a database with foreign contents', async () => {
   await query(url, 'create table ledger (id int); insert into ledger values (1)');
   await expect(resetGivenDatabase(url)).rejects.toMatchObject({ code: 'DATABASE_NOT_OURS' });
   expect(await query(url, 'select id from ledger')).toEqual([{ id: 1 }]);

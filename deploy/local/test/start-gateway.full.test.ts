@@ -4,15 +4,15 @@ import { makeGatewayRoom, processesOf, type GatewayRoom } from './gateway-room.t
 
 let room: GatewayRoom;
 
-/** Each test goes on with the gateway that the one before it left: to start one takes long. */
-describe('a gateway', () => {
+/** Tests share one gateway, because its start is slow. */
+describe('running gateway', () => {
   beforeAll(async () => {
     room = makeGatewayRoom();
     room.gateway = await startGateway(await room.optionsOf({ durable: false }));
   }, 600_000);
   afterAll(() => room.leave(), 300_000);
 
-  test('a service that was stopped on purpose is not missed, and starts again', async () => {
+  test('restarts a service that was stopped on purpose', async () => {
     const before = room.gateway!.services.get('demo-shop')!;
     await room.gateway!.stopService('demo-shop', 'SIGKILL');
     const after = await room.gateway!.startService('demo-shop');
@@ -24,7 +24,7 @@ describe('a gateway', () => {
     expect(hasDied).toBe(false);
   });
 
-  test('a service that dies is named with its last lines, and everything else can be stopped', async () => {
+  test('reports a service that dies with its last lines, and stops the others', async () => {
     const shop = room.gateway!.services.get('demo-shop')!;
     process.kill(shop.pid, 'SIGKILL');
     await expect(room.gateway!.died).rejects.toMatchObject({
@@ -34,13 +34,13 @@ describe('a gateway', () => {
   });
 });
 
-describe('a start that fails', () => {
+describe('failed start', () => {
   beforeEach(() => {
     room = makeGatewayRoom();
   });
   afterEach(() => room.leave(), 300_000);
 
-  test('an abort while starting stops what was started', async () => {
+  test('stops everything that was started when the start is aborted', async () => {
     const abort = new AbortController();
     const say = (line: string): void => {
       if (line.startsWith('setup')) abort.abort(new Error('changed my mind'));

@@ -4,11 +4,10 @@ import { afterAll, expect, test } from 'vitest';
 import { startGateway } from '../src/start-gateway.ts';
 import { makeGatewayRoom } from './gateway-room.ts';
 
-/* What starts a gateway is in start-gateway.full.test.ts. */
 const room = makeGatewayRoom();
 afterAll(() => room.leave());
 
-test('a taken port is told by its number, its purpose and its owner, before anything starts', async () => {
+test('reports a taken port with number, purpose and owner before anything starts', async () => {
   const options = await room.optionsOf();
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(options.ports.health.api, '127.0.0.1', resolve));

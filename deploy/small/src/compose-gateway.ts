@@ -12,7 +12,7 @@ import { composeWebhookSender } from '@opentill/webhook-sender/compose';
 import { environmentOf, type SmallService } from './environment-of.ts';
 import { refuseKeystore } from './refuse-keystore.ts';
 
-/** All that has no keys. Each keeps its own database role, broker user, pool, outbox and checks. */
+/** Services without keys. Each keeps its own database role, broker user, pool, outbox and checks. */
 const PARTS: Readonly<Partial<Record<SmallService, Compose>>> = {
   api: composeApi,
   'scanner-evm': composeScannerEvm,
@@ -28,7 +28,7 @@ interface HealthVariables {
   readonly HEALTH_HOST: string;
 }
 
-/** The parts' health is asked for here; what else they read is theirs to check. */
+/** Health port of the whole process. Each service checks its own settings. */
 const GATEWAY_CONFIG_SCHEMA = {
   properties: {
     HEALTH_PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3020 },
@@ -37,9 +37,9 @@ const GATEWAY_CONFIG_SCHEMA = {
 } as const;
 
 /**
- * The public process: every service but the signer, at one health port with the sum of their readiness. They start and
- * stop together, and an error that ends one of them ends the process.
- * @throws GatewayError CONFIG_INVALID, KEYSTORE_IN_REACH, and those of the parts
+ * Public process: every service except the signer, with one health port for all. They start and stop together; an
+ * error that ends one ends the process. @throws GatewayError CONFIG_INVALID, KEYSTORE_IN_REACH, and the services'
+ * errors
  */
 export const composeGateway: Compose = async (env, { fail }) => {
   const { HEALTH_PORT: port, HEALTH_HOST: host } = readConfig<HealthVariables>(GATEWAY_CONFIG_SCHEMA, env);
@@ -60,7 +60,7 @@ export const composeGateway: Compose = async (env, { fail }) => {
 
 type Part = readonly [name: string, service: ComposedService];
 
-/** When one cannot start, those that did are stopped, and its error is thrown. */
+/** If one cannot start, stops the others and throws its error. */
 async function startTogether(starting: readonly Promise<Part>[]): Promise<readonly Part[]> {
   const results = await Promise.allSettled(starting);
   const parts = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -70,14 +70,14 @@ async function startTogether(starting: readonly Promise<Part>[]): Promise<readon
   throw failed.reason;
 }
 
-/** All at once: each has its own seconds. One that fails keeps no other from stopping. */
+/** Stops all concurrently, whatever fails. */
 async function stopTogether(parts: readonly Part[]): Promise<void> {
   const results = await Promise.allSettled(parts.map(async ([, service]) => service.stop()));
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
 }
 
-/** `api: database` and so on. */
+/** Prefixes checks with the service: `api: database`. */
 function sumOfChecks(parts: readonly Part[]): Checks {
   return Object.fromEntries(
     parts.flatMap(([name, { checks }]) =>

@@ -13,8 +13,8 @@ const shared = {
   LOG_LEVEL: 'warn',
 };
 
-describe('the environment of a service', () => {
-  test('has its own user at the database and the broker, and its secrets as files', () => {
+describe('environmentOf', () => {
+  test('gives a service its own database and broker user, and its secrets as files', () => {
     expect(environmentOf('webhook-sender', shared)).toEqual({
       ...shared,
       DATABASE_URL: 'postgres://opentill_webhook@db.example:5432/opentill?sslmode=require',
@@ -28,7 +28,7 @@ describe('the environment of a service', () => {
     });
   });
 
-  test('of the signer alone has the passphrase, and not the key of the merchants’ secrets', () => {
+  test("gives only the signer the passphrase, and not the key of merchants' secrets", () => {
     const signer = environmentOf('payout-signer', shared);
     expect(signer).toMatchObject({ PASSPHRASE_FILE: '/run/secrets/keystore_passphrase' });
     expect(signer).not.toHaveProperty('SECRETS_KEY_FILE');
@@ -36,17 +36,17 @@ describe('the environment of a service', () => {
     expect(environmentOf('scanner-evm', shared)).not.toHaveProperty('SECRETS_KEY_FILE');
   });
 
-  test('takes what is said for one service before what is said for all, and that before what is small', () => {
+  test("prefers a service's own value to the shared one, and that to the small default", () => {
     const env = { ...shared, DATABASE_POOL_MAX: '7', OPS_DATABASE_POOL_MAX: '3', API_LOG_LEVEL: 'debug' };
     expect(environmentOf('ops', env)).toMatchObject({ DATABASE_POOL_MAX: '3', LOG_LEVEL: 'warn' });
     expect(environmentOf('api', env)).toMatchObject({ DATABASE_POOL_MAX: '7', LOG_LEVEL: 'debug' });
   });
 
-  test('leaves a variable whose own name begins with the service as it is', () => {
+  test("keeps a variable whose name begins with the service's prefix", () => {
     expect(environmentOf('ops', { ...shared, OPS_PORT: '4012' })).toMatchObject({ OPS_PORT: '4012' });
   });
 
-  test('takes a URL of its own whole, with no password from elsewhere', () => {
+  test("takes a service's own URL unchanged, without another password", () => {
     const env = {
       ...shared,
       API_DATABASE_URL: 'postgres://me:secret@other/db',
@@ -66,13 +66,13 @@ describe('the environment of a service', () => {
     { SECRETS_KEY_FILE: '/elsewhere' },
     { API_SECRETS_KEY: 'given' },
     { API_SECRETS_KEY_FILE: '/elsewhere' },
-  ])('takes no file where %j says it', (said) => {
-    const api = environmentOf('api', { ...shared, ...said });
+  ])('adds no secret file when %j is given', (given) => {
+    const api = environmentOf('api', { ...shared, ...given });
     expect(Object.keys(api).filter((name) => name.startsWith('SECRETS_KEY'))).toHaveLength(1);
-    expect(api['SECRETS_KEY'] ?? api['SECRETS_KEY_FILE']).toBe(Object.values(said)[0]);
+    expect(api['SECRETS_KEY'] ?? api['SECRETS_KEY_FILE']).toBe(Object.values(given)[0]);
   });
 
-  test('an empty value counts as none', () => {
+  test('treats an empty value as missing', () => {
     const env = { ...shared, DATABASE_POOL_MAX: '', API_DATABASE_URL: '', SECRETS_DIR: '' };
     const api = environmentOf('api', env);
     expect(api).toMatchObject({
@@ -83,7 +83,7 @@ describe('the environment of a service', () => {
   });
 
   test.each(['DATABASE_URL', 'AMQP_URL'])(
-    'a %s with a user is refused: one role would have all rights',
+    'rejects a %s with a user, because one role would have all rights',
     (name) => {
       const env = { ...shared, [name]: 'amqp://root:hidden@server/x' };
       expect(() => environmentOf('api', env)).toThrow(
@@ -97,14 +97,14 @@ describe('the environment of a service', () => {
   );
 });
 
-describe('the public process', () => {
+describe('composeGateway', () => {
   let directory: string;
   beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), 'opentill-small-'));
   });
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  test('does not start where it can read the passphrase of the keystore', () => {
+  test('refuses to start if it can read the passphrase of the keystore', () => {
     expect(() => refuseKeystore({ ...shared, SECRETS_DIR: directory })).not.toThrow();
     writeFileSync(join(directory, 'keystore_passphrase'), 'a passphrase\n');
     expect(() => refuseKeystore({ ...shared, SECRETS_DIR: directory })).toThrow(
@@ -112,7 +112,7 @@ describe('the public process', () => {
     );
   });
 
-  test('does not start with a secret of the wallet in its environment', () => {
+  test('refuses to start with a secret of the wallet in its environment', () => {
     expect(() => refuseKeystore({ ...shared, KEYSTORE_PASSWORD: 'x' })).toThrow(
       expect.objectContaining({ code: 'SECRET_IN_ENVIRONMENT' }),
     );

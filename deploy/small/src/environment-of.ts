@@ -6,17 +6,16 @@ import type { ConfigErrorCode, Environment } from '@opentill/runtime/config';
 
 interface SmallServiceTraits {
   readonly schema: ServiceSchema;
-  /** Variables that SECRETS_DIR has a file for, beside the passwords. */
+  /** Variables with a file in SECRETS_DIR, in addition to the passwords. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** What a machine of two cores and 2 GB has for it; the environment goes before. */
+  /** Defaults for 2 cores and 2 GB. The environment overrides them. */
   readonly defaults: Environment;
 }
 
 const SECRETS_KEY = { SECRETS_KEY_FILE: 'secrets_key' };
 
 /**
- * The services, and what is smaller here. Each connection costs Postgres some megabytes; with these pools all services
- * together hold at most 36.
+ * Services with their smaller defaults. A connection costs Postgres several MB; these pools use at most 36 in total.
  */
 const SERVICES = {
   api: { schema: 'api', secrets: SECRETS_KEY, defaults: { DATABASE_POOL_MAX: '4' } },
@@ -44,13 +43,13 @@ const SERVICES = {
 export type SmallService = keyof typeof SERVICES;
 
 /**
- * A service's environment out of the one that all share (opentill.env.example):
+ * A service's environment from the shared one (opentill.env.example):
  *
- * - `X` is for every service that knows X; `API_X`, `SCANNER_EVM_X` and so on are for one, and go before;
- * - DATABASE_URL and AMQP_URL name no user: each service is put in with its own;
- * - passwords and keys that nobody gives are files of SECRETS_DIR, named as `deploy/compose/prepare` names them.
+ * - `X` applies to every service; `API_X`, `SCANNER_EVM_X` and so on to a single one, with precedence.
+ * - DATABASE_URL and AMQP_URL have no user: each service gets its own.
+ * - Passwords and keys default to files of SECRETS_DIR, named as by `deploy/compose/prepare`.
  *
- * @throws GatewayError CONFIG_INVALID when a shared URL names a user
+ * @throws GatewayError CONFIG_INVALID when a shared URL contains a user
  */
 export function environmentOf(service: SmallService, env: Environment): Environment {
   const { schema, secrets, defaults }: SmallServiceTraits = SERVICES[service];
@@ -62,18 +61,18 @@ export function environmentOf(service: SmallService, env: Environment): Environm
     ),
   );
   const shared = Object.fromEntries(given);
-  const said = { ...defaults, ...shared, ...own };
+  const variables = { ...defaults, ...shared, ...own };
   const url = (name: string, user: string): Environment =>
     own[name] === undefined ? withUser(name, shared[name], user) : {};
   const isOwnUrl = (name: string): boolean => own[`${name}_URL`] !== undefined;
   const isSaid = (file: string): boolean =>
-    said[file] !== undefined || said[file.slice(0, -'_FILE'.length)] !== undefined;
+    variables[file] !== undefined || variables[file.slice(0, -'_FILE'.length)] !== undefined;
   const files = {
     ...(isOwnUrl('DATABASE') ? {} : { DATABASE_PASSWORD_FILE: `database_password_${schema}` }),
     ...(isOwnUrl('AMQP') ? {} : { AMQP_PASSWORD_FILE: `broker_password_${service.replaceAll('-', '_')}` }),
     ...secrets,
   };
-  const directory = said['SECRETS_DIR'];
+  const directory = variables['SECRETS_DIR'];
   const fromDirectory =
     directory === undefined
       ? []
@@ -81,21 +80,21 @@ export function environmentOf(service: SmallService, env: Environment): Environm
           isSaid(name) ? [] : [[name, join(directory, file)] as const],
         );
   return {
-    ...said,
+    ...variables,
     ...url('DATABASE_URL', serviceRole(schema)),
     ...url('AMQP_URL', brokerUser(service)),
     ...Object.fromEntries(fromDirectory),
   };
 }
 
-/** What is no URL, or not there, is for the service's own schema to refuse. */
+/** The service's schema rejects missing and invalid URLs. */
 function withUser(name: string, text: string | undefined, user: string): Environment {
   if (text === undefined || !URL.canParse(text)) return {};
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') {
     throw new GatewayError<ConfigErrorCode>(
       'CONFIG_INVALID',
-      `configuration: ${name} names a user: each service has its own; leave it out, or give a URL per service`,
+      `configuration: ${name} names a user, but each service has its own. Remove the user, or set a URL per service`,
       { retryable: false, context: { problems: [`${name} names a user`] } },
     );
   }

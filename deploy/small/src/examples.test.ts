@@ -14,7 +14,7 @@ import { SCANNER_CONFIG_SCHEMA as SCANNER_TRON_CONFIG_SCHEMA } from '@opentill/s
 import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '@opentill/webhook-sender/config';
 import { environmentOf, type SmallService } from './environment-of.ts';
 
-/* The units, the environment file and docker-compose.small.yml, held against what the services themselves say. */
+// Units, environment file and docker-compose.small.yml must agree with the services' schemas.
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const read = (path: string): string => readFileSync(join(CHECKOUT, path), 'utf8');
@@ -39,7 +39,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(secrets, { recursive: true }));
 
-/** A folder with just these secrets. */
+/** Folder with only these secrets. */
 function folderWith(name: string, names: readonly string[]): string {
   const folder = join(secrets, name);
   mkdirSync(folder, { recursive: true });
@@ -48,7 +48,7 @@ function folderWith(name: string, names: readonly string[]): string {
   return folder;
 }
 
-/** The files below `folder` that the services of a process ask for. */
+/** Files below `folder` that the services of a process read. */
 function secretsAsked(services: typeof IN_GATEWAY, env: Environment, folder: string): string[] {
   const asked = Object.keys(services).flatMap((service) =>
     Object.values(environmentOf(service as SmallService, env)).filter((value) =>
@@ -63,7 +63,7 @@ function expectReadable(services: typeof IN_GATEWAY, env: Environment): void {
     expect(() => readConfig(schema, environmentOf(service as SmallService, env))).not.toThrow();
 }
 
-describe('systemd', () => {
+describe('systemd units', () => {
   const lines = (text: string): string[] =>
     text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   const pairs = (texts: readonly string[]): Record<string, string> =>
@@ -71,25 +71,25 @@ describe('systemd', () => {
   const example = pairs(lines(read('deploy/small/opentill.env.example')));
 
   test.each(Object.entries(PROCESSES))(
-    'the %s reads the example with its unit, and gets no other secret',
+    'the %s accepts the example environment and gets only its own secrets',
     (name, services) => {
       const unit = lines(read(`deploy/small/opentill-${name}.service`));
-      const said = (key: string): string[] =>
+      const valuesOf = (key: string): string[] =>
         unit.flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
-      const credentials = said('LoadCredential').map((value) => value.split(':', 1)[0] ?? '');
+      const credentials = valuesOf('LoadCredential').map((value) => value.split(':', 1)[0] ?? '');
       const folder = folderWith(name, credentials);
-      const environment = said('Environment').flatMap((value) =>
+      const environment = valuesOf('Environment').flatMap((value) =>
         value.startsWith('"') ? [value.slice(1, -1)] : value.split(' '),
       );
       const env = { ...example, ...pairs(environment.map((pair) => pair.replaceAll('%d', folder))) };
       expectReadable(services, env);
       expect(secretsAsked(services, env, folder)).toEqual(credentials.sort());
-      expect(said('ExecStart')[0]).toMatch(new RegExp(`/deploy/small/dist/${name}\\.js$`));
+      expect(valuesOf('ExecStart')[0]).toMatch(new RegExp(`/deploy/small/dist/${name}\\.js$`));
       expect(read(`deploy/small/src/${name}.ts`)).toContain('runAlone(');
     },
   );
 
-  test('the signer alone has what opens the keystore', () => {
+  test('give only the signer the secrets that open the keystore', () => {
     const holders = Object.keys(PROCESSES).filter((name) =>
       /keystore/i.test(read(`deploy/small/opentill-${name}.service`)),
     );
@@ -108,7 +108,7 @@ describe('docker-compose.small.yml', () => {
   const load = (path: string) =>
     (parse(read(path), { merge: true }) as { services: Readonly<Record<string, Container>> }).services;
   const [base, small] = [load('docker-compose.yml'), load('docker-compose.small.yml')];
-  /** As compose lays the second file over the first, with every variable at the default that is written there. */
+  /** Merges the second file into the first like compose, with default values of all variables. */
   const environment = (name: string): Record<string, string> =>
     Object.fromEntries(
       Object.entries({ ...base[name]?.environment, ...small[name]?.environment }).map(([variable, value]) => [
@@ -120,7 +120,7 @@ describe('docker-compose.small.yml', () => {
     );
   const given = [...(base['api']?.secrets ?? []), ...(small['api']?.secrets ?? [])];
 
-  test('the public container reads it, with each service’s own secrets and no other', () => {
+  test("gives the public container each service's own secrets and no others", () => {
     const folder = folderWith('compose', given);
     const env = Object.fromEntries(
       Object.entries(environment('api')).map(([name, value]) => [
@@ -133,7 +133,7 @@ describe('docker-compose.small.yml', () => {
     expect(given).not.toContain('keystore_passphrase');
   });
 
-  test('has in one container all that the others had, and none of these', () => {
+  test('replaces all other containers by one and keeps their settings', () => {
     const inside = [
       'scanner-evm',
       'scanner-tron',
@@ -160,7 +160,7 @@ describe('docker-compose.small.yml', () => {
       expect([name, environment('api')[name]]).toEqual([name, environment('webhook-sender')[name] ?? value]);
   });
 
-  test('takes no variable that .env.example does not explain', () => {
+  test('uses only variables that .env.example explains', () => {
     const used = [...read('docker-compose.small.yml').matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
     const explained = read('.env.example');
     expect(used.filter((name) => !new RegExp(`^${name}=`, 'm').test(explained))).toEqual([]);

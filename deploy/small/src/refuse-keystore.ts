@@ -5,12 +5,12 @@ import { refuseSecretsInEnvironment } from '@opentill/wallet/refuse-secrets-in-e
 import { environmentOf } from './environment-of.ts';
 
 export type RefuseKeystoreErrorCode =
-  /** The public process may read the keystore's passphrase: whoever breaks into it has the keys. */
+  /** The public process can read the keystore's passphrase, so an attacker in it would get the keys. */
   'KEYSTORE_IN_REACH';
 
 /**
- * Holds the two processes apart: the public one does not start where it could open the keystore.
- * @throws GatewayError KEYSTORE_IN_REACH; SECRET_IN_ENVIRONMENT of the wallet
+ * Refuses to start the public process if it could open the keystore. @throws GatewayError KEYSTORE_IN_REACH,
+ * SECRET_IN_ENVIRONMENT
  */
 export function refuseKeystore(env: Environment): void {
   refuseSecretsInEnvironment(env);
@@ -18,7 +18,7 @@ export function refuseKeystore(env: Environment): void {
   if (file === undefined || !isReadable(file)) return;
   throw new GatewayError<RefuseKeystoreErrorCode>(
     'KEYSTORE_IN_REACH',
-    `the public process can read the keystore's passphrase, ${file}: run it as a user who cannot, with secrets of its own`,
+    `the public process can read the keystore's passphrase, ${file}. Run it as another user with its own secrets`,
     { retryable: false, context: { file } },
   );
 }

@@ -18,13 +18,13 @@ import { createKeystore } from '@opentill/wallet/keystore';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';
 
-/* The two processes on real servers, without a chain: payments through them are in tools/e2e/test/small.full.test.ts. */
+// Both processes on real servers without a chain. tools/e2e/test/small.full.test.ts covers payments.
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const NOWHERE = 'http://127.0.0.1:1';
 const PASSPHRASE = 'a passphrase of the tests';
 const TOKEN = 'token-of-shop-0123456789-0123456789';
-/** Ends only what will never come: two processes start beside other work. */
+/** Generous, because two processes start on a busy machine. */
 const WAIT_MS = 120_000;
 
 interface SmallProcess {
@@ -115,7 +115,7 @@ async function urlsOf(names: readonly (readonly [string, Parameters<TestDatabase
   return Object.fromEntries((await Promise.all(pairs)).flat()) as Record<string, string>;
 }
 
-test('an order through the public process is told to its merchant; both processes live, and stop cleanly', async () => {
+test("delivers an order's callback with both processes, which then stop cleanly", async () => {
   const [port, opsPort, health, signerHealth] = [
     await findFreePort(),
     await findFreePort(),
@@ -161,7 +161,7 @@ test('an order through the public process is told to its merchant; both processe
   const data = JSON.stringify({ orderId: 'order-1', amount: '10', symbol: 'USDT', chain: 'ETH_SEPOLIA' });
   const sign = createHmac('sha256', TOKEN).update(data).digest('hex');
   let answer: unknown;
-  // As a merchant does, who asks again while the gateway is busy: it is one order.
+  // Retries like a merchant when the gateway is busy. It remains one order.
   const isAnswered = async () => {
     const timestamp = Math.floor(Date.now() / 1_000);
     const response = await fetch(`http://127.0.0.1:${port}/v1/order/createCollection`, {
@@ -177,7 +177,7 @@ test('an order through the public process is told to its merchant; both processe
   await waitUntil('the callback', () => callbackTypes.length > 0, WAIT_MS);
   expect(new Set(callbackTypes)).toEqual(new Set(['ORDER_PENDING']));
 
-  // What does not stop within the ten seconds of a service ends with another code.
+  // A service that exceeds its 10 s to stop exits with another code.
   for (const one of [gateway, signer]) one.end('SIGTERM');
   expect(await Promise.all([gateway.ended, signer.ended])).toEqual([0, 0]);
   for (const one of [gateway, signer]) expect(one.messages().at(-1)).toBe('service stopped');

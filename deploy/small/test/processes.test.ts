@@ -2,9 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-/* An order through both processes is in processes.full.test.ts. */
-
-test('what one service cannot do without ends the process, with the code for operators', async () => {
+test('exits with the error code when a service lacks a dependency', async () => {
   const child = spawn(
     process.execPath,
     ['--conditions=source', join(import.meta.dirname, '../src/gateway.ts')],

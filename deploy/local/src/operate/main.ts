@@ -5,10 +5,8 @@ import { chooseStateDirectory } from '../read-start-options.ts';
 import type { Environment } from '../service-environments.ts';
 import { operatorFileOf, parseOwnFile } from '../state-directory.ts';
 
-/*
- * `npm run opentill`: the operators' command line, on the gateway of `npm start` unless the environment names a
- * database of its own; and `devnet`, which no operator needs and no image of a gateway carries.
- */
+// `npm run opentill`: the operators' command line, for the gateway of `npm start` unless the environment names a
+// database. Also offers `devnet`, which no image contains.
 const WITHOUT_GATEWAY = new Set(['approver', 'devnet', 'keys', 'policy']);
 const { env } = process;
 const isRoot = process.getuid?.() === 0;
@@ -16,7 +14,7 @@ const file = operatorFileOf(chooseStateDirectory({ env, isRoot, checkout: CHECKO
 const isNamed = env['OPS_DATABASE_URL'] !== undefined || env['OPS_DATABASE_URL_FILE'] !== undefined;
 const local: Environment = isNamed || !existsSync(file) ? {} : (parseOwnFile(file) as Environment);
 
-// npm goes to the checkout to run a script; files that a command names are where the person stands.
+// npm runs scripts in the checkout, but file arguments are relative to the caller's directory.
 const standsAt = env['INIT_CWD'];
 const [command, ...rest] = process.argv.slice(2);
 const program =
@@ -31,6 +29,6 @@ const { status, error } = spawnSync(process.execPath, program, {
 if (error !== undefined) throw error;
 if (status !== 0 && !isNamed && !existsSync(file) && !WITHOUT_GATEWAY.has(command ?? ''))
   process.stderr.write(
-    `No gateway of npm start is known here (${file} is not there). Run npm start, or name your gateway by the variables of deploy/guides/configuration.md.\n`,
+    `No gateway of npm start was found (${file} does not exist). Run npm start, or set the variables of deploy/guides/configuration.md for your gateway.\n`,
   );
 process.exitCode = status ?? 1;
