@@ -22,7 +22,6 @@ const BOOKKEEPING =
 /** Files kept of own packages: build output and the schema's SQL; at the top also the files that the stage added. */
 const OWN_BUILT = /^(dist\/|schema\/|package\.json$|check-health\.mjs$|sbom\.cdx\.json$)/;
 
-/** Yields entries depth first, folders after their contents. Does not follow symbolic links. */
 function* entries(path) {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const file = join(path, entry.name);
@@ -56,7 +55,6 @@ function idOf(path) {
   return `${name}@${version}`;
 }
 
-/** Direct entries of a `node_modules` folder. Follows symbolic links. */
 function packagesIn(modules) {
   if (!existsSync(modules)) return [];
   const names = readdirSync(modules).filter((name) => !name.startsWith('.'));
@@ -66,7 +64,6 @@ function packagesIn(modules) {
   return paths.map((path) => idOf(join(modules, path)));
 }
 
-/** Components of the bill by `name@version`, the app first. */
 function listed(bill) {
   const all = [bill.metadata.component, ...bill.components];
   return new Map(all.map((one) => [`${one.group ? `${one.group}/` : ''}${one.name}@${one.version}`, one]));

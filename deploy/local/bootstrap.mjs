@@ -33,14 +33,12 @@ async function runChecks(args, env) {
   return Math.max(report(sum), problems > 0 ? 1 : 0);
 }
 
-/** Hash of uncommitted changes. Constant without git. */
 function workingTree() {
   const git = (...args) =>
     spawnSync('git', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 28 }).stdout ?? '';
   return `${git('status', '--porcelain')}\n${git('diff')}`;
 }
 
-/** Runs an operator's command with this terminal. */
 function operate(args, env) {
   const { status, error } = spawnSync('node', [OPERATE, ...args], { env, stdio: 'inherit' });
   if (error) throw error;

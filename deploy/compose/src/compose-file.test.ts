@@ -83,7 +83,6 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
 /** Their scripts pass options to opentill instead. */
 const WITHOUT_SCHEMA = ['wallet', 'keys', 'devnet-keys'];
 const SERVERS = ['postgres', 'rabbitmq'];
-/** Variables of compose itself. */
 const OF_COMPOSE = ['COMPOSE_PROFILES'];
 const ENDPOINT = new RegExp(`^(${CHAIN_VALUES.join('|')})_(RPC_URLS|SOLIDITY_URLS|WS_URL)$`);
 const SECRET_NAME = /PASSWORD|PASSPHRASE|TOKEN|SECRET|_KEY$|^KEY/;

@@ -130,10 +130,7 @@ async function isFollowed(db: Db, chain: Chain): Promise<boolean> {
   return cursor.length > 0;
 }
 
-/**
- * Sends coin and tokens unless the hot wallet has tokens. The gateway books tokens by itself; coin is no asset of
- * orders, so it is booked here. Returns the sent amounts.
- */
+/** Skips wallets with tokens. The gateway books tokens itself; coin is booked here. Returns the sent amounts. */
 async function fundHotWallet(db: Db, network: NetworkConfig, to: string): Promise<readonly string[]> {
   const rpcUrl = rpcEndpointsOf(network)[0]?.url ?? '';
   const sender = SENDERS[network.family];

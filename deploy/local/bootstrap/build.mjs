@@ -13,10 +13,7 @@ const SHARED = [
   '.ci/tsconfig.build.json',
 ];
 
-/**
- * Builds unless sources and output are unchanged since the last build. A build briefly removes the checkout page,
- * which breaks gateways of this checkout that start meanwhile.
- */
+/** Builds if sources or output changed. A build briefly removes the checkout page, which breaks starting gateways. */
 export function build(env) {
   const stampFile = join(CACHE, 'built');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === fingerprintOf(ROOT)) return;

@@ -13,7 +13,6 @@ const startedAt = Date.now();
 /** Failure described in one sentence, if useful with the end of a command's output. */
 export class BootstrapError extends Error {}
 
-/** Prints progress with the seconds since the start. */
 export function say(line) {
   process.stderr.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
 }
@@ -27,7 +26,6 @@ export function readJson(file) {
   }
 }
 
-/** Returns the command's output. Throws with `sentence` if it fails. */
 export function capture(command, args, sentence, options) {
   const result = spawnSync(command, args, {
     cwd: ROOT,
@@ -58,9 +56,7 @@ export function runForwarding(command, args, env, logFile) {
       forwarded = true;
       try {
         process.kill(-child.pid, signal);
-      } catch {
-        // it has just exited
-      }
+      } catch {}
     };
     for (const signal of STOP_SIGNALS) process.on(signal, forward);
     child.once('error', reject);

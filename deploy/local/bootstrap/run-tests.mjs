@@ -25,7 +25,6 @@ export async function runDefaultTests(args, env, checks = []) {
   return runTests([[FAST], [...checks, GATEWAYS]], args, env);
 }
 
-/** Runs the long tests, and those of containers if a Docker engine answers. */
 export async function runLongTests(args, env) {
   const hasEngine = spawnSync('docker', ['info'], { env, stdio: 'ignore', timeout: 20_000 }).status === 0;
   if (!hasEngine)

@@ -25,7 +25,6 @@ function outerEnvironment() {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfNpm.test(name)));
 }
 
-/** Puts Node 24 and pnpm first on the PATH. */
 export function environmentWith({ node, pnpmFolder }) {
   return {
     ...outerEnvironment(),

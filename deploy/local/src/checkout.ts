@@ -5,7 +5,6 @@ export const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 
 export const LOCAL_NETWORKS_FILE = join(CHECKOUT, 'deploy', 'networks', 'local.json');
 
-/** Built entry point of a package, for example of `services/api`. */
 export function entryPoint(packagePath: string): string {
   return join(CHECKOUT, packagePath, 'dist', 'main.js');
 }

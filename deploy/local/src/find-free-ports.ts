@@ -1,7 +1,6 @@
 import { findFreePort } from '@opentill/test-servers/free-port';
 import type { GatewayPorts } from './gateway-options.ts';
 
-/** Returns different free ports, for gateways that run next to the local one. */
 export async function findFreePorts(): Promise<GatewayPorts> {
   return {
     api: await findFreePort(),

@@ -13,13 +13,11 @@ import type { RunningChains, RunningEvmChain, RunningSuiChain, RunningTronChain 
 const TOKENS = 1_000_000n;
 const COINS = 1_000n;
 
-/** Payment to a hot wallet that the ledger must book. */
 export interface TopUp {
   readonly chain: string;
   readonly symbol: string;
   /** Base units, decimal. */
   readonly amount: string;
-  /** True for native coin that is no asset of orders. */
   readonly isCoinForFees: boolean;
   readonly txid: string;
 }
@@ -32,7 +30,6 @@ export interface TopUp {
 export async function fundHotWallets(funding: {
   readonly chains: RunningChains;
   readonly wallet: Pick<WalletFiles, 'evmHotWallet' | 'tronHotWallet' | 'suiHotWallet'>;
-  /** File with unbooked payments. */
   readonly file: string;
   /** Under the operators' role. */
   readonly databaseUrl: string;
@@ -67,7 +64,6 @@ function readUnbooked(file: string): TopUp[] {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as TopUp[]) : [];
 }
 
-/** Resolves once the payments are mined. */
 async function fundOnEvm({ network, node }: RunningEvmChain, to: string): Promise<TopUp[]> {
   const { rpcUrl } = node;
   const fromKey = devAccount(DEPLOYER_INDEX).privateKey;

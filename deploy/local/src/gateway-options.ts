@@ -51,7 +51,6 @@ export const LOCAL_PORTS: GatewayPorts = {
   chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546, TRON_TEST: 9090, SUI_TEST: 9000 },
 };
 
-/** Merchant that exists from the start. */
 export interface MerchantSettings {
   readonly token: string;
   readonly webhookSecret: string;
@@ -73,7 +72,6 @@ export interface GatewayOptions {
     /** `<CHAIN>_RPC_URLS` and other variables that replace URLs of the network file. */
     readonly environment: NetworkEnvironment;
   };
-  /** External servers (DATABASE_URL, AMQP_URL). */
   readonly given: { readonly databaseUrl?: string | undefined; readonly amqpUrl?: string | undefined };
   /** False skips syncing to disk, for data that is thrown away. @default true */
   readonly durable?: boolean;
@@ -90,7 +88,6 @@ export interface GatewayOptions {
    * payouts; without scanner-tron or scanner-sui, their network and devnet do not exist. @default all
    */
   readonly services?: readonly ServiceName[];
-  /** Receives a line per step. */
   readonly say?: (line: string) => void;
   /** Aborts the start. Everything started is stopped again. */
   readonly signal?: AbortSignal;

@@ -18,13 +18,11 @@ export type MemberErrorCode = 'MEMBER_DIED';
 
 export interface Member {
   readonly name: string;
-  /** Resolves when it has ended for any reason. */
   readonly exited: Promise<unknown>;
   lastLogLines(count: number): string;
   stop(): Promise<void>;
 }
 
-/** In stopping order. */
 const LAYERS = ['services', 'chains and broker', 'database'] as const;
 export type Layer = (typeof LAYERS)[number];
 
@@ -34,7 +32,6 @@ export interface Members {
   release(member: Member): void;
   /** Never resolves. Rejects with MEMBER_DIED. Needs no handler. */
   readonly died: Promise<never>;
-  /** The reason of `died`, if it rejected. */
   firstDeath(): GatewayError | undefined;
   stop(): Promise<void>;
 }

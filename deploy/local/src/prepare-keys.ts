@@ -14,7 +14,6 @@ import {
 import { runOpentill } from './run-command.ts';
 import type { LocalSecrets, StateDirectory } from './state-directory.ts';
 
-/** Only payout-signer gets the keystore. */
 export interface WalletFiles {
   readonly keystoreFile: string;
   readonly passphraseFile: string;
@@ -33,7 +32,6 @@ export function wordsFileOf({ keys }: Pick<StateDirectory, 'keys'>): string {
 
 const INIT_DEADLINE_MS = 120_000;
 
-/** Creates the wallet on the first run in a state directory. */
 export async function prepareKeys(
   directory: StateDirectory,
   secrets: LocalSecrets,

@@ -4,10 +4,7 @@ import { hashOperatorToken, newOperatorToken } from '@opentill/db/operators';
 
 const OPERATOR = { operator_id: 'local', name: 'Local operator', role: 'ADMIN' } as const;
 
-/**
- * Creates the operator of the local profile with all rights, and a token file readable only by its owner. Creates a
- * new token if a kept database has the operator but the file is missing.
- */
+/** Creates the operator with all rights, and a token file for its owner only. Replaces a missing token file. */
 export async function prepareOperator(adminUrl: string, tokenFile: string): Promise<void> {
   if (existsSync(tokenFile)) return;
   const token = newOperatorToken(OPERATOR.operator_id);

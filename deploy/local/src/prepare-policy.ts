@@ -9,7 +9,6 @@ import { LOCAL_CODECS, type WalletFiles } from './prepare-keys.ts';
 import type { LocalSecrets, StateDirectory } from './state-directory.ts';
 import { allNetworks, type LocalNetworks } from './write-networks.ts';
 
-/** Sealed policy of the signer, and the key that the local operator approves payouts with. */
 export interface PolicyFiles {
   readonly policyFile: string;
   readonly approverKeyFile: string;
@@ -18,7 +17,6 @@ export interface PolicyFiles {
 
 /** Display units of every token. Low, so that a first try reaches it. */
 export const APPROVAL_ABOVE = '5000';
-/** Display units, generous. */
 const LIMITS = {
   maxPerPayout: '100000',
   maxPerHour: '500000',

@@ -38,10 +38,7 @@ export function readStartOptions(request: StartRequest): GatewayOptions {
   };
 }
 
-/**
- * OPENTILL_STATE_DIR, else a directory of the checkout. For root, in /var/tmp: the database runs as another user, who
- * cannot enter a checkout below /root.
- */
+/** OPENTILL_STATE_DIR, else a directory of the checkout. For root in /var/tmp, where the database's user can enter. */
 export function chooseStateDirectory({ env, isRoot, checkout }: Omit<StartRequest, 'args'>): string {
   const chosen = env['OPENTILL_STATE_DIR'];
   if (chosen) return resolve(checkout, chosen);

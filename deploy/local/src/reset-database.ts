@@ -8,10 +8,7 @@ export type ResetDatabaseErrorCode = 'DATABASE_NOT_OURS';
 /** Comment that marks a database as safe to empty. */
 const MARK = 'opentill local profile: emptied at every start';
 
-/**
- * Empties the database of DATABASE_URL, but only if it is empty or marked by an earlier local run. So a forgotten
- * setting never deletes a ledger. @throws GatewayError<ResetDatabaseErrorCode>
- */
+/** Empties only a database that is empty or marked by an earlier local run. Throws DATABASE_NOT_OURS. */
 export async function resetGivenDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: 'opentill-local' });
   client.on('error', () => undefined); // the current query rejects

@@ -10,13 +10,11 @@ export type CommandErrorCode = 'COMMAND_FAILED';
 export interface OpentillCommand {
   readonly args: readonly string[];
   readonly env: Environment;
-  /** Log directory. */
   readonly logs: string;
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs an `opentill` command to its end. @throws GatewayError<CommandErrorCode> */
 export async function runOpentill(command: OpentillCommand): Promise<void> {
   const { args, env, logs, deadlineMs, signal } = command;
   signal?.throwIfAborted();

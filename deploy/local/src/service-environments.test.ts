@@ -51,7 +51,6 @@ const source: EnvironmentSource = {
   hasBrokerUsers: true,
 };
 
-/** Services whose environment contains the secret. */
 function holdersOf(secret: string): string[] {
   return SERVICE_NAMES.filter((service) =>
     JSON.stringify(SERVICE_ENVIRONMENTS[service](source)).includes(secret),

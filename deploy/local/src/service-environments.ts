@@ -12,11 +12,9 @@ export interface EnvironmentSource {
   readonly merchant: MerchantSettings;
   readonly networksFile: string;
   readonly publicKeysFile: string;
-  /** Only for the signer. */
   readonly keystoreFile: string;
   readonly passphraseFile: string;
   readonly policyFile: string;
-  /** Token of the operator that the run creates. */
   readonly operatorTokenFile: string;
   /** True if the broker has users per service. An external one may not. */
   readonly hasBrokerUsers: boolean;
@@ -24,7 +22,6 @@ export interface EnvironmentSource {
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** For `opentill setup`, which runs before all services. */
 export function setupEnvironment(source: EnvironmentSource): Environment {
   const passwords = Object.entries(source.secrets.rolePasswords).map(
     ([schema, password]) => [`DATABASE_PASSWORD_${schema.toUpperCase()}`, password] as const,
@@ -44,10 +41,7 @@ export function setupEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-/**
- * For operators' commands. In the local profile the operator is also the owner: with the owner's database and the
- * wallet's files (not the passphrase), every command of the guides works unchanged.
- */
+/** For operators' commands. The local operator is also the owner, so every command of the guides works unchanged. */
 export function operatorEnvironment(source: EnvironmentSource): Environment {
   return {
     OPS_DATABASE_URL: databaseUrl(source, 'ops'),
@@ -102,9 +96,7 @@ function webhookSenderEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-/**
- * The only environment with the keystore. The passphrase is in a file, because other processes can read environments.
- */
+/** The only environment with the keystore. The passphrase is in a file: other processes can read environments. */
 function signerEnvironment(source: EnvironmentSource): Environment {
   return {
     ...common(source, 'payout-signer', 'signer'),

@@ -38,7 +38,6 @@ export interface RunningChains {
 /** Finality lag of local.json's EVM networks. */
 const TRON_SOLID_LAG_BLOCKS = 3;
 
-/** Starts the devnets with their test tokens. If one fails, stops the others. */
 export async function startChains(
   { evm, tron, sui }: LocalNetworks,
   directory: StateDirectory,

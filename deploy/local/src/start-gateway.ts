@@ -29,33 +29,25 @@ export type StartGatewayErrorCode = 'GATEWAY_NOT_READY';
 export interface Gateway {
   readonly apiUrl: string;
   readonly shopUrl: string;
-  /** `directory.operatorTokenFile` contains a token of it. */
   readonly opsUrl: string;
   readonly directory: StateDirectory;
   readonly database: FoundServer;
   readonly broker: FoundServer;
   readonly chains: readonly RunningEvmChain[];
-  /** Undefined without a scanner of TRON. */
   readonly tron: RunningTronChain | undefined;
-  /** Undefined without a scanner of SUI. */
   readonly sui: RunningSuiChain | undefined;
-  /** All chains, including those with external nodes. */
   readonly networks: readonly NetworkConfig[];
   readonly wallet: WalletFiles;
   readonly policy: PolicyFiles;
-  /** Running services by name. `pid` is the service's own process. */
   readonly services: ReadonlyMap<string, ProcessGroup>;
-  /** Environment that a service starts with. */
   environmentOf(service: ServiceName): Environment;
   readonly operatorEnvironment: Environment;
-  /** Database URL under a service's role. */
   roleUrl(schema: ServiceSchema): string;
   /** Restarts a service, or starts another replica with its own name, health port and environment. */
   startService(
     service: ServiceName,
     changes?: { readonly instance?: string; readonly env?: Environment },
   ): Promise<ProcessGroup>;
-  /** Stops one service. SIGKILL simulates a crash. */
   stopService(instance: string, signal?: NodeJS.Signals): Promise<void>;
   /** Never resolves. Rejects with MEMBER_DIED when a part ends unexpectedly. */
   readonly died: Promise<never>;
@@ -65,10 +57,7 @@ export interface Gateway {
 
 const READY_DEADLINE_MS = 120_000;
 
-/**
- * Starts the local gateway and resolves when it is ready. If a step fails, a member ends or the signal aborts, stops
- * everything and throws the cause.
- */
+/** Resolves when the gateway is ready. On failure or abort, stops everything and throws the cause. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const networks = await readNetworks(options);
   const services = servicesFor(networks, options.services);

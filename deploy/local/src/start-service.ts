@@ -29,9 +29,7 @@ export interface ServiceStart {
   readonly service: ServiceName;
   readonly env: Environment;
   readonly logs: string;
-  /** Name of an additional replica. */
   readonly instance?: string;
-  /** Aborts the wait for readiness. Its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -56,10 +54,7 @@ export async function startService(start: ServiceStart): Promise<ProcessGroup> {
   );
 }
 
-/**
- * Hardens the process with the keys: no debugger by signal, no `__proto__`, no core dump. The core limit is
- * inherited, so a shell sets it and then becomes the process.
- */
+/** Hardens the process with the keys. The core limit is inherited, so a shell sets it and becomes the process. */
 function commandOf(service: ServiceName): Pick<ProcessGroupOptions, 'command' | 'args'> {
   const args = ['--enable-source-maps', entryPoint(PACKAGES[service])];
   if (service !== 'payout-signer') return { command: process.execPath, args };

@@ -19,9 +19,7 @@ export interface StateDirectory {
   readonly logs: string;
   readonly keys: string;
   readonly networksFile: string;
-  /** Environment of operators' commands. */
   readonly operatorFile: string;
-  /** Token of the operator that a run creates. */
   readonly operatorTokenFile: string;
   /** Hot wallet payments that are not booked yet. */
   readonly topUpsFile: string;
@@ -31,19 +29,13 @@ export interface StateDirectory {
 export interface LocalSecrets {
   /** Encrypts merchants' tokens: 32 bytes in base64. */
   readonly secretsKey: string;
-  /** Passphrase of the keystore. */
   readonly keystorePassphrase: string;
   readonly rolePasswords: Readonly<Record<ServiceSchema, string>>;
-  /** Passwords of the services at the local broker. */
   readonly brokerPasswords: Readonly<Record<BrokerService, string>>;
-  /** Passphrase of the local operator's approver key. */
   readonly approverPassphrase: string;
 }
 
-/**
- * Creates the directory and deletes the data of earlier runs unless `keep`. Keeps keys and secrets, because creating
- * a keystore takes a second. @throws GatewayError<StateDirectoryErrorCode>
- */
+/** Keeps keys and secrets, because creating a keystore takes a second. Throws GatewayError<StateDirectoryErrorCode>. */
 export function prepareStateDirectory(root: string, keep: boolean): StateDirectory {
   mkdirSync(root, { recursive: true, mode: 0o711 }); // other users must reach the servers' directories
   const { uid } = lstatSync(root);
@@ -97,7 +89,6 @@ export function readOrMakeSecrets(directory: StateDirectory): LocalSecrets {
   return secrets;
 }
 
-/** Adds missing passwords. */
 function passwordsOf<Name extends string>(
   names: readonly Name[],
   known: Partial<Record<Name, string>> = {},

@@ -8,29 +8,24 @@ export interface SummarySource {
   readonly shopUrl: string;
   readonly opsUrl: string;
   readonly operatorTokenFile: string;
-  /** Approver key file of the local operator. */
   readonly approver: { readonly approverKeyFile: string; readonly approverPassphraseFile: string };
   readonly merchant: MerchantSettings;
   readonly chains: readonly {
     readonly chain: string;
     readonly rpcUrl: string;
     readonly blockTimeMs: number;
-    /** One of its tokens. */
     readonly symbol: string;
-    /** Devnets with a customer's wallet and a funded hot wallet. */
     readonly hasDevnet: boolean;
   }[];
   readonly database: string;
   readonly broker: string;
   readonly logs: string;
-  /** Unused order id for the example. */
   readonly orderId: string;
   readonly keep: boolean;
 }
 
 const RECEIVER = devAccount(9).address;
 
-/** Start screen with running services and first steps. */
 export function summaryScreen(source: SummarySource): string {
   const { apiUrl, shopUrl, merchant } = source;
   return [
@@ -97,7 +92,6 @@ export function createCollectionCommand(
   });
 }
 
-/** Creates a payout to a devnet account. */
 export function createPayoutCommand(source: Pick<SummarySource, 'apiUrl' | 'merchant' | 'orderId'>): string {
   return createCommand(source, 'createPayout', {
     orderId: `${source.orderId}-out`,

@@ -16,7 +16,6 @@ afterAll(() => rm(directory, { recursive: true }));
 const read = (environment: Record<string, string>, networksFile?: string) =>
   readNetworks({ ports: LOCAL_PORTS, ownNodes: { environment, networksFile } });
 
-/** Network file with some local networks, changed. */
 async function fileWith(chains: Record<string, object>): Promise<string> {
   const { networks } = JSON.parse(readFileSync(LOCAL_NETWORKS_FILE, 'utf8')) as {
     networks: { chain: string }[];

@@ -18,10 +18,8 @@ export type TronDevnetNetwork = NetworkConfig & { readonly chain: 'TRON_TEST'; r
 
 export type SuiDevnetNetwork = NetworkConfig & { readonly chain: 'SUI_TEST'; readonly genesisId: string };
 
-/** Networks with a devnet, and networks with external nodes. */
 export interface LocalNetworks {
   readonly evm: readonly EvmDevnetNetwork[];
-  /** Undefined without a scanner. */
   readonly tron: TronDevnetNetwork | undefined;
   readonly sui: SuiDevnetNetwork | undefined;
   readonly given: readonly NetworkConfig[];
@@ -35,10 +33,7 @@ type ReadOptions = Pick<
   'ports' | 'networkChanges' | 'blockTimeSeconds' | 'services' | 'ownNodes'
 >;
 
-/**
- * Reads the given network file, else deploy/networks/local.json with this run's ports. @throws
- * GatewayError<ReadNetworksErrorCode> and the errors of readNetworkFile
- */
+/** Reads the given network file, else deploy/networks/local.json with this run's ports. Throws NO_LOCAL_NETWORK. */
 export async function readNetworks(options: ReadOptions): Promise<LocalNetworks> {
   const { networksFile, environment = {} } = options.ownNodes ?? {};
   const networks = await readNetworkFile(networksFile ?? LOCAL_NETWORKS_FILE, environment);
@@ -70,7 +65,6 @@ export function allNetworks({ evm, tron, sui, given }: LocalNetworks): readonly 
 
 const SCANNERS = { EVM: 'scanner-evm', TRON: 'scanner-tron', SUI: 'scanner-sui' } as const;
 
-/** Requested services, without scanners of families that have no network. */
 export function servicesFor(
   networks: LocalNetworks,
   services: readonly ServiceName[] = SERVICE_NAMES,
@@ -138,13 +132,11 @@ function suiOnPorts(network: SuiDevnetNetwork, options: ReadOptions): SuiDevnetN
   return { ...payable(network, options), rpcUrls };
 }
 
-/** Adds payouts if a signer runs. */
 function payable<Network extends NetworkConfig>(network: Network, options: ReadOptions): Network {
   const { payouts: _, ...unpayable } = network;
   return runs('payout-signer', options) ? network : (unpayable as Network);
 }
 
-/** Sets the run's block time. */
 function paced<Network extends NetworkConfig>(network: Network, { blockTimeSeconds }: ReadOptions): Network {
   return blockTimeSeconds === undefined ? network : { ...network, blockTimeMs: blockTimeSeconds * 1_000 };
 }

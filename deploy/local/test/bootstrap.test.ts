@@ -82,7 +82,6 @@ describe('test runs', () => {
 });
 
 describe('build fingerprint', () => {
-  /** Creates a checkout with one package. */
   function makeCheckout(): (file: string, text?: string) => void {
     const write = (file: string, text = file): void => {
       const path = join(directory, 'checkout', file);

@@ -6,12 +6,10 @@ import { findFreePorts } from '../src/find-free-ports.ts';
 import type { GatewayOptions } from '../src/gateway-options.ts';
 import type { Gateway } from '../src/start-gateway.ts';
 
-/** State directory for one small gateway at a time, with its options. */
 export interface GatewayRoom {
   readonly stateDir: string;
   gateway: Gateway | undefined;
   optionsOf(changes?: Partial<GatewayOptions>): Promise<GatewayOptions>;
-  /** Stops the gateway and requires that no process is left. */
   leave(): Promise<void>;
 }
 

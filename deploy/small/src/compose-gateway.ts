@@ -70,7 +70,6 @@ async function startTogether(starting: readonly Promise<Part>[]): Promise<readon
   throw failed.reason;
 }
 
-/** Stops all concurrently, whatever fails. */
 async function stopTogether(parts: readonly Part[]): Promise<void> {
   const results = await Promise.allSettled(parts.map(async ([, service]) => service.stop()));
   const failed = results.find((result) => result.status === 'rejected');

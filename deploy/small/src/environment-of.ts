@@ -14,9 +14,7 @@ interface SmallServiceTraits {
 
 const SECRETS_KEY = { SECRETS_KEY_FILE: 'secrets_key' };
 
-/**
- * Services with their smaller defaults. A connection costs Postgres several MB; these pools use at most 36 in total.
- */
+/** Services with smaller defaults. A connection costs Postgres several MB; these pools use at most 36 in total. */
 const SERVICES = {
   api: { schema: 'api', secrets: SECRETS_KEY, defaults: { DATABASE_POOL_MAX: '4' } },
   'scanner-evm': { schema: 'scanner_evm', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },

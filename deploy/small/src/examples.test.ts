@@ -39,7 +39,6 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(secrets, { recursive: true }));
 
-/** Folder with only these secrets. */
 function folderWith(name: string, names: readonly string[]): string {
   const folder = join(secrets, name);
   mkdirSync(folder, { recursive: true });
@@ -48,7 +47,6 @@ function folderWith(name: string, names: readonly string[]): string {
   return folder;
 }
 
-/** Files below `folder` that the services of a process read. */
 function secretsAsked(services: typeof IN_GATEWAY, env: Environment, folder: string): string[] {
   const asked = Object.keys(services).flatMap((service) =>
     Object.values(environmentOf(service as SmallService, env)).filter((value) =>

@@ -8,10 +8,7 @@ export type RefuseKeystoreErrorCode =
   /** The public process can read the keystore's passphrase, so an attacker in it would get the keys. */
   'KEYSTORE_IN_REACH';
 
-/**
- * Refuses to start the public process if it could open the keystore. @throws GatewayError KEYSTORE_IN_REACH,
- * SECRET_IN_ENVIRONMENT
- */
+/** Throws KEYSTORE_IN_REACH if the public process could open the keystore, and SECRET_IN_ENVIRONMENT. */
 export function refuseKeystore(env: Environment): void {
   refuseSecretsInEnvironment(env);
   const file = environmentOf('payout-signer', env)['PASSPHRASE_FILE'];

@@ -8,11 +8,9 @@ export type PassphraseChangeStep = 'SEED_SEALED' | 'POLICY_SEALED' | 'SEED_IN_PL
 
 export interface PassphraseChange {
   readonly keystoreFile: string;
-  /** Policy sealed with the same passphrase. */
   readonly policyFile?: string;
   readonly oldPassphrase: string;
   readonly newPassphrase: string;
-  /** Called after each step that is on disk. */
   readonly onStep?: (step: PassphraseChangeStep) => void;
 }
 

@@ -78,7 +78,6 @@ export function depositBranch(xpub: string, kind: NetworkKind): BIP32Interface {
 export interface DepositKeys {
   /** Private key of deposit address `index` (32 bytes). The caller zeroes it. Throws RangeError. */
   privateKey(index: number): Buffer;
-  /** Compressed public key of deposit address `index`. Throws RangeError. */
   publicKey(index: number): Uint8Array;
   /** Zeroes the parent key. Later calls throw TypeError. */
   close(): void;

@@ -6,7 +6,6 @@ import { readClosedFile } from './read-closed-file.ts';
 import { walletError } from './wallet-error.ts';
 import { writeFileAtomically } from './write-file-atomically.ts';
 
-/** Contents of a keystore: the seed, the signer's policy, or the key of an approver of payouts. */
 export type KeystorePurpose = 'seed' | 'policy' | 'approver-key';
 
 /** `keyId` is public and identifies the secret: a seed's fingerprint or an approver's public key. */
@@ -57,11 +56,7 @@ interface KeystoreFile {
   readonly checksum: string;
 }
 
-/**
- * Encrypts a secret into a new file, atomically. Mode 0600, or the owner and mode of the file `like`. Does not zero
- * `secret`.
- * @throws FILE_EXISTS, PASSPHRASE_TOO_SHORT
- */
+/** Encrypts into a new file, mode 0600 or with owner and mode of `like`. Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT. */
 export async function createKeystore(
   path: string,
   contents: KeystoreContents,

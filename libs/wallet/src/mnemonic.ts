@@ -10,15 +10,11 @@ const WORD_COUNTS = [12, 15, 18, 21, 24];
 /** Valid BIP-39 mnemonic: English words, lower case, single spaces. A secret. */
 export type Mnemonic = string & { readonly __brand: 'Mnemonic' };
 
-/** Returns 24 words from the operating system's randomness. */
 export function generateMnemonic(): Mnemonic {
   return generate(wordlist, ENTROPY_BITS) as Mnemonic;
 }
 
-/**
- * Reads a typed mnemonic: any white space and case, 12 to 24 English words with a valid checksum (BIP-39). Throws
- * MNEMONIC_INVALID, which repeats none of the words.
- */
+/** Reads a typed mnemonic in any case and white space. Throws MNEMONIC_INVALID, which repeats none of the words. */
 export function parseMnemonic(text: string): Mnemonic {
   const words = text
     .normalize('NFKD')

@@ -7,10 +7,7 @@ export function nextFileOf(path: string): string {
   return `${path}.next`;
 }
 
-/**
- * Opens a keystore. If the passphrase is wrong for it, tries the `.next` file of an interrupted change of passphrase.
- * Throws the errors of openKeystore.
- */
+/** Opens a keystore, or its `.next` file if only that accepts the passphrase. Throws the errors of openKeystore. */
 export async function openKeystoreOrNext(
   path: string,
   purpose: KeystorePurpose,

@@ -15,16 +15,13 @@ export interface FamilyPublicKeys {
 
 type Families = Readonly<Record<Family, FamilyPublicKeys>>;
 
-/** Everything that services without the keystore know of the keys. */
 export interface PublicKeys {
-  /** `seedFingerprint` of their seed. */
   readonly fingerprint: string;
   readonly main: Families;
   /** Undefined in a file of version 1, which has only main networks. */
   readonly test: Families | undefined;
 }
 
-/** Public keys of one kind of network: all that a gateway of that kind uses. */
 export interface WalletPublicKeys {
   readonly fingerprint: string;
   readonly kind: NetworkKind;
@@ -68,7 +65,6 @@ function everyFamily<T>(of: (family: Family) => T): Readonly<Record<Family, T>> 
   return { EVM: of('EVM'), TRON: of('TRON'), SUI: of('SUI') };
 }
 
-/** Replaces an older file atomically. */
 export async function writePublicKeys(path: string, keys: PublicKeys): Promise<void> {
   const { fingerprint, main: families, test: testFamilies } = keys;
   const version = testFamilies === undefined ? 1 : VERSION;
@@ -109,7 +105,6 @@ function parseJson(text: string): unknown {
   throw walletError('PUBLIC_KEYS_INVALID', `the public key file is invalid: ${read.mistake}`);
 }
 
-/** Requires exactly the fields `names`. */
 function fieldsOf(value: unknown, path: string, names: readonly string[], mistakes: string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     mistakes.push(`${path} is not an object`);

@@ -1,10 +1,6 @@
 import { readClosedFile } from './read-closed-file.ts';
 
-/**
- * Passphrase in a file: its text without the last line end. Passphrases come from files or prompts only, because
- * other processes can read arguments and the environment.
- * @throws FILE_UNREADABLE, FILE_TOO_OPEN
- */
+/** Strips the last line end. Passphrases never come from arguments or environment, which other processes can read. */
 export async function readPassphraseFile(path: string): Promise<string> {
   return (await readClosedFile(path)).replace(/\r?\n$/, '');
 }

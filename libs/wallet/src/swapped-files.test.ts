@@ -69,7 +69,6 @@ const PAYOUT = {
   orderPk: '0198c0de-0000-7000-8000-000000000001',
 } as unknown as PolicyPayout;
 
-/** Parts of the secret that occur in no message by chance. */
 function piecesOf(secret: string): string[] {
   return secret.match(/[A-Za-z0-9]{5,}/g)?.filter((piece) => !/^(passphrase|SECRETS)$/.test(piece)) ?? [];
 }

@@ -6,12 +6,10 @@ export type WalletErrorCode =
   | 'PASSPHRASE_TOO_SHORT'
   /** Keystores are never overwritten. */
   | 'FILE_EXISTS'
-  /** Missing, or no permission to read it. */
   | 'FILE_UNREADABLE'
   /** Not a keystore, or its bytes changed. Restore it from a copy. */
   | 'KEYSTORE_DAMAGED'
   | 'KEYSTORE_WRONG_PASSPHRASE'
-  /** It holds another kind of secret than the caller asked for. */
   | 'KEYSTORE_WRONG_PURPOSE'
   /** Other users than the owner can read or write it. */
   | 'FILE_TOO_OPEN'
@@ -21,7 +19,6 @@ export type WalletErrorCode =
   | 'PUBLIC_KEYS_OF_ANOTHER_SEED'
   /** Has no keys of test networks. Run `opentill keys renew-public`. */
   | 'PUBLIC_KEYS_OUTDATED'
-  /** No public keys or no address codec of this family. */
   | 'FAMILY_UNKNOWN'
   | 'KEY_UNKNOWN'
   | 'SIGNER_CLOSED'
@@ -29,7 +26,6 @@ export type WalletErrorCode =
   | 'POLICY_INVALID'
   | 'POLICY_OF_ANOTHER_SEED'
   | 'APPROVAL_INVALID'
-  /** The message names the variables. */
   | 'SECRET_IN_ENVIRONMENT'
   /** BIP-32 gives this index no key (probability below 2^-127). Skip it. */
   | 'CHILD_INVALID';

@@ -35,7 +35,6 @@ let app: SignerApp | undefined;
 let metrics: Metrics;
 let failures: unknown[];
 let log: { readonly message: string; readonly fields: LogFields }[];
-/** Results of start-up checks by chain. Absent: the chain passes. */
 let mismatches: Map<Chain, string>;
 
 beforeAll(async () => {
@@ -80,7 +79,6 @@ function payingOn(chain: Chain): NoncePaying {
   };
 }
 
-/** TRON chain that fails its start-up checks. */
 function payingOnTron(): ExpiringPaying {
   const checkNetwork = () => Promise.reject(readerError('TOKEN_MISMATCH', mismatches.get(TRON) ?? ''));
   return {
@@ -161,7 +159,6 @@ test('stops only the payouts of the chain whose token has no code', async () => 
   expect(await stored()).toEqual(['LEFT_OUT: TOKEN_MISMATCH']);
 
   mismatches.clear();
-  // No scanner runs for that chain.
   await obstacleIs(other, 'CHAIN_BEHIND');
   expect(await stored()).toEqual(['RUNNING']);
   expect(edges('chain-halted')).toEqual(['alarm raised BSC_TEST', 'alarm cleared BSC_TEST']);

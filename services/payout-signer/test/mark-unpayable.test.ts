@@ -41,7 +41,6 @@ async function rowOf(order: OrderRow) {
   );
   return rows[0];
 }
-/** As after a restore. */
 async function markDoubtful(order: OrderRow): Promise<void> {
   await sql`insert into restoration (restore_id, backup_id, taken_at)
     select gen_random_uuid(), 'b', now() where not exists (select from restoration)`.execute(admin.kysely);
@@ -124,7 +123,6 @@ test("ends or continues a possibly paid payout after the operator's decision", a
   const [toPay, toRefuse, open] = [await reserved(), await reserved(), await reserved()];
   for (const order of [toPay, toRefuse, open]) await markDoubtful(order);
   const marking = start();
-  // Like `opentill restore decide-payout`.
   const decide = (db: Db, order: OrderRow, decision: string) =>
     sql`update doubtful_payout set decision = ${decision}, decided_by = 'alice', decided_reason = 'looked',
       decided_at = clock_timestamp() where order_pk = ${order.order_pk}`.execute(db);

@@ -17,7 +17,7 @@ import {
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './nonce/signer-world.ts';
 import { PATIENCE_MS } from './world/quick-timing.ts';
 
-/* Runs the signer as a process: start, payment, secrets in its output, exit codes. */
+// Runs the signer as a process: start, payment, secrets in its output, exit codes.
 
 let world: SignerWorld | TronWorld;
 const running = new Set<SignerProcess>();

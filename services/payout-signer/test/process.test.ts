@@ -12,7 +12,7 @@ import { composePayoutSigner } from '../src/compose.ts';
 import { prepareEnvironment, requestPayout } from './nonce/signer-process.ts';
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './nonce/signer-world.ts';
 
-/* Tests what the process opens from its environment. process.full.test.ts runs it as a process. */
+// Tests what the process opens from its environment. process.full.test.ts runs it as a process.
 
 let world: SignerWorld;
 let env: Record<string, string>;

@@ -41,10 +41,7 @@ interface Given {
   readonly of?: Parameters<typeof aPayout>[1];
 }
 
-/**
- * Sums for these payouts at one moment. `now()` is constant within a transaction, so an edge is exact to the
- * microsecond. The transaction is rolled back.
- */
+/** Sums for these payouts in a rolled-back transaction, in which `now()` is constant: edges are exact. */
 async function spentOf(...given: readonly Given[]): Promise<readonly SpentRow[]> {
   let rows: readonly SpentRow[] = [];
   const undo = new Error('undo');
@@ -84,7 +81,6 @@ async function put(tx: Tx, given: Given): Promise<void> {
   }
 }
 
-/** Hour and day of the only row, or 0. */
 async function sums(...given: readonly Given[]): Promise<readonly [bigint, bigint]> {
   const rows = await spentOf(...given);
   expect(rows.length).toBeLessThanOrEqual(1);
@@ -172,7 +168,6 @@ test('counts waiting payouts separately until they are dropped', async () => {
     expect(letIn.of(payment)).toEqual({ lastHour: 4_001n, lastDay: 4_021n, merchantLastDay: 4_021n });
     letIn.dropWaiting({ ...payment, amountBaseUnits: baseUnits(20n) });
     expect(letIn.of(payment).lastDay).toBe(4_001n);
-    // A signed payout no longer counts as waiting.
     expect(createSpending([row!], false).of(payment).lastDay).toBe(4_001n);
     const { rows } = await sql<{
       order_pk: string;

@@ -43,10 +43,7 @@ export function approvalText(payout: ApprovedPayout): string {
   ]);
 }
 
-/**
- * Payout that a text approves, to show to the approver before they sign. Throws APPROVAL_INVALID unless
- * `approvalText` made the text.
- */
+/** Payout of an approval text, to show before signing. Throws APPROVAL_INVALID unless `approvalText` made the text. */
 export function parseApprovalText(text: string): ApprovedPayout {
   const payout = readFields(text);
   if (payout === undefined || approvalText(payout) !== text)
@@ -83,10 +80,7 @@ function readFields(text: string): ApprovedPayout | undefined {
   };
 }
 
-/**
- * True if `publicKey` (64 lower-case hex digits) signed the text. Never throws: both inputs come from a table that
- * other roles write.
- */
+/** Checks the signature of `text`. Never throws: key and signature come from a table that other roles write. */
 export function verifyApproval(publicKey: string, text: string, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES || !isEd25519PublicKey(publicKey)) return false;
   const der = Buffer.concat([SPKI_PREFIX, Buffer.from(publicKey, 'hex')]);

@@ -7,10 +7,7 @@ const KEY_BYTES = 32;
 /** RFC 8410: DER prefix of a 32-byte private key. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/**
- * Creates an approver's key in a new keystore file. Returns the public key for the policy, 64 lower-case hex digits.
- * @throws FILE_EXISTS, PASSPHRASE_TOO_SHORT
- */
+/** Returns the public key for the policy, 64 lower-case hex digits. Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT. */
 export async function createApproverKey(path: string, passphrase: string): Promise<string> {
   const secret = randomBytes(KEY_BYTES);
   try {

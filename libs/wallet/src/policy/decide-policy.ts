@@ -18,7 +18,6 @@ export type PolicyRefusal =
   | 'Limit per hour exceeded'
   | 'Limit per day exceeded'
   | 'Limit per merchant and day exceeded'
-  /** The time for approvals ran out. */
   | 'Approval missing';
 
 export type PolicyDecision =
@@ -32,11 +31,9 @@ export interface PolicyQuestion {
   readonly payout: PolicyPayout;
   /** Sums without this payout: see `countAuthorised`. */
   readonly counters: PolicyCounters;
-  /** Null unless it waits for approvals. */
   readonly waitingSince: Date | null;
   /** Unverified: signatures are verified here. */
   readonly approvals: readonly StoredApproval[];
-  /** Requires approvals for any amount. */
   readonly isApprovalNeeded?: boolean;
   readonly now: Date;
 }
@@ -102,7 +99,6 @@ function refuseAmount(
   return undefined;
 }
 
-/** Approvers of the policy with a valid signature, each counted once. */
 function countApprovers(
   { approvers }: Policy,
   payout: PolicyPayout,

@@ -27,10 +27,7 @@ export const APPROVAL_WAIT_HOURS = 24;
 export const MAX_ATTEMPTS_WITHOUT_DECISION = 2;
 const HOUR_MS = 3_600_000;
 
-/**
- * Reads a policy and checks it against its schema, the network file's tokens, the address codecs and the curve of the
- * approvers' keys. Throws POLICY_INVALID with all mistakes.
- */
+/** Reads and checks a policy. Throws POLICY_INVALID with all mistakes. */
 export function parsePolicy(text: string, surroundings: PolicySurroundings): Policy {
   const file = readPolicyFile(text);
   const mistakes: string[] = [];
@@ -118,7 +115,6 @@ function describeMistake(problem: 'ZERO' | 'NOT_A_NUMBER' | 'TOO_MANY_DECIMALS',
   return 'is not an amount';
 }
 
-/** Returns the text itself after it recorded a mistake. */
 function parseAddress(
   { family, address }: Pick<AddressEntry, 'family' | 'address'>,
   at: string,

@@ -11,7 +11,6 @@ const BPS_DECIMALS = 4;
 const PRICE_DECIMALS = 18;
 const GWEI_DECIMALS = 9;
 
-/** Reads the sweep section of a chain. Adds its mistakes to `mistakes`. */
 export function parseSweep(
   entry: SweepEntry,
   network: Pick<NetworkConfig, 'chain' | 'nativeDecimals' | 'nativeSymbol'>,

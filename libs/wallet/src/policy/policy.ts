@@ -82,11 +82,9 @@ export interface Approver {
 
 export interface PolicyPayout {
   readonly chain: Chain;
-  /** The paying hot wallet. */
   readonly wallet: Address;
   /** Null: native coin. */
   readonly contract: string | null;
-  /** As in the network file. */
   readonly symbol: string;
   readonly decimals: number;
   readonly amountBaseUnits: bigint;

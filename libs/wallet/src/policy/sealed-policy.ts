@@ -16,7 +16,6 @@ import type { Policy } from './policy.ts';
 
 export interface OpenedPolicy {
   readonly policy: Policy;
-  /** The operator's text. */
   readonly text: string;
   /** SHA-256 of the sealed bytes, hex. Compare with the output of `policy seal`. */
   readonly digest: string;
@@ -27,9 +26,7 @@ export interface OpenedPolicy {
 
 export interface OpenPolicyOptions extends PolicySurroundings {
   readonly policyFile: string;
-  /** The passphrase of the keystore. */
   readonly passphrase: string;
-  /** Fingerprint of the keystore's seed. */
   readonly fingerprint: string;
 }
 
@@ -48,11 +45,7 @@ const VERSION = 2;
 /** Upper bound of every payment from before policies kept `maxGas`. */
 const GAS_BEFORE_SEALED = 300_000;
 
-/**
- * Checks a policy and seals it for the seed of this fingerprint. Replaces an older file atomically. Returns the
- * digest.
- * @throws POLICY_INVALID and the errors of replaceKeystore
- */
+/** Checks and seals a policy. Returns its digest. Throws POLICY_INVALID and the errors of replaceKeystore. */
 export async function sealPolicy(
   options: OpenPolicyOptions & { readonly text: string; readonly now: Date },
 ): Promise<string> {

@@ -8,15 +8,12 @@ import type { EnergySeller } from '../../src/energy/energy-seller.ts';
 import { requireProgress } from '../world/require-progress.ts';
 import { CHAIN, createTronSweepWorld, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
-/*
- * Two signers sweep a TRON chain with delegated stake, bought energy and coin. They crash at any SQL statement and at
- * any call to chain or seller, before or after it. Transactions get lost, the seller keeps money or delivers too
- * little, late or never, and blocks are reorganised. Each address is emptied exactly once, no sweep buys twice, and
- * no stake stays delegated.
- */
+// Two signers sweep a TRON chain with delegated stake, bought energy and coin. They crash at any SQL statement and at
+// any call to chain or seller, before or after it. Transactions get lost, the seller keeps money or delivers too
+// little, late or never, and blocks are reorganised. Each address is emptied exactly once, no sweep buys twice, and
+// no stake stays delegated.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
-/** Minimum. */
 const CRASHES = 21;
 const ADDRESSES = Number(process.env['ADDRESSES'] ?? 12);
 const LIMIT_MS = 1_800_000;

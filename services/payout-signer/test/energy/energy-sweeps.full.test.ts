@@ -5,10 +5,8 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { post } from '../expiring/tron-world.ts';
 import { createTronSweepWorld, CHAIN, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
-/*
- * Energy of TRON sweeps: delegated stake, bought energy or coin, whichever is available and cheapest. Delegated stake
- * comes back, an order is placed once, and missing energy does not block a sweep.
- */
+// Energy of TRON sweeps: delegated stake, bought energy or coin, whichever is available and cheapest. Delegated stake
+// comes back, an order is placed once, and missing energy does not block a sweep.
 
 const USDT = 1_000_000n;
 /** A sweep uses the energy of about 8,600 TRX of it. */
@@ -25,7 +23,6 @@ afterAll(async () => {
 beforeEach(async () => {
   world.shop.clearFaults();
   cold = await world.tokensAt(world.cold);
-  // Failures of one test must not affect the next.
   await sql`update sweep set ended_at = now() - interval '2 hours' where state <> 'OPEN'`.execute(
     world.admin,
   );
@@ -54,7 +51,6 @@ describe('energy seller', () => {
     expect(await swept()).toBe(81n * USDT);
     expect(await kinds(fresh)).toEqual(['GAS_TOP_UP', 'SWEEP']);
     expect(await kinds(active)).toEqual(['SWEEP']);
-    // Activation for the new address, and no coin for the work of either.
     expect(await world.sunAt(fresh.address)).toBe(1n);
     expect(await world.sunAt(active.address)).toBe(1n);
     const sweeps = [...(await world.sweepsOf(fresh)), ...(await world.sweepsOf(active))];
@@ -251,7 +247,6 @@ describe('own stake', () => {
       30_000,
     );
     expect(await world.sweepsOf(order)).toEqual([]);
-    // Like `opentill halt release`.
     await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'I staked'
       where released_at is null`.execute(admin);
     await world.mineUntil('it is swept', () => isDone(order));

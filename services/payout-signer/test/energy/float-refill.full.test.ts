@@ -3,10 +3,8 @@ import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { createTronSweepWorld, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
-/*
- * A TRON transfer to a receiver without a balance of the token takes about twice the energy. Cold storage usually has
- * a balance; a hot wallet without one is refilled with every energy source.
- */
+// A TRON transfer to a receiver without a balance of the token takes about twice the energy. Cold storage usually has
+// a balance; a hot wallet without one is refilled with every energy source.
 
 const USDT = 1_000_000n;
 const FLOAT = { float: '1000' };
@@ -38,7 +36,6 @@ const costOf = async ({ address }: OrderRow) => {
   return rows[0]!.cost;
 };
 
-/** The signer pays the hot wallet's whole balance to a customer. */
 afterEach(async () => {
   const { tron } = world;
   const payout = await tron.payout({ amount: await atHot() });

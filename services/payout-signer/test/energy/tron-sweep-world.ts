@@ -22,10 +22,7 @@ const API_KEY = 'devnet';
 /** Native price 0.3. */
 const SWEEP = { nativePrice: '0.3', maxTopUp: '60', maxNativePerDay: '3000' };
 
-/**
- * TRON chain with customers, an energy seller, and signers that sweep.
- * @param usdt the hot wallet's USDT balance. @default ample
- */
+/** TRON chain with customers, an energy seller and sweeping signers. `usdt` defaults to an ample balance. */
 export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } = {}) {
   const tron = await createTronWorld({}, usdt === undefined ? {} : { usdt });
   const { devnet, wallet, mineUntil } = tron;
@@ -43,10 +40,7 @@ export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } 
     shop,
     cold,
     mineUntil,
-    /**
-     * Order with `amount` of USDT on its address, verified and booked. The address is an account if `trxSun` is
-     * positive.
-     */
+    /** Order with a verified and booked USDT payment. Its address is an account if `trxSun` is positive. */
     async paid(amount: bigint, trxSun = 0n): Promise<OrderRow> {
       const order = await parts.orderFor();
       await devnet.control.fund(order.address, { trxSun, symbol: 'USDT', amountBaseUnits: amount });
@@ -69,7 +63,6 @@ export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } 
     },
     tokensAt: (address: string) => tron.received({ address, contract_address: tron.usdt }),
     sunAt: (address: string) => tron.received({ address, contract_address: null }),
-    /** Gives the hot wallet coin and stakes it for energy. */
     async stake(sun: bigint) {
       await devnet.control.fund(wallet, { trxSun: sun });
       await devnet.control.stake(wallet, sun);

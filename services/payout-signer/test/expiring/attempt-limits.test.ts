@@ -3,10 +3,8 @@ import { sql } from 'kysely';
 import { createHiddenAttempts, type HiddenAttempts } from './hidden-attempts.ts';
 import { ONE_USDT } from './tron-world.ts';
 
-/*
- * Both sources hide landed transactions from the scanner and from the proof of expiry, so each proof is wrong and
- * each attempt pays. The limits per time and the attempts without an operator bound the loss.
- */
+// Both sources hide landed transactions from the scanner and from the proof of expiry, so each proof is wrong and
+// each attempt pays. The limits per time and the attempts without an operator bound the loss.
 
 let world: HiddenAttempts;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type RunningDriver, type TronWorld } from './tron-world.ts';
 
-/* Both configured sources give the same wrong answers, also to the scanner. */
+// Both configured sources give the same wrong answers, also to the scanner.
 
 let world: TronWorld;
 let nodes: ColludingNodes;

@@ -3,7 +3,7 @@ import type { ModelTables } from './model-store.ts';
 import { enumerate, landOnce, restoreAfterOutage } from './enumerate.ts';
 import { runModel, type Fault, type Variant } from './model-world.ts';
 
-/* Samples pairs of faults. crash-model.full.test.ts runs more of them. */
+// Samples pairs of faults. crash-model.full.test.ts runs more of them.
 
 describe('three payouts, two of them equal', () => {
   test('land exactly once after any sampled pair of faults', async () => {
@@ -75,7 +75,6 @@ describe('three delegations of energy, two of them equal', () => {
 
 const CONTROL_STRIDE = 3;
 
-/** Removes a payout's attempt, so that it is signed again. */
 function forget(tables: ModelTables, orderPk: string): void {
   const payout = tables.payouts.get(orderPk);
   for (const attempt of tables.attempts.values()) {
@@ -130,7 +129,7 @@ describe('negative control', () => {
             },
           }),
         },
-        { kinds: ['lie', 'lost-reply'], seconds: ['remember'], stride: CONTROL_STRIDE },
+        { kinds: ['wrong-answer', 'lost-reply'], seconds: ['remember'], stride: CONTROL_STRIDE },
       );
       expect(sum.doubles).toBeGreaterThan(0);
     },

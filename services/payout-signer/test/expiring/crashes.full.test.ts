@@ -65,7 +65,6 @@ test(`pays exactly once with two replicas that crash at every step (seed ${SEED}
     counts.crashes += 1;
     await life.runner.stop();
   }
-  /** Simulates outages, forgetful nodes and reorganisations. */
   async function disturbChain(): Promise<void> {
     const { control } = world.devnet;
     if (outageTurns > 0) {

@@ -6,7 +6,7 @@ const KINDS: readonly FaultKind[] = [
   'crash',
   'lost-request',
   'lost-reply',
-  'lie',
+  'wrong-answer',
   'drop',
   'mine',
   'stall',

@@ -50,7 +50,6 @@ export async function createHiddenAttempts() {
       await mineUntil('it waits', async () => (await obstacleOf(order)) !== null);
       return obstacleOf(order);
     },
-    /** The first attempt has expired, the second can still land. */
     untilSecondAttempt: (order: OrderRow) =>
       mineUntil('signed twice', async () => (await world.attemptsOf(order)).length === 2),
     makeOverdue: (order: OrderRow) =>

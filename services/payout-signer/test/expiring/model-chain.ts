@@ -30,11 +30,8 @@ export interface ModelChain {
   heightOf(txHash: TxHash): number | undefined;
   payments(): readonly ModelTx[];
   send(raw: Uint8Array): ExpiringSendOutcome;
-  /** Mines a block with all pending transactions that have not expired. */
   mine(): void;
-  /** The node forgets all pending transactions. */
   dropPool(): void;
-  /** The next blocks stay empty. */
   stall(blocks: number): void;
   /** Removes the last blocks that are not final. Their transactions do not return to the pool. */
   reorganise(blocks: number): void;

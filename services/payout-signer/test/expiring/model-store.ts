@@ -138,7 +138,6 @@ export function createModelStore(
   const foreignNews = () => [...tables.foreign.keys()].filter((txHash) => !tables.haltedFor.has(txHash));
 
   return {
-    // No jitter.
     saveGathering: () => Promise.resolve(true),
     openGatherings: () => Promise.resolve([]),
     look: () =>

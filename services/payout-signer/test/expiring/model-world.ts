@@ -23,14 +23,12 @@ import { expire, USDT } from '../model/tables.ts';
 import { createModelChain, modelSign, type ModelChain, type ModelTx } from './model-chain.ts';
 import { createModelStore, createModelTables, RECEIVERS, scan, type ModelTables } from './model-store.ts';
 
-/** Faults and events at a point. */
 export type FaultKind =
   | 'crash'
   | 'lost-request'
   | 'lost-reply'
   /** The node answers that the transaction expired or is refused, and relays it anyway. */
-  | 'lie'
-  /** The node forgets pending transactions. */
+  | 'wrong-answer'
   | 'drop'
   | 'mine'
   /** Blocks are empty, but pending transactions stay valid. */
@@ -61,14 +59,9 @@ export interface Variant {
   readonly isLending?: boolean;
   /** The operator releases halts without checking the chain, and checks only payouts that do not continue. */
   readonly isLazy?: boolean;
-  /**
-   * Time that the wallet stays halted after a restore on another machine, in the chain's final time. @default
-   * VALID_MS
-   */
+  /** Duration of the halt after a restore, in the chain's final time. @default VALID_MS */
   readonly holdsForMs?: number;
-  /** Called when a process starts. */
   readonly onStart?: (tables: ModelTables) => void;
-  /** Called after each pass. */
   readonly onPass?: (tables: ModelTables, chain: ModelChain) => void;
 }
 
@@ -203,10 +196,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
   return { ...evaluate(tables, chain, isAtRest()), signed: signedCount, points };
 }
 
-/**
- * Simulates an operator who checks the chain: assigns an unknown payment to the payout that it paid, and releases a
- * halt when all decisions are applied.
- */
+/** Assigns each unknown payment to its payout, and releases a halt when all decisions are applied. */
 function actAsOperator(tables: ModelTables, chain: ModelChain, isLazy: boolean): void {
   const assigned = new Set([...tables.attempts.keys(), ...tables.paidBy.values()]);
   for (const { orderPk, to, state, obstacle } of tables.payouts.values()) {

@@ -4,7 +4,7 @@ import { createTronWorld, post, type RunningDriver, type TronWorld } from './tro
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
-/* The only node is unreachable until a payout expires. Its outcome is unknown until the node returns. */
+// The only node is unreachable until a payout expires. Its outcome is unknown until the node returns.
 
 const EXPIRATION_SECONDS = 60;
 const SECONDS_PER_BLOCK = 3;
@@ -29,7 +29,6 @@ async function sent(): Promise<OrderRow> {
   return order;
 }
 
-/** The node answers no request until the payout has expired in the final blocks. */
 async function stayDownUntilExpired(): Promise<void> {
   const { control } = world.devnet;
   control.clearFaults();

@@ -335,7 +335,6 @@ describe('failed payout on TRON', () => {
 
 test('pays every order exactly once according to the chain', async () => {
   const { wrong } = await checkChain(world, paid);
-  // The equal payouts are two payments to one address.
   expect(wrong.filter((line) => !line.startsWith('to no order'))).toEqual([]);
   expect(wrong).toHaveLength(1);
 });

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { runModel, type Fault, type Variant } from './model-world.ts';
 
-/*
- * Restores the database at every point: on the same machine, which keeps the mark of sent transactions, and on
- * another machine by `opentill restore`, which has only the backup and the chain.
- */
+// Restores the database at every point: on the same machine, which keeps the mark of sent transactions, and on
+// another machine by `opentill restore`, which has only the backup and the chain.
 
 interface Sum {
   scenarios: number;

@@ -11,17 +11,13 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type DriverOptions, type TronWorld } from './tron-world.ts';
 
-/*
- * Transactions that this database does not know: from another holder of the key, or forgotten by a restore. Without
- * nonces no count reveals them, so the scanner checks the sender of each transaction.
- */
+// Transactions that this database does not know: from another holder of the key, or forgotten by a restore. Without
+// nonces no count reveals them, so the scanner checks the sender of each transaction.
 
 let world: TronWorld;
 let keys: ExpiringSender;
 let uniqueMs = 1_000;
-/** Blocks the signer's sends. */
 let isCutOff = false;
-/** Calls to nodes in flight. */
 let sending = 0;
 beforeAll(async () => {
   world = await createTronWorld();
@@ -132,7 +128,6 @@ test('does not sign an equal payout after the release until an operator decides'
   await decide(unpaid, 'PAY_AGAIN', null);
   await world.land([paid, unpaid]);
   expect(await world.received(paid)).toBe(paid.amount);
-  // The operator decides that the second payment belongs to another payout with the same fields.
   expect(await world.received(unpaid)).toBe(2n * unpaid.amount);
 });
 

@@ -35,7 +35,6 @@ export async function createTronWorld(
   }: { readonly trxSun?: bigint; readonly usdt?: bigint } = {},
   sources: (url: string) => Promise<readonly string[]> = (url) => Promise.resolve([url]),
 ) {
-  /** Number of passes of all signers, and time of the last block. */
   const passes = { count: 0, minedAfter: -1, minedAtMs: 0 };
   const world = await core.createWorld('TRON', async ({ keys, wallet }) => {
     const devnet = await startTronDevnet({
@@ -67,7 +66,6 @@ export async function createTronWorld(
           codec: CODECS.TRON,
           sender: {
             ...sender,
-            // Each pass requests the block keys once.
             blockKeys: {
               newBlockKeys(options) {
                 passes.count += 1;

@@ -11,10 +11,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-tron-chain.ts';
 import { createTronWorld, ONE_USDT, type RunningDriver, type TronWorld } from './tron-world.ts';
 
-/*
- * One of two sources gives wrong answers to the signer, and to the scanner if both use the same requests. It may
- * delay payouts, but never causes a double or wrong payment, a second signature while the first can land, or a halt.
- */
+// One of two sources gives wrong answers to the signer, and to the scanner if both use the same requests. It may
+// delay payouts, but never causes a double or wrong payment, a second signature while the first can land, or a halt.
 
 type Tampering = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
 type Json = Readonly<Record<string, unknown>>;
@@ -22,7 +20,7 @@ type Json = Readonly<Record<string, unknown>>;
 let world: TronWorld;
 let proxy: LyingTronProxy;
 let driver: RunningDriver | undefined;
-let lie: Tampering | undefined;
+let tampering: Tampering | undefined;
 let wrongAnswers = 0;
 const orders: OrderRow[] = [];
 
@@ -32,7 +30,7 @@ beforeAll(async () => {
       upstreamUrl,
       seed: 1,
       async override(asked, honest) {
-        const answer = await lie?.(asked, honest);
+        const answer = await tampering?.(asked, honest);
         if (answer !== undefined) wrongAnswers += 1;
         return answer;
       },
@@ -43,7 +41,7 @@ beforeAll(async () => {
   await world.land([await payout()]);
 });
 afterEach(() => {
-  lie = undefined;
+  tampering = undefined;
   wrongAnswers = 0;
 });
 afterAll(async () => {
@@ -59,12 +57,10 @@ async function payout(): Promise<OrderRow> {
 }
 const word = (value: bigint): string => value.toString(16).padStart(64, '0');
 
-/** Modifies the node's answer to a method. */
 const of =
   (method: string, change: (truth: Json, body: Json) => unknown): Tampering =>
   async (asked, honest) =>
     asked.method === method ? change((await honest()) as Json, asked.body) : undefined;
-/** Answers a method without a request to the node. */
 const instead =
   (method: string, answer: (body: Json) => unknown): Tampering =>
   (asked) =>
@@ -84,7 +80,6 @@ const energy = (energyUsed: number): Tampering =>
   of('triggerconstantcontract', (truth, body) =>
     isBalanceCall(body) ? undefined : { ...truth, energy_used: energyUsed },
   );
-/** Every simulated payment succeeds and costs little. */
 const passing: Tampering = of('triggerconstantcontract', (_, body) =>
   isBalanceCall(body)
     ? undefined
@@ -106,7 +101,6 @@ const balances = (sun: number, tokens: bigint): Tampering =>
 const refused = (code: string, message: string): Tampering =>
   instead('broadcasthex', () => ({ code, message: Buffer.from(message).toString('hex') }));
 const HOUR_MS = 3_600_000;
-/** Adds this time to the newest block in every answer. */
 const ahead = (ms: number): Tampering =>
   of('getblock', (truth, body) => {
     if (body['id_or_num'] !== undefined) return undefined;
@@ -140,11 +134,11 @@ test.each<readonly [string, Tampering]>([
   ['rejects the reference block', refused('TAPOS_ERROR', 'Tapos check error')],
   ['rejects every signature', refused('SIGERROR', 'Validate signature error')],
 ])('lands payouts with one attempt each while a source %s', async (_what, given) => {
-  lie = given;
+  tampering = given;
   const two = [await payout(), await payout()];
   await world.land(two, 45_000);
   expect(wrongAnswers).toBeGreaterThan(0);
-  lie = undefined;
+  tampering = undefined;
   expect(await attemptsOf(two)).toEqual(['SETTLED', 'SETTLED']);
   await expectNoHarm();
 });
@@ -163,7 +157,7 @@ test.each<readonly [string, Tampering]>([
   ['reports a newest block an hour ahead', ahead(HOUR_MS)],
   ['reports a newest block an hour behind', ahead(-HOUR_MS)],
 ])('delays payouts at most while a source %s, and lands them when it stops', async (_what, given) => {
-  lie = given;
+  tampering = given;
   const two = [await payout(), await payout()];
   await waitUntil(
     'asked often enough, over many blocks',
@@ -175,14 +169,14 @@ test.each<readonly [string, Tampering]>([
     30_000,
   );
   expect(wrongAnswers).toBeGreaterThan(0);
-  lie = undefined;
+  tampering = undefined;
   await world.land(two, 60_000);
   await expectNoHarm();
 });
 
 test('does not sign again when only one source reports expiry', async () => {
   // It accepts nothing, and its head and final blocks are later than every expiry.
-  lie = any(
+  tampering = any(
     instead('broadcasthex', () => ({ result: true, code: 'SUCCESS' })),
     ahead(HOUR_MS),
     instead('gettransactioninfobyid', () => ({})),
@@ -195,7 +189,7 @@ test('does not sign again when only one source reports expiry', async () => {
   expect((await attemptsOf([order])).length).toBeLessThanOrEqual(1);
   expect(await attemptsOf([order])).not.toContain('DEAD');
   world.devnet.control.clearFaults();
-  lie = undefined;
+  tampering = undefined;
   await world.land([order], 60_000);
   await expectNoHarm();
 });
@@ -204,7 +198,7 @@ test('does not overdraw when one source overstates the balance', async () => {
   await sql`select book_top_up('TRON_TEST:riches:USDT', 'TRON_TEST', 'USDT', ${10_000_000n * ONE_USDT})`.execute(
     world.admin,
   );
-  lie = any(passing, balances(9_000_000_000_000_000, 10n ** 30n));
+  tampering = any(passing, balances(9_000_000_000_000_000, 10n ** 30n));
   const order = await world.payout({ amount: 9_000_000n * ONE_USDT });
   await waitUntil('hindered', async () => (await world.payoutOf(order)).obstacle !== null, 20_000);
   await waitUntil('asked often enough', async () => {

@@ -19,7 +19,7 @@ function hasEffect(kind: string, name: string): boolean {
       return isCall.test(name) && name.startsWith('before');
     case 'lost-reply':
       return isCall.test(name) && name.startsWith('after');
-    case 'lie':
+    case 'wrong-answer':
       return name === 'after broadcast';
     default:
       // No step between two adjacent points can be interrupted by these.

@@ -17,9 +17,7 @@ export interface Outcome {
   readonly doubles: number;
   /** Payouts neither paid nor failed at the end, or a wallet whose work never ends. */
   readonly stuck: number;
-  /** Number of transactions signed and stored. */
   readonly signed: number;
-  /** Names of the points passed. */
   readonly points: readonly string[];
 }
 
@@ -35,7 +33,6 @@ const NEVER = new AbortController().signal;
 export const observe = new Proxy({}, { get: () => () => undefined }) as Observe;
 export const codec = { parse: (text: string) => text, isZero: () => false } as unknown as AddressCodec;
 
-/** Allows every payout. */
 export const policyOf = (maxAttemptsWithoutDecision: number): PolicyJudge => ({
   judge: () => ({ kind: 'AUTHORISED' }),
   allowsChain: () => true,
@@ -51,7 +48,6 @@ export interface Living {
   newPass(): Pass;
   isAtRest(): boolean;
   readonly passesMax: number;
-  /** Advances the time of chain and scanner between two passes. */
   passTime(): void;
   /** @default passTime */
   onCrash?(): void;
@@ -66,7 +62,7 @@ export function createLives<Kind extends string, T extends CommonTables>(
   faults: readonly Fault<Kind>[],
   tables: T,
   strikes: Readonly<
-    Record<Exclude<Kind, 'crash' | 'lost-request' | 'lost-reply' | 'lie' | 'takeover'>, () => void>
+    Record<Exclude<Kind, 'crash' | 'lost-request' | 'lost-reply' | 'wrong-answer' | 'takeover'>, () => void>
   >,
   living: () => Living,
 ) {
@@ -95,7 +91,7 @@ export function createLives<Kind extends string, T extends CommonTables>(
     await point(`after ${name}`);
     return result;
   };
-  const rpc: Rpc = async (name, effect, lost, lied) => {
+  const rpc: Rpc = async (name, effect, lost, wrongAnswer) => {
     const lose = () => {
       if (lost !== undefined) return lost();
       throw readerError('RPC_UNAVAILABLE', name);
@@ -103,7 +99,7 @@ export function createLives<Kind extends string, T extends CommonTables>(
     if ((await point(`before ${name}`)) === 'lost-request') return lose();
     const result = effect();
     const fault = await point(`after ${name}`);
-    if (fault === 'lie' && lied !== undefined) return lied();
+    if (fault === 'wrong-answer' && wrongAnswer !== undefined) return wrongAnswer();
     return fault === 'lost-reply' ? lose() : result;
   };
   /** Runs passes of one process until no work remains or it ends. */

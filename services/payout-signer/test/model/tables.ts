@@ -19,7 +19,6 @@ export interface ModelPayout {
 /** Tables common to both kinds of chains, as maps. */
 export interface CommonTables {
   readonly payouts: Map<string, ModelPayout>;
-  /** Open PAID_BY decisions. */
   readonly paidBy: Map<string, TxHash>;
   halted: string | null;
   /** Upper bound of forgotten transactions: of the open halt, and of a released one. */

@@ -4,7 +4,7 @@ import { aMerchant, type OrderRow } from '@opentill/testkit/scenario';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, type StillWorld } from './still-world.ts';
 
-/* Payouts that wait for approval count towards the limits that all merchants share, and their wait is bounded. */
+// Payouts that wait for approval count towards the limits that all merchants share, and their wait is bounded.
 
 let world: StillWorld;
 let maker: PolicyMaker;
@@ -16,7 +16,6 @@ afterAll(() => world.close());
 afterEach(async () => {
   await resume();
   await world.settle();
-  // Empties the windows for the next test.
   await world.passTime('2 days');
 });
 
@@ -55,7 +54,6 @@ async function resume(): Promise<void> {
   await sql`update asset_hold set released_at = now() where released_at is null`.execute(world.admin);
   world.chain.count = 0;
 }
-/** Backdates the start of its wait. */
 const waited = (order: OrderRow, ago: string) =>
   sql`update payout set waiting_since = now() - ${ago}::interval, obstacle_at = now() - ${ago}::interval
     where order_pk = ${order.order_pk}`.execute(world.admin);
@@ -173,7 +171,6 @@ describe('payout that waits for approval', () => {
     const { rows: moved } = await sql<{ became: string }>`
       select became from settle_payout_money(array[${over.order_pk}::uuid])`.execute(world.admin);
     expect(moved).toEqual([{ became: 'RELEASED' }]);
-    // Its share of the limit is free again.
     const next = await asked(40, shop);
     await running.pass();
     expect(await rowOf(next)).toEqual(waits);

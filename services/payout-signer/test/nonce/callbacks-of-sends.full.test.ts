@@ -9,10 +9,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN, USDT } from './signer-world.ts';
 import { createCallbackWorld, type CallbackWorld } from './told-world.ts';
 
-/*
- * Callbacks of payouts with broadcast problems: lost answers, forgetful pools, reorganisations, failed transactions,
- * expiry while signing.
- */
+// Callbacks of payouts with broadcast problems: lost answers, forgetful pools, reorganisations, failed transactions,
+// expiry while signing.
 
 const STRAIGHT = [
   'ORDER_PENDING PENDING',
@@ -32,7 +30,6 @@ afterAll(() => world.close());
 const newest = async (order: OrderRow) => (await world.transactionsOf(order)).at(-1);
 const isNotified = (order: OrderRow, last: string) =>
   waitUntil(last, async () => (await world.story(order)).at(-1) === last);
-/** In the newest block, with the callback recorded. */
 async function isInBlock(order: OrderRow): Promise<void> {
   await waitUntil('in a block', async () => {
     const txHash = (await newest(order))?.tx_hash;

@@ -13,7 +13,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { ONE_ETH, USDT } from './signer-world.ts';
 import { createCallbackWorld, type CallbackWorld } from './told-world.ts';
 
-/* Callbacks of payouts with other problems: no funds, rising fees, lost nonces. */
+// Callbacks of payouts with other problems: no funds, rising fees, lost nonces.
 
 let world: CallbackWorld;
 beforeAll(async () => {
@@ -57,7 +57,6 @@ test('expires without tokens and reports the reason to the merchant', async () =
     txid: null,
   });
   expect(await world.callbackTypes(order)).toEqual(['ORDER_FAILED']);
-  // Stays expired when the tokens arrive later.
   await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, `0x${held.toString(16)}`]);
   const next = await world.payout();
   await world.succeeds(next);

@@ -24,10 +24,7 @@ type Source = Pick<SignerWorld, 'rpcUrl' | 'wallet'>;
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const NATIVE = 'native coin';
 
-/**
- * Reads every block and receipt independently of the gateway and sums the wallet's payments by receiver. @returns see
- * Payments; also missing and repeated nonces
- */
+/** Sums the wallet's payments by receiver, independently of the gateway. @returns Payments and wrong nonces */
 export async function checkChain({ rpcUrl, wallet }: Source, orders: readonly OrderRow[]) {
   const payments = new Payments();
   const nonces: number[] = [];

@@ -3,7 +3,7 @@ import type { ModelTables } from './model-store.ts';
 import { enumerate } from './enumerate.ts';
 import { runModel } from './model-world.ts';
 
-/* Samples pairs of faults. crash-model.full.test.ts runs all of them. */
+// Samples pairs of faults. crash-model.full.test.ts runs all of them.
 
 test('lands three payouts exactly once after any sampled pair of faults', async () => {
   expect(await runModel([])).toMatchObject({ doubles: 0, stuck: 0, signed: 3 });
@@ -40,7 +40,6 @@ test('finds a double payment when transactions are sent before they are stored',
   expect(sum.doubles).toBeGreaterThan(0);
 });
 
-/** Removes a payout's signed nonce, so that it is signed again with another. */
 function forget(tables: ModelTables, orderPk: string): void {
   const payout = tables.payouts.get(orderPk);
   for (const nonce of tables.nonces.values()) {

@@ -39,10 +39,8 @@ afterAll(async () => {
 });
 
 const random = seededRandom(SEED);
-/** Counted when they happened. */
 const counts = { crashes: 0, byStatement: 0, failedSteps: 0, lostRequests: 0, lostReplies: 0 };
 const outcomes: Partial<Record<SendOutcome, number>> = {};
-/** Crashes by step, planned crashes by step, and SQL statements with a crash. */
 const deaths = new Map(STEPS.map((step) => [step, 0]));
 const planned = new Map(STEPS.map((step) => [step, 0]));
 const statements = new Set<string>();
@@ -67,11 +65,9 @@ function noteSent(fate: BroadcastOutcome, sent: readonly SendOutcome[]): void {
   for (const outcome of sent) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
 }
 
-/** Least used step, or any statement. */
 function chooseCrash(): string | number {
   if (random() < 0.25) return 1 + Math.floor(random() * 120);
   const unmet = STEPS.filter((step) => deaths.get(step) === 0);
-  // Towards the end, chooses the steps that are still missing.
   const among = unmet.length > 0 && counts.crashes > CRASHES / 2 ? unmet : STEPS;
   const least = Math.min(...among.map((step) => planned.get(step) ?? 0));
   const rare = among.filter((step) => planned.get(step) === least);
@@ -88,7 +84,6 @@ function planCrash(replica: Replica): void {
 
 const startLife = (name: string) => startMortalSigner(world, name, chooseOutcome, noteSent);
 
-/** Restarts a crashed replica and ends one that is too old. */
 async function tend(replica: Replica): Promise<void> {
   const { life } = replica;
   const diedAt = life.diedAt();
@@ -172,7 +167,6 @@ async function runCrashes(): Promise<void> {
   for (const { life } of replicas) await life.runner.stop();
 }
 
-/** Cases that have not happened yet. */
 function missingCases(): readonly string[] {
   const happened = {
     ...counts,
@@ -199,7 +193,6 @@ test(`pays exactly once with two replicas that crash and are killed (seed ${SEED
   const startedAt = Date.now();
   await runCrashes();
   const crashesMs = Date.now() - startedAt;
-  // Continues the same wallet with whole processes.
   const env = await prepareEnvironment(world);
   const { orders: later, ...kills } = await killAtRandom(world, env, random, rough, KILLS);
   orders.push(...later);
@@ -234,7 +227,6 @@ test(`pays exactly once with two replicas that crash and are killed (seed ${SEED
   expect(Number(used)).toBe(orders.length);
   expect(counts.crashes).toBeGreaterThanOrEqual(CRASHES);
   expect(kills).toEqual(KILLS);
-  // Every required case happened.
   expect(missingCases()).toEqual([]);
   expect(bumps?.bumped).toBeGreaterThan(0);
   expect(bumps?.dearerLanded).toBeGreaterThan(0);

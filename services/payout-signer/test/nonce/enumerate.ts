@@ -14,7 +14,6 @@ const KINDS: readonly FaultKind[] = [
   'foreign',
 ];
 
-/** Runs every fault, and pairs with a crash first or second. */
 export const enumerate = (variant: Variant = {}, kinds = KINDS, stride = 1): Promise<Sum> =>
   enumerateFaults<FaultKind>(
     (faults) => runModel(faults, variant),

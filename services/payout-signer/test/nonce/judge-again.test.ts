@@ -10,10 +10,8 @@ import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
-/*
- * Write access to the database must not suffice for a signature: not for payouts that the policy did not authorise,
- * nor for fee increases of transactions that the key did not sign.
- */
+// Write access to the database must not suffice for a signature: not for payouts that the policy did not authorise,
+// nor for fee increases of transactions that the key did not sign.
 
 let world: StillWorld;
 let maker: PolicyMaker;
@@ -118,7 +116,6 @@ describe('fee increase', () => {
   const evil = anEvmAddress() as Address;
   const LATE = [60_000, 5] as const;
 
-  /** Signed and sent, but not mined. */
   async function waitingInPools(): Promise<{ order: OrderRow; driver: ReturnType<StillWorld['driver']> }> {
     const order = await world.payout();
     const driver = world.driver();
@@ -237,7 +234,6 @@ describe('fee increase', () => {
     expect(world.broadcasts.flat().filter((txHash) => known.slice(1).includes(txHash))).toEqual([]);
   });
 
-  /** Records a deep block as the scanner does. */
   const land = (txHash: string) =>
     sql`insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded,
         delivered, network_fee)

@@ -7,7 +7,6 @@ import type { SignerWorld } from './signer-world.ts';
 
 const OPEN_AT_ONCE = 4;
 
-/** Number of payouts without a final nonce. */
 export async function countOpen({ admin }: SignerWorld): Promise<number> {
   const { rows } = await sql<{ open: number }>`
     select count(*)::int as open from payout p
@@ -17,10 +16,7 @@ export async function countOpen({ admin }: SignerWorld): Promise<number> {
   return rows[0]?.open ?? 0;
 }
 
-/**
- * Kills the leading and the standby process at random moments, while payouts arrive, pools forget and blocks vanish,
- * until every payout is final. @returns its payouts and the number of kills
- */
+/** Kills both processes at random until every payout is final. @returns its payouts and the number of kills */
 export async function killAtRandom(
   world: SignerWorld,
   env: Readonly<Record<string, string>>,
@@ -34,7 +30,6 @@ export async function killAtRandom(
   interface Replica {
     readonly name: string;
     readonly process: SignerProcess;
-    /** Time of the kill, once the process leads or is ready. */
     killAt: number | undefined;
   }
   const born = async (): Promise<Replica> => {

@@ -14,10 +14,8 @@ import type { PayoutStore, SignedAttempt } from '../../src/nonce/store/payout-st
 import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
 import { CHAIN, createStillWorld, USDT, type StillWorld } from './still-world.ts';
 
-/*
- * Signers of two wallets and the tracker update the same payouts concurrently, many per statement. Each locks rows in
- * key order, and the database's clock decides expiry.
- */
+// Signers of two wallets and the tracker update the same payouts concurrently, many per statement. Each locks rows in
+// key order, and the database's clock decides expiry.
 
 const ROUNDS = 8;
 const AT_ONCE = 10;
@@ -26,7 +24,6 @@ interface Wallet {
   readonly address: Address;
   readonly store: PayoutStore;
   readonly lease: Lease;
-  /** Next nonce to sign with. */
   nonce: number;
 }
 
@@ -97,7 +94,6 @@ async function signUntilNoneIsLeft(
   return new Set();
 }
 
-/** A random mix of decisions on REQUESTED payouts, in random order. */
 function decisionsOn(orders: readonly OrderRow[]) {
   const orderPks = keys(orders);
   return {
@@ -139,9 +135,7 @@ async function endSoon(
     where p.order_pk = e.order_pk`.execute(world.admin);
 }
 
-/**
- * Waits by the database's clock until `from` milliseconds after the first or last expiry. Ignores suspended expiries.
- */
+/** Waits by the database's clock until `from` ms after the first or last expiry, ignoring suspended ones. */
 const isAround = (which: 'min' | 'max', orders: readonly OrderRow[], fromMs: number) =>
   waitUntil(`${which} of their times`, async () => {
     const { rows } = await sql<{ is: boolean }>`

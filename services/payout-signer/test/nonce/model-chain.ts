@@ -18,11 +18,8 @@ export interface ModelChain {
   readonly height: () => number;
   heightOf(txHash: TxHash): number | undefined;
   send(raw: Uint8Array): SendOutcome;
-  /** Mines a block with all executable transactions. */
   mine(): void;
-  /** Nonce count including executable pending transactions. */
   pendingCount(): number;
-  /** A node forgets all pending transactions. */
   dropPool(): void;
   /** The next blocks are empty: the fee is too low. */
   stall(blocks: number): void;

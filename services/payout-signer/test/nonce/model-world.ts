@@ -21,7 +21,6 @@ import { expire } from '../model/tables.ts';
 import { blockHash, createModelChain, modelSign, type ModelChain } from './model-chain.ts';
 import { createModelStore, createModelTables, scan, type ModelTables } from './model-store.ts';
 
-/** Faults and events at a point. */
 export type FaultKind =
   | 'crash'
   | 'lost-request'
@@ -50,7 +49,6 @@ export interface Variant {
   /** The operator decides PAY_AGAIN for everything and releases at once. */
   readonly isCareless?: boolean;
   readonly mark?: (mark: NonceMark) => NonceMark;
-  /** Called when a process starts. */
   readonly onStart?: (tables: ModelTables, chain: ModelChain) => void;
 }
 
@@ -58,7 +56,6 @@ const KEY: WalletKey = { chain: 'ETH_SEPOLIA', wallet: `0x${'f'.repeat(40)}` as 
 const PASSES_MAX = 60;
 /** Long enough for a fee increase. */
 const STALLED_BLOCKS = 9;
-/** Model time between two passes. */
 const PASS_MS = 6_000;
 
 const network = {
@@ -169,10 +166,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
   return { ...evaluate(tables, chain, isAtRest()), signed: tables.own.size, points };
 }
 
-/**
- * Simulates an operator who checks the chain: assigns an unknown payment to its payout, pays again what lost its
- * nonce otherwise, and releases a halt when all decisions are applied.
- */
+/** Assigns unknown payments, pays again what lost its nonce, and releases a halt when decisions are applied. */
 function actAsOperator(tables: ModelTables, chain: ModelChain, isCareless: boolean): void {
   for (const { orderPk, to, state } of tables.payouts.values()) {
     const unknown = chain.mined.find((tx) => tx.to === to && !tables.own.has(tx.txHash));

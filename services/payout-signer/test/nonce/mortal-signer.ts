@@ -30,7 +30,6 @@ const MARK = ['read', 'raise'] as const satisfies readonly (keyof NonceMark)[];
 export const STEPS: readonly string[] = [...STORE, ...SENDER, ...MARK.map((name) => `mark.${name}`)].flatMap(
   (name) => [`before ${name}`, `after ${name}`],
 );
-/** Occurs only while fees rise. */
 export const isFeeStep = (step: string): boolean => step.endsWith('saveReplacement');
 
 export type BroadcastOutcome = 'ARRIVES' | 'REQUEST_LOST' | 'REPLY_LOST';
@@ -41,14 +40,11 @@ export interface PlannedCrash {
   readonly fault: Fault;
 }
 
-/** One process of a replica of the signer. */
 export interface MortalSigner {
   readonly runner: RunningDriver;
-  /** Last step of a crashed process. */
   diedAt(): string | undefined;
   /** True if a step failed and the process continues without a planned crash. */
   survived(): boolean;
-  /** Plans another crash. Undefined: none. */
   planCrash(planCrash: PlannedCrash | undefined): void;
 }
 

@@ -4,10 +4,8 @@ import { anEvmAddress, aPayout, type OrderRow } from '@opentill/testkit/scenario
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
-/*
- * A pass reads a limited number of payouts. Blocked payouts must not hide those that can continue, whatever their
- * number, nor make a pass more expensive.
- */
+// A pass reads a limited number of payouts. Blocked payouts must not hide those that can continue, whatever their
+// number, nor make a pass more expensive.
 const PAGE = 200;
 
 let world: StillWorld;
@@ -93,16 +91,13 @@ test.each([199, 200, 201, 400])(
     const driver = world.driver();
     const allKnown = async () => (await withObstacle('HALTED')) === count + 1;
     expect(await passesUntil(allKnown, driver, pages(count) + 1)).toBeLessThanOrEqual(pages(count) + 1);
-    // The first round ends and later rounds begin.
     while ((await driver.pass()) === 'again');
     await holdUsdt();
     await release();
-    // At any position of the round.
     const round = pages(count + 1) + 1;
     expect(await passesUntil(isSigned(last), driver, round)).toBeLessThanOrEqual(round);
     const allHeld = async () => (await withObstacle('ASSET_HELD')) === count;
     expect(await passesUntil(allHeld, driver, round)).toBeLessThanOrEqual(round);
-    // A new driver detects it too.
     await halt();
     const another = await world.nativePayout(1n);
     await driver.pass();

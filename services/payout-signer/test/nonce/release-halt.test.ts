@@ -34,7 +34,6 @@ afterAll(async () => {
 test('keeps a release despite an older pass, and halts again for later transactions', async () => {
   const halt = (mark: number) => store.haltRestored(lease, mark, 'sent from here, and not known');
   expect(await halt(2)).toBe(true);
-  // The halt is open already.
   expect(await halt(2)).toBe(false);
   await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'`.execute(
     world.admin,

@@ -48,10 +48,7 @@ test('finds a double payment when the operator decides PAY_AGAIN without checkin
   expect(sum.doubles).toBeGreaterThan(0);
 });
 
-/**
- * Restores a database while neither chain nor pools know the sent transactions. At each later point the first of them
- * gets mined. Only this machine's mark knows of it.
- */
+/** Restores a database after chain and pools forgot the sends, of which one later lands. Only the mark knows of it. */
 async function resurfaceEverywhere(
   variant: Variant,
   stride = 1,

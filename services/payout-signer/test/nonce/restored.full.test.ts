@@ -11,10 +11,8 @@ import { backUp } from './back-up.ts';
 import { checkChain } from './check-chain.ts';
 import { createSignerWorld, type DriverOptions, type SignerWorld } from './signer-world.ts';
 
-/*
- * Restores a database to before payouts were signed and sent, on a real chain. Covers the worst cases of
- * restore-model.full.test.ts, and each safeguard separately.
- */
+// Restores a database to before payouts were signed and sent, on a real chain. Covers the worst cases of
+// restore-model.full.test.ts, and each safeguard separately.
 
 let world: SignerWorld;
 /** No mark of sent transactions. */
@@ -170,7 +168,6 @@ test('halts without a mark when the chain is ahead, and repeats no payout', asyn
   const fresh = await world.payout();
   await world.start({ store: otherOrder, stateDirectory: elsewhere, timing: { aheadHaltAfterMs: 150 } });
   await waitUntil('seen', async () => (await world.payoutOf(fresh)).obstacle === 'CHAIN_AHEAD');
-  // First pending in the pool, then mined.
   await isHalted('RESTORED', 0);
   expect(await halts()).toEqual([{ kind: 'RESTORED', mark: 2 }]);
   await isHalted('FOREIGN_NONCE');
@@ -189,7 +186,6 @@ test('halts without a mark when the chain is ahead, and repeats no payout', asyn
   expect((await world.nonces()).map(({ state }) => state)).toEqual(['FINAL', 'TAKEN', 'TAKEN', 'FINAL']);
 }, 90_000);
 
-/** Transaction that paid an order, as an explorer shows it. */
 async function findPayment(order: OrderRow): Promise<string> {
   const logs = await callRpc<{ transactionHash: string }[]>(world.rpcUrl, 'eth_getLogs', [
     {

@@ -18,7 +18,6 @@ export interface RoughTimes {
 
 export interface RoughChain {
   readonly times: RoughTimes;
-  /** Empties the pool if it contains own transactions. */
   forget(): Promise<void>;
   /** Raises the base fee of the next block above pending offers. It then decreases. */
   spike(): Promise<void>;
@@ -33,7 +32,6 @@ export function createRoughChain({ rpcUrl, wallet, admin }: SignerWorld): RoughC
   const count = async (block: 'latest' | 'pending') =>
     Number(await callRpc<string>(rpcUrl, 'eth_getTransactionCount', [wallet, block]));
 
-  /** Hashes of the wallet's transactions in the newest blocks, by block. */
   async function ownIn(depth: number): Promise<readonly (readonly string[])[]> {
     const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
     const blocks = await Promise.all(

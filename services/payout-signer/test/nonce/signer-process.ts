@@ -8,7 +8,6 @@ import { PASSPHRASE, type SignerWorld } from './signer-world.ts';
 export interface SignerProcess {
   readonly child: ChildProcess;
   readonly healthPort: number;
-  /** Output so far. */
   output(): string;
   /** Exit code or signal. */
   readonly ended: Promise<number | string>;
@@ -17,7 +16,6 @@ export interface SignerProcess {
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
-/** Writes the files that the process reads. Returns its environment. */
 export async function prepareEnvironment(
   world: Pick<SignerWorld, 'database' | 'keystoreFile' | 'network' | 'amqpUrl'>,
 ): Promise<Record<string, string>> {
@@ -35,7 +33,6 @@ export async function prepareEnvironment(
   };
 }
 
-/** Publishes the event that requests a payout. */
 export async function requestPayout(
   { broker, network }: Pick<SignerWorld, 'broker' | 'network'>,
   { order_pk: orderPk }: OrderRow,

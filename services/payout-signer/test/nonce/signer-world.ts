@@ -152,10 +152,7 @@ export async function createSignerWorld(
       );
       return rows;
     },
-    /**
-     * Mines block by block until every payout is verified, and only blocks that a payout needs. With more, a slow
-     * signer would find its payouts deeper than any reorganisation.
-     */
+    /** Mines only the blocks that the payouts need. With more, a slow signer finds them beyond any reorganisation. */
     land: (orders: readonly OrderRow[], timeoutMs?: number) =>
       mineUntil(
         'every payout is final',

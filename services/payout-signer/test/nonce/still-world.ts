@@ -83,9 +83,7 @@ export async function createStillWorld() {
     bounds: { minPriorityFeePerGas: 1n, maxPriorityFeePerGas: 10n ** 11n, maxFeePerGas: 10n ** 12n },
     backend: keys,
   };
-  /** Number of calls by method of the sender. */
   const calls = new Map<string, number>();
-  /** Transactions of each send. */
   const broadcasts: (readonly TxHash[])[] = [];
   const sender = countCalls(standStill(opened.newSender(), signing, chain, broadcasts), calls);
   const store = createPayoutStore(db, key, { newId, clock: systemClock });
@@ -106,7 +104,6 @@ export async function createStillWorld() {
         ? (_key: unknown, found: readonly string[]) => void forged.push(...found)
         : all[name as keyof Observe],
   });
-  /** Passes of a new driver. */
   function driver({
     policy = judgeByPolicy(undefined, { isLocal: true }),
     maxOpenNonces = 64,
@@ -155,14 +152,11 @@ export async function createStillWorld() {
     /** Signs without a request to a node. */
     sender,
     calls,
-    /** Calls of all methods that request from nodes. */
     allCalls: () => ASKING.reduce((sum, name) => sum + (calls.get(name) ?? 0), 0),
-    /** Number of statements of the signer's role. */
     statements: () => statements,
     broadcasts,
     forged,
     driver,
-    /** Advances time and blocks. */
     async wait(ms: number, blocks: number) {
       nowMs += ms;
       height += blocks;

@@ -49,7 +49,6 @@ async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
   await world.land(orders);
   for (const order of orders) expect(await world.received(order)).toBe(order.amount);
 }
-/** Pays with the key, as a process whose commits are lost. */
 const payWithKey = async (order: OrderRow, nonce: number): Promise<string> => {
   const { rpcUrl, walletKey: fromKey } = world;
   const { to, data } = encodePayment({
@@ -60,7 +59,6 @@ const payWithKey = async (order: OrderRow, nonce: number): Promise<string> => {
   });
   return sendTransaction({ rpcUrl, fromKey, to, data, nonce });
 };
-/** A third party uses the key. */
 const useKey = (nonce: number) =>
   sendTransaction({ rpcUrl: world.rpcUrl, fromKey: world.walletKey, to: world.wallet, valueWei: 1n, nonce });
 

@@ -33,11 +33,9 @@ export async function createCallbackWorld() {
   const { admin } = world;
   const trackerDatabase = world.database.open('tracker');
   const sweeps = await startTracker(world, trackerDatabase.kysely);
-  /** Orders that succeeded. */
   const paid: OrderRow[] = [];
   let driver: RunningDriver | undefined;
 
-  /** Callbacks of an order, in their sequence. */
   async function callbacksOf(order: OrderRow): Promise<readonly Told[]> {
     const { rows } = await sql<Told>`
       select notify_type as type, data::json->>'status' as status, data::json->>'reason' as reason,
@@ -109,7 +107,6 @@ export async function createCallbackWorld() {
         cutOff: () => void (isCutOff = true),
       };
     },
-    /** Stops the driver of a test. */
     async rest() {
       await driver?.stop();
       driver = undefined;

@@ -8,17 +8,15 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-chain.ts';
 import { createSignerWorld, USDT, type RunningDriver, type SignerWorld } from './signer-world.ts';
 
-/*
- * One of two sources gives wrong answers to the signer. It may delay payouts, but never causes a double or wrong
- * payment, an abandoned nonce, or a halt.
- */
+// One of two sources gives wrong answers to the signer. It may delay payouts, but never causes a double or wrong
+// payment, an abandoned nonce, or a halt.
 
 type Tampering = (call: RpcCall, honest: () => Promise<unknown>) => Promise<unknown>;
 
 let world: SignerWorld;
 let proxy: LyingRpcProxy;
 let driver: RunningDriver | undefined;
-let lie: Tampering | undefined;
+let tampering: Tampering | undefined;
 let wrongAnswers = 0;
 const orders: OrderRow[] = [];
 
@@ -28,7 +26,7 @@ beforeAll(async () => {
       upstreamUrl: rpcUrl,
       seed: 1,
       async override(call, honest) {
-        const result = await lie?.(call, () => honest(call));
+        const result = await tampering?.(call, () => honest(call));
         if (result === undefined) return undefined;
         wrongAnswers += 1;
         return { result };
@@ -41,7 +39,7 @@ beforeAll(async () => {
   await world.land([await payout()]);
 });
 afterEach(() => {
-  lie = undefined;
+  tampering = undefined;
   wrongAnswers = 0;
 });
 afterAll(async () => {
@@ -118,11 +116,11 @@ test.each<readonly [string, Tampering]>([
   ],
   ['of riches', balances(10n ** 30n, 10n ** 30n)],
 ])('lands payouts while a source %s', async (_what, given) => {
-  lie = given;
+  tampering = given;
   const two = [await payout(), await payout()];
   await world.land(two, 30_000);
   expect(wrongAnswers).toBeGreaterThan(0);
-  lie = undefined;
+  tampering = undefined;
   await expectNoHarm();
 });
 
@@ -137,7 +135,7 @@ test.each<readonly [string, Tampering]>([
   ],
   ['reports an empty wallet', balances(0n, 0n)],
 ])('delays payouts at most while a source %s, and lands them when it stops', async (_what, given) => {
-  lie = given;
+  tampering = given;
   const two = [await payout(), await payout()];
   await waitUntil(
     'asked often enough, over many blocks',
@@ -147,7 +145,7 @@ test.each<readonly [string, Tampering]>([
     },
     30_000,
   );
-  lie = undefined;
+  tampering = undefined;
   await world.land(two, 45_000);
   await expectNoHarm();
 });
@@ -155,7 +153,7 @@ test.each<readonly [string, Tampering]>([
 test('does not overdraw when one source overstates the balance', async () => {
   const held = await tokenBalance(world.rpcUrl, USDT, world.wallet);
   await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, '0x1']);
-  lie = balances(10n ** 30n, 10n ** 30n);
+  tampering = balances(10n ** 30n, 10n ** 30n);
   const order = await payout();
   await waitUntil('hindered', async () => (await world.payoutOf(order)).obstacle !== null);
   await waitUntil('asked often enough', async () => {
@@ -164,7 +162,7 @@ test('does not overdraw when one source overstates the balance', async () => {
   });
   expect(['NO_TOKENS', 'WOULD_FAIL']).toContain((await world.payoutOf(order)).obstacle);
   expect(await world.transactionsOf(order)).toEqual([]);
-  lie = undefined;
+  tampering = undefined;
   await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, hex(held)]);
   await world.land([order], 45_000);
   await expectNoHarm();

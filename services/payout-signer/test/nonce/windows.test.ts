@@ -16,7 +16,7 @@ import { createClockReader } from '../../src/wallet/watch-clocks.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
-/* Limits over time bound the total of all payouts of all wallets, whoever requests them. */
+// Limits over time bound the total of all payouts of all wallets, whoever requests them.
 
 let world: StillWorld;
 let maker: PolicyMaker;
@@ -224,7 +224,6 @@ describe('two wallets of a chain', () => {
     await expect(sql`delete from signer.policy_windows`.execute(signer.kysely)).rejects.toMatchObject({
       code: 'DATABASE_FORBIDDEN',
     });
-    // The row still serialises the wallets of the chain.
     await signer.kysely.transaction().execute(async (tx) => {
       await sql`select from signer.policy_windows for no key update`.execute(tx);
       const { rows } = await sql`

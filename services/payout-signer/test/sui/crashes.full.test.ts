@@ -8,11 +8,9 @@ import { checkSuiChain } from './check-sui-chain.ts';
 import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type RunningSigner, type SuiWorld } from './sui-world.ts';
 import { requireProgress } from '../world/require-progress.ts';
 
-/*
- * Two signers pay and sweep on SUI and crash at any SQL statement and any call to the chain. Transactions or answers
- * get lost, and nodes accept nothing until epochs of signed transactions end. Each payout is paid once, each deposit
- * address is swept once, to the base unit.
- */
+// Two signers pay and sweep on SUI and crash at any SQL statement and any call to the chain. Transactions or answers
+// get lost, and nodes accept nothing until epochs of signed transactions end. Each payout is paid once, each deposit
+// address is swept once, to the base unit.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const CRASHES = Number(process.env['CRASHES'] ?? 150);

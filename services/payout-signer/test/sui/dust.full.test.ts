@@ -4,10 +4,8 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type SuiWorld } from './sui-world.ts';
 
-/*
- * Third parties can send an address any number of coins, and a transaction takes 128. Amounts worth their cost still
- * get swept: the largest coins first, the rest in further sweeps.
- */
+// Third parties can send an address any number of coins, and a transaction takes 128. Amounts worth their cost still
+// get swept: the largest coins first, the rest in further sweeps.
 
 let world: SuiWorld;
 beforeAll(async () => {

@@ -17,10 +17,8 @@ import type { AttemptStore, Besides, SignedPayment } from '../../src/expiring/st
 import { createAttemptStore } from '../../src/expiring/store/create-store.ts';
 import { readFeesElsewhere } from '../../src/expiring/store/fees-elsewhere.ts';
 
-/*
- * The hot wallet's SUI also sponsors sweeps of deposit addresses, each with its own driver. SUI that one driver has
- * reserved is never available to another.
- */
+// The hot wallet's SUI also sponsors sweeps of deposit addresses, each with its own driver. SUI that one driver has
+// reserved is never available to another.
 
 const CHAIN = 'SUI_TEST';
 const USDT = 'usdt' as TokenContract;
@@ -67,7 +65,6 @@ async function driverOf(address: Address): Promise<Wallet> {
   return { address, store: storeOf(address, true), lease: (await keeper.acquire())! };
 }
 
-/** Authorised payout with its signed bytes. */
 async function payment(
   wallet: Address,
   costBaseUnits: bigint,
@@ -123,7 +120,6 @@ const save = ({ store, lease }: Wallet, made: SignedPayment) => store.saveSigned
 let hot: Wallet;
 let deposits: readonly [Wallet, Wallet];
 beforeEach(async () => {
-  // Ends the work of earlier tests.
   await sql`update payout_attempt set state = 'SETTLED' where state = 'OPEN'`.execute(admin);
   await sql`update chain_cursor set verified_epoch = verified_epoch where chain = ${CHAIN}`.execute(admin);
   await sql`delete from hot_wallet`.execute(admin);

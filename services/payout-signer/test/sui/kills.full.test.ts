@@ -7,11 +7,9 @@ import { requireProgress } from '../world/require-progress.ts';
 import { checkSuiChain } from './check-sui-chain.ts';
 import { COLD, createSuiWorld, ONE_USDC, type SuiWorld } from './sui-world.ts';
 
-/*
- * Two signer processes with two nodes pay, sweep (gasless and sponsored) and gather coins, and are killed (SIGKILL)
- * at random moments. Half of the answers to sends get lost. Each payout is paid once, each address is swept once, to
- * the base unit.
- */
+// Two signer processes with two nodes pay, sweep (gasless and sponsored) and gather coins, and are killed (SIGKILL)
+// at random moments. Half of the answers to sends get lost. Each payout is paid once, each address is swept once, to
+// the base unit.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const KILLS = Number(process.env['KILLS'] ?? 16);
@@ -30,7 +28,6 @@ afterAll(() => world.close());
 
 interface Replica {
   readonly process: SignerProcess;
-  /** Planned time of the kill, once it was ready. */
   killAt: number | undefined;
 }
 
@@ -80,7 +77,6 @@ test(`pays and sweeps once on SUI with processes killed at random (seed ${SEED})
   const DEPOSITS = DEPOSITS_EACH * SYMBOLS.length * FORMS.length;
   let kills = 0;
   let coins = 0;
-  /** Progress at the last kill. */
   let underFire: Progress | undefined;
   const replicas = [await born(), await born()];
   const noteProgress = requireProgress();

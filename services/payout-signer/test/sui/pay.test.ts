@@ -70,7 +70,6 @@ describe('payout on SUI', () => {
     for (let epoch = first; epoch < last; epoch += 1) await world.passEpoch();
     expect(await world.attemptsOf(order)).toHaveLength(1);
     world.devnet.control.clearFaults();
-    // No earlier answer counts.
     await world.passEpoch();
     await world.until('signed anew', order, ({ length }) => length === 2);
     const [dead] = await world.attemptsOf(order);

@@ -115,7 +115,6 @@ export async function createSuiWorld(
     },
     start: ({ sweep, ...options }: SignerOptions = {}) =>
       world.serve({ ...options, policy: policyOf(sweep) }),
-    /** Seals the policy of `start` as a file for a process. */
     async sealPolicy(sweep: NonNullable<SignerOptions['sweep']>): Promise<string> {
       const policyFile = join(dir, 'policy.sealed.json');
       await sealPolicy({
@@ -152,7 +151,6 @@ export async function createSuiWorld(
   };
 }
 
-/** Address without a known key. */
 export function aSuiAddress(): string {
   return `0x${randomBytes(32).toString('hex')}`;
 }

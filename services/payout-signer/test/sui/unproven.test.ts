@@ -5,10 +5,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { createSuiWorld, type SuiWorld } from './sui-world.ts';
 
-/*
- * The sources gave no bytes for the end of an epoch. The scan's reading is then no proof, so an attempt that never
- * landed stays UNPROVEN.
- */
+// The sources gave no bytes for the end of an epoch. The scan's reading is then no proof, so an attempt that never
+// landed stays UNPROVEN.
 
 let world: SuiWorld;
 let order: OrderRow;

@@ -8,13 +8,10 @@ interface AddressRow {
   readonly address: string;
   readonly received: bigint;
   readonly swept: bigint;
-  /** Sweeps whose amount arrived. */
   readonly sweeps: number;
   /** Mined sweeps that failed on the chain. */
   readonly failed: number;
-  /** Cancelling transactions. */
   readonly cancels: number;
-  /** Fee top-ups. */
   readonly topUps: number;
   readonly brought: bigint;
   readonly fees: bigint;

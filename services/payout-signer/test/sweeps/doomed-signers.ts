@@ -4,9 +4,7 @@ import type { CrashPlan, Surroundings } from './run-doomed-signer.ts';
 
 /** Processes that crash by themselves. A standby process replaces each. */
 export interface CrashingSigners {
-  /** Number of crashes by step. */
   readonly deaths: ReadonlyMap<string, number>;
-  /** Every step that a process passed. */
   readonly known: ReadonlySet<string>;
   /** Replaces crashed processes. `choose` returns the next crash plan. @returns the number of replaced processes */
   restartCrashed(choose: () => CrashPlan): Promise<number>;

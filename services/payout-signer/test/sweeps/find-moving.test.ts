@@ -5,10 +5,8 @@ import { aChainCursor, aCollection, anEvmAddress, aPayout } from '@opentill/test
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { findMovingDeposits } from '../../src/store/find-moving.ts';
 
-/*
- * A limited number of deposit addresses is handled at once. Addresses with work to do precede those that wait for a
- * block (seconds) or for finality (15 minutes on some chains).
- */
+// A limited number of deposit addresses is handled at once. Addresses with work to do precede those that wait for a
+// block (seconds) or for finality (15 minutes on some chains).
 
 const CHAIN = 'ETH_SEPOLIA';
 

@@ -16,11 +16,9 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import { COLD, sweepTermsOf } from './sweep-policy.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-/*
- * On EVM chains a transfer to a receiver without a balance costs about a third more gas, because the token contract
- * fills an empty storage slot. Cold storage usually has a balance; a hot wallet that paid out everything has none and
- * must still be refilled.
- */
+// On EVM chains a transfer to a receiver without a balance costs about a third more gas, because the token contract
+// fills an empty storage slot. Cold storage usually has a balance; a hot wallet that paid out everything has none and
+// must still be refilled.
 
 const ONE = 1_000_000n;
 const GWEI = 10n ** 9n;
@@ -118,7 +116,6 @@ test('refills by a sweep planned before the wallet was emptied, at the current p
     return rows[0]?.obstacle;
   };
   await world.mineUntil('it costs more than planned', async () => (await obstacle()) === 'FEES_ABOVE_CAP');
-  // Skips its time for signing and the following pause.
   await sql`update payout set expires_at = now() - interval '1 second' where wallet = ${order.address}`.execute(
     admin,
   );
@@ -138,7 +135,6 @@ test('refills by a sweep planned before the wallet was emptied, at the current p
   await payOutAll();
 }, 120_000);
 
-/** Runs one planner round without signing. */
 async function planOnce(): Promise<void> {
   const { signer, admin } = world;
   const { network } = signer;

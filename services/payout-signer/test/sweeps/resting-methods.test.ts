@@ -5,7 +5,7 @@ import { anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { createSweepStore } from '../../src/sweeps/store/create-store.ts';
 
-/* Energy methods that are unavailable for now: after missing deliveries, and sellers with unknown orders. */
+// Energy methods that are unavailable for now: after missing deliveries, and sellers with unknown orders.
 
 const CHAIN = 'TRON_TEST';
 

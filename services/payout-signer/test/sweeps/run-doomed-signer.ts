@@ -13,10 +13,8 @@ import { startService } from '../world/start-service.ts';
 import { judgeOf } from '../world/test-policy.ts';
 import { sweepPolicy } from './sweep-policy.ts';
 
-/*
- * Signer process that kills itself (SIGKILL) at one of its steps: before or after an SQL statement or a call to the
- * chain. Forked and controlled by messages. Its last output line lists its steps, ending with the crash.
- */
+// Signer process that kills itself (SIGKILL) at one of its steps: before or after an SQL statement or a call to the
+// chain. Forked and controlled by messages. Its last output line lists its steps, ending with the crash.
 
 export interface Surroundings {
   readonly databaseUrl: string;
@@ -27,7 +25,6 @@ export interface Surroundings {
   readonly stateDirectory: string;
 }
 
-/** Starts the work. */
 export interface CrashPlan {
   /** Step of the crash, by number or name. Null: none. */
   readonly crashAt: number | string | null;

@@ -10,10 +10,8 @@ import { aMerchant, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { rentedLastDay, spentLastDay } from '../../src/sweeps/store/spent-last-day.ts';
 
-/*
- * The daily budget holds for any 24 hours, not only between two plans. `spentOf` defines the spending in a few lines;
- * the tests check it over histories of the real planner, and compare it with the planner's SQL.
- */
+// The daily budget holds for any 24 hours, not only between two plans. `spentOf` defines the spending in a few lines;
+// the tests check it over histories of the real planner, and compare it with the planner's SQL.
 
 const CHAIN = 'ETH_SEPOLIA';
 const DAY = 24;
@@ -21,7 +19,6 @@ const DAY = 24;
 interface Payment {
   readonly atHour: number;
   readonly amount: bigint;
-  /** For a failed attempt. */
   readonly hasFailed?: boolean;
 }
 
@@ -136,7 +133,6 @@ const RULES: SweepFacts['rules'] = {
   maxTopUpBaseUnits: 0n,
 };
 
-/** Started sweep. */
 interface StartedSweep {
   readonly address: string;
   readonly course: Course;
@@ -241,7 +237,6 @@ function unsweptAt(address: string, { estimate, comesAtHour }: Course): UnsweptA
   };
 }
 
-/** Hours in which the payments of a day exceeded the budget. */
 function findOverspent(given: World, counting: Counting): readonly number[] {
   const { sweeps, toCold } = simulate(given, counting);
   const payments = [

@@ -10,10 +10,8 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import { requireProgress } from '../world/require-progress.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-/*
- * Two signers plan and sweep and crash at any SQL statement and any call to the chain. Sends or answers get lost and
- * blocks are reorganised. Each address is swept once, to the base unit, and each fee is topped up once.
- */
+// Two signers plan and sweep and crash at any SQL statement and any call to the chain. Sends or answers get lost and
+// blocks are reorganised. Each address is swept once, to the base unit, and each fee is topped up once.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_121);
 /** From then on signers live: on a busy machine, ones that die often enough finish no sweep. */

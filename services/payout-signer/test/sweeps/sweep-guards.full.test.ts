@@ -11,10 +11,8 @@ import { findSweepProblems } from './check-sweeps.ts';
 import { sweepTermsOf } from './sweep-policy.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-/*
- * Protection by the lease and without it: two planners that both consider themselves leader read the same addresses
- * at once. The negative control shows that the checks of sweep-kills.full.test.ts detect a duplicate fee.
- */
+// Protection by the lease and without it: two planners that both consider themselves leader read the same addresses
+// at once. The negative control shows that the checks of sweep-kills.full.test.ts detect a duplicate fee.
 
 const USDT = 1_000_000n;
 

@@ -10,11 +10,9 @@ import { findSweepProblems } from './check-sweeps.ts';
 import { startCrashingSigners, type CrashingSigners } from './doomed-signers.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-/*
- * Two signer processes plan and sweep and kill themselves (SIGKILL) before and after every step. Sends get lost,
- * pools forget, customers pay during sweeps, and blocks vanish with final fees. Each address is swept to the base
- * unit, with one fee each.
- */
+// Two signer processes plan and sweep and kill themselves (SIGKILL) before and after every step. Sends get lost,
+// pools forget, customers pay during sweeps, and blocks vanish with final fees. Each address is swept to the base
+// unit, with one fee each.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const ADDRESSES = Number(process.env['ADDRESSES'] ?? 40);
@@ -32,7 +30,6 @@ const TARGETED_DEPTH_MAX = 10;
 
 const random = seededRandom(SEED);
 const counts = { kills: 0, reorganisations: 0, forgotten: 0, paidMeanwhile: 0 };
-/** Movements in removed blocks. */
 const taken = { topUps: 0, finalTopUps: 0, sweeps: 0 };
 
 let world: SweepWorld;
@@ -60,7 +57,6 @@ async function payMore(): Promise<void> {
   ground = await height();
 }
 
-/** Known steps without a crash. */
 const missingSteps = () => [...signers.known].filter((step) => !signers.deaths.has(step));
 
 /** Steps that must have a crash: those that write, or that call the chain. */
@@ -102,7 +98,6 @@ async function countOpen(): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-/** Open work and its obstacles. */
 async function describeOpen(): Promise<string> {
   const { rows: open } = await sql`
     select s.address, s.state, s.method, s.amount, m.kind, p.state as payout, p.money, p.obstacle, n.nonce, n.state as nonce_state,

@@ -16,7 +16,6 @@ export type Token = keyof typeof CONTRACTS;
 export interface SignerOptions extends ServiceOptions<NoncePaying>, SweepTerms {}
 export type SweepWorld = Awaited<ReturnType<typeof createSweepWorld>>;
 
-/** EVM chain with customers, and signers that sweep. */
 export async function createSweepWorld() {
   const [usdt, coin] = networkOf('').tokens;
   const usdc = { ...usdt!, symbol: 'USDC', contract: DEV_TOKEN_ADDRESSES.USDC };

@@ -7,10 +7,8 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-/*
- * The hot wallet is halted between a plan and the signature of its fee. Sweeps that do not need the hot wallet take
- * the place, and after the release the address is swept once, with one fee.
- */
+// The hot wallet is halted between a plan and the signature of its fee. Sweeps that do not need the hot wallet take
+// the place, and after the release the address is swept once, with one fee.
 
 const ONE = 1_000_000n;
 
@@ -35,7 +33,6 @@ const release = () =>
   sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'
     where chain = ${CHAIN} and released_at is null`.execute(world.admin);
 
-/** Address with coin for its own transaction. */
 async function paidWithCoin(amount: bigint): Promise<OrderRow> {
   const order = await world.paid(amount);
   await callRpc(world.signer.rpcUrl, 'anvil_setBalance', [order.address, '0x16345785d8a0000']);
@@ -130,7 +127,6 @@ test('abandons a sweep during a long halt and plans it again after the release',
 
 const UNSIGNED = sql`state in ('REQUESTED', 'AUTHORISED')`;
 
-/** Ends the time of all unsigned payouts. */
 const passTime = () =>
   sql`update payout set expires_at = now() - interval '1 second' where ${UNSIGNED}`.execute(world.admin);
 

@@ -7,10 +7,8 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-/*
- * Reasons that hold money back: a token paused by its issuer, a blocked address, rising fees; and requests of
- * operators. No fee is spent on money that cannot move, other sweeps continue, and it moves as soon as possible.
- */
+// Reasons that hold money back: a token paused by its issuer, a blocked address, rising fees; and requests of
+// operators. No fee is spent on money that cannot move, other sweeps continue, and it moves as soon as possible.
 
 const ONE = 1_000_000n;
 const GWEI = 10n ** 9n;

@@ -7,10 +7,8 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-/*
- * Sweeps that operators stop, and cold storage that an issuer blocked, while planners run. No forbidden sweep starts,
- * started ones end or wait, no fee is sent twice, other sweeps continue, and all move once allowed.
- */
+// Sweeps that operators stop, and cold storage that an issuer blocked, while planners run. No forbidden sweep starts,
+// started ones end or wait, no fee is sent twice, other sweeps continue, and all move once allowed.
 
 const ONE = 1_000_000n;
 
@@ -57,7 +55,6 @@ describe('paused sweeps', () => {
     await world.mineUntil('what has begun is ended', () => isDone(begun), 30_000);
     expect(await moves(begun)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
     await rounds(5);
-    // The plan shows operators what would start.
     const { rows } = await sql<{ address: string }>`
       select jsonb_array_elements(plan -> 'begin') ->> 'address' as address from sweep_plan where chain = ${CHAIN}`.execute(
       world.admin,
@@ -119,7 +116,6 @@ describe('asset on hold', () => {
     const other = await world.paid(17n * ONE);
     await world.mineUntil('another is swept', () => isDone(other), 30_000);
     await rounds(5);
-    // Only the fee arrived.
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT']);
     expect((await world.sweepsOf(held)).map(({ state }) => state)).toEqual(['OPEN']);
     expect(await world.tokensAt(held.address, 'USDC')).toBe(16n * ONE);
@@ -198,7 +194,6 @@ describe('blocked cold storage', () => {
     await world.mineUntil('it failed', async () => (await moves(order))[1] === 'SWEEP RETURNED', 30_000);
     const left = await world.coinAt(order.address);
     const sent = await sentBy(order);
-    // Skips the pause before another attempt.
     await sql`update payout set updated_at = now() - interval '1 hour' where wallet = ${order.address} and money = 'RETURNED'`.execute(
       world.admin,
     );

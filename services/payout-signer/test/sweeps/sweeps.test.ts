@@ -5,10 +5,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN } from '../nonce/signer-world.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-/*
- * Real signers on a real chain sweep deposit addresses to cold storage: plan, top up fees, send, prove and book. Cold
- * storage gets exactly the paid amounts, and each fee is topped up once.
- */
+// Real signers on a real chain sweep deposit addresses to cold storage: plan, top up fees, send, prove and book. Cold
+// storage gets exactly the paid amounts, and each fee is topped up once.
 
 const USDT = 1_000_000n;
 

@@ -77,7 +77,6 @@ export interface DriverOptions<P extends PayingNetwork> {
 export interface RunningDriver {
   readonly driver: Driver;
   readonly lease: LeaseKeeper;
-  /** Errors that would stop the service. */
   readonly failures: unknown[];
   stop(): Promise<void>;
 }
@@ -119,7 +118,6 @@ export async function createWorld<C extends ChainOfWorld>(
     );
   }
   const running = new Set<{ stop(): Promise<void> }>();
-  /** Stopped with the world. */
   function keep<T extends { stop(): Promise<void> }>(started: T): T {
     const kept: T = {
       ...started,
@@ -144,7 +142,6 @@ export async function createWorld<C extends ChainOfWorld>(
     keep,
     newSender: () => chain.openPaying().sender as P['sender'],
     broker: (): Promise<TestBroker> => (broker ??= createTestBroker()),
-    /** Database access under the signer's role. */
     amqpUrl: () => (amqpUrl ??= world.broker().then((opened) => opened.urlFor('payout-signer'))),
     /** Reserved payout of 5 tokens to an unknown address, valid for 30 minutes. */
     async payout(given: Parameters<typeof aPayout>[1] = {}): Promise<OrderRow> {
@@ -181,7 +178,6 @@ export async function createWorld<C extends ChainOfWorld>(
     hindered: (order: OrderRow, obstacle: string) =>
       waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle),
     isSent: (order: OrderRow) => waitUntil('sent', async () => (await world.payoutOf(order)).sent),
-    /** Waits for a condition of the scanner's cursor. */
     untilCursor: (
       what: string,
       is: (cursor: { seen: number; verified: number; epoch: number | null }) => boolean,

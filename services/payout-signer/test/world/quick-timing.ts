@@ -6,7 +6,6 @@ export const PATIENCE_MS = 90_000;
 /** Long, because a signer that loses its lease on a stalled machine forgets its sends and suspicions. */
 export const LEASE_TTL_MS = 120_000;
 
-/** Short intervals. */
 export const QUICK: PassTiming & { readonly sweepMs: number } = {
   sweepMs: 50,
   resendMs: 60,

@@ -15,7 +15,6 @@ import { createScanStore } from '@opentill/scanner/store/scan-store';
 import { LEASE_TTL_MS } from './quick-timing.ts';
 import { CODECS } from './test-keys.ts';
 
-/** Runs the scanner of the chain's family. */
 export function startScan(
   config: NetworkConfig,
   db: Db,

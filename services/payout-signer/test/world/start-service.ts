@@ -24,7 +24,6 @@ export interface ServiceOptions<P extends PayingNetwork = PayingNetwork> extends
 
 export interface RunningService {
   readonly app: SignerApp;
-  /** Errors that stop the service. */
   readonly failures: readonly unknown[];
   /** Rejects after such an error. */
   stop(): Promise<void>;
@@ -47,7 +46,6 @@ export function openSignerPool(url: string, name: string, wrapPool?: DatabaseOpt
   return openDatabase({ url, applicationName: name, poolMax: POOL_MAX, ...(wrapPool && { wrapPool }) });
 }
 
-/** Runs the whole service in this process. */
 export function startService<P extends PayingNetwork>(
   { databaseUrl, amqpUrl, paying, ...given }: Surroundings<P>,
   { sender, wrapPool, leaseTtlMs = TIMING.leaseTtlMs, timing, ...options }: ServiceOptions<P> = {},

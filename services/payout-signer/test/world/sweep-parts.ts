@@ -37,7 +37,6 @@ export async function openSweepParts({ network, database, admin, depositAddress,
   });
   let index = 1_000_000;
   return {
-    /** Order without a payment. */
     async orderFor(symbol = usual): Promise<OrderRow> {
       index += 1;
       const { contract, decimals } = network.tokens.find((token) => token.symbol === symbol)!;

@@ -12,7 +12,6 @@ export interface TestPolicy {
   readonly coldAddress?: Address;
   /** Null: no sweeps. */
   readonly sweep?: Terms | null;
-  /** For each asset. */
   readonly asset?: Terms;
   /** Symbols. @default the tokens with a contract */
   readonly symbols?: readonly string[];
