@@ -127,7 +127,7 @@ const example = readEnv('.env.example');
 const devnet = readEnv('deploy/compose/devnet.env');
 
 describe('.env.example', () => {
-  test('has exactly the variables of docker-compose.yml', () => {
+  test('.env.example has exactly the variables of docker-compose.yml', () => {
     const used = variablesOf(
       [text, ...scannerFiles.map((name) => read(`deploy/compose/${name}`))].join('\n'),
     );
@@ -135,7 +135,7 @@ describe('.env.example', () => {
     expect(Object.keys(devnet).filter((name) => !(name in example))).toEqual([]);
   });
 
-  test('contains no secret and points to the secret files', () => {
+  test('.env.example contains no secret and points to the secret files', () => {
     const suspicious = [example, devnet].flatMap((env) =>
       Object.keys(env).filter((name) => SECRET_NAME.test(name) && !/^SECRETS_(DIR|GID)$/.test(name)),
     );
@@ -144,7 +144,7 @@ describe('.env.example', () => {
       expect(interpolate(file, example)).toBe(`${example['SECRETS_DIR']}/${name}`);
   });
 
-  test('has endpoints for every chain with a scanner', () => {
+  test('.env.example has endpoints for every chain with a scanner', () => {
     const chainsOf = (family: string) => CHAIN_VALUES.filter((chain) => CHAINS[chain].family === family);
     const expected = [
       ...chainsOf('EVM').flatMap((chain) => [`${chain}_RPC_URLS`, `${chain}_WS_URL`]),
@@ -251,7 +251,7 @@ describe('environment of a container', () => {
     expect(unknown).toEqual([]);
   });
 
-  test('covers every service', () => {
+  test('covers every service of docker-compose.yml', () => {
     expect([...Object.keys(SCHEMAS), ...WITHOUT_SCHEMA].sort()).toEqual(ours.map(([name]) => name).sort());
   });
 
@@ -275,7 +275,7 @@ describe('environment of a container', () => {
 describe('payout-signer container', () => {
   const signer = compose.services['payout-signer'];
 
-  test('shares networks only with database, broker and chains, and publishes no port', () => {
+  test('connects the signer only to database, broker and chains, without a port', () => {
     expect(signer?.ports).toBeUndefined();
     expect(signer?.environment?.['HEALTH_HOST']).toBe('127.0.0.1');
     expect(signer?.networks).toEqual(['signer', 'signer-rpc']);
@@ -299,7 +299,7 @@ describe('payout-signer container', () => {
       .flatMap(([name, service]) => (holds(service) ? [name] : []))
       .sort();
 
-  test('is the only running container with the keystore and its passphrase', () => {
+  test("gives only the signer's container the keystore and its passphrase", () => {
     const keys = holders(({ volumes = [] }) => volumes.some((volume) => volume.startsWith('keys:')));
     expect(keys).toEqual(['archive', 'devnet-keys', 'keys', 'payout-signer']);
     const passphrase = holders(({ secrets = [] }) => secrets.includes('keystore_passphrase'));
@@ -311,7 +311,7 @@ describe('payout-signer container', () => {
     }
   });
 
-  test('copies its sealed keystore into a backup in a step without network access', () => {
+  test('copies the sealed keystore into a backup in a step without network access', () => {
     expect(compose.services['archive']).toMatchObject({
       profiles: ['tools'],
       restart: 'no',
@@ -320,7 +320,7 @@ describe('payout-signer container', () => {
     expect(compose.networks['data']).toEqual({ internal: true });
   });
 
-  test('disables debugger signals, `__proto__` and core dumps', () => {
+  test('disables debugger signals, `__proto__` and core dumps of the signer', () => {
     expect(signer?.['entrypoint']).toEqual(
       expect.arrayContaining(['node', '--disable-sigusr1', '--disable-proto=throw', '/app/dist/main.js']),
     );
@@ -330,21 +330,21 @@ describe('payout-signer container', () => {
     expect(unit).toMatch(/^LimitCORE=0$/m);
   });
 
-  test('is the only container with its state on a volume that outlives it', () => {
+  test("keeps only the signer's state on a volume that outlives its container", () => {
     const state = holders(({ volumes = [] }) => volumes.some((volume) => volume.startsWith('signer-state:')));
     expect(state).toEqual(['payout-signer']);
     const { SIGNER_STATE_DIR } = signer?.environment ?? {};
     expect(signer?.volumes).toContain(`signer-state:${SIGNER_STATE_DIR}`);
   });
 
-  test('only one-off steps use the owner of the database', () => {
+  test('gives only one-off steps the owner of the database', () => {
     const owners = holders(({ secrets = [] }) => secrets.includes('database_admin_password'));
     expect(owners).toEqual(['archive', 'owner', 'postgres', 'setup']);
   });
 });
 
 describe('running containers', () => {
-  test("expose only the api publicly and the operators' API to this machine", () => {
+  test("exposes only the api publicly and the operators' API to this machine", () => {
     const published = Object.fromEntries(
       Object.entries(compose.services).flatMap(([name, { ports }]) =>
         ports === undefined ? [] : [[name, ports]],

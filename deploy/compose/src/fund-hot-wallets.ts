@@ -10,7 +10,7 @@ import { waitUntil } from '@opentill/test-servers/poll-until';
 import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** - `CHAINS_NOT_FOLLOWED`: no scanner started reading some chains in time. They received nothing. */
+/** - `CHAINS_NOT_FOLLOWED`: no scanner started reading some chains in time. They received no funds. */
 export type FundErrorCode = 'CHAINS_NOT_FOLLOWED';
 
 /** Amounts in whole units: of each token, and of the native coin. */

@@ -55,7 +55,7 @@ const balances = async (wallet = HOT_WALLET) => [
 const GIFTS = ['1000 TRX', '1000000 USDT', '1000000 USDC'];
 const SENT = [1_000n * 10n ** 6n, 1_000_000n * 10n ** 6n, 1_000_000n * 10n ** 6n];
 
-test('sends nothing on a chain without a scanner, where it would never be seen', async () => {
+test('does not fund a chain without a scanner, where transfers are never seen', async () => {
   await expect(fund([tron, unread], 0)).rejects.toMatchObject({
     code: 'CHAINS_NOT_FOLLOWED',
     message: 'No scanner reads TRON_TEST, BSC_TEST.',
@@ -89,7 +89,7 @@ test.each(['before', 'after'])(
   },
 );
 
-test('sends nothing to a wallet that has tokens', async () => {
+test('skips a wallet that has tokens', async () => {
   funded.length = 0;
   await fund([tron], LONG_MS);
   expect(funded).toEqual([{ chain: 'TRON_TEST', hotWallet: HOT_WALLET, sent: [] }]);

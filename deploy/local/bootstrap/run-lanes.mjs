@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { runForwarding, say } from './run-command.mjs';
 
 /**
- * Runs lanes of steps ({ name, command, args }) concurrently; the steps of a lane run in order, whatever fails. The
+ * Runs lanes of steps ({ name, command, args }) concurrently; the steps of a lane run in order, also after a failure. The
  * first lane has the terminal; output of other lanes is printed per step. A stop signal ends all lanes and this
  * process. @returns exit codes by step name
  */

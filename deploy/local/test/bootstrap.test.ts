@@ -29,7 +29,7 @@ function runLanes(lanes: Readonly<Record<string, string>>[]) {
 }
 
 describe('runLanes', () => {
-  test('runs lanes concurrently and steps in order, whatever fails', () => {
+  test('runs lanes concurrently and steps in order, also after a failure', () => {
     const file = (name: string) => join(directory, name);
     const meet = (mine: string, other: string) =>
       `touch ${file(mine)}; until [ -e ${file(other)} ]; do sleep 0.01; done`;
@@ -47,7 +47,7 @@ describe('runLanes', () => {
     ]);
     expect(out[0]).toBe('out');
     expect(errors).toContain('err\n');
-    expect(errors).toMatch(/ s {2}second: ended with 5\n1\n2\n/);
+    expect(errors).toMatch(/ s {2}second: exit code 5\n1\n2\n/);
   });
 
   test('ends all lanes on a stop signal, starts no step, and exits with its code', () => {
@@ -97,7 +97,7 @@ describe('build fingerprint', () => {
     return write;
   }
 
-  test('changes with every source, setting and build output, and with no other file', async () => {
+  test('fingerprint changes with every source, setting and output, and no other file', async () => {
     const { fingerprintOf } = (await import(join(BOOTSTRAP, 'build.mjs'))) as {
       fingerprintOf(root: string): string;
     };
@@ -146,7 +146,7 @@ describe('toolchain', () => {
     packages: Record<string, { version?: string; integrity?: string }>;
   };
 
-  test('pins an integrity for each package, and the pnpm of package.json', () => {
+  test("pins an integrity for each package of the toolchain, and pnpm's version", () => {
     const { '': root, ...packages } = pinned.packages;
     expect(root).toBeDefined();
     expect(Object.values(packages).map(({ integrity }) => integrity)).toEqual(
@@ -158,7 +158,7 @@ describe('toolchain', () => {
     expect(`pnpm@${packages['node_modules/pnpm']?.version}`).toBe(packageManager);
   });
 
-  test('is installed in a private folder that no other user can write', () => {
+  test('installs the toolchain in a folder that no other user can write', () => {
     const checkout = join(directory, 'toolchain-checkout');
     cpSync(BOOTSTRAP, join(checkout, 'deploy', 'local', 'bootstrap'), { recursive: true });
     cpSync(TOOLCHAIN, join(checkout, 'deploy', 'local', 'toolchain'), { recursive: true });

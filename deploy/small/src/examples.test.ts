@@ -87,7 +87,7 @@ describe('systemd units', () => {
     },
   );
 
-  test('give only the signer the secrets that open the keystore', () => {
+  test('units give only the signer the secrets that open the keystore', () => {
     const holders = Object.keys(PROCESSES).filter((name) =>
       /keystore/i.test(read(`deploy/small/opentill-${name}.service`)),
     );

@@ -85,7 +85,7 @@ describe('keys of test networks', () => {
 });
 
 describe('wallet keys', () => {
-  it('leaves the seed unchanged and derives the same keys again', () => {
+  it('derives keys again without a change of the seed', () => {
     expect(publicKeysOf(seed, [evmAddressCodec])).toEqual(file);
     expect(seedFingerprint(seed)).toBe(hex(bip32.fromSeed(seed).fingerprint));
   });
@@ -105,7 +105,7 @@ describe('wallet keys', () => {
     },
   );
 
-  it('contains no private key in the public keys', () => {
+  it('includes no private key in the public keys', () => {
     for (const family of FAMILIES) {
       const branch = depositBranch(keys.families[family].depositXpub, 'main');
       expect(branch.isNeutered()).toBe(true);

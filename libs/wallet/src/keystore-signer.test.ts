@@ -56,7 +56,7 @@ function signReference(digest: Buffer, privateKey: Buffer): { r: bigint; s: bigi
   return { r, s: (inverse * (number(digest) + r * number(privateKey))) % N };
 }
 
-it('reproduces the known secp256k1 vector for key 1 and \\"Satoshi Nakamoto\\"', () => {
+it('reproduces the known secp256k1 vector for key 1 and "Satoshi Nakamoto"', () => {
   const { r, s } = signReference(digestOf('Satoshi Nakamoto'), bytes32(1n));
   expect(r.toString(16)).toBe('934b1ea10a4b3c1757e2b0c017d0b6143ce3c9a7e6a4a49860d7a6ab210ee3d8');
   expect([s, N - s].map((either) => either.toString(16))).toContain(

@@ -58,7 +58,7 @@ describe('keystore', () => {
     expect(text).not.toContain(Buffer.from(secret).toString('base64').slice(0, 16));
   });
 
-  it('uses a new salt and a new nonce each time', async () => {
+  it('seals each keystore with a new salt and nonce', async () => {
     const again = join(dir, 'again.json');
     await createKeystore(again, contents, PASSPHRASE);
     const [one, two] = [JSON.parse(text) as File, JSON.parse(await readFile(again, 'utf8')) as File];
@@ -72,7 +72,7 @@ describe('keystore', () => {
     expect((await readdir(dir)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
-  it('distinguishes a wrong passphrase from a damaged file', async () => {
+  it('distinguishes a wrong passphrase from a damaged keystore', async () => {
     await expect(openKeystore(path, 'seed', `${PASSPHRASE}.`)).rejects.toMatchObject({
       code: 'KEYSTORE_WRONG_PASSPHRASE',
     });
@@ -128,7 +128,7 @@ describe('keystore', () => {
 });
 
 describe('passphrase file', () => {
-  it('reads the text without its last line end', async () => {
+  it('reads a passphrase file without its last line end', async () => {
     const file = join(dir, 'passphrase');
     await writeFile(file, ' two words \r\n', { mode: 0o600 });
     expect(await readPassphraseFile(file)).toBe(' two words ');

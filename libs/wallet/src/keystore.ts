@@ -103,7 +103,7 @@ export async function openKeystore(
     try {
       return { keyId: file.keyId, secret: Buffer.concat([first, decipher.final()]) };
     } catch {
-      // The checksum matched, so the file is intact. The cause would only say that the tag does not match.
+      // The checksum matched, so the file is intact. No cause: it only names the tag.
       throw walletError('KEYSTORE_WRONG_PASSPHRASE', `the passphrase does not open ${path}`, { path });
     } finally {
       first.fill(0);
@@ -201,7 +201,7 @@ function parseKeystore(text: string, path: string): KeystoreFile {
   const { checksum, ...unsummed } = json as KeystoreFile;
   if (unsummed.format !== FORMAT) damaged(`its format is not ${FORMAT}`);
   if (checksumOf(unsummed) !== checksum) damaged('its checksum does not match');
-  // The file is as it was written. The remaining checks require that this version wrote it.
+  // The file is unchanged. The remaining checks require that this version wrote it.
   if (unsummed.version !== VERSION) damaged(`its version is not ${VERSION}`);
   const { salt, ...kdf } = (unsummed.kdf as Partial<KeystoreFile['kdf']> | null) ?? {};
   if (JSON.stringify(kdf) !== JSON.stringify(KDF))

@@ -13,7 +13,7 @@ describe('mnemonic', () => {
     }
   });
 
-  it('ignores case and white space', () => {
+  it('accepts a mnemonic in any case and white space', () => {
     expect(parseMnemonic(`  ${HARDHAT.toUpperCase().replaceAll(' ', '\n  ')} `)).toBe(HARDHAT);
   });
 

@@ -125,14 +125,14 @@ describe('changePassphrase', () => {
   it.each([
     ['a wrong passphrase', 'not the passphrase', NEW, 'KEYSTORE_WRONG_PASSPHRASE'],
     ['a short one', OLD, 'short', 'PASSPHRASE_TOO_SHORT'],
-  ])('changes nothing with %s', async (_, from, to, code) => {
+  ])('keeps both files with %s', async (_, from, to, code) => {
     await expect(change(from, to)).rejects.toMatchObject({ code });
     expect(await readFile(keystoreFile, 'utf8')).toBe(sealed.keystore);
     expect(await readFile(policyFile, 'utf8')).toBe(sealed.policy);
     expect(await files()).toEqual(['keystore.json', 'policy.sealed']);
   });
 
-  it('changes nothing when another passphrase seals the policy', async () => {
+  it('keeps both files when another passphrase seals the policy', async () => {
     await rm(policyFile);
     await createKeystore(policyFile, policy, NEWER);
     await expect(change(OLD, NEW)).rejects.toMatchObject({ code: 'KEYSTORE_WRONG_PASSPHRASE' });

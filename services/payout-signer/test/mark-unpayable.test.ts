@@ -156,7 +156,7 @@ test("ends or continues a possibly paid payout after the operator's decision", a
   expect(marking.blocked.filter((orderPk) => orderPk !== toRefuse.order_pk)).toEqual([toPay.order_pk]);
 });
 
-test("writes nothing after it lost the wallet's lease", async () => {
+test("does not write after it lost the wallet's lease", async () => {
   const lease = (holder: string) =>
     keepLease({ db: signer.kysely, schema: 'signer', name: `wallet/${wallet}`, holder, ttlMs: 60_000 });
   const [before, after] = [lease('before'), lease('after')];

@@ -62,7 +62,7 @@ test('pays what the broker reports, reports it, and keeps its secrets', async ()
   }
 });
 
-test('signs nothing for a test network without a policy outside the local profile', async () => {
+test('signs no payout of a test network without a policy outside the local profile', async () => {
   await start({ PROFILE: 'production' });
   const order = await world.payout();
   await world.hindered(order, 'NO_POLICY');

@@ -115,7 +115,7 @@ describe('policy limit', () => {
     ['per day, passed', 51n, { day: 350n }, 'Limit per day exceeded'],
     ['per merchant and day, reached', 50n, { merchantDay: 250n }, 'AUTHORISED'],
     ['per merchant and day, passed', 51n, { merchantDay: 250n }, 'Limit per merchant and day exceeded'],
-  ])('%s', (_, amountBaseUnits, counters, expected) => {
+  ])('decides a payout at the limit %s', (_, amountBaseUnits, counters, expected) => {
     expect(decide({ payout: { amountBaseUnits }, counters: { ...NOTHING, ...counters } })).toBe(expected);
   });
 

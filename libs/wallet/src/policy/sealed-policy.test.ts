@@ -128,7 +128,7 @@ describe('sealed policy', () => {
     expect((await readdir(dir)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
-  it('rejects every other passphrase, whatever the .next file contains', async () => {
+  it('rejects every other passphrase with any contents of the .next file', async () => {
     await writeFile(nextFileOf(options.policyFile), 'what is this', { mode: 0o600 });
     await expect(openPolicy({ ...options, passphrase: 'another passphrase' })).rejects.toMatchObject({
       code: 'KEYSTORE_WRONG_PASSPHRASE',

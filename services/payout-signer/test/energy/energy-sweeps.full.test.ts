@@ -170,7 +170,7 @@ describe('own stake', () => {
     await world.stake(STAKE);
   });
 
-  test('is delegated to one sweep after the other and reclaimed', async () => {
+  test('delegates own stake to one sweep after the other and reclaims it', async () => {
     const [fresh, active] = [await world.paid(50n * USDT), await world.paid(51n * USDT, 1n)];
     const signer = await world.start({ sweep: { ...stake, rent: true } });
     await world.mineUntil('both are swept', async () => (await isDone(fresh)) && isDone(active));
@@ -188,7 +188,7 @@ describe('own stake', () => {
     expect(await inBooks()).toBe(0n);
   });
 
-  test('is reclaimed from an address whose token cannot move, and sweeps it later', async () => {
+  test('reclaims stake from an address whose token cannot move, and sweeps it later', async () => {
     const order = await world.paid(52n * USDT, 1n);
     // All nodes report that the transfer would fail once energy is available.
     let isLent = false;
@@ -219,7 +219,7 @@ describe('own stake', () => {
     expect(await world.lentOut()).toBe(0n);
   });
 
-  test('halts the wallet when the operator stakes more, and is used after the release', async () => {
+  test('halts when the operator stakes outside, and uses the stake after release', async () => {
     const { tron, admin } = world;
     const { url } = tron.devnet;
     const signer = await world.start({ sweep: stake });
@@ -321,7 +321,7 @@ describe('own stake', () => {
     expect(await world.lentOut()).toBe(0n);
   });
 
-  test('is never delegated to a foreign address, whatever the rows contain', async () => {
+  test('never delegates stake to a foreign address in forged rows', async () => {
     const order = await world.paid(53n * USDT, 1n);
     const stranger = world.tron.devnet.accounts[4]!.address;
     const sweepId = crypto.randomUUID();
@@ -363,7 +363,7 @@ describe('own stake', () => {
     );
   });
 
-  test('is delegated only while the policy allows it, and reclaimed after that', async () => {
+  test('delegates stake only while the policy allows it, and reclaims it after that', async () => {
     const lent = await world.paid(54n * USDT, 1n);
     const first = await world.start({ sweep: stake });
     await world.mineUntil('stake is delegated to it', () => isDelegatedTo(lent));
@@ -376,7 +376,7 @@ describe('own stake', () => {
     expect(await world.sweepsOf(other)).toMatchObject([{ state: 'DONE', method: 'TOP_UP' }]);
   });
 
-  test('is reclaimed when the policy ends sweeps, and ends requested sweeps at once', async () => {
+  test('reclaims stake and ends requested sweeps when the policy ends sweeps', async () => {
     const order = await world.paid(56n * USDT, 1n);
     const first = await world.start({ sweep: stake });
     await world.mineUntil('stake is delegated to it', () => isDelegatedTo(order));

@@ -37,7 +37,7 @@ async function energy(): Promise<number> {
 }
 
 describe('energy quote', () => {
-  test('is ordered, paid from the balance at the seller, and delivered', async () => {
+  test('quotes, orders and pays energy that the seller then delivers', async () => {
     const quote = await seller.quote(ENERGY, receiver, signal);
     expect(quote).toEqual({ energy: ENERGY, priceSun: 2_860_000n, unitPriceSun: 44n });
     const before = [await energy(), shop.balanceSun()] as const;
@@ -48,7 +48,7 @@ describe('energy quote', () => {
     expect(shop.orders().at(-1)).toMatchObject({ orderId: outcome.ref, payoutAmount: 2_860_000 });
   });
 
-  test('is refused without a charge when the price has risen since', async () => {
+  test('refuses an order without a charge when the price rose after the quote', async () => {
     const quote = await seller.quote(ENERGY, receiver, signal);
     shop.setUnitPriceSun(60);
     const before = shop.balanceSun();
@@ -60,7 +60,7 @@ describe('energy quote', () => {
     shop.setUnitPriceSun(44);
   });
 
-  test('is missing when the seller is unreachable or does not offer the amount', async () => {
+  test('returns no quote from an unreachable seller or for an unavailable amount', async () => {
     const unreachable = createTronsaveSeller({ url: 'http://127.0.0.1:1', apiKey: 'devnet' });
     expect(await unreachable.quote(ENERGY, receiver, signal)).toBeUndefined();
     expect(await seller.quote(10n ** 9n, receiver, signal)).toBeUndefined();
@@ -94,7 +94,7 @@ describe('energy order', () => {
   test.each([
     ['charges-and-fails', () => seller],
     ['hangs', impatient],
-  ] as const)('has an unknown outcome when the seller accepts it and %s', async (kind, customer) => {
+  ] as const)('reports UNKNOWN when the seller accepts an order and %s', async (kind, customer) => {
     const [before, orders] = [shop.balanceSun(), shop.orders().length];
     shop.fault({ kind, times: 1 });
     expect(await customer().order({ receiver, quote: await quoted() }, signal)).toMatchObject({
@@ -104,7 +104,7 @@ describe('energy order', () => {
     expect(shop.orders()).toHaveLength(orders + 1);
   });
 
-  test('costs nothing when the seller refuses it', async () => {
+  test('charges no money for an order that the seller refuses', async () => {
     const before = shop.balanceSun();
     shop.fault({ kind: 'refuses', times: 1 });
     expect(await seller.order({ receiver, quote: await quoted() }, signal)).toMatchObject({
@@ -113,7 +113,7 @@ describe('energy order', () => {
     expect(shop.balanceSun()).toBe(before);
   });
 
-  test('is delivered late, in part or never, whatever the seller answered', async () => {
+  test('counts energy as it arrives: late, in part or never', async () => {
     shop.fault({ kind: 'late', delayMs: 50, times: 1 });
     shop.fault({ kind: 'too-little', percent: 50, times: 1 });
     shop.fault({ kind: 'never-delivers', times: 1 });
@@ -130,7 +130,7 @@ describe('energy order', () => {
     expect(delivered(2)).toBe(0);
   });
 
-  test('is aborted with the process', async () => {
+  test('aborts an order with the process', async () => {
     const ending = new AbortController();
     shop.fault({ kind: 'hangs', times: 1 });
     const quote = await quoted();

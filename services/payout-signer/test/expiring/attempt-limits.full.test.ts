@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test('keeps waiting for its decision while another obstacle stops the wallet', async () => {
+test('payout keeps waiting for its decision while another obstacle stops the wallet', async () => {
   const driver = await world.start();
   const order = await world.payout();
   expect(await world.untilItWaits(order)).toBe('NEEDS_DECISION');
@@ -50,7 +50,7 @@ test('keeps waiting for its decision while another obstacle stops the wallet', a
   await next.stop();
 });
 
-test('keeps waiting for its decision when it expires before its last attempt', async () => {
+test('payout keeps waiting for its decision when it expires before its attempt', async () => {
   const driver = await world.start();
   const order = await world.payout();
   await world.untilSecondAttempt(order);

@@ -6,12 +6,12 @@ import { runModel, type Fault, type Variant } from './model-world.ts';
 // Samples pairs of faults. crash-model.full.test.ts runs more of them.
 
 describe('three payouts, two of them equal', () => {
-  test('land exactly once after any sampled pair of faults', async () => {
+  test('lands three payouts exactly once after any sampled pair of faults', async () => {
     expect(await runModel([])).toMatchObject({ doubles: 0, stuck: 0, signed: 3 });
     expect(await landOnce(40, 60, 10)).toBeGreaterThan(400);
   });
 
-  test('are signed again after they expired, and not before', async () => {
+  test('signs payouts again only after they expired', async () => {
     const { points } = await runModel([]);
     const afterSend = points.indexOf('before broadcast') + 1;
     expect((await runModel([{ at: afterSend, kind: 'stall' }])).signed).toBe(3);
@@ -20,7 +20,7 @@ describe('three payouts, two of them equal', () => {
     expect(anew.points).toContain('after findInBlocks');
   });
 
-  test('are paid once after the database was restored to before their signatures', async () => {
+  test('pays once after a restore to a point before the signatures', async () => {
     const { points } = await runModel([]);
     let scenarios = 0;
     for (const [place, name] of points.entries()) {
@@ -40,11 +40,12 @@ describe('three payouts, two of them equal', () => {
     expect(scenarios).toBeGreaterThan(80);
   });
 
-  test('expire in a restored database only under the halt of the restore', () => restoreAfterOutage(6));
+  test('expires payouts of a restored database only under the halt of the restore', () =>
+    restoreAfterOutage(6));
 });
 
 describe('three delegations of energy, two of them equal', () => {
-  test('happen exactly three times after any sampled fault', async () => {
+  test('delegates energy exactly three times after any sampled fault', async () => {
     const sum = await enumerate(
       { isLending: true },
       { kinds: ['crash', 'outage', 'reorganise'], seconds: ['crash', 'remember'], stride: 12 },
@@ -55,7 +56,7 @@ describe('three delegations of energy, two of them equal', () => {
     expect(sum.scenarios).toBeGreaterThan(150);
   });
 
-  test('are not repeated by code that matches attempts as payments, but never finish', async () => {
+  test('never finishes delegations when their attempts are matched as payments', async () => {
     const asPayments: Variant = {
       isLending: true,
       store: (store) => ({

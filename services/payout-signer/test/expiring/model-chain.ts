@@ -89,7 +89,7 @@ export function createModelChain(): ModelChain {
     payments: () => blocks.flatMap(({ txs }) => txs),
     send(raw) {
       const tx = JSON.parse(Buffer.from(raw).toString()) as ModelTx;
-      // The node may have relayed it whatever it answered.
+      // The node may have relayed it despite any answer.
       heard.set(tx.txHash, tx);
       if (heightOf(tx.txHash) !== undefined || pool.has(tx.txHash)) return 'KNOWN';
       if (tx.expiresMs < head().timeSeconds * 1_000 + BLOCK_MS) return 'EXPIRED';

@@ -157,7 +157,7 @@ describe('payout on TRON', () => {
     await landsOnce([order]);
   });
 
-  test('waits without a signature until the wallet can pay it', async () => {
+  test('leaves a payout unsigned until the wallet can pay it', async () => {
     await start();
     await bookMore(1_500_000n * ONE_USDT);
     const order = await world.payout({ amount: 2_000_000n * ONE_USDT });
@@ -168,7 +168,7 @@ describe('payout on TRON', () => {
     await landsOnce([order]);
   });
 
-  test('waits without a fee when it needs more energy than the fee cap allows', async () => {
+  test('leaves a payout unsigned that needs more energy than the fee cap allows', async () => {
     await start();
     world.devnet.control.setChainParameter('getEnergyFee', 100_000);
     const order = await world.payout();
@@ -252,7 +252,7 @@ describe('payout on TRON', () => {
     await landsOnce(orders);
   });
 
-  test('is not signed under a halt, while signed bytes are still sent', async () => {
+  test('does not sign under a halt, while signed bytes are still sent', async () => {
     await start();
     world.devnet.control.fault({ kind: 'swallow-broadcast' });
     const order = await world.payout();
@@ -292,7 +292,7 @@ describe('failed payout on TRON', () => {
   });
   const settledBadly = (order: OrderRow) =>
     world.until('settled', order, ([one]) => one?.state === 'SETTLED' && one.succeeded === false);
-  test('fails when out of energy and is not signed again', async () => {
+  test('does not sign again a payout that ran out of energy', async () => {
     await start(blind(ONE_TRX));
     const order = await world.payout();
     await sent(order);
@@ -320,7 +320,7 @@ describe('failed payout on TRON', () => {
     await landsOnce([order]);
   });
 
-  test('stays failed when its revert is final', async () => {
+  test('keeps a payout failed when its revert is final', async () => {
     await start(blind(50n * ONE_TRX));
     await bookMore(3_000_000n * ONE_USDT);
     const order = await world.payout({ amount: 2_500_000n * ONE_USDT });

@@ -175,7 +175,7 @@ test.each<readonly [string, Tampering]>([
 });
 
 test('does not sign again when only one source reports expiry', async () => {
-  // It accepts nothing, and its head and final blocks are later than every expiry.
+  // It rejects everything, and its head and final blocks are later than every expiry.
   tampering = any(
     instead('broadcasthex', () => ({ result: true, code: 'SUCCESS' })),
     ahead(HOUR_MS),

@@ -59,7 +59,7 @@ const waited = (order: OrderRow, ago: string) =>
     where order_pk = ${order.order_pk}`.execute(world.admin);
 
 describe('payout that waits for approval', () => {
-  test('counts towards the daily limit of its merchant only', async () => {
+  test("counts a waiting payout towards its own merchant's daily limit only", async () => {
     const [shop, other] = [await merchant(), await merchant()];
     const first = await asked(40, shop);
     await driver().pass();
@@ -78,7 +78,7 @@ describe('payout that waits for approval', () => {
     expect(await rowOf(foreign)).toEqual(waits);
   });
 
-  test("counts towards the wallet's daily limit and is not refused for later payouts", async () => {
+  test('counts a waiting payout towards the day and does not refuse it for later ones', async () => {
     const shops = await Promise.all([merchant(), merchant(), merchant()]);
     const orders: OrderRow[] = [];
     for (const shop of shops) orders.push(await asked(45, shop));
@@ -99,36 +99,33 @@ describe('payout that waits for approval', () => {
     expect(await rowOf(one)).toMatchObject({ state: 'SIGNED' });
   });
 
-  test.each(STOPS)(
-    'counts towards the limit once it is approved, during %s',
-    async (_what, isFinal, stop) => {
-      const shop = await merchant();
-      const first = await asked(40, shop);
-      const running = driver();
-      await running.pass();
-      expect(await rowOf(first)).toEqual(waits);
-      await stop();
-      await maker.approve(first);
-      for (let i = 0; i < 3; i += 1) await running.pass();
-      expect(await rowOf(first)).toEqual(waits);
-      const [tooMuch, fits] = [await asked(21, shop), await asked(20, shop)];
-      for (let i = 0; i < 3; i += 1) await running.pass();
-      if (isFinal) expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
-      else expect(await rowOf(tooMuch)).toMatchObject({ state: 'REQUESTED' });
-      expect(await rowOf(fits)).toEqual(waits);
-      // Backdates the approval as if its transaction had begun before the decision.
-      await sql`update payout_approval set approved_at = now() - interval '2 hours'
+  test.each(STOPS)('counts an approved payout towards the limit during %s', async (_what, isFinal, stop) => {
+    const shop = await merchant();
+    const first = await asked(40, shop);
+    const running = driver();
+    await running.pass();
+    expect(await rowOf(first)).toEqual(waits);
+    await stop();
+    await maker.approve(first);
+    for (let i = 0; i < 3; i += 1) await running.pass();
+    expect(await rowOf(first)).toEqual(waits);
+    const [tooMuch, fits] = [await asked(21, shop), await asked(20, shop)];
+    for (let i = 0; i < 3; i += 1) await running.pass();
+    if (isFinal) expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
+    else expect(await rowOf(tooMuch)).toMatchObject({ state: 'REQUESTED' });
+    expect(await rowOf(fits)).toEqual(waits);
+    // Backdates the approval as if its transaction had begun before the decision.
+    await sql`update payout_approval set approved_at = now() - interval '2 hours'
       where order_pk = ${first.order_pk}`.execute(world.admin);
-      await running.pass();
-      await resume();
-      for (let i = 0; i < 4; i += 1) await running.pass();
-      expect(await rowOf(first)).toMatchObject({ state: 'SIGNED', obstacle: null });
-      expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
-      expect(await rowOf(fits)).toEqual(waits);
-    },
-  );
+    await running.pass();
+    await resume();
+    for (let i = 0; i < 4; i += 1) await running.pass();
+    expect(await rowOf(first)).toMatchObject({ state: 'SIGNED', obstacle: null });
+    expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
+    expect(await rowOf(fits)).toEqual(waits);
+  });
 
-  test('does not block authorised payouts', async () => {
+  test('authorises payouts while another waits for approval', async () => {
     const shop = await merchant();
     const order = await asked(10, shop);
     world.chain.gasMoney = 0n;
@@ -143,7 +140,7 @@ describe('payout that waits for approval', () => {
     expect(await rowOf(order)).toMatchObject({ state: 'SIGNED' });
   });
 
-  test('keeps waiting when lowered limits still cover it', async () => {
+  test('keeps a waiting payout that lowered limits still cover', async () => {
     const shop = await merchant();
     const [one, two] = [await asked(30, shop), await asked(30, shop)];
     await driver().pass();
@@ -153,7 +150,7 @@ describe('payout that waits for approval', () => {
     expect(await rowOf(two)).toEqual(waits);
   });
 
-  test("ends when the policy's approval time is over, and frees its money", async () => {
+  test("refuses a waiting payout after the policy's approval time and frees its money", async () => {
     const shop = await merchant();
     const [over, young] = [await asked(30, shop), await asked(20, shop)];
     const running = driver();
@@ -178,7 +175,7 @@ describe('payout that waits for approval', () => {
     expect(await rowOf(young)).toEqual(refused('Approval missing'));
   });
 
-  test('is not refused as late once approved, nor while it may have been paid', async () => {
+  test('does not refuse a late payout that is approved or may have been paid', async () => {
     const shop = await merchant();
     const [approved, doubtful] = [await asked(30, shop), await asked(20, shop)];
     await driver().pass();
@@ -195,7 +192,7 @@ describe('payout that waits for approval', () => {
     expect(await rowOf(doubtful)).toEqual(refused('Approval missing'));
   });
 
-  test('starts its wait when another operator decision ends the earlier wait', async () => {
+  test('starts the wait for approval after an earlier wait for a decision', async () => {
     const order = await asked(30, await merchant());
     await sql`insert into restoration (restore_id, backup_id, taken_at)
       values (gen_random_uuid(), 'b', now()) on conflict do nothing`.execute(world.admin);
@@ -218,7 +215,7 @@ describe('payout that waits for approval', () => {
 describe('insufficient approvals', () => {
   const HALF = 229;
 
-  test('do not hide sufficient ones, in any number and order', async () => {
+  test('finds sufficient approvals among any number of insufficient ones', async () => {
     const shop = await merchant();
     const orders = await Promise.all(Array.from({ length: HALF + 1 }, () => asked(5, shop)));
     const approved = orders.pop()!;
@@ -271,7 +268,7 @@ describe('approvals by keys outside the policy', () => {
       world.admin,
     );
 
-  test('are not read and do not hide valid ones', async () => {
+  test('ignores approvals by unknown keys and finds valid ones among them', async () => {
     const orders: OrderRow[] = [];
     for (let i = 0; i < 5; i += 1) orders.push(await asked(12, await merchant()));
     const policy = maker.policy(limits);

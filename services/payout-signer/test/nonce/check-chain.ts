@@ -45,7 +45,7 @@ export async function checkChain({ rpcUrl, wallet }: Source, orders: readonly Or
       if (receipt?.status === '0x1' && BigInt(value) > 0n && to !== null)
         payments.add(`${NATIVE} ${to}`, BigInt(value));
     }
-    // Tokens of the wallet count whoever sent the transaction.
+    // Counts tokens of the wallet from transactions of any sender.
     for (const { address, topics, data } of receipts.flatMap(({ logs }) => logs))
       if (topics[0] === TRANSFER && `0x${topics[1]?.slice(26)}` === wallet)
         payments.add(`${address} 0x${topics[2]?.slice(26)}`, BigInt(data));

@@ -163,7 +163,7 @@ describe('fee increase', () => {
       ({ order_pk: orderPk }) =>
         sql`update own_transaction set amount = amount * 10 where order_pk = ${orderPk}`.execute(world.admin),
     ],
-  ])('is not signed for a %s, and raises an alarm', async (_what, tamper) => {
+  ])('raises an alarm instead of a fee increase for a %s', async (_what, tamper) => {
     const { order, driver } = await waitingInPools();
     await tamper(order);
     await driver.pass();
@@ -288,7 +288,7 @@ describe('fee increase', () => {
 
 describe('source that keeps reporting a higher pending nonce', () => {
   beforeEach(() => world.settle());
-  test('delays payouts by ten minutes, then until its count is used up, without a halt', async () => {
+  test('delays payouts while a source overstates the pending nonce, without a halt', async () => {
     const { chain } = world;
     const count = 1 + Math.max(-1, ...(await world.transactions()).map(({ nonce }) => nonce));
     const nextOnes = async () => (await world.transactions()).filter(({ nonce }) => nonce >= count);

@@ -4,8 +4,8 @@ import { anEvmAddress, aPayout, type OrderRow } from '@opentill/testkit/scenario
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
-// A pass reads a limited number of payouts. Blocked payouts must not hide those that can continue, whatever their
-// number, nor make a pass more expensive.
+// A pass reads a limited number of payouts. Any number of blocked payouts must neither hide those that can continue nor
+// make a pass more expensive.
 const PAGE = 200;
 
 let world: StillWorld;

@@ -194,7 +194,7 @@ describe('obstacle of a payout', () => {
     await landsOnce([large]);
   });
 
-  test('signs nothing under a halt, but still sends what is signed', async () => {
+  test('does not sign under a halt, but still sends signed payouts', async () => {
     await start();
     const signed = await world.payout();
     await waitUntil('sent', async () => (await world.payoutOf(signed)).sent);

@@ -63,7 +63,7 @@ const useKey = (nonce: number) =>
   sendTransaction({ rpcUrl: world.rpcUrl, fromKey: world.walletKey, to: world.wallet, valueWei: 1n, nonce });
 
 describe('foreign transaction', () => {
-  test('halts the wallet when it took the nonce of a payout, which is signed again later', async () => {
+  test("halts when a foreign transaction took a payout's nonce, then signs it again", async () => {
     let isCutOff = true;
     await start({
       sender: (sender) => ({
@@ -98,7 +98,7 @@ describe('foreign transaction', () => {
     expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN', 'FINAL']);
   });
 
-  test('is assigned to a payout by a decision only if it is exactly this payment', async () => {
+  test('assigns a payment to a payout by a decision only if all fields match', async () => {
     const amount = 7_000_000n;
     await start({
       sender: (sender) => ({
@@ -151,7 +151,7 @@ describe('foreign transaction', () => {
     expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN']);
   });
 
-  test('halts the wallet with a nonce that was never reserved', async () => {
+  test('halts the wallet for a foreign transaction with an unreserved nonce', async () => {
     const next = (await world.nonces()).length;
     await useKey(next);
     await useKey(next + 1);
@@ -170,7 +170,7 @@ describe('foreign transaction', () => {
 });
 
 describe('signer without the lease', () => {
-  test('writes nothing after it slept through the loss at any step', async () => {
+  test('does not write after it slept through the loss of the lease at any step', async () => {
     const database = world.database.open('signer');
     const key = { chain: CHAIN, wallet: world.wallet } as const;
     const lease = (holder: string) =>
@@ -224,7 +224,7 @@ describe('payout that expires while it is being signed', () => {
     return rows.length;
   };
 
-  test('expires unsigned if the expiry is first, and others get nonces without a gap', async () => {
+  test('expires a payout before its signature and signs others without a nonce gap', async () => {
     const [short, long] = [
       [await world.payout(), await world.payout()],
       [await world.payout(), await world.payout()],
@@ -258,7 +258,7 @@ describe('payout that expires while it is being signed', () => {
     expect(held).toEqual([]);
   });
 
-  test('is paid and never expires if the signature is first', async () => {
+  test('never expires a payout that was signed first', async () => {
     const order = await world.payout();
     await start();
     await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED');

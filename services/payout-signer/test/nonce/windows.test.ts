@@ -16,7 +16,7 @@ import { createClockReader } from '../../src/wallet/watch-clocks.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
-// Limits over time bound the total of all payouts of all wallets, whoever requests them.
+// Limits over time bound the total of all payouts of all wallets and requesters.
 
 let world: StillWorld;
 let maker: PolicyMaker;
@@ -74,7 +74,7 @@ describe("attacker with the api's database role", () => {
     return amounts.reduce((sum, amount) => sum + amount, 0n);
   }
 
-  test('gets exactly the limits by many small payouts that need no approval', async () => {
+  test('lets out exactly the limits when forged rows request many small payouts', async () => {
     const policy = maker.policy({
       maxPerPayout: '5',
       approvalAbove: '4',
@@ -106,7 +106,7 @@ describe("attacker with the api's database role", () => {
     expect(BigInt(byMerchant!.most)).toBeLessThanOrEqual(20n * ONE_USDT);
   });
 
-  test("cannot reserve more than a day's limits with payouts that wait for approval", async () => {
+  test("reserves at most a day's limits for forged payouts that wait for approval", async () => {
     await world.passTime('2 days');
     const policy = maker.policy({ approvalAbove: '4', maxPerDay: '50', maxPerMerchantPerDay: '20' });
     const forged = await forge(40, 5n * ONE_USDT);
@@ -117,7 +117,7 @@ describe("attacker with the api's database role", () => {
   });
 });
 
-test("signs and refuses nothing while the database's clock is a day ahead", async () => {
+test("neither signs nor refuses while the database's clock is a day ahead", async () => {
   await world.passTime('2 days');
   const policy = maker.policy({ maxPerHour: '5', maxPerDay: '5' });
   const signed = await world.payout();
@@ -179,7 +179,7 @@ describe('two wallets of a chain', () => {
     };
   }
 
-  test('authorise together at most the limit, also concurrently', async () => {
+  test('authorises at most the limit for two wallets, also concurrently', async () => {
     await world.passTime('2 days');
     const policy = maker.policy({ maxPerDay: '100' });
     for (let round = 0; round < 5; round += 1) {
@@ -197,7 +197,7 @@ describe('two wallets of a chain', () => {
     }
   });
 
-  test('are never blocked by another role, because only the signer can lock the row', async () => {
+  test("lets only the signer's role lock the row of the policy windows", async () => {
     const lowered = maker.policy({ maxPerDay: '100' });
     await sql`delete from signer.policy_windows`.execute(world.admin);
     const wallet = await aWallet('locked', lowered);
@@ -238,7 +238,7 @@ describe('two wallets of a chain', () => {
     );
   });
 
-  test('sign only what the policy allows at the commit of the signature', async () => {
+  test('signs only what the policy allows at the commit of the signature', async () => {
     const order = await world.payout();
     const policy = maker.policy();
     let asked = 0;

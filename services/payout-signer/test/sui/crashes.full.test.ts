@@ -9,7 +9,7 @@ import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type RunningSigner, type SuiWo
 import { requireProgress } from '../world/require-progress.ts';
 
 // Two signers pay and sweep on SUI and crash at any SQL statement and any call to the chain. Transactions or answers
-// get lost, and nodes accept nothing until epochs of signed transactions end. Each payout is paid once, each deposit
+// get lost, and nodes reject everything until epochs of signed transactions end. Each payout is paid once, each deposit
 // address is swept once, to the base unit.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
@@ -75,7 +75,7 @@ test(`pays and sweeps exactly once with two replicas that crash (seed ${SEED})`,
     }
     const chance = random();
     if (chance < 0.02) {
-      // The nodes accept nothing until transactions sent meanwhile have expired.
+      // The nodes reject everything until transactions sent meanwhile have expired.
       for (const node of nodes) node.fault({ kind: 'swallow-execute' });
       counts.outages += 1;
       outageTurns = 16;

@@ -134,7 +134,7 @@ async function onlyHot(...wallets: readonly Wallet[]): Promise<void> {
 }
 
 describe('reserved SUI of the hot wallet', () => {
-  test('includes open attempts of other wallets at their highest cost', async () => {
+  test('reserves SUI for open attempts of other wallets at their highest cost', async () => {
     const otherHot = await driverOf(aWallet());
     const [one, two] = deposits;
     const mine = await payment(hot.address, 5n, { amount: 1_000n, native: true });
@@ -164,7 +164,7 @@ describe('reserved SUI of the hot wallet', () => {
     expect(await feesSeenBy(two.address)).toBe(11n + 70n);
   });
 
-  test("includes gathering of the hot wallet's coins while it may land", async () => {
+  test('reserves SUI for the gathering of coins while it may land', async () => {
     const live = gathering(3n);
     const none = (): boolean => true;
     for (const [one, last] of [
@@ -188,7 +188,7 @@ describe('two wallets that use the same SUI concurrently', () => {
   const isThere = (fees: readonly FeeElsewhere[], cost: bigint, there = THERE): boolean =>
     sumOf(fees) + cost <= there;
 
-  test('reserve it only once, because the second sees the first in its commit', async () => {
+  test('reserves SUI only once for two wallets that commit concurrently', async () => {
     for (let round = 0; round < 6; round += 1) {
       await sql`update payout_attempt set state = 'SETTLED' where state = 'OPEN'`.execute(admin);
       const made = [await payment(deposits[0].address, 6n), await payment(deposits[1].address, 6n)] as const;
@@ -207,7 +207,7 @@ describe('two wallets that use the same SUI concurrently', () => {
     }
   });
 
-  test('reserve it only once for a sweep and a gathering', async () => {
+  test('reserves SUI only once for a sweep and a gathering', async () => {
     const [one] = deposits;
     for (let round = 0; round < 6; round += 1) {
       await sql`update payout_attempt set state = 'SETTLED' where state = 'OPEN'`.execute(admin);

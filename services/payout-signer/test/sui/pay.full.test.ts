@@ -49,7 +49,7 @@ describe('payout on SUI with faults', () => {
     await landsOnce([order]);
   });
 
-  test('pays whatever epoch duration a node reports', async () => {
+  test('pays with any epoch duration that a node reports', async () => {
     for (const expiresMs of [2 ** 54, 1e19, -1, Number.NaN]) {
       const signer = await start({
         sender: (sender) => ({
@@ -66,7 +66,7 @@ describe('payout on SUI with faults', () => {
     }
   });
 
-  test('is not displaced by gathering: one per asset at a time, and no dust', async () => {
+  test('never displaces a payout by gathering: one per asset at a time, and no dust', async () => {
     const broadcasts = new Map<string, number>();
     const hash = async () => {
       const { rows } = await sql<{ tx_hash: string }>`

@@ -185,7 +185,7 @@ async function sweepAttemptOf({ address }: OrderRow): Promise<{ tx_hash: string;
 }
 
 describe('deposit address on SUI', () => {
-  test('is swept to cold storage without own SUI, gasless or sponsored', async () => {
+  test('sweeps a deposit address without SUI to cold storage, gasless or sponsored', async () => {
     const free = await world.paidMany([12_345_678n], 'USDC');
     const sponsored = await world.paidMany([2_000_001n], 'USDT', 'address');
     await start({ sweep: {} });

@@ -251,7 +251,7 @@ function findOverspent(given: World, counting: Counting): readonly number[] {
 describe('daily budget of sweeps', () => {
   const counting = { spent: spentOf, asksAgain: true };
 
-  test('is never exceeded in any 24 hours', () => {
+  test('never exceeds the daily budget in any 24 hours', () => {
     fc.assert(
       fc.property(world, (given) => {
         expect(findOverspent(given, counting)).toEqual([]);
@@ -260,7 +260,7 @@ describe('daily budget of sweeps', () => {
     );
   });
 
-  test('lets every sweep start in time that it covers', () => {
+  test('starts every sweep in time that the daily budget covers', () => {
     fc.assert(
       fc.property(world, (given) => {
         const { left } = simulate(given, counting);
@@ -384,7 +384,7 @@ describe('SQL of the daily budget', () => {
     return answer;
   }
 
-  test('returns what spentOf counts', async () => {
+  test('SQL returns the same sum as spentOf', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (given) => {
         const sweeps = given.sweeps.map(({ planned, ended, estimate, rent, fees }): Spending => {

@@ -64,7 +64,7 @@ const stateOf = async (order: OrderRow) => (await world.sweepsOf(order)).map(({ 
 const feesOf = async (order: OrderRow) =>
   (await moves(order)).filter((move) => move.startsWith('GAS_TOP_UP PAID_OUT')).length;
 
-test('keeps an unsigned fee without a slot during a halt for a foreign transaction', async () => {
+test('frees the slot of an unsigned fee during a halt for a foreign transaction', async () => {
   const { order, gate } = await begun(51n * ONE);
   await halt('FOREIGN_NONCE');
   gate.isShut = false;

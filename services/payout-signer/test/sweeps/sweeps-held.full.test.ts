@@ -27,7 +27,7 @@ afterEach(async () => {
 const { issuer, isDone, moves, waiting, obstaclesOf, passTimeOf, waitForMove } = watchHeldMoney(() => world);
 
 describe('token of a sweep', () => {
-  test('waits without a fee while it is paused, and is swept after that', async () => {
+  test('keeps a sweep without a fee while its token is paused, then sweeps', async () => {
     const held = await world.paid(50n * ONE, 'USDC');
     await issuer('pause');
     const other = await world.paid(20n * ONE);
@@ -47,7 +47,7 @@ describe('token of a sweep', () => {
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
   }, 120_000);
 
-  test('keeps its fee when it is paused after the top-up, and needs no second one', async () => {
+  test('needs no second fee when the token is paused after the top-up', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
     const held = await world.paid(30n * ONE, 'USDC');
     const signer = await world.start({ sweep: { batchSize: 1 } });
@@ -83,7 +83,7 @@ describe('token of a sweep', () => {
     expect((await world.sweepsOf(held)).map(({ method }) => method)).toEqual(['TOP_UP', 'FREE']);
   }, 120_000);
 
-  test('fails, is tried again and arrives once when it is paused during the sweep', async () => {
+  test('retries a sweep that failed because its token was paused meanwhile', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
     const held = await world.paid(40n * ONE, 'USDC');
     const signer = await world.start();
@@ -109,7 +109,7 @@ describe('token of a sweep', () => {
     expect(topUps).toBeLessThanOrEqual((await world.sweepsOf(held)).length);
   }, 120_000);
 
-  test('waits only on the address that its issuer blocked', async () => {
+  test('delays only the address that the issuer blocked', async () => {
     const blocked = await world.paid(70n * ONE, 'USDC');
     await issuer('blacklist', blocked.address);
     const other = await world.paid(10n * ONE, 'USDC');
@@ -128,7 +128,7 @@ describe('rising fees', () => {
   const setBaseFee = (gwei: bigint) =>
     callRpc(world.signer.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', [`0x${(gwei * GWEI).toString(16)}`]);
 
-  test("delay all sweeps above the policy's gas price until they fall", async () => {
+  test("delays all sweeps while the gas price is above the policy's", async () => {
     const order = await world.paid(25n * ONE);
     await setBaseFee(200n);
     await world.signer.mine();
@@ -141,7 +141,7 @@ describe('rising fees', () => {
     await signer.stop();
   }, 120_000);
 
-  test('delay sweeps that would cost too much of their amount', async () => {
+  test('delays sweeps that would cost too much of their amount', async () => {
     const order = await world.paid(3_000n); // less than a cent
     await setBaseFee(400n);
     await world.signer.mine();
@@ -156,7 +156,7 @@ describe('rising fees', () => {
     ); // excluded from later tests
   }, 120_000);
 
-  test('leave a sweep in flight unchanged beyond its coin, until they fall', async () => {
+  test('keeps a sweep in flight unchanged when fees rise beyond its coin', async () => {
     const order = await world.paid(35n * ONE);
     const signer = await world.start({ timing: { bumpAfterMs: 100 } });
     await world.mineUntil(

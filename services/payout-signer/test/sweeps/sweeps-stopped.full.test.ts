@@ -42,7 +42,7 @@ describe('paused sweeps', () => {
     return rows.map(({ planned }) => planned);
   };
 
-  test('finish started sweeps and start none, even on request, until resumed', async () => {
+  test('finishes started sweeps and starts none while paused, even on request', async () => {
     const begun = await world.paid(31n * ONE);
     const signer = await world.start({ sweep: { minAgeMinutes: 60 } });
     await sql`insert into sweep_request (chain, operator) values (${CHAIN}, 'test')`.execute(world.admin);
@@ -70,7 +70,7 @@ describe('paused sweeps', () => {
     expect(await world.tokensAt(COLD)).toBe(63n * ONE);
   }, 120_000);
 
-  test('stay paused for a new planner', async () => {
+  test('keeps sweeps paused for a new planner', async () => {
     const before = await world.tokensAt(COLD);
     await pause();
     const order = await world.paid(33n * ONE);
@@ -96,7 +96,7 @@ describe('asset on hold', () => {
       world.admin,
     );
 
-  test('waits before its sweep starts', async () => {
+  test('delays a sweep when its asset is held before the start', async () => {
     const held = await world.paid(15n * ONE, 'USDC');
     await hold();
     const signer = await world.start();
@@ -107,7 +107,7 @@ describe('asset on hold', () => {
     await signer.stop();
   }, 120_000);
 
-  test('waits after the fee was sent, while others continue, and is swept with that fee', async () => {
+  test('delays a sweep when its asset is held after the fee, and reuses the fee', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
     const held = await world.paid(16n * ONE, 'USDC');
     await world.start();
@@ -125,7 +125,7 @@ describe('asset on hold', () => {
     expect((await world.tokensAt(COLD, 'USDC')) - before).toBe(16n * ONE);
   }, 120_000);
 
-  test('waits when the hold comes before the signature, and is swept with the same fee', async () => {
+  test('delays a sweep when its asset is held before its signature, and reuses the fee', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
     const held = await world.paid(18n * ONE, 'USDC');
     await world.start();
@@ -158,7 +158,7 @@ describe('blocked cold storage', () => {
   });
   const arrived = async () => (await world.tokensAt(COLD, 'USDC')) - before;
 
-  test('gets none of the token and no fee, raises an alarm, and still gets other tokens', async () => {
+  test('delays sweeps of a token blocked at cold storage, and sweeps other tokens', async () => {
     await issuer('blacklist', COLD);
     const blocked = [await world.paid(41n * ONE, 'USDC'), await world.paid(42n * ONE, 'USDC')];
     const other = await world.paid(43n * ONE);
@@ -179,7 +179,7 @@ describe('blocked cold storage', () => {
     expect(await arrived()).toBe(83n * ONE);
   }, 120_000);
 
-  test('fails a sweep in flight once, and gets no other fee before transfers work again', async () => {
+  test('pays no second fee when cold storage is blocked during a sweep', async () => {
     const order = await world.paid(44n * ONE, 'USDC');
     await world.start();
     await world.mineUntil(

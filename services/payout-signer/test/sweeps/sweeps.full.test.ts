@@ -22,7 +22,7 @@ const allDone = async (orders: readonly OrderRow[]) => {
 };
 
 describe('deposit addresses over several rounds', () => {
-  test('continue where a stopped signer left off, with one or two signers', async () => {
+  test('continues sweeps where a stopped signer left off, with one or two signers', async () => {
     const before = await world.tokensAt(COLD);
     const orders = [await world.paid(10n * USDT), await world.paid(11n * USDT)];
     const first = await world.start();
@@ -37,7 +37,7 @@ describe('deposit addresses over several rounds', () => {
     for (const order of orders) expect(await world.movesOf(order)).toHaveLength(2);
   });
 
-  test('sweep money that arrives during a sweep next, with the remaining coin', async () => {
+  test('sweeps money that arrives during a sweep next, with the remaining coin', async () => {
     const before = await world.tokensAt(COLD);
     const order = await world.paid(50n * USDT);
     const signer = await world.start();
@@ -52,7 +52,7 @@ describe('deposit addresses over several rounds', () => {
     expect((await world.tokensAt(COLD)) - before).toBe(55n * USDT);
   });
 
-  test('do not block others behind amounts that are never worth their cost', async () => {
+  test('sweeps other addresses behind amounts that are never worth their cost', async () => {
     const dust = [await world.paid(1n), await world.paid(1n), await world.paid(1n)];
     const worth = await world.paid(6n * USDT);
     // With a batch of one, two addresses are priced per round.

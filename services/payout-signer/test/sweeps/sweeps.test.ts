@@ -25,7 +25,7 @@ const allDone = async (orders: readonly OrderRow[]) => {
 };
 
 describe('deposit addresses on an EVM chain', () => {
-  test('are swept to cold storage with one fee top-up each', async () => {
+  test('sweeps deposit addresses to cold storage with one fee top-up each', async () => {
     const before = await world.tokensAt(COLD);
     const orders = [
       await world.paid(100n * USDT),
@@ -71,7 +71,7 @@ describe('policy of sweeps', () => {
     );
   });
 
-  test('refuses a top-up above the policy, whatever the rows contain', async () => {
+  test('refuses a top-up above the policy in a forged row', async () => {
     const order = await world.paid(30n * USDT);
     // The planner sends at most 0.1. This row requests more than the sealed policy allows.
     const sweepId = crypto.randomUUID();
