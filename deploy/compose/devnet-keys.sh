@@ -1,4 +1,3 @@
-# Wallet and policy of the local chains. The mnemonic is not kept, because devnet money is worthless.
 set -eu
 keys=/var/lib/opentill/keys
 public=/var/lib/opentill/public/public-keys.json

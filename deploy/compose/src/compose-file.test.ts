@@ -299,7 +299,7 @@ describe('payout-signer container', () => {
       .flatMap(([name, service]) => (holds(service) ? [name] : []))
       .sort();
 
-  test("gives only the signer's container the keystore and its passphrase", () => {
+  test('gives no other running container the keystore and its passphrase', () => {
     const keys = holders(({ volumes = [] }) => volumes.some((volume) => volume.startsWith('keys:')));
     expect(keys).toEqual(['archive', 'devnet-keys', 'keys', 'payout-signer']);
     const passphrase = holders(({ secrets = [] }) => secrets.includes('keystore_passphrase'));
@@ -311,7 +311,7 @@ describe('payout-signer container', () => {
     }
   });
 
-  test('copies the sealed keystore into a backup in a step without network access', () => {
+  test('copies the sealed keystore into a backup in a step without internet access', () => {
     expect(compose.services['archive']).toMatchObject({
       profiles: ['tools'],
       restart: 'no',

@@ -12,7 +12,6 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { fundHotWallets, type Funded } from '../src/fund-hot-wallets.ts';
 
 const NETWORKS = join(import.meta.dirname, '../../networks/local.json');
-/** Of the mnemonic `abandon … about`. */
 const HOT_WALLET = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
 const LONG_MS = 120_000;
 

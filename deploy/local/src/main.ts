@@ -26,7 +26,6 @@ function requestStop(why: string): void {
   if (stopping.signal.aborted) return;
   say(`stopping (${why})`);
   stopping.abort();
-  // Guards of the process groups end what is left.
   setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
 }
 

@@ -57,7 +57,7 @@ function holdersOf(secret: string): string[] {
   );
 }
 
-test('gives every service its own role, broker user and health port, never admin access', () => {
+test('gives each service its own role, broker user and health port, not admin access', () => {
   expect(holdersOf('admin-password')).toEqual([]);
   expect(holdersOf('pw-api')).toEqual(['api']);
   expect(holdersOf('pw-scanner')).toEqual(['scanner-evm']);

@@ -66,7 +66,7 @@ function apiEnvironment(source: EnvironmentSource): Environment {
     SECRETS_KEY: source.secrets.secretsKey,
     CHECKOUT_BASE_URL: `http://localhost:${source.ports.api}/checkout`,
     PROFILE: 'local',
-    // Small pools spare the developer's processor.
+    // Few prepared addresses spare the developer's processor.
     DEPOSIT_ADDRESSES_READY: '1024',
   };
 }

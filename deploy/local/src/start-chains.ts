@@ -35,7 +35,7 @@ export interface RunningChains {
   readonly sui: RunningSuiChain | undefined;
 }
 
-/** Finality lag of local.json's EVM networks. */
+/** Same as the confirmations of local.json's EVM networks. */
 const TRON_SOLID_LAG_BLOCKS = 3;
 
 export async function startChains(

@@ -4,7 +4,6 @@ import { makeGatewayRoom, processesOf, type GatewayRoom } from './gateway-room.t
 
 let room: GatewayRoom;
 
-/** Tests share one gateway, because its start is slow. */
 describe('running gateway', () => {
   beforeAll(async () => {
     room = makeGatewayRoom();

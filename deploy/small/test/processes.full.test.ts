@@ -24,7 +24,6 @@ const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const NOWHERE = 'http://127.0.0.1:1';
 const PASSPHRASE = 'a passphrase of the tests';
 const TOKEN = 'token-of-shop-0123456789-0123456789';
-/** Generous, because two processes start on a busy machine. */
 const WAIT_MS = 120_000;
 
 interface SmallProcess {

@@ -27,7 +27,6 @@ interface File {
   [field: string]: unknown;
 }
 
-/** Changed copy of the keystore. An attacker also corrects the checksum. */
 async function changed(change: (file: File) => void, by: 'accident' | 'attacker'): Promise<string> {
   const file = JSON.parse(text) as File;
   change(file);

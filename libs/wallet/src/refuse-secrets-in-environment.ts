@@ -7,7 +7,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const WORDS = new Set(wordlist);
 const WORDS_MIN = 12;
 const WORDS_MAX = 24;
-/** Prefixes of BIP-32 and SLIP-132. */
 const EXTENDED_PRIVATE_KEY = /^[a-z]prv[1-9A-HJ-NP-Za-km-z]{100,120}$/;
 const PEM_PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 /** 32 bytes can be a private key, 64 a seed, unless the name marks them as a digest. */

@@ -24,7 +24,6 @@ afterAll(async () => {
 });
 
 let lastIndex = -1;
-/** Order with the address that the seed derives for its index, or with a foreign one. */
 async function anOrder(isOurs: boolean, createdAgo = '0 s') {
   const index = (lastIndex += 1);
   const address = `0x${(isOurs ? index + 1 : index + 0xbad_0000).toString(16).padStart(40, '0')}` as Address;

@@ -186,7 +186,7 @@ test('marks each waiting payout CHAIN_HALTED until the chain continues', async (
   expect(orders.every(({ contract_address }) => contract_address === USDT)).toBe(true);
 });
 
-test('keeps the obstacle MAYBE_PAID while the chain is halted', async () => {
+test('keeps the obstacle CHAIN_AHEAD while the chain is halted', async () => {
   await scannerReports('HALTED', 'REORG_TOO_DEEP');
   const [ahead, waiting] = [await world.payout(), await world.payout()];
   const set = (order: OrderRow, obstacle: string, at: string) =>

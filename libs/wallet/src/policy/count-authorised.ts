@@ -21,14 +21,12 @@ export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Sums what counts towards the limits of a payout at `now`. Windows slide; a payout authorised exactly an hour or a
- * day ago still counts. There is no upper bound, so that a clock that is set back forgets no payout. SQL must count
- * the same way: `signed_at >= now - interval '1 hour'`, with one entry per signed attempt, also those of the payout
- * itself.
+ * Sums what counts towards the limits of a payout at `now`. Windows slide, edges included, without an upper bound: a clock
+ * that is set back forgets no payout. SQL counts the same way: `signed_at >= now - interval '1 hour'`, one entry per
+ * signed attempt, also those of the payout itself.
  *
- * A payout that waits for approval counts in the windows of a day as long as it waits. So waiting payouts never
- * reserve more than a day's limits, and other payouts cannot take their place. It does not count in the hour, because
- * its time of signing is unknown.
+ * A payout that waits for approval counts in the windows of a day as long as it waits, so waiting payouts never reserve
+ * more than a day's limits. It does not count in the hour, because its time of signing is unknown.
  */
 export function countAuthorised(
   authorised: readonly AuthorisedPayout[],

@@ -5,7 +5,6 @@ import { isEd25519PublicKey } from './ed25519-public-key.ts';
 const hexOf = (value: bigint): string =>
   Buffer.from(value.toString(16).padStart(64, '0'), 'hex').reverse().toString('hex');
 const P = 2n ** 255n - 19n;
-/** y coordinate of the points of order 8. */
 const ORDER_8 = 0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n;
 
 describe('ed25519 public key', () => {

@@ -4,7 +4,6 @@ import { readJson } from '@opentill/domain/read-json';
 import { POLICY_SCHEMA, type PolicyFile } from './policy-schema.ts';
 import { invalidPolicy } from './policy-mistakes.ts';
 
-/** Strings of a JSON text, with the colon that follows names of members. */
 const STRINGS = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
 
 /** Reads the text of a policy and checks it only against its schema. Throws POLICY_INVALID with all mistakes. */

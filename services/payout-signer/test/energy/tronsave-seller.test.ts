@@ -113,7 +113,7 @@ describe('energy order', () => {
     expect(shop.balanceSun()).toBe(before);
   });
 
-  test('counts energy as it arrives: late, in part or never', async () => {
+  test('simulates energy that arrives late, in part or never', async () => {
     shop.fault({ kind: 'late', delayMs: 50, times: 1 });
     shop.fault({ kind: 'too-little', percent: 50, times: 1 });
     shop.fault({ kind: 'never-delivers', times: 1 });

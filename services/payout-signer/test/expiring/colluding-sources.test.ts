@@ -9,7 +9,6 @@ import { aTronAddress, createTronWorld, ONE_TRX, type RunningDriver, type TronWo
 let world: TronWorld;
 let nodes: ColludingNodes;
 let driver: RunningDriver | undefined;
-/** Attempts without a proof of expiry, with the reason. */
 let unproven: unknown[] = [];
 
 beforeAll(async () => {

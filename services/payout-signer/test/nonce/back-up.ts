@@ -19,7 +19,6 @@ export async function backUp({ admin }: SignerWorld): Promise<() => Promise<void
     await sql`create table backup.${sql.id(table)} as table ${sql.id(table)}`.execute(admin);
   return () =>
     admin.transaction().execute(async (tx) => {
-      // A restore runs no triggers.
       await sql`set local session_replication_role = replica`.execute(tx);
       for (const table of TABLES) {
         const rows = table === 'payout' ? sql`where order_pk in (select order_pk from backup.payout)` : sql``;

@@ -27,7 +27,6 @@ export interface ModelTables extends CommonTables {
   readonly fates: Map<TxHash, 'MINED' | 'VERIFIED' | 'ORPHANED'>;
   seenHeight: number;
   verifiedHeight: number;
-  /** Open PAY_AGAIN decisions. */
   readonly payAgain: Map<string, number>;
 }
 

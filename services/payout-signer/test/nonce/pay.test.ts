@@ -43,7 +43,6 @@ const isInPool = async (order: OrderRow): Promise<boolean> => {
   return (await callRpc<unknown>(world.rpcUrl, 'eth_getTransactionByHash', [txHash])) !== null;
 };
 
-/** Requires one payment per payout, and agreement of chain and database about it. */
 async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
   await world.land(orders);
   for (const order of orders) {

@@ -7,7 +7,6 @@ import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import { judgeOf } from '../world/test-policy.ts';
 import { CHAIN, USDT, type StillWorld } from './still-world.ts';
 
-/** Creates USDT policies for a StillWorld, with their approver. */
 export interface PolicyMaker {
   /** Display units. Missing limits are unlimited. */
   policy(limits?: Readonly<Record<string, string>>, more?: Readonly<Record<string, unknown>>): PolicyJudge;

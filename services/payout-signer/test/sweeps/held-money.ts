@@ -7,7 +7,6 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN } from '../nonce/signer-world.ts';
 import type { SweepWorld } from './sweep-world.ts';
 
-/** Money that an issuer or a rule holds back, and its visible state. */
 export interface HeldMoney {
   /** Immediate action of the issuer of USDC. */
   issuer(method: string, ...methodArguments: readonly unknown[]): Promise<void>;

@@ -179,7 +179,7 @@ describe('blocked cold storage', () => {
     expect(await arrived()).toBe(83n * ONE);
   }, 120_000);
 
-  test('pays no second fee when cold storage is blocked during a sweep', async () => {
+  test('pays no second fee while cold storage that got blocked makes a sweep fail', async () => {
     const order = await world.paid(44n * ONE, 'USDC');
     await world.start();
     await world.mineUntil(

@@ -55,7 +55,6 @@ describe('deposit addresses over several rounds', () => {
   test('sweeps other addresses behind amounts that are never worth their cost', async () => {
     const dust = [await world.paid(1n), await world.paid(1n), await world.paid(1n)];
     const worth = await world.paid(6n * USDT);
-    // With a batch of one, two addresses are priced per round.
     const signer = await world.start({ sweep: { batchSize: 1 } });
     await world.mineUntil('it is swept', () => isDone(worth));
     await signer.stop();

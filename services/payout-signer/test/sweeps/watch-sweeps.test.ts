@@ -62,7 +62,6 @@ test('measures the state of sweeps and warns once per problem', async () => {
   };
   await plan('FAILED', 5);
   await plan('DONE', 5);
-  // Energy that was delivered, refused, and never delivered.
   await plan('DONE', 5, 'RENT', 3n);
   await plan('ABANDONED', 5, 'RENT', 0n);
   await plan('ABANDONED', 5, 'RENT', 3n);
