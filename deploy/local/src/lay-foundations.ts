@@ -44,8 +44,8 @@ export async function layFoundations(
       .join(', ')}`,
   );
   const [servers, chains, { wallet, policy }] = await settleAll([
-    bringServers(options, directory, members, secrets),
-    bringChains(networks, options, directory, members),
+    startServersFor(options, directory, members, secrets),
+    startChainsFor(networks, options, directory, members),
     prepareWallet(directory, secrets, networks, options),
   ] as const);
   signal?.throwIfAborted();
@@ -86,7 +86,7 @@ async function prepareWallet(
   return { wallet, policy: await preparePolicy(directory, secrets, wallet, networks) };
 }
 
-async function bringServers(
+async function startServersFor(
   options: GatewayOptions,
   directory: StateDirectory,
   members: Members,
@@ -109,7 +109,7 @@ async function bringServers(
   return servers;
 }
 
-async function bringChains(
+async function startChainsFor(
   networks: LocalNetworks,
   options: GatewayOptions,
   directory: StateDirectory,

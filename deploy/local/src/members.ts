@@ -61,7 +61,7 @@ export function createMembers(): Members {
       group?.add(member);
       void member.exited.then(() => {
         if (stopping !== undefined || !group?.has(member)) return;
-        firstDeath ??= deathOf(member);
+        firstDeath ??= memberDied(member);
         rejectDied(firstDeath);
       });
     },
@@ -74,7 +74,7 @@ export function createMembers(): Members {
   };
 }
 
-function deathOf(member: Member): GatewayError<MemberErrorCode> {
+function memberDied(member: Member): GatewayError<MemberErrorCode> {
   return new GatewayError(
     'MEMBER_DIED',
     `${member.name} ended unexpectedly. Its last lines:\n${member.lastLogLines(20)}`,

@@ -41,7 +41,7 @@ export async function readNetworks(options: ReadOptions): Promise<LocalNetworks>
     networksFile !== undefined ||
     [`${chain}_RPC_URLS`, `${chain}_RPC_URLS_FILE`].some((name) => Boolean(environment[name]));
   const enabled = networks.filter((network) => network.enabled && isScanned(network, options));
-  mustBeTestNetworks(networksFile, enabled);
+  requireTestNetworks(networksFile, enabled);
   const template = enabled.filter((network) => !isGiven(network));
   return {
     evm: template.filter(isEvmDevnet).map((network) => evmOnPorts(network, options)),
@@ -79,7 +79,7 @@ function isScanned({ family }: NetworkConfig, options: ReadOptions): boolean {
   return family === 'EVM' || runs(SCANNERS[family], options);
 }
 
-function mustBeTestNetworks(file: string | undefined, networks: readonly NetworkConfig[]): void {
+function requireTestNetworks(file: string | undefined, networks: readonly NetworkConfig[]): void {
   const main = networks.find(({ chain }) => !isTestNetwork(chain));
   if (networks.length > 0 && main === undefined) return;
   throw new GatewayError<ReadNetworksErrorCode>(

@@ -63,7 +63,7 @@ export function environmentOf(service: SmallService, env: Environment): Environm
   const url = (name: string, user: string): Environment =>
     own[name] === undefined ? withUser(name, shared[name], user) : {};
   const isOwnUrl = (name: string): boolean => own[`${name}_URL`] !== undefined;
-  const isSaid = (file: string): boolean =>
+  const isGiven = (file: string): boolean =>
     variables[file] !== undefined || variables[file.slice(0, -'_FILE'.length)] !== undefined;
   const files = {
     ...(isOwnUrl('DATABASE') ? {} : { DATABASE_PASSWORD_FILE: `database_password_${schema}` }),
@@ -75,7 +75,7 @@ export function environmentOf(service: SmallService, env: Environment): Environm
     directory === undefined
       ? []
       : Object.entries(files).flatMap(([name, file]) =>
-          isSaid(name) ? [] : [[name, join(directory, file)] as const],
+          isGiven(name) ? [] : [[name, join(directory, file)] as const],
         );
   return {
     ...variables,

@@ -90,8 +90,8 @@ test('the process exits with 1 and prints the error code when it must not start'
   const ends = await Promise.all(
     cases.map(async ([given, code]) => {
       const signer = await start({ ...env, ...given });
-      return { code, ended: await signer.ended, says: signer.output().includes(code) };
+      return { code, ended: await signer.ended, isPrinted: signer.output().includes(code) };
     }),
   );
-  expect(ends).toEqual(cases.map(([, code]) => ({ code, ended: 1, says: true })));
+  expect(ends).toEqual(cases.map(([, code]) => ({ code, ended: 1, isPrinted: true })));
 });

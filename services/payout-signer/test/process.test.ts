@@ -65,7 +65,7 @@ test('pays what the broker reports, reports it, and keeps its secrets', async ()
 test('signs no payout of a test network without a policy outside the local profile', async () => {
   await start({ PROFILE: 'production' });
   const order = await world.payout();
-  await world.hindered(order, 'NO_POLICY');
+  await world.awaitObstacle(order, 'NO_POLICY');
   expect(await world.payoutOf(order)).toMatchObject({ state: 'REQUESTED' });
 });
 

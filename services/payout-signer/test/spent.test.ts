@@ -144,7 +144,7 @@ test.each<readonly [string, Given, readonly [bigint, bigint]]>([
     [1n, 2n],
   ],
   [
-    'an attempt whatever authorised_at says',
+    'an attempt with any authorised_at',
     { ago: '30 days', signed: [{ ago: MINUTES, nonce: null }] },
     [1n, 1n],
   ],

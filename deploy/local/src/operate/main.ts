@@ -15,7 +15,7 @@ const isNamed = env['OPS_DATABASE_URL'] !== undefined || env['OPS_DATABASE_URL_F
 const local: Environment = isNamed || !existsSync(file) ? {} : (parseOwnFile(file) as Environment);
 
 // npm runs scripts in the checkout, but file arguments are relative to the caller's directory.
-const standsAt = env['INIT_CWD'];
+const callerDirectory = env['INIT_CWD'];
 const [command, ...rest] = process.argv.slice(2);
 const program =
   command === 'devnet'
@@ -23,7 +23,7 @@ const program =
     : [entryPoint('services/cli'), ...process.argv.slice(2)];
 const { status, error } = spawnSync(process.execPath, program, {
   env: { ...local, ...env },
-  ...(standsAt === undefined || !existsSync(standsAt) ? {} : { cwd: standsAt }),
+  ...(callerDirectory === undefined || !existsSync(callerDirectory) ? {} : { cwd: callerDirectory }),
   stdio: 'inherit',
 });
 if (error !== undefined) throw error;

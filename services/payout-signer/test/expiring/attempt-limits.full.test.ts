@@ -21,7 +21,7 @@ test('payout keeps waiting for its decision while another obstacle stops the wal
     world.admin,
   );
   const other = await world.payout();
-  await world.hindered(other, 'HALTED');
+  await world.awaitObstacle(other, 'HALTED');
   await driver.stop();
   const key = { chain: CHAIN, wallet: world.wallet } as const;
   for (const obstacle of ['HALTED', 'CLOCKS_DIFFER', 'NO_POLICY'] as const)

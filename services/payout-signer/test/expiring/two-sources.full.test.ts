@@ -200,7 +200,7 @@ test('does not overdraw when one source overstates the balance', async () => {
   );
   tampering = any(passing, balances(9_000_000_000_000_000, 10n ** 30n));
   const order = await world.payout({ amount: 9_000_000n * ONE_USDT });
-  await waitUntil('hindered', async () => (await world.payoutOf(order)).obstacle !== null, 20_000);
+  await waitUntil('an obstacle', async () => (await world.payoutOf(order)).obstacle !== null, 20_000);
   await waitUntil('asked often enough', async () => {
     await world.mine();
     return wrongAnswers >= 10;

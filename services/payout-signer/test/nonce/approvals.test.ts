@@ -24,7 +24,7 @@ const merchant = async () => (await aMerchant(world.admin)).merchantId;
 const limits = { approvalAbove: '10', maxPerMerchantPerDay: '60', maxPerDay: '100' };
 const driver = (more: Readonly<Record<string, unknown>> = {}) =>
   world.driver({ policy: maker.policy(limits, more) });
-const asked = (amount: number, merchantId: string) =>
+const requestPayout = (amount: number, merchantId: string) =>
   world.payout({ amount: usdt(amount), merchant_id: merchantId });
 async function rowOf(order: OrderRow) {
   const { rows } = await sql<{ state: string; obstacle: string | null; reason: string | null }>`
@@ -61,14 +61,14 @@ const waited = (order: OrderRow, ago: string) =>
 describe('payout that waits for approval', () => {
   test("counts a waiting payout towards its own merchant's daily limit only", async () => {
     const [shop, other] = [await merchant(), await merchant()];
-    const first = await asked(40, shop);
+    const first = await requestPayout(40, shop);
     await driver().pass();
     expect(await rowOf(first)).toEqual(waits);
     const [tooMuch, justEnough, small, foreign] = [
-      await asked(21, shop),
-      await asked(11, shop),
-      await asked(10, shop),
-      await asked(12, other),
+      await requestPayout(21, shop),
+      await requestPayout(11, shop),
+      await requestPayout(10, shop),
+      await requestPayout(12, other),
     ];
     await driver().pass();
     expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
@@ -81,7 +81,7 @@ describe('payout that waits for approval', () => {
   test('counts a waiting payout towards the day and does not refuse it for later ones', async () => {
     const shops = await Promise.all([merchant(), merchant(), merchant()]);
     const orders: OrderRow[] = [];
-    for (const shop of shops) orders.push(await asked(45, shop));
+    for (const shop of shops) orders.push(await requestPayout(45, shop));
     await driver().pass();
     const [one, two, three] = orders as [OrderRow, OrderRow, OrderRow];
     expect(await rowOf(three)).toEqual(refused('Limit per day exceeded'));
@@ -90,7 +90,7 @@ describe('payout that waits for approval', () => {
     expect(await rowOf(two)).toMatchObject({ state: 'SIGNED' });
     expect(await rowOf(one)).toEqual(waits);
     // 45 are signed, 45 wait.
-    const [late, fits] = [await asked(11, shops[2]), await asked(10, shops[2])];
+    const [late, fits] = [await requestPayout(11, shops[2]), await requestPayout(10, shops[2])];
     await driver().pass();
     expect(await rowOf(late)).toEqual(refused('Limit per day exceeded'));
     expect(await rowOf(fits)).toMatchObject({ state: 'SIGNED' });
@@ -101,7 +101,7 @@ describe('payout that waits for approval', () => {
 
   test.each(STOPS)('counts an approved payout towards the limit during %s', async (_what, isFinal, stop) => {
     const shop = await merchant();
-    const first = await asked(40, shop);
+    const first = await requestPayout(40, shop);
     const running = driver();
     await running.pass();
     expect(await rowOf(first)).toEqual(waits);
@@ -109,7 +109,7 @@ describe('payout that waits for approval', () => {
     await maker.approve(first);
     for (let i = 0; i < 3; i += 1) await running.pass();
     expect(await rowOf(first)).toEqual(waits);
-    const [tooMuch, fits] = [await asked(21, shop), await asked(20, shop)];
+    const [tooMuch, fits] = [await requestPayout(21, shop), await requestPayout(20, shop)];
     for (let i = 0; i < 3; i += 1) await running.pass();
     if (isFinal) expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
     else expect(await rowOf(tooMuch)).toMatchObject({ state: 'REQUESTED' });
@@ -127,13 +127,13 @@ describe('payout that waits for approval', () => {
 
   test('authorises payouts while another waits for approval', async () => {
     const shop = await merchant();
-    const order = await asked(10, shop);
+    const order = await requestPayout(10, shop);
     world.chain.gasMoney = 0n;
     await driver().pass();
     world.chain.gasMoney = 10n ** 20n;
     expect(await rowOf(order)).toMatchObject({ state: 'AUTHORISED' });
     // Rows of an older version, which did not count waiting payouts.
-    const waiting = await asked(60, shop);
+    const waiting = await requestPayout(60, shop);
     await sql`update payout set obstacle = 'NEEDS_APPROVAL', obstacle_at = now(), waiting_since = now()
       where order_pk = ${waiting.order_pk}`.execute(world.admin);
     await driver().pass();
@@ -142,7 +142,7 @@ describe('payout that waits for approval', () => {
 
   test('keeps a waiting payout that lowered limits still cover', async () => {
     const shop = await merchant();
-    const [one, two] = [await asked(30, shop), await asked(30, shop)];
+    const [one, two] = [await requestPayout(30, shop), await requestPayout(30, shop)];
     await driver().pass();
     const lower = { ...limits, maxPerMerchantPerDay: '45' };
     await world.driver({ policy: maker.policy(lower) }).pass();
@@ -152,7 +152,7 @@ describe('payout that waits for approval', () => {
 
   test("refuses a waiting payout after the policy's approval time and frees its money", async () => {
     const shop = await merchant();
-    const [over, young] = [await asked(30, shop), await asked(20, shop)];
+    const [over, young] = [await requestPayout(30, shop), await requestPayout(20, shop)];
     const running = driver();
     await running.pass();
     while ((await running.pass()) === 'again');
@@ -168,7 +168,7 @@ describe('payout that waits for approval', () => {
     const { rows: moved } = await sql<{ became: string }>`
       select became from settle_payout_money(array[${over.order_pk}::uuid])`.execute(world.admin);
     expect(moved).toEqual([{ became: 'RELEASED' }]);
-    const next = await asked(40, shop);
+    const next = await requestPayout(40, shop);
     await running.pass();
     expect(await rowOf(next)).toEqual(waits);
     await world.driver({ policy: maker.policy(limits, { approvalWaitHours: 0.5 }) }).pass();
@@ -177,7 +177,7 @@ describe('payout that waits for approval', () => {
 
   test('does not refuse a late payout that is approved or may have been paid', async () => {
     const shop = await merchant();
-    const [approved, doubtful] = [await asked(30, shop), await asked(20, shop)];
+    const [approved, doubtful] = [await requestPayout(30, shop), await requestPayout(20, shop)];
     await driver().pass();
     await maker.approve(approved);
     await sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason)
@@ -193,7 +193,7 @@ describe('payout that waits for approval', () => {
   });
 
   test('starts the wait for approval after an earlier wait for a decision', async () => {
-    const order = await asked(30, await merchant());
+    const order = await requestPayout(30, await merchant());
     await sql`insert into restoration (restore_id, backup_id, taken_at)
       values (gen_random_uuid(), 'b', now()) on conflict do nothing`.execute(world.admin);
     await sql`insert into doubtful_payout (order_pk, restore_id) select ${order.order_pk}, restore_id from restoration limit 1`.execute(
@@ -217,7 +217,7 @@ describe('insufficient approvals', () => {
 
   test('finds sufficient approvals among any number of insufficient ones', async () => {
     const shop = await merchant();
-    const orders = await Promise.all(Array.from({ length: HALF + 1 }, () => asked(5, shop)));
+    const orders = await Promise.all(Array.from({ length: HALF + 1 }, () => requestPayout(5, shop)));
     const approved = orders.pop()!;
     const bob = maker.another();
     const both = maker.policy({ approvalAbove: '4' }, { approvalsRequired: 2, approvers: bob.approvers });
@@ -270,7 +270,7 @@ describe('approvals by keys outside the policy', () => {
 
   test('ignores approvals by unknown keys and finds valid ones among them', async () => {
     const orders: OrderRow[] = [];
-    for (let i = 0; i < 5; i += 1) orders.push(await asked(12, await merchant()));
+    for (let i = 0; i < 5; i += 1) orders.push(await requestPayout(12, await merchant()));
     const policy = maker.policy(limits);
     await world.driver({ policy }).pass();
     const look = () =>

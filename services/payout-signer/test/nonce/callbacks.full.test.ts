@@ -34,7 +34,7 @@ test('sends no callback without coin for fees, and succeeds after a top-up', asy
   await callRpc(world.rpcUrl, 'anvil_setBalance', [world.wallet, '0x1']);
   await world.drive();
   const order = await world.payout();
-  await world.hindered(order, 'NO_GAS');
+  await world.awaitObstacle(order, 'NO_GAS');
   await world.mine(5);
   await world.scannerAtHead();
   expect(await world.callbacksOf(order)).toEqual([]);
@@ -49,7 +49,7 @@ test('expires without tokens and reports the reason to the merchant', async () =
   await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, '0x1']);
   await world.drive();
   const order = await world.payout({ expires_at: new Date(Date.now() + 3_000) });
-  await world.hindered(order, 'NO_TOKENS');
+  await world.awaitObstacle(order, 'NO_TOKENS');
   expect(await world.ends(order, 'ORDER_FAILED')).toEqual({
     type: 'ORDER_FAILED',
     status: 'FAILED',
@@ -87,7 +87,7 @@ async function losesItsNonce(order: OrderRow): Promise<void> {
     await world.mine();
     return isHalted();
   });
-  await world.hindered(order, 'NEEDS_DECISION');
+  await world.awaitObstacle(order, 'NEEDS_DECISION');
   await world.mine(5);
   await world.scannerAtHead();
   expect(await world.callbackTypes(order)).toEqual(['ORDER_PENDING']);

@@ -88,7 +88,7 @@ async function signUntilNoneIsLeft(
   while (left.length > 0) {
     const outcome = await store.saveSigned(lease, left, () => []);
     if (outcome.kind === 'SAVED') return new Set(left.map(({ orderPk }) => orderPk ?? ''));
-    if (outcome.kind === 'STALE') throw new Error('nobody else signs');
+    if (outcome.kind === 'STALE') throw new Error('no other signer runs');
     left = shuffled(left.filter(({ orderPk }) => !outcome.orderPks.includes(orderPk ?? '')));
   }
   return new Set();

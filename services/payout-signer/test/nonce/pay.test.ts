@@ -51,7 +51,7 @@ async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
   }
 }
 
-const hindered = (order: OrderRow, obstacle: string) => world.hindered(order, obstacle);
+const awaitObstacle = (order: OrderRow, obstacle: string) => world.awaitObstacle(order, obstacle);
 
 describe('payout on an EVM chain', () => {
   test('delivers the exact amount of a token and of native coin, once each', async () => {
@@ -165,7 +165,7 @@ describe('obstacle of a payout', () => {
     const before = await callRpc<string>(world.rpcUrl, 'eth_getBalance', [world.wallet, 'latest']);
     await callRpc(world.rpcUrl, 'anvil_setBalance', [world.wallet, '0x1']);
     const order = await world.payout();
-    await hindered(order, 'NO_GAS');
+    await awaitObstacle(order, 'NO_GAS');
     expect(await world.noncesOf(order)).toEqual([]);
     await callRpc(world.rpcUrl, 'anvil_setBalance', [world.wallet, before]);
     await landsOnce([order]);
@@ -180,7 +180,7 @@ describe('obstacle of a payout', () => {
     await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, `0x${rest.toString(16)}`]);
     await start();
     const [large, small] = [await world.payout({ amount: 2n * rest }), await world.payout()];
-    await hindered(large, 'NO_TOKENS');
+    await awaitObstacle(large, 'NO_TOKENS');
     await landsOnce([small]);
     expect(await world.noncesOf(large)).toEqual([]);
     await payToken({
@@ -200,7 +200,7 @@ describe('obstacle of a payout', () => {
     await sql`insert into wallet_halt (halt_id, chain, kind, reason, set_by)
       values (gen_random_uuid(), ${CHAIN}, 'OPERATOR', 'a test', 'test')`.execute(world.admin);
     const waiting = await world.payout();
-    await hindered(waiting, 'HALTED');
+    await awaitObstacle(waiting, 'HALTED');
     const [{ tx_hash: txHash } = { tx_hash: '' }] = await world.transactionsOf(signed);
     await dropTransaction(world.rpcUrl, txHash);
     await landsOnce([signed]);
@@ -263,7 +263,7 @@ describe('policy of the signer', () => {
   test("waits for an approval with suspended expiry and accepts only the approver's key", async () => {
     const order = await world.payout({ amount: 45_000_000n });
     await start({ policy: judge() });
-    await hindered(order, 'NEEDS_APPROVAL');
+    await awaitObstacle(order, 'NEEDS_APPROVAL');
     const text = approvalText({
       chain: CHAIN,
       wallet: world.wallet,

@@ -85,7 +85,7 @@ export async function createStillWorld() {
   };
   const calls = new Map<string, number>();
   const broadcasts: (readonly TxHash[])[] = [];
-  const sender = countCalls(standStill(opened.newSender(), signing, chain, broadcasts), calls);
+  const sender = countCalls(answerFromMemory(opened.newSender(), signing, chain, broadcasts), calls);
   const store = createPayoutStore(db, key, { newId, clock: systemClock });
   const lease = await keepLease({
     db,
@@ -204,7 +204,7 @@ export async function createStillWorld() {
 }
 
 /** Signs normally. All other calls are answered from memory. */
-function standStill(
+function answerFromMemory(
   sender: WalletSender,
   signing: SigningDeps,
   chain: StillChain,

@@ -155,7 +155,7 @@ test('does not overdraw when one source overstates the balance', async () => {
   await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, '0x1']);
   tampering = balances(10n ** 30n, 10n ** 30n);
   const order = await payout();
-  await waitUntil('hindered', async () => (await world.payoutOf(order)).obstacle !== null);
+  await waitUntil('an obstacle', async () => (await world.payoutOf(order)).obstacle !== null);
   await waitUntil('asked often enough', async () => {
     await world.mine();
     return wrongAnswers >= 10;

@@ -165,7 +165,7 @@ describe('payout on SUI', () => {
     });
     const order = await world.payout();
     await waitUntil(
-      'hindered',
+      'an obstacle',
       async () => (await world.payoutOf(order)).obstacle === 'CHAIN_BEHIND',
       PATIENCE_MS,
     );

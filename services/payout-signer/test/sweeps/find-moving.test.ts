@@ -101,8 +101,8 @@ test('selects waiting sweeps by age of the send, and mined ones last', async () 
   const mined = await aSweep({ is: 'SIGNED', sentMinutesAgo: 50, fate: 'MINED' });
   const fresh = await aSweep({ is: 'SIGNED', sentMinutesAgo: 6 });
   const long = await aSweep({ is: 'SIGNED', sentMinutesAgo: 20 });
-  const hindered = await aSweep({ is: 'AUTHORISED', obstacle: 'FEES_ABOVE_CAP' });
-  expect(await found(4)).toEqual([hindered, long, fresh, mined]);
+  const blocked = await aSweep({ is: 'AUTHORISED', obstacle: 'FEES_ABOVE_CAP' });
+  expect(await found(4)).toEqual([blocked, long, fresh, mined]);
 });
 
 /** Chain with epochs: address with an attempt whose epoch ended this long ago. */

@@ -175,7 +175,7 @@ export async function createWorld<C extends ChainOfWorld>(
     },
     reaches: (order: OrderRow, state: string) =>
       waitUntil(`payout ${state}`, async () => (await world.payoutOf(order)).state === state),
-    hindered: (order: OrderRow, obstacle: string) =>
+    awaitObstacle: (order: OrderRow, obstacle: string) =>
       waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle),
     isSent: (order: OrderRow) => waitUntil('sent', async () => (await world.payoutOf(order)).sent),
     untilCursor: (
