@@ -209,7 +209,7 @@ describe('own stake', () => {
         },
       }),
     });
-    await world.mineUntil('it is given up', () => hasEnded(order, 'ABANDONED'));
+    await world.mineUntil('it is abandoned', () => hasEnded(order, 'ABANDONED'));
     expect(await kinds(order)).toEqual(['DELEGATE', 'UNDELEGATE']);
     expect(await world.lentOut()).toBe(0n);
     isBroken = false;

@@ -113,7 +113,7 @@ test('abandons a sweep during a long halt and plans it again after the release',
   await passTime();
   await world.mineUntil('its time is over', expireAll);
   await passBackoff();
-  await world.mineUntil('it is given up', async () => (await stateOf(order))[0] === 'ABANDONED');
+  await world.mineUntil('it is abandoned', async () => (await stateOf(order))[0] === 'ABANDONED');
   expect(await world.sweepsOf(order)).toMatchObject([{ reason: 'the hot wallet is halted' }]);
   await rounds(5);
   expect([await stateOf(order), await moves(order)]).toEqual([['ABANDONED'], ['GAS_TOP_UP RELEASED']]);

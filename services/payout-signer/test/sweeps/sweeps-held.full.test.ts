@@ -64,7 +64,7 @@ describe('token of a sweep', () => {
     expect(await world.coinAt(held.address)).toBe(coin);
     // Its time is over: its slot is free, and the coin stays on the address.
     await passTimeOf(held);
-    await world.mineUntil('the sweep is given up', async () => {
+    await world.mineUntil('the sweep is abandoned', async () => {
       return (await world.sweepsOf(held))[0]?.state === 'ABANDONED';
     });
     expect(await world.sweepsOf(held)).toMatchObject([{ reason: 'the chain would refuse the transfer' }]);
@@ -204,9 +204,13 @@ test('sends a sweep again after a reorganisation of a final block, and counts it
   const depth = (await headHeight(world.signer.rpcUrl)) - ground;
   await reorg({ rpcUrl: world.signer.rpcUrl, depth });
   expect((await world.tokensAt(COLD)) - before).toBe(0n);
-  await world.mineUntil('that is seen', async () => (await moves(order))[1] === 'SWEEP IN_FLIGHT', 30_000);
   await world.mineUntil(
-    'it is there again',
+    'the reorganisation is seen',
+    async () => (await moves(order))[1] === 'SWEEP IN_FLIGHT',
+    30_000,
+  );
+  await world.mineUntil(
+    'it is mined again',
     async () => (await moves(order))[1] === 'SWEEP PAID_OUT',
     30_000,
   );

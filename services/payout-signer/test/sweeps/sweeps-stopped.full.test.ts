@@ -52,7 +52,7 @@ describe('paused sweeps', () => {
     await pause();
     const later = await world.paid(32n * ONE);
     await sql`insert into sweep_request (chain, operator) values (${CHAIN}, 'test')`.execute(world.admin);
-    await world.mineUntil('what has begun is ended', () => isDone(begun), 30_000);
+    await world.mineUntil('the started sweep is done', () => isDone(begun), 30_000);
     expect(await moves(begun)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
     await rounds(5);
     const { rows } = await sql<{ address: string }>`
@@ -65,7 +65,7 @@ describe('paused sweeps', () => {
     expect(await requests()).toEqual([1, null]);
     await resume();
     await world.mineUntil('the rest is swept', () => isDone(later), 30_000);
-    await world.mineUntil('what was asked for is handled', async () => (await requests())[1] === 1);
+    await world.mineUntil('the request is handled', async () => (await requests())[1] === 1);
     await signer.stop();
     expect(await world.tokensAt(COLD)).toBe(63n * ONE);
   }, 120_000);
@@ -139,7 +139,7 @@ describe('asset on hold', () => {
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP RESERVED']);
     // Held longer than it may be tried: its slot is free, its coin stays on the address.
     await passTimeOf(held);
-    await world.mineUntil('the sweep is given up', async () => {
+    await world.mineUntil('the sweep is abandoned', async () => {
       return (await world.sweepsOf(held))[0]?.state === 'ABANDONED';
     });
     expect(await world.sweepsOf(held)).toMatchObject([{ reason: 'its asset is on hold' }]);
@@ -207,7 +207,7 @@ describe('blocked cold storage', () => {
       1,
     ]);
     const other = await world.paid(45n * ONE);
-    await world.mineUntil('another address goes on', () => isDone(other), 30_000);
+    await world.mineUntil('another address is swept', () => isDone(other), 30_000);
     await issuer('unBlacklist', COLD);
     await world.mineUntil('it is swept', () => isDone(order), 30_000);
     expect(await arrived()).toBe(44n * ONE);

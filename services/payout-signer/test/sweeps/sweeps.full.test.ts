@@ -44,7 +44,7 @@ describe('deposit addresses over several rounds', () => {
     await world.mineUntil('it is swept', () => isDone(order));
     const again = await world.paidAgain(order, 5n * USDT);
     await world.mineUntil(
-      'what came is swept',
+      'the later payment is swept',
       async () => (await world.sweepsOf(order)).filter(({ state }) => state === 'DONE').length === 2,
     );
     await signer.stop();
@@ -76,7 +76,7 @@ test('refills the hot wallet to its float and moves the excess to cold storage',
   const signer = await world.start({ asset });
   await world.mineUntil('it is swept', () => isDone(order));
   // Later deposits to the hot wallet would exceed the lower float and might be too small to move.
-  await world.mineUntil('nothing is on its way any more', async () => {
+  await world.mineUntil('no sweep is open', async () => {
     const { rows } = await sql`select from sweep where state = 'OPEN'`.execute(world.admin);
     return rows.length === 0;
   });
@@ -88,7 +88,7 @@ test('refills the hot wallet to its float and moves the excess to cold storage',
   const above = (await world.balance('HOT_AVAILABLE')) - lowFloat;
   const lower = await world.start({ asset: { float: `${lowFloat / USDT}` } });
   await world.mineUntil(
-    'what is above it is in cold storage',
+    'the excess is in cold storage',
     // Also includes the deposits of earlier tests, to either destination.
     async () =>
       (await world.balance('COLD')) - cold >= above && (await world.balance('HOT_AVAILABLE')) === lowFloat,
