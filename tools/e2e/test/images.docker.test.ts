@@ -170,7 +170,7 @@ describe('without a writable disk and without rights', () => {
 test(
   'says which service is missing, or unknown',
   async () => {
-    await expect(build(IMAGES[1])).rejects.toThrow(/say --build-arg SERVICE/);
+    await expect(build(IMAGES[1])).rejects.toThrow(/set --build-arg SERVICE/);
     await expect(build(IMAGES[1], '--build-arg', 'SERVICE=nothing')).rejects.toThrow(
       /No projects matched|not match/i,
     );
