@@ -124,10 +124,10 @@ test(
     world.shop.fault({ kind: 'too-little', percent: 60, times: 1 });
     world.shop.fault({ kind: 'late', delayMs: 2_000, times: 1 });
     world.shop.fault({ kind: 'never-delivers', times: 1 });
-    const lives = [await bear(), await bear()];
+    const lives = [await startLife(), await startLife()];
     const progress = requireProgress();
     for (;;) {
-      await replaceTheDead(lives);
+      await restartCrashed(lives);
       const [done, open] = [await countSweeps('DONE'), await countSweeps('OPEN')];
       const isOver = done === orders.length && open === 0;
       if (isOver && counts.crashes >= CRASHES) break;

@@ -101,7 +101,7 @@ test(`pays exactly once with two replicas that crash at every step (seed ${SEED}
     counts.decisions += rows.length;
   }
 
-  const replicas = [await beBorn('a'), await beBorn('b')];
+  const replicas = [await startLife('a'), await startLife('b')];
   const progress = requireProgress();
   const isDone = async (): Promise<boolean> => {
     const { rows } = await sql<{ settled: number }>`

@@ -126,9 +126,9 @@ async function runCrashes(): Promise<void> {
       return { name, life: await startLife(name), end: 0, leadsSince: undefined };
     }),
   );
-  for (const replica of replicas) doom(replica);
+  for (const replica of replicas) planCrash(replica);
   const progress = requireProgress();
-  const facts = () => ({ ...counts, orders: orders.length, lacking: lacking() });
+  const facts = () => ({ ...counts, orders: orders.length, missing: missingCases() });
   let hasFailed = false;
   const isOver = () => hasFailed || (counts.crashes >= CRASHES && missingCases().length === 0);
   const repeat = async (pauseMs: number, work: () => Promise<unknown>) => {

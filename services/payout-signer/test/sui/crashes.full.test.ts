@@ -105,7 +105,7 @@ test(`pays and sweeps exactly once with two replicas that crash (seed ${SEED})`,
     return isOver && open === 0;
   };
 
-  const replicas = [await beBorn(), await beBorn()];
+  const replicas = [await startLife(), await startLife()];
   const progress = requireProgress();
   while (!(await isDone())) {
     const share = (counts.crashes + 8) / CRASHES;

@@ -107,11 +107,11 @@ test(
       orders.push(await world.paid(amount));
       sum += amount;
     }
-    const lives = [await bear(), await bear()];
+    const lives = [await startLife(), await startLife()];
     const progress = requireProgress();
     for (let done = 0; done < ADDRESSES; done = await countDone()) {
       progress({ crashes: counts.crashes, done });
-      await replaceTheDead(lives);
+      await restartCrashed(lives);
       if (random() < 0.05) {
         await reorg({ rpcUrl, depth: 1 });
         counts.reorganisations += 1;

@@ -187,12 +187,12 @@ test(
     const hasMore = (open: number) => open > 0 || orders.length < ADDRESSES_MAX;
     const isOver = (open: number) =>
       counts.kills >= KILLS &&
-      lackingEssential().length === 0 &&
+      missingEssential().length === 0 &&
       Object.values({ ...counts, ...taken }).every((times) => times > 0) &&
-      (lacking().length === 0 || counts.kills >= 2 * KILLS || !hasMore(open));
+      (missingSteps().length === 0 || counts.kills >= 2 * KILLS || !hasMore(open));
     for (let open = await countOpen(); !isOver(open); open = await countOpen()) {
-      progress({ kills: counts.kills, addresses: orders.length, open, missed: lackingEssential() });
-      counts.kills += await signers.replaceTheDead(chooseFate);
+      progress({ kills: counts.kills, addresses: orders.length, open, missed: missingEssential() });
+      counts.kills += await signers.restartCrashed(chooseCrash);
       await disturb();
       await world.signer.mine();
       await world.signer.scannerAtHead();
@@ -209,7 +209,7 @@ test(
       .mineUntil(
         'all is swept',
         async () => {
-          await signers.replaceTheDead(() => calm);
+          await signers.restartCrashed(() => calm);
           const open = await countOpen();
           progress({ open });
           return open === 0;
