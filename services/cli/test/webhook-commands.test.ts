@@ -219,7 +219,7 @@ describe('opentill merchant rotate webhook-secret', () => {
     );
     expect(await rotate()).toMatchObject({
       code: 1,
-      errors: [expect.stringMatching(/being changed already/)],
+      errors: [expect.stringMatching(/is already pending/)],
     });
     expect((await rotate('--cancel')).out[0]).toMatch(/Only the old webhook secret .* signs/);
     expect(await rotate('--finish')).toMatchObject({
