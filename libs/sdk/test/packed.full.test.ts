@@ -134,7 +134,7 @@ describe.each(Object.entries(SHOPS))('%s on Node.js 18', (name, text) => {
 });
 
 it('throws in a bundle for browsers', async () => {
-  for (const use of ["import('../src/client.ts')", "require('@opentill/sdk/client')"])
+  for (const use of ["import('@opentill/sdk/client')", "require('@opentill/sdk/client')"])
     await expect(onNode18('--conditions=browser', '-e', use)).rejects.toThrow(/must never reach a browser/);
 });
 
@@ -162,7 +162,7 @@ export const handler: (request: Request) => Promise<Response> = fetchCallbacks({
 `;
 const TYPED_IMPORTS = [
   "import express from 'express';",
-  "import { createOpentill, type Opentill } from '../src/client.ts';",
+  "import { createOpentill, type Opentill } from '@opentill/sdk/client';",
   ...imports.slice(1),
 ];
 const RESOLUTIONS = {
