@@ -15,14 +15,12 @@ import {
 } from './tracker-scenario.ts';
 
 /*
- * A block with a thousand payments on tables with many earlier rows: limits the tracker's time and checks that no
- * statement scans a table. ROWS=1000000 measures with a million rows.
+ * A block with a thousand payments on tables with many earlier rows: no statement of the tracker scans a table. Prints
+ * the times. ROWS=1000000 measures with a million rows.
  */
 const ROWS = Number(process.env['ROWS'] ?? 200_000);
 const PAYMENTS = 1_000;
 const ROUNDS = 6;
-/** Far above measured times (README of tools/bench), so that a busy machine does not fail the test. */
-const LIMIT_MS = 4_000;
 
 let s: TrackerScenario;
 let merchantId: string;
@@ -154,5 +152,4 @@ test(`settles a block of ${PAYMENTS} payments over ${ROWS} earlier ones in batch
   console.info(
     `ms until all ${PAYMENTS} are committed: detected ${ms(took['detected'])}; verified ${ms(took['verified'])}`,
   );
-  for (const times of Object.values(took)) expect(Math.min(...times)).toBeLessThan(LIMIT_MS);
 }, 300_000);

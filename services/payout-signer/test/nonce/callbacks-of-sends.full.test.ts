@@ -192,9 +192,8 @@ test('succeeds with the same bytes when a reverted transaction lands later', asy
 });
 
 test('expires unpaid or is paid, never both, when its time ends during signing', async () => {
-  const inMs = (ms: number) => ({ expires_at: new Date(Date.now() + ms) });
   const before = await available();
-  const short = [await world.payout(inMs(600)), await world.payout(inMs(600))];
+  const short = [await world.payout(), await world.payout()];
   const long = [await world.payout(), await world.payout()];
   let saves = 0;
   await world.drive({
@@ -203,7 +202,10 @@ test('expires unpaid or is paid, never both, when its time ends during signing',
       async saveSigned(...given) {
         saves += 1;
         // Signed but not stored when the tracker expires it.
-        if (saves === 1) for (const order of short) await world.reaches(order, 'EXPIRED');
+        if (saves === 1) {
+          await world.endTimeOf(...short);
+          for (const order of short) await world.reaches(order, 'EXPIRED');
+        }
         return store.saveSigned(...given);
       },
     }),
@@ -221,13 +223,18 @@ test('expires unpaid or is paid, never both, when its time ends during signing',
 test('expires or pays each of many payouts whose times end while signing is limited', async () => {
   const before = await available();
   await world.drive({ maxOpenNonces: 3 });
-  const soon = await Promise.all(
-    Array.from({ length: 24 }, (_, i) => world.payout({ expires_at: new Date(Date.now() + 3_000 + 25 * i) })),
-  );
+  const soon = await Promise.all(Array.from({ length: 24 }, () => world.payout()));
   const stateOf = async (order: OrderRow) => (await world.payoutOf(order)).state;
   const states = () => Promise.all(soon.map(stateOf));
-  // All open nonces are signed for. Without blocks none becomes free, so a payout expires before the last is signed.
+  const signed = async () => (await states()).filter((state) => state === 'SIGNED').length;
+  await waitUntil('all open nonces are signed for', async () => (await signed()) === 3);
+  // Without blocks no nonce becomes free, so this payout expires unsigned. The next ones race with the blocks below.
+  const found = await states();
+  const ending = soon.filter((_, i) => found[i] !== 'SIGNED');
+  await world.endTimeOf(ending.pop()!);
   await waitUntil('the first has expired', async () => (await states()).includes('EXPIRED'));
+  await sql`update payout set expires_at = now() + (array_position(${ending.map((order) => order.order_pk)}::uuid[], order_pk) * interval '25 ms')
+    where order_pk = any(${ending.map((order) => order.order_pk)}::uuid[])`.execute(world.admin);
   const ends = { signed: 0, expired: 0 };
   for (const order of soon) {
     await waitUntil('decided', async () => {
@@ -257,10 +264,12 @@ test('expires or pays each of many payouts whose times end while signing is limi
 });
 
 test('succeeds once and never expires after a broadcast that failed past its time', async () => {
-  const expiring = await world.payout({ expires_at: new Date(Date.now() + 700) });
+  const expiring = await world.payout();
   const { order, connect } = await world.signedInVain();
   await world.isSent(expiring);
-  await waitUntil('its time is over', () => Date.now() > expiring.expires_at.getTime() + 300);
+  await world.endTimeOf(expiring);
+  const ended = Date.now();
+  await waitUntil('some rounds of the tracker are over', () => Date.now() > ended + 300);
   expect(await world.story(expiring)).toEqual([SENT]);
   connect();
   await world.succeeds(expiring);

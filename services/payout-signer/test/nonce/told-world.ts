@@ -84,6 +84,11 @@ export async function createCallbackWorld() {
       expect(last).toMatchObject({ type: 'ORDER_FAILED', status: 'FAILED', reason });
       expect(await world.received(order)).toBe(0n);
     },
+    /** Ends these payouts' time now, by the database's clock. */
+    endTimeOf: (...orders: readonly OrderRow[]) =>
+      sql`update payout set expires_at = now() where order_pk = any(${orders.map((order) => order.order_pk)}::uuid[])`.execute(
+        admin,
+      ),
     /** Starts a driver. @returns a payout that it signed; its bytes reach no node while it is cut off */
     async signedInVain(options: DriverOptions = {}) {
       let isCutOff = true;
