@@ -76,17 +76,14 @@ test('sends coin, booked for fees, and tokens once a scanner reads the chain', a
   expect(gas).toEqual([{ chain: 'TRON_TEST', symbol: 'TRX', balance: SENT[0] }]);
 });
 
-test.each(['before', 'after'])(
-  'funds a chain whatever happens on a chain that comes %s it',
-  async (place) => {
-    funded.length = 0;
-    const wallet = toBase58(addressOfKey(randomBytes(32)));
-    const funding = fund(place === 'before' ? [unread, tron] : [tron, unread], 0, wallet);
-    await expect(funding).rejects.toMatchObject({ message: 'No scanner reads BSC_TEST.' });
-    expect(funded).toEqual([{ chain: 'TRON_TEST', hotWallet: wallet, sent: GIFTS }]);
-    expect(await balances(wallet)).toEqual(SENT);
-  },
-);
+test.each(['before', 'after'])('funds a chain although the chain %s it has no scanner', async (place) => {
+  funded.length = 0;
+  const wallet = toBase58(addressOfKey(randomBytes(32)));
+  const funding = fund(place === 'before' ? [unread, tron] : [tron, unread], 0, wallet);
+  await expect(funding).rejects.toMatchObject({ message: 'No scanner reads BSC_TEST.' });
+  expect(funded).toEqual([{ chain: 'TRON_TEST', hotWallet: wallet, sent: GIFTS }]);
+  expect(await balances(wallet)).toEqual(SENT);
+});
 
 test('skips a wallet that has tokens', async () => {
   funded.length = 0;

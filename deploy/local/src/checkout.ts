@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Root of the repository, from deploy/local/src or deploy/local/dist. */
+/** The repository, seen from deploy/local/src and from deploy/local/dist. */
 export const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 
 export const LOCAL_NETWORKS_FILE = join(CHECKOUT, 'deploy', 'networks', 'local.json');

@@ -9,7 +9,7 @@ import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill
 import type { WalletFiles } from './prepare-keys.ts';
 import type { RunningChains, RunningEvmChain, RunningSuiChain, RunningTronChain } from './start-chains.ts';
 
-/** Amounts in whole units: of each token, and of the native coin. */
+/** Whole units of each token and of the native coin. */
 const TOKENS = 1_000_000n;
 const COINS = 1_000n;
 
@@ -23,9 +23,8 @@ export interface TopUp {
 }
 
 /**
- * Sends coin (for fees) and tokens (for payouts) to the hot wallet on every devnet, and books them. Skips wallets
- * that have tokens. Records unbooked payments in `file`, so that the next start repairs an interrupted one. Booking
- * is idempotent.
+ * Sends coin (for fees) and tokens (for payouts) to the hot wallet on every devnet, and books them. Skips wallets that
+ * have tokens. Records unbooked payments in `file`: the next start repairs an interrupted one. Booking is idempotent.
  */
 export async function fundHotWallets(funding: {
   readonly chains: RunningChains;
@@ -46,7 +45,7 @@ export async function fundHotWallets(funding: {
   rmSync(file);
 }
 
-/** Same as `opentill wallet book-top-up`, without a process per payment. */
+/** Calls the SQL functions of `opentill wallet book-top-up`, which would take a process per payment. */
 async function bookAll(databaseUrl: string, topUps: readonly TopUp[]): Promise<void> {
   const database = openDatabase({ url: databaseUrl, applicationName: 'opentill-local', poolMax: 1 });
   try {
@@ -113,7 +112,7 @@ async function fundOnTron({ network, node }: RunningTronChain, to: string): Prom
   return topUps;
 }
 
-/** Sends to address balances, which pay payouts. */
+/** Funds address balances: SUI payouts spend those, not coin objects. */
 async function fundOnSui({ network, node }: RunningSuiChain, to: string): Promise<TopUp[]> {
   const { chain, nativeSymbol, nativeDecimals } = network;
   const { url } = node;

@@ -27,7 +27,6 @@ export interface GatewayPorts {
   readonly api: number;
   readonly shop: number;
   readonly ops: number;
-  /** /livez, /readyz and /metrics by service. */
   readonly health: Readonly<Record<ServiceName, number>>;
   readonly chains: Readonly<Record<DevnetChain, number>>;
 }
@@ -59,13 +58,11 @@ export interface MerchantSettings {
 }
 
 export interface GatewayOptions {
-  /** Contains all state and logs. For one gateway at a time. */
   readonly stateDir: string;
   /** True continues with database, broker and chains of the last run. False empties them. */
   readonly keep: boolean;
   readonly ports: GatewayPorts;
   readonly merchant: MerchantSettings;
-  /** External nodes. Their chains get no devnet. */
   readonly ownNodes?: {
     /** Replaces deploy/networks/local.json. Every chain in it uses external nodes. */
     readonly networksFile?: string | undefined;
@@ -73,11 +70,11 @@ export interface GatewayOptions {
     readonly environment: NetworkEnvironment;
   };
   readonly given: { readonly databaseUrl?: string | undefined; readonly amqpUrl?: string | undefined };
-  /** False skips syncing to disk, for data that is thrown away. @default true */
+  /** False skips syncing to disk, for temporary data. @default true */
   readonly durable?: boolean;
   /** @default 1 */
   readonly blockTimeSeconds?: number;
-  /** Overrides for every EVM network of deploy/networks/local.json. RPC addresses always follow `ports`. */
+  /** Overrides for the EVM networks of deploy/networks/local.json. RPC addresses always follow `ports`. */
   readonly networkChanges?: Partial<
     Pick<NetworkConfig, 'confirmations' | 'pollIntervalMs' | 'reorgWindow' | 'explorerTxUrl'>
   >;
@@ -89,6 +86,5 @@ export interface GatewayOptions {
    */
   readonly services?: readonly ServiceName[];
   readonly say?: (line: string) => void;
-  /** Aborts the start. Everything started is stopped again. */
   readonly signal?: AbortSignal;
 }

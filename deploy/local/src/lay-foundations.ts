@@ -27,7 +27,6 @@ export interface Foundations {
   readonly policy: PolicyFiles;
 }
 
-/** Starts servers and chains, creates keys, migrates the database, creates the operator and funds the hot wallets. */
 export async function layFoundations(
   options: GatewayOptions,
   networks: LocalNetworks,

@@ -13,7 +13,6 @@ import { GatewayError } from '@opentill/domain/gateway-error';
  *   a member fails to stop             | the others are stopped, then the first failure is thrown
  */
 
-/** - `MEMBER_DIED`: a process ended unexpectedly. The message contains its name and last log lines. */
 export type MemberErrorCode = 'MEMBER_DIED';
 
 export interface Member {

@@ -4,7 +4,6 @@ import { hashOperatorToken, newOperatorToken } from '@opentill/db/operators';
 
 const OPERATOR = { operator_id: 'local', name: 'Local operator', role: 'ADMIN' } as const;
 
-/** Creates the operator with all rights, and a token file for its owner only. Replaces a missing token file. */
 export async function prepareOperator(adminUrl: string, tokenFile: string): Promise<void> {
   if (existsSync(tokenFile)) return;
   const token = newOperatorToken(OPERATOR.operator_id);

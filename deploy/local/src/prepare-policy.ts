@@ -55,8 +55,8 @@ const SWEEPS: Readonly<Partial<Record<Family, object>>> = {
 };
 
 /**
- * Seals the policy of the local profile, and creates the approver's key on the first run. Same as `opentill policy
- * seal` and `opentill approver init`, without processes. Keeps a policy sealed for the same text and networks.
+ * Seals the policy of the local profile, unless it is already sealed for the same text and networks. The first run also
+ * creates the approver's key.
  */
 export async function preparePolicy(
   directory: StateDirectory,
@@ -102,7 +102,6 @@ async function prepareApprover(
   return { approverKeyFile, approverPassphraseFile, publicKey };
 }
 
-/** Sweeps only on devnets, because the cold addresses above are for worthless money. */
 function localPolicy(networks: LocalNetworks, approver: string): object {
   const chains = allNetworks(networks).map((network) => {
     const { chain, family, tokens } = network;

@@ -4,7 +4,6 @@ import { parseArgs } from 'node:util';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { LOCAL_PORTS, type GatewayOptions } from './gateway-options.ts';
 
-/** - `START_USAGE`: an unknown argument or setting of npm start. The message names it. */
 export type StartOptionsErrorCode = 'START_USAGE';
 
 export interface StartRequest {
@@ -14,7 +13,6 @@ export interface StartRequest {
   readonly checkout: string;
 }
 
-/** @throws GatewayError<StartOptionsErrorCode> */
 export function readStartOptions(request: StartRequest): GatewayOptions {
   const { env, checkout } = request;
   const { keep, networks } = parseArguments(request.args);

@@ -2,7 +2,6 @@ import pg from 'pg';
 import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** - `DATABASE_NOT_OURS`: the given database has contents that no local run created, so it is not emptied. */
 export type ResetDatabaseErrorCode = 'DATABASE_NOT_OURS';
 
 /** Comment that marks a database as safe to empty. */

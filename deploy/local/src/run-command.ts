@@ -4,7 +4,6 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { entryPoint } from './checkout.ts';
 import type { Environment } from './service-environments.ts';
 
-/** - `COMMAND_FAILED`: an `opentill` command failed. The message contains its output. */
 export type CommandErrorCode = 'COMMAND_FAILED';
 
 export interface OpentillCommand {

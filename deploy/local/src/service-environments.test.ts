@@ -78,7 +78,7 @@ test('gives each service its own role, broker user and health port, not admin ac
 test('gives secrets only to the services that need them', () => {
   expect(holdersOf('the-passphrase')).toEqual([]);
   expect(holdersOf('the-approver-passphrase')).toEqual([]);
-  // These are paths of files that only their readers may open.
+  // Paths of files that only these services may open.
   for (const path of ['/state/keystore.json', '/state/passphrase', '/state/policy.sealed.json'])
     expect(holdersOf(path)).toEqual(['payout-signer']);
   expect(holdersOf('/state/operator-token')).toEqual([]);

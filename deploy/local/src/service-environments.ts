@@ -41,7 +41,6 @@ export function setupEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-/** For operators' commands. The local operator is also the owner, so every command of the guides works unchanged. */
 export function operatorEnvironment(source: EnvironmentSource): Environment {
   return {
     OPS_DATABASE_URL: databaseUrl(source, 'ops'),
@@ -66,7 +65,7 @@ function apiEnvironment(source: EnvironmentSource): Environment {
     SECRETS_KEY: source.secrets.secretsKey,
     CHECKOUT_BASE_URL: `http://localhost:${source.ports.api}/checkout`,
     PROFILE: 'local',
-    // Few prepared addresses spare the developer's processor.
+    // Deriving more addresses in advance would load a developer's machine.
     DEPOSIT_ADDRESSES_READY: '1024',
   };
 }

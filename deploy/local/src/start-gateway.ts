@@ -23,7 +23,6 @@ import { isReady, startService } from './start-service.ts';
 import { prepareStateDirectory, type StateDirectory } from './state-directory.ts';
 import { allNetworks, readNetworks, servicesFor, type LocalNetworks } from './write-networks.ts';
 
-/** - `GATEWAY_NOT_READY`: all services run, but the API does not report ready. */
 export type StartGatewayErrorCode = 'GATEWAY_NOT_READY';
 
 export interface Gateway {
@@ -51,7 +50,6 @@ export interface Gateway {
   stopService(instance: string, signal?: NodeJS.Signals): Promise<void>;
   /** Never resolves. Rejects with MEMBER_DIED when a part ends unexpectedly. */
   readonly died: Promise<never>;
-  /** Stops services, then chains and broker, then the database. Leaves no process. */
   stop(): Promise<void>;
 }
 

@@ -33,7 +33,7 @@ export interface ServiceStart {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Starts a service's built entry point and waits for its /readyz. Throws the errors of process-group. */
+/** Starts a service's built entry point and waits for its /readyz. */
 export async function startService(start: ServiceStart): Promise<ProcessGroup> {
   const { service, env, logs } = start;
   const name = start.instance ?? service;
@@ -62,7 +62,6 @@ function commandOf(service: ServiceName): Pick<ProcessGroupOptions, 'command' | 
   return { command: '/bin/sh', args: ['-c', 'ulimit -c 0 && exec "$@"', 'sh', ...closed] };
 }
 
-/** Variables that a service inherits: program paths and trusted certificates. */
 export function inherited(): Record<string, string | undefined> {
   const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
   return { PATH, ...(NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS }) };

@@ -24,7 +24,6 @@ const PROCESSES = {
 
 export type SmallProcess = keyof typeof PROCESSES;
 
-/** Starts a process of deploy/small in place of services and waits until it is ready. The caller stops it. */
 export async function startSmallProcess(
   gateway: Pick<Gateway, 'environmentOf' | 'directory'>,
   name: SmallProcess,

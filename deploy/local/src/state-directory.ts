@@ -21,7 +21,6 @@ export interface StateDirectory {
   readonly networksFile: string;
   readonly operatorFile: string;
   readonly operatorTokenFile: string;
-  /** Hot wallet payments that are not booked yet. */
   readonly topUpsFile: string;
 }
 

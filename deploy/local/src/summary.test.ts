@@ -61,7 +61,7 @@ test.each([
   });
 });
 
-test('prints what a first-time user needs', () => {
+test('prints addresses, credentials and first commands', () => {
   const screen = summaryScreen(source);
   for (const part of [
     'http://localhost:3010',

@@ -79,7 +79,7 @@ const STEPS_ON_OWN_NODES = [
   'Payouts need money in the hot wallet: "npm run -s opentill -- keys show-xpub" shows where to send it.',
 ];
 
-/** Creates a collection on the first chain. The signature covers only `data`, so the shell can fill in the rest. */
+/** The signature covers only `data`, so that the shell can fill in timestamp and nonce. */
 export function createCollectionCommand(
   source: Pick<SummarySource, 'apiUrl' | 'merchant' | 'orderId' | 'chains'>,
 ): string {

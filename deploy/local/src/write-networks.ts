@@ -25,7 +25,6 @@ export interface LocalNetworks {
   readonly given: readonly NetworkConfig[];
 }
 
-/** - `NO_LOCAL_NETWORK`: the network file enables no network, or a main network. */
 export type ReadNetworksErrorCode = 'NO_LOCAL_NETWORK';
 
 type ReadOptions = Pick<
@@ -33,7 +32,7 @@ type ReadOptions = Pick<
   'ports' | 'networkChanges' | 'blockTimeSeconds' | 'services' | 'ownNodes'
 >;
 
-/** Reads the given network file, else deploy/networks/local.json with this run's ports. Throws NO_LOCAL_NETWORK. */
+/** Reads the given network file, or deploy/networks/local.json with this run's ports. Throws NO_LOCAL_NETWORK. */
 export async function readNetworks(options: ReadOptions): Promise<LocalNetworks> {
   const { networksFile, environment = {} } = options.ownNodes ?? {};
   const networks = await readNetworkFile(networksFile ?? LOCAL_NETWORKS_FILE, environment);
@@ -51,7 +50,7 @@ export async function readNetworks(options: ReadOptions): Promise<LocalNetworks>
   };
 }
 
-/** Private file, because URLs may contain a provider's key. */
+/** Writes it readable only for its owner: URLs may contain a provider's key. */
 export function writeNetworks(file: string, networks: LocalNetworks): void {
   const text = JSON.stringify({ networks: allNetworks(networks) }, null, 2);
   parseNetworkFile(text, file);

@@ -12,7 +12,6 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Runs lanes of shell commands in a separate process, as `npm test` does. */
 function runLanes(lanes: Readonly<Record<string, string>>[]) {
   const steps = lanes.map((lane) =>
     Object.entries(lane).map(([name, script]) => ({ name, command: 'sh', args: ['-c', script] })),
@@ -62,7 +61,7 @@ describe('runLanes', () => {
 });
 
 describe('test runs', () => {
-  /** In a separate process without a Docker engine. */
+  // A separate process without a Docker engine.
   test.each(['runDefaultTests', 'runLongTests'])('%s starts the runs and adds up their counts', (name) => {
     const program = `
       const { ${name} } = await import(${JSON.stringify(join(BOOTSTRAP, 'run-tests.mjs'))});
@@ -97,7 +96,7 @@ describe('build fingerprint', () => {
     return write;
   }
 
-  test('fingerprint changes with every source, setting and output, and no other file', async () => {
+  test('changes with every source, setting and output, and with no other file', async () => {
     const { fingerprintOf } = (await import(join(BOOTSTRAP, 'build.mjs'))) as {
       fingerprintOf(root: string): string;
     };

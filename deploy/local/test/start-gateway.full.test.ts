@@ -23,7 +23,7 @@ describe('running gateway', () => {
     expect(hasDied).toBe(false);
   });
 
-  test('reports a service that dies with its last lines, and stops the others', async () => {
+  test('reports the last lines of a service that dies, and stops the others', async () => {
     const shop = room.gateway!.services.get('demo-shop')!;
     process.kill(shop.pid, 'SIGKILL');
     await expect(room.gateway!.died).rejects.toMatchObject({

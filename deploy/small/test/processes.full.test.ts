@@ -18,7 +18,7 @@ import { createKeystore } from '@opentill/wallet/keystore';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';
 
-// Both processes on real servers without a chain. tools/e2e/test/small.full.test.ts covers payments.
+// Tests both processes on real servers without a chain. tools/e2e/test/small.full.test.ts tests payments.
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const NOWHERE = 'http://127.0.0.1:1';
@@ -155,12 +155,12 @@ test("delivers an order's callback with both processes, which then stop cleanly"
     );
   await waitUntil('both live', async () => (await lives(health)) && (await lives(signerHealth)), WAIT_MS);
   const isRefused = async () => (await fetch(`http://127.0.0.1:${opsPort}/v1/payouts`)).status === 401;
-  await waitUntil('ops asks who it is', isRefused, WAIT_MS);
+  await waitUntil('ops rejects an anonymous request', isRefused, WAIT_MS);
 
   const data = JSON.stringify({ orderId: 'order-1', amount: '10', symbol: 'USDT', chain: 'ETH_SEPOLIA' });
   const sign = createHmac('sha256', TOKEN).update(data).digest('hex');
   let answer: unknown;
-  // Retries like a merchant when the gateway is busy. It remains one order.
+  // Retries, like a merchant, while the gateway is busy. All requests create one order.
   const isAnswered = async () => {
     const timestamp = Math.floor(Date.now() / 1_000);
     const response = await fetch(`http://127.0.0.1:${port}/v1/order/createCollection`, {
