@@ -2,16 +2,15 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** A program of the benchmarks in a process of its own, which answers one message at a time. */
+/** A benchmark program in its own process. It answers one message at a time. */
 export interface Child {
   readonly pid: number;
   ask<Answer>(message: object): Promise<Answer>;
-  /** Rejects when the process ends. */
   readonly died: Promise<never>;
   stop(): Promise<void>;
 }
 
-/** @param program the file next to this one, without extension; @param flags of Node */
+/** `program` is a file in this directory, without extension; `flags` are Node's. */
 export function startChild(program: string, flags: readonly string[] = []): Child {
   const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
   const child = fork(join(import.meta.dirname, `${program}.${extension}`), {
@@ -22,7 +21,7 @@ export function startChild(program: string, flags: readonly string[] = []): Chil
   const died = exited.then(([code, signal]: unknown[]) => {
     throw new Error(`${program} ended with ${String(code ?? signal)}`);
   });
-  died.catch(() => undefined); // also if no caller waits for it
+  died.catch(() => undefined); // avoids an unhandled rejection
   return {
     pid: child.pid ?? 0,
     died,
@@ -40,7 +39,7 @@ export function startChild(program: string, flags: readonly string[] = []): Chil
   };
 }
 
-/** Answers the messages of `Child.ask` in this process, which ends with its parent. */
+/** Answers messages of `Child.ask`. The process ends with its parent. */
 export function answerParent<Message>(answer: (message: Message) => unknown): void {
   process.on('message', (message: Message) => {
     (async () => answer(message))().then(

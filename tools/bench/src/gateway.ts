@@ -10,7 +10,6 @@ import { BROKER_SERVICES, type BrokerService, type DevnetChain } from '@opentill
 import { startGateway, type Gateway } from '@opentill/local/start-gateway';
 import { sleep, until } from './wait.ts';
 
-/** A callback with its time of arrival on this process's clock. */
 export interface Arrival {
   readonly atMs: number;
   readonly notifyType: string;
@@ -18,13 +17,12 @@ export interface Arrival {
   readonly blockNum: number;
 }
 
-/** A whole gateway of processes as `npm start` makes it, durable and with default settings. */
+/** Complete gateway as `npm start` runs it, durable and with default settings. */
 export interface BenchGateway {
   readonly gateway: Gateway;
-  /** The merchant's callbacks so far. */
   readonly arrivals: Arrival[];
   readonly callbackUrl: string;
-  /** As the owner of the database. */
+  /** Connects as the database owner. */
   readonly database: pg.Pool;
 }
 
@@ -35,23 +33,23 @@ export interface BenchOrder {
 
 const TOKEN = 'bench-merchant-token-0123456789-0123456789';
 const SERVICES = ['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender'] as const;
-/** The api reads the merchants' limits within this time. */
+/** Upper bound of the time until the api has re-read merchants' limits. */
 const LIMITS_READ_MS = 6_000;
 const CONNECTIONS = 16;
 
-/** Starts a gateway for `work`; leaves neither processes nor files. */
+/** Runs `work` with a new gateway. Afterwards no process or file remains. */
 export async function withBenchGateway<Figures>(
   work: (bench: BenchGateway) => Promise<Figures>,
   services: readonly BrokerService[] = SERVICES,
 ): Promise<Figures> {
   const stateDir = mkdtempSync(join(tmpdir(), 'opentill-bench-'));
-  chmodSync(stateDir, 0o711); // Postgres runs as a user of its own when we are root
+  chmodSync(stateDir, 0o711); // under root, Postgres runs as another user
   const recorder = await recordCallbacks();
   const { callbackUrl } = recorder;
   let gateway: Gateway | undefined;
   let database: pg.Pool | undefined;
   try {
-    // Each request of the load comes from another address: limits are counted and not reached.
+    // Each request uses another client address, so that rate limits are counted but never reached.
     const ofApi = { TRUSTED_PROXIES: '127.0.0.1/32,::1/128', DEPOSIT_ADDRESSES_READY: '32768' };
     gateway = await startGateway({
       stateDir,
@@ -74,7 +72,7 @@ export async function withBenchGateway<Figures>(
   }
 }
 
-/** Answers callbacks at once. */
+/** Starts a callback receiver that responds at once. */
 async function recordCallbacks() {
   const arrivals: Arrival[] = [];
   const server = createServer((request, response) => {
@@ -102,7 +100,7 @@ async function recordCallbacks() {
   };
 }
 
-/** Raises the merchants' own limits so that the load does not reach them. */
+/** Raises the merchants' rate limits above the load. */
 export async function liftLimits({ database }: Pick<BenchGateway, 'database'>): Promise<void> {
   const limits = { createCollection: { requests: 1_000_000, seconds: 10 } };
   await database.query('update merchant set rate_limits = $1, updated_at = now()', [JSON.stringify(limits)]);
@@ -111,13 +109,12 @@ export async function liftLimits({ database }: Pick<BenchGateway, 'database'>): 
 
 let sent = 0;
 
-/** Another client address for each request. */
+/** Returns a different client address for each request. */
 export function nextClient(): { readonly 'x-forwarded-for': string } {
   sent += 1;
   return { 'x-forwarded-for': `10.${(sent >> 16) & 255}.${(sent >> 8) & 255}.${sent & 255}` };
 }
 
-/** The body of a signed createCollection of 12.50 USDT. */
 export function signedCollection(orderId: string, chain: DevnetChain): string {
   const data = `{"orderId":"${orderId}","amount":"12.50","symbol":"USDT","chain":"${chain}"}`;
   const sign = createHmac('sha256', TOKEN).update(data).digest('hex');
@@ -125,10 +122,7 @@ export function signedCollection(orderId: string, chain: DevnetChain): string {
   return `{"sign":"${sign}","timestamp":${timestamp},"nonce":"${randomUUID()}","data":${data}}`;
 }
 
-/**
- * Creates orders whose first callback is not sent: it belongs to the creation and not to the payment. Limits must have been
- * lifted.
- */
+/** Creates orders without sending their first callback, which belongs to creation. Call liftLimits first. */
 export async function createOrders(
   { gateway, database, callbackUrl }: BenchGateway,
   count: number,

@@ -15,7 +15,6 @@ import { sui } from './families/sui.ts';
 import { tron } from './families/tron.ts';
 import { markdownOf, type Benchmark } from './report.ts';
 
-/** By name, what is measured, and how. */
 const BENCHMARKS: Readonly<Record<string, readonly [what: string, measure: Benchmark]>> = {
   creation: ['orders created per second', creation],
   signatures: ['processor time of a rejected signature with 1, 100 and 10,000 merchants', signatures],
@@ -48,7 +47,6 @@ const RESULTS = join(import.meta.dirname, '..', 'results');
 const FILE = join(RESULTS, 'latest.json');
 const MACHINE = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`;
 
-/** Rejects arguments by an Error for the person who typed them. */
 function readArguments() {
   const { positionals: names, values } = parseArgs({
     options: {

@@ -6,12 +6,11 @@ import type { BenchFamily } from './families/family.ts';
 import type { ScannerRequest } from './scanner-process.ts';
 import { numberOf, type BenchServers } from './servers.ts';
 
-/** A scanner in a process of its own, which can be started again and again. */
+/** Scanner in its own process, which can be restarted. */
 export interface ScannerProcess {
   readonly pid: number;
   start(networks: readonly NetworkConfig[]): Promise<void>;
   stop(): Promise<void>;
-  /** Rejects when the process ends. */
   readonly died: Promise<never>;
   end(): Promise<void>;
 }
@@ -19,7 +18,7 @@ export interface ScannerProcess {
 const ROLES = { EVM: 'scanner_evm', TRON: 'scanner_tron', SUI: 'scanner_sui' } as const;
 const ROWS_AT_ONCE = 20_000;
 
-/** @param flags of Node, for the limits of its heap */
+/** `flags` are Node's, for heap limits. */
 export function startScannerProcess(
   family: ScannedFamily,
   { urlOf, amqpUrl }: BenchServers,
@@ -41,14 +40,13 @@ export function startScannerProcess(
   };
 }
 
-/** Removes the scanned state of all chains. */
+/** Deletes the scanned state of all chains. */
 export async function forgetChains({ admin }: BenchServers): Promise<void> {
   await admin.query(
     'truncate transfer, block, chain_cursor, scanner_evm.outbox, scanner_tron.outbox, scanner_sui.outbox cascade',
   );
 }
 
-/** Places the cursor as if the chain had been verified up to this block. */
 export async function placeCursor(
   { admin }: BenchServers,
   { chain, family }: NetworkConfig,
@@ -66,14 +64,14 @@ export async function placeCursor(
   );
 }
 
-/** The height of the verified cursor; 0 without one. */
+/** Returns 0 without a cursor. */
 export function verifiedHeight({ admin }: BenchServers, { chain }: NetworkConfig): Promise<number> {
   return numberOf(admin, 'select verified_height n from chain_cursor where chain = $1', [chain]);
 }
 
 /**
- * Inserts deposit addresses without their orders, which the scanner does not read: a session that plays a replica enforces no
- * foreign key. Unique constraints are dropped and created again, since sorting is faster than looking up.
+ * Inserts deposit addresses without their orders, which the scanner does not read. Under the replica role a session
+ * checks no foreign keys. Dropping and recreating unique constraints is faster than maintaining them.
  */
 export async function fillDepositAddresses(
   { admin }: BenchServers,

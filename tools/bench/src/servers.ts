@@ -12,24 +12,23 @@ import { findOrBringServers } from '@opentill/test-servers/servers';
 const ROLES = ['tracker', 'signer', 'scanner_evm', 'scanner_tron', 'scanner_sui'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** A durable Postgres and RabbitMQ of the benchmark, and a directory; all gone at the end. */
+/** Temporary durable Postgres and RabbitMQ of a benchmark. */
 export interface BenchServers {
   readonly dir: string;
   readonly amqpUrl: string;
-  /** As its owner. */
+  /** Connects as the database owner. */
   readonly admin: pg.Client;
   urlOf(role: Role): string;
-  /** Opens a pool as the service of the role does. */
   open(role: Role): Database;
 }
 
-/** Starts them with a migrated, empty database; never those that the environment names. */
+/** Starts servers with a migrated, empty database. Ignores servers that the environment names. */
 export async function withServers<T>(
   say: (line: string) => void,
   work: (servers: BenchServers) => Promise<T>,
 ): Promise<T> {
   const dir = mkdtempSync(join(tmpdir(), 'opentill-bench-'));
-  chmodSync(dir, 0o711); // Postgres runs as a user of its own when we are root
+  chmodSync(dir, 0o711); // under root, Postgres runs as another user
   const { database, broker, stop } = await findOrBringServers({ dir, given: {}, keepData: false, say });
   const admin = new pg.Client({ connectionString: database.url, application_name: 'bench' });
   try {
@@ -56,7 +55,7 @@ export async function withServers<T>(
   }
 }
 
-/** The number `n` of the first row. */
+/** Returns column `n` of the first row. */
 export async function numberOf(admin: pg.Client, sql: string, values: unknown[] = []): Promise<number> {
   return Number((await admin.query<{ n: string }>(sql, values)).rows[0]?.n ?? 0);
 }

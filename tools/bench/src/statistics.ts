@@ -1,9 +1,9 @@
-/** The upper one of the two in the middle, if the count is even. */
+/** Returns the upper middle value if the count is even. */
 export function median(numbers: readonly number[]): number {
   return sorted(numbers)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
-/** The value that `share` of the values do not exceed; to one decimal. */
+/** Returns the smallest value that at least `share` of the values do not exceed, with one decimal. */
 export function quantile(numbers: readonly number[], share: number): number {
   const place = Math.max(0, Math.ceil(numbers.length * share) - 1);
   return round(sorted(numbers)[place] ?? Number.NaN, 1);

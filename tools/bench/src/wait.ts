@@ -4,7 +4,7 @@ export { sleep };
 
 const DEADLINE_MS = 300_000;
 
-/** Resolves when the condition holds. Throws after five minutes. */
+/** Throws after five minutes. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,

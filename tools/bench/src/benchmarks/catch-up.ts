@@ -17,11 +17,9 @@ import { numberOf, withServers, type BenchServers } from '../servers.ts';
 import { median, round } from '../statistics.ts';
 import { until } from '../wait.ts';
 
-/** A canned chain for a scanner to catch up with. */
 interface World {
   readonly blocks: number;
   readonly genesis: BlockFacts;
-  /** The network with its first source only, or with both. */
   networkWith(sources: number): NetworkConfig;
   stop(): Promise<void>;
 }
@@ -29,7 +27,7 @@ interface World {
 const TRANSACTIONS_PER_BLOCK = 200;
 const BLOCKS_PER_DEPOSIT = 5;
 const POLL_MS = 20;
-/** TRX counts as a token, so that its transfers are read as well. */
+/** Lists TRX as a token, so that the scanner also reads its transfers. */
 const TRX = {
   symbol: 'TRX',
   contract: null,
@@ -38,10 +36,10 @@ const TRX = {
   minAmount: null,
   maxAmount: null,
 };
-/** The heap that V8 takes for itself in a container of 256 MiB. */
+/** The heap limits that V8 chooses in a container of 256 MiB. */
 const HEAP_LIMITS = ['--max-old-space-size=128', '--max-semi-space-size=1'];
 
-/** The speed of a scanner that reads from two sources, and from one, in turns. */
+/** Measures catching up with two sources and with one, alternating. */
 export const catchUp =
   (family: BenchFamily): Benchmark =>
   ({ say, quick, addresses = quick ? 1_000 : 1_000_000 }) =>
@@ -81,7 +79,7 @@ export const catchUp =
       }
     });
 
-/** The most memory of a scanner that catches up, with blocks of the usual size and ten times as large. */
+/** Peak memory of a scanner that catches up, with normal blocks and with blocks ten times as large. */
 export const scannerMemory =
   (family: BenchFamily): Benchmark =>
   ({ say, quick }) =>

@@ -11,10 +11,10 @@ import { median, round } from '../statistics.ts';
 type Status = 'PENDING' | 'EXPIRED' | 'FAILED';
 
 const MEASURED = 100;
-/** The first ones warm the compiler. */
+/** Discarded measurements while V8 optimises the code. */
 const WARMING = 20;
 
-/** One more transfer to an order that has 10, 1,000 or 100,000 settled ones. */
+/** Measures one more transfer to an order that has 10, 1,000 or 100,000 settled transfers. */
 export const dust: Benchmark = ({ say, quick }) =>
   withServers(say, async ({ admin, open }) => {
     const tracker = open('tracker');
@@ -69,7 +69,7 @@ async function trackerDeps(db: HandlerDeps['db']): Promise<HandlerDeps> {
   };
 }
 
-/** The insert includes the sums of its trigger. Only a PENDING order expires, with an unmatched deposit for each transfer. */
+/** The insert includes the trigger's sums. Only a PENDING order expires, with an unmatched deposit per transfer. */
 async function measureOrder(
   admin: pg.Client,
   deps: HandlerDeps,
@@ -131,7 +131,7 @@ async function measureOrder(
   return [round(median(inserts)), round(median(settles)), expireMs];
 }
 
-/** Fifty transfers a block. */
+/** Puts fifty transfers into each block. */
 const INSERT = `
   insert into transfer (chain, family, tx_hash, position, contract_address, symbol, from_address, to_address, amount,
     block_height, block_hash, block_time, first_block_time, state)

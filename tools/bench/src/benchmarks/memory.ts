@@ -8,17 +8,17 @@ import { quantile, round } from '../statistics.ts';
 import { sleep } from '../wait.ts';
 import { runLoad } from './payments.ts';
 
-/** By process, resident memory and its proportional share, in MB. */
+/** Resident memory and proportional set size in MB, by process. */
 type Reading = ReadonlyMap<string, readonly [resident: number, proportional: number]>;
 
 const RATE = 20;
 const SMALL: readonly SmallProcess[] = ['gateway', 'signer'];
-/** The limits that deploy/small's examples set. */
+/** NODE_OPTIONS and MALLOC_ARENA_MAX of deploy/small's examples. */
 const SMALL_ENVIRONMENT: Readonly<Record<SmallProcess, Readonly<Record<string, string>>>> = {
   gateway: { NODE_OPTIONS: '--max-old-space-size=192 --max-semi-space-size=4', MALLOC_ARENA_MAX: '2' },
   signer: { NODE_OPTIONS: '--max-old-space-size=96 --max-semi-space-size=2', MALLOC_ARENA_MAX: '2' },
 };
-/** Started for their parts of the networks' configuration, then replaced by the small processes. */
+/** Started because the network configuration depends on them, then replaced by the small processes. */
 const REPLACED: readonly BrokerService[] = ['payout-signer', 'scanner-tron'];
 
 /** Memory of the gateway in two processes, and in one per service: idle, and with 20 payments/s on an EVM devnet. */

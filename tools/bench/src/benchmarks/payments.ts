@@ -4,19 +4,19 @@ import type { Benchmark, Table } from '../report.ts';
 import { quantile } from '../statistics.ts';
 import { sleep } from '../wait.ts';
 
-/** The figures of a load, in ms from the visibility of a block to the arrival of callbacks. */
+/** Latencies in ms from the visibility of a block to the arrival of callbacks. */
 export interface LoadFigures {
   readonly rate: number;
-  /** ORDER_PENDING_CONFIRMATION, from the payment's block. */
+  /** ORDER_PENDING_CONFIRMATION, counted from the payment's block. */
   readonly pending: readonly number[];
-  /** ORDER_SUCCESS, from the block that makes it deep enough. */
+  /** ORDER_SUCCESS, counted from the block that completes the crediting depth. */
   readonly success: readonly number[];
 }
 
 const BLOCK_MS = 1_000;
 const DRAIN_LIMIT_MS = 90_000;
 
-/** From block to callback through all services, a block every second. */
+/** Measures the time from block to callback through all services, with a block every second. */
 export const payments =
   (family: BenchFamily): Benchmark =>
   ({ say, quick }) =>
@@ -59,7 +59,7 @@ function fullBlockTable(blocks: readonly LoadFigures[]): Table {
   };
 }
 
-/** Creates the orders, then a block with `rate` payments every second, and empty blocks until all are credited. */
+/** Creates the orders, then a block with `rate` payments every second, then empty blocks until all are credited. */
 export async function runLoad(
   bench: BenchGateway,
   { chain }: BenchFamily,

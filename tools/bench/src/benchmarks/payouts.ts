@@ -21,7 +21,7 @@ import { numberOf, withServers, type BenchServers } from '../servers.ts';
 import { round } from '../statistics.ts';
 import { until } from '../wait.ts';
 
-/** Attempts of all payouts, and those of them that are final. */
+/** SQL that counts all payout attempts and the final ones. */
 const ATTEMPTS = {
   NONCES: {
     made: 'select count(distinct nonce) n from own_transaction',
@@ -34,8 +34,9 @@ const ATTEMPTS = {
 } as const;
 
 /**
- * 1,000 payouts from one hot wallet, all requested at once, with the cap of the local profile and without one. Fails if a payout took
- * two attempts, if a nonce is missing, or if a receiver has not exactly its amount.
+ * Measures 1,000 payouts from one hot wallet, all requested at once, with the local profile's cap on open payouts and
+ * without. Fails if a payout took two attempts, if a nonce is missing, or if a receiver does not have exactly its
+ * amount.
  */
 export const payouts =
   (family: BenchFamily): Benchmark =>
@@ -74,7 +75,7 @@ async function payAll(
     services.unshift({ stop: () => scanner.end() });
     await scanner.start([chain.network]);
     services.unshift(startOwnSigner(servers, paying, keys));
-    // The wallet's balance counts only when it is final.
+    // The signer spends only the wallet's final balance.
     const verified = `select count(*) n from chain_cursor where verified_height > 3`;
     await until('the scanner follows the chain', async () => (await numberOf(admin, verified)) === 1);
     const receivers = Array.from({ length: count }, chain.newReceiver);
@@ -99,7 +100,6 @@ async function payAll(
   }
 }
 
-/** The keys of a new wallet, in a keystore in `dir`. */
 async function makeKeys(dir: string, codec: AddressCodec): Promise<KeystoreSigner> {
   const seed = seedOf(generateMnemonic());
   const [keystoreFile, passphrase] = [join(dir, 'keystore.json'), randomBytes(16).toString('hex')];
@@ -108,7 +108,7 @@ async function makeKeys(dir: string, codec: AddressCodec): Promise<KeystoreSigne
   return openKeystoreSigner({ keystoreFile, passphrase, codecs: [codec], kind: 'test' });
 }
 
-/** The signer as its process starts it, in this process. */
+/** Starts the signer in this process, with the same parts as its own process. */
 function startOwnSigner(
   { dir, amqpUrl, open }: BenchServers,
   paying: PayingNetwork,
@@ -142,7 +142,7 @@ function startOwnSigner(
   };
 }
 
-/** Creates the orders as createPayout does, in one transaction, each to a receiver of its own. */
+/** Inserts the same rows as createPayout, in one transaction, each order with its own receiver. */
 async function requestPayouts(
   admin: pg.Client,
   { network: { chain, family }, contract }: PayoutChain,

@@ -8,10 +8,10 @@ import { withServers, type BenchServers } from '../servers.ts';
 import { round } from '../statistics.ts';
 import { sleep } from '../wait.ts';
 
-/** Of a network's blocks: token transfers, other transactions, and how far and in which steps `finalized` follows. */
+/** Per block: token transfers and other transactions. `finalized` trails the head by `finalityLag`, in steps. */
 type BlocksOf = readonly [transfers: number, others: number, finalityLag: number, finalityStep: number];
 
-/** Main networks from public statistics. */
+/** Averages of the main networks, from public statistics. */
 const BLOCKS: Readonly<Record<string, BlocksOf>> = {
   ETH: [120, 80, 64, 32],
   BSC: [65, 60, 3, 1],
@@ -23,7 +23,7 @@ const BLOCKS: Readonly<Record<string, BlocksOf>> = {
   AVAX_FUJI_TEST: [1, 3, 4, 1],
   TRON: [120, 80, 18, 1],
 };
-/** Alchemy's compute units (docs/compute-unit-costs); calls that are not listed are free there. */
+/** Alchemy's compute units (docs/compute-unit-costs). Unlisted calls are free there. */
 const COMPUTE_UNITS: Readonly<Record<string, number>> = {
   eth_blockNumber: 10,
   eth_getBlockByNumber: 20,
@@ -38,7 +38,7 @@ const FIRST_HEIGHT = 300;
 const WARM_UP_MS = 10_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Gateways of TRON's providers keep connections open for this time; each new one costs a question for the chain. */
+/** TRON providers close idle connections after this time. Each new connection costs one call that checks the chain. */
 const TRON_KEEP_ALIVE_MS = 65_000;
 
 interface Followed {
@@ -47,15 +47,15 @@ interface Followed {
 }
 
 /**
- * Calls and bytes of the scanner in a day, with the shipped settings, two endpoints and a deposit a minute, heads by polling only.
- * Counted at the networks' own pace. TRON's also with a poll interval of 6 s.
+ * Counts the scanner's calls and bytes, extrapolated to a day: shipped settings, two endpoints, a deposit per minute,
+ * heads by polling, real block times. Measures TRON also with a poll interval of 6 s.
  */
 export const rpcCost =
   (family: BenchFamily): Benchmark =>
   ({ say, quick, minutes = quick ? 0.25 : 10 }) =>
     withServers(say, async (servers) => {
       const files = await Promise.all([networksOf('mainnet.json'), networksOf('testnet.json')]);
-      // Of TRON only the main network.
+      // TRON's test network would give the same figures.
       const shipped = files.flat().filter((one) => one.family === family.family && one.chain !== 'TRON_TEST');
       await fillDepositAddresses(servers, family, 1_000);
       const rows = [];
@@ -133,7 +133,7 @@ function blocksOf({ chain }: NetworkConfig): BlocksOf {
   return blocks;
 }
 
-/** Throws when the scanner fell behind: it sent fewer calls than it has to. */
+/** Throws if the scanner fell behind, because it then sent too few calls. */
 async function requireFollowed(servers: BenchServers, { network }: Followed, head: number): Promise<void> {
   const [, , lag, step] = blocksOf(network);
   const { confirmations, finality, pollIntervalMs, blockTimeMs } = network;

@@ -12,7 +12,7 @@ const BODY = `{"sign":"${WRONG}","timestamp":1,"nonce":"n","data":{"orderId":"or
 const PAY = `/v1/order/pay?orderId=order-1001&sign=`;
 const CREATE = '/v1/order/createCollection';
 
-/** `default` is a merchant of the gateway. */
+/** `default` is an existing merchant. */
 const KINDS: Readonly<Record<string, { readonly path: string; readonly body?: string }>> = {
   'GET, no signature': { path: PAY },
   'GET, named merchant': { path: `/m/default${PAY}${WRONG}` },
@@ -25,7 +25,7 @@ const KINDS: Readonly<Record<string, { readonly path: string; readonly body?: st
   'POST, no name': { path: CREATE, body: BODY },
 };
 
-/** The cost of a wrong signature with 1, 100 and 10,000 merchants. */
+/** Processor time of a wrong signature with 1, 100 and 10,000 merchants. */
 export const signatures: Benchmark = ({ say, quick }) =>
   withBenchGateway(async (bench) => {
     const { gateway } = bench;
@@ -34,7 +34,7 @@ export const signatures: Benchmark = ({ say, quick }) =>
     const figures: number[][] = [];
     for (const merchants of counts) {
       await addMerchants(bench, merchants);
-      // After a restart the api has read all of them.
+      // The restart makes the api load all merchants.
       await gateway.stopService('api');
       await gateway.startService('api');
       await untilIdle(gateway.services.get('api')?.pid ?? 0);
@@ -45,7 +45,7 @@ export const signatures: Benchmark = ({ say, quick }) =>
           const ms = await measure(bench, kind, requests);
           if (number > 0) taken[place]?.push(ms); // the first round warms the compiler
         }
-      // The least: other work on the machine only adds.
+      // Minimum of the rounds, because other work on the machine only adds time.
       figures.push(taken.map((some) => round(Math.min(...some))));
     }
     return [
@@ -86,7 +86,6 @@ async function measure({ gateway }: BenchGateway, name: string, amount: number):
   return (mainThreadMs(pid) - before) / amount;
 }
 
-/** Adds merchants with tokens of their own, up to `count`. */
 async function addMerchants({ gateway, database }: BenchGateway, count: number): Promise<void> {
   const key = Buffer.from(gateway.environmentOf('api')['SECRETS_KEY'] ?? '', 'base64');
   const ids = Array.from({ length: count - 1 }, (_, i) => `bench-${i}`);

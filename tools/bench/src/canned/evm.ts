@@ -10,11 +10,11 @@ import {
   type Heads,
 } from './plan.ts';
 
-/** The answers about a block, as JSON. */
+/** JSON fragments of answers about a block. */
 interface Block {
   readonly hash: string;
   readonly header: Buffer;
-  /** Without the brackets around them. */
+  /** JSON array without its brackets. */
   readonly logs: Buffer;
   readonly transactionHashes: readonly string[];
   receipts?: Buffer;
@@ -130,7 +130,7 @@ export function createCannedEvm(plan: CannedPlan): CannedChain {
     return (block.receipts ??= latin1(`[${receipts.join(',')}]`));
   }
 
-  /** A block's number, hash or tag, if the block is there. */
+  /** Accepts a number, a hash or a tag. Undefined if the block does not exist. */
   function heightOf(named: unknown, { latest, final }: Heads): number | undefined {
     if (named === 'latest') return latest;
     if (named === 'finalized') return final;

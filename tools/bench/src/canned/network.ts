@@ -4,14 +4,13 @@ import { createCannedChain } from './chains.ts';
 import { startChild } from '../child.ts';
 import type { CannedNetwork, NodeRequest, SourceCount } from './node.ts';
 
-/** The blocks of a canned network, in place of those of a real one. */
 export interface Traffic {
   readonly transfersPerBlock: number;
   readonly otherTransactions: number;
   readonly blocksPerDeposit: number;
 }
 
-/** A canned network with the tokens and the pace of a configured one. */
+/** Canned network with the tokens and block times of a configured one. */
 export function cannedNetwork(
   family: BenchFamily,
   network: NetworkConfig,
@@ -35,7 +34,7 @@ export function cannedNetwork(
   };
 }
 
-/** The configured network with its canned nodes, whose heads come by polling. */
+/** The configured network with canned nodes, without WebSocket. */
 export function networkOn(
   network: NetworkConfig,
   { plan }: CannedNetwork,
@@ -46,16 +45,15 @@ export function networkOn(
   return { ...polled, enabled: true, rpcUrls, ...(genesisId === '' ? {} : { genesisId }) };
 }
 
-/** A process that serves canned networks. */
 export interface CannedNode {
-  /** For each network by name, the URL of each source. */
+  /** URLs of each source, by network. */
   readonly urls: Readonly<Record<string, readonly string[]>>;
-  /** For each network, the count of each source since the last call. */
+  /** Counts of each source since the last call, by network. */
   takeCounts(): Promise<Readonly<Record<string, readonly SourceCount[]>>>;
   stop(): Promise<void>;
 }
 
-/** Starts it and waits until the first blocks of all networks are made. */
+/** Starts the process and waits until the first blocks of all networks are prepared. */
 export async function startCannedNode(networks: readonly CannedNetwork[]): Promise<CannedNode> {
   const child = startChild('canned/node');
   const request: NodeRequest = { ask: 'serve', networks };

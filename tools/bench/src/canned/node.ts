@@ -4,22 +4,21 @@ import { answerParent } from '../child.ts';
 import { createCannedChain } from './chains.ts';
 import type { CannedChain, CannedPlan, Heads } from './plan.ts';
 
-/** A network that this process serves. */
 export interface CannedNetwork {
   readonly name: string;
   readonly plan: CannedPlan;
-  /** The newest block at first; blocks up to it are made beforehand. */
+  /** Height of the newest block at the start. Blocks up to it are prepared in advance. */
   readonly firstHeight: number;
-  /** Between blocks; 0: no further block appears. */
+  /** Block time in ms; 0 produces no further blocks. */
   readonly blockEveryMs: number;
-  /** The final block is so many below the newest, and advances in steps of so many. */
+  /** The final block is this far below the newest and advances in steps. */
   readonly finalityLagBlocks: number;
   readonly finalityStepBlocks: number;
-  /** How long an idle connection stays open. @default 5 s, as in Node's servers */
+  /** Idle time after which a connection is closed. @default 5 s, as in Node's servers */
   readonly keepAliveMs?: number;
 }
 
-/** What one source received and sent since the last count. Bytes include HTTP. */
+/** Traffic of one source since the last count. Bytes include HTTP headers. */
 export interface SourceCount {
   readonly calls: Record<string, number>;
   readonly requests: number;
@@ -31,7 +30,6 @@ export interface SourceCount {
 export type NodeRequest =
   { readonly ask: 'serve'; readonly networks: readonly CannedNetwork[] } | { readonly ask: 'count' };
 
-/** Every network has two sources. */
 const SOURCES = 2;
 const KEPT_BLOCKS = 400;
 
@@ -50,7 +48,7 @@ function startHead(chain: CannedChain, network: CannedNetwork): () => Heads {
     const blocksSince = blockEveryMs === 0 ? 0 : Math.floor((performance.now() - startedAt) / blockEveryMs);
     for (; latest < firstHeight + blocksSince; latest += 1) {
       chain.make(latest + 1);
-      // Block 0 names the chain.
+      // Block 0 identifies the chain and is never dropped.
       if (latest + 1 > KEPT_BLOCKS) chain.forget(latest + 1 - KEPT_BLOCKS);
     }
     return { latest, final: Math.max(0, Math.floor((latest - lag) / step) * step) };
@@ -106,7 +104,6 @@ async function listen(chain: CannedChain, heads: () => Heads, keepAliveMs?: numb
   };
 }
 
-/** For each network by name, the ports of its sources, or their counts. */
 async function answer(request: NodeRequest): Promise<object> {
   if (request.ask === 'count')
     return Object.fromEntries([...served].map(([name, sources]) => [name, sources.map((one) => one.take())]));

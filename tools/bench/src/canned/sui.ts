@@ -1,7 +1,7 @@
 import { GrpcTypes } from '@mysten/sui/grpc';
 import { paidHex, sha, timeSecondsOf, type CannedChain, type CannedPlan } from './plan.ts';
 
-/** Enough that few recur in a run. */
+/** Large enough that few addresses recur in a run. */
 const STRANGERS = 200_000;
 const SUI = `0x${'2'.padStart(64, '0')}::sui::SUI`;
 const SYSTEM = `0x${'0'.repeat(64)}`;
@@ -13,7 +13,7 @@ const LIST_MAX = 100;
 const NOT_FOUND = 5;
 const UNIMPLEMENTED = 12;
 
-/** A frame of gRPC-web: a flag, a length, the message. */
+/** gRPC-web frame: flag, length, message. */
 function frame(message: Uint8Array, flag = 0): Buffer {
   const framed = Buffer.alloc(FRAME_BYTES + message.length);
   framed[0] = flag;
@@ -25,7 +25,7 @@ function frame(message: Uint8Array, flag = 0): Buffer {
 const status = (code: number): Buffer => frame(Buffer.from(`grpc-status: ${code}\r\n`), TRAILER);
 const OK = status(0);
 
-/** Has the length and the digits of the chain's digests. */
+/** Base58 look-alike with the length of a SUI digest. */
 function digestOf(text: string): string {
   return sha(text).slice(0, 44).replaceAll('0', 'G');
 }
@@ -70,7 +70,7 @@ export function createCannedSui(plan: CannedPlan): CannedChain {
     });
   }
 
-  /** The answers of both calls about a checkpoint, with all fields whatever the mask of a request says. */
+  /** Full answers to both calls about a checkpoint; the field mask is ignored. */
   const gets: (Buffer | undefined)[] = [];
   const lists: (Buffer | undefined)[] = [];
   const endOfList = frame(

@@ -5,29 +5,28 @@ import { rootOf } from '@opentill/chain-tron/prove-transactions';
 import { encodeRaw, type PayingContract } from '@opentill/chain-tron/sender/transaction';
 import { latin1, paidHex, sha, timeSecondsOf, type CannedChain, type CannedPlan } from './plan.ts';
 
-/** The answers about a block, as JSON. */
+/** JSON answers about a block. */
 interface Block {
-  /** Without transactions. */
+  /** The block without its transactions. */
   readonly header: Buffer;
   readonly block: Buffer;
   readonly infos: Buffer;
 }
 
-/** A transaction of a block. */
 interface Drawn {
-  /** The hash of the signed bytes. */
+  /** SHA-256 of the raw data. */
   readonly id: string;
   readonly rawHex: string;
   readonly signature: string;
   readonly from: string;
   readonly to: string;
   readonly amount: number;
-  /** Undefined: TRX. */
+  /** Undefined for TRX. */
   readonly token: string | undefined;
 }
 
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
-/** Enough that few recur in a run. */
+/** Large enough that few addresses recur in a run. */
 const STRANGERS = 200_000;
 const NOTHING = '0'.repeat(64);
 const VALID_MS = 57_000;
@@ -47,7 +46,7 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
   const strangers = Array.from({ length: STRANGERS }, (_, i) => sha(`${plan.seed} stranger ${i}`).slice(24));
   const places = new Map<string, { readonly height: number; readonly place: number }>();
   const ids: string[] = [];
-  /** Each contains the one before it. */
+  /** Computes ids in order, because each header contains its parent's id. */
   function idOf(height: number): string {
     while (ids.length <= height) ids.push(blockIdOf(headerOf(ids.length), ids.length));
     return ids[height] ?? '';
@@ -204,7 +203,7 @@ function contractOf({
   return { type: 'TriggerSmartContract', value: { owner_address, contract_address: `41${token}`, data } };
 }
 
-/** The leaf in the tree of the block's transactions. */
+/** Leaf of the block's transaction Merkle tree. */
 function leafOf({ rawHex, signature }: Drawn): Buffer {
   const whole = encodeWhole({
     ret: [{ contractRet: 'SUCCESS' }],
@@ -215,7 +214,7 @@ function leafOf({ rawHex, signature }: Drawn): Buffer {
   return hash('sha256', whole.bytes, 'buffer');
 }
 
-/** Hex digits that look like a signature. */
+/** Placeholder with a signature's length; it verifies nothing. */
 function filler(seed: string, digits: number): string {
   return seed.repeat(Math.ceil(digits / seed.length)).slice(0, digits);
 }

@@ -33,14 +33,14 @@ const CHAIN = 'ETH_SEPOLIA';
 const CHAIN_ID = 11_155_111;
 const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase();
 const RICH_ACCOUNT = 2;
-/** `confirmations` of local.json; the payment's own block is the first. */
+/** `confirmations` of local.json. The payment's block counts as the first. */
 const CONFIRMATIONS = 3;
 /** EIP-7825 caps a transaction at 2^24 gas; a transfer to a new holder takes about 40,000. */
 const TRANSFERS_PER_TRANSACTION = 250;
 const TRANSACTION_GAS = 16_000_000n;
 const BLOCK_GAS = '0x3b9aca00';
 
-/** A contract pays many orders in one transaction, so that payments cost the node little. */
+/** Pays many orders in one transaction through a contract, so that payments cost the node little. */
 async function takeOver({ chains }: Gateway): Promise<PayingDevnet> {
   const rpcUrl = chains.find(({ network }) => network.chain === CHAIN)?.node.rpcUrl;
   if (rpcUrl === undefined) throw new Error(`no devnet of ${CHAIN}`);
@@ -51,7 +51,7 @@ async function takeOver({ chains }: Gateway): Promise<PayingDevnet> {
   await payToken({ rpcUrl, token: USDT, fromKey, to: address, amountBaseUnits });
   await callRpc(rpcUrl, 'evm_setBlockGasLimit', [BLOCK_GAS]);
   await setBlockTime(rpcUrl, 0);
-  await mine({ rpcUrl, blocks: 2 }); // the gas limit holds from the second on
+  await mine({ rpcUrl, blocks: 2 }); // the gas limit applies from the second block on
   return {
     blocksToSuccess: CONFIRMATIONS - 1,
     async queue(addresses) {

@@ -10,41 +10,38 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ScannedFamily } from '../canned/plan.ts';
 
-/** Base units of one payment and of one payout, in a token with six decimals. */
+/** Base units of a token with six decimals. */
 export const PAYMENT_BASE_UNITS = 12_500_000n;
 export const PAYOUT_BASE_UNITS = 1_000_000n;
 
-/** A devnet of a gateway that creates blocks only on command. */
+/** Gateway devnet that creates blocks only on request. */
 export interface PayingDevnet {
-  /** Blocks after its own until a payment is credited. */
+  /** Blocks after the payment's own block until it is credited. */
   readonly blocksToSuccess: number;
-  /** Sends the payments of the next block. */
   queue(addresses: readonly string[]): Promise<unknown>;
-  /** Creates the block. @returns its height */
+  /** Returns the height of the new block. */
   mine(): Promise<number>;
 }
 
-/** A devnet that pays payouts, with the settings of the local profile. */
 export interface PayoutChain {
   readonly network: NetworkConfig & { readonly family: ScannedFamily };
   readonly contract: string;
   paying(keys: KeystoreSigner): PayingNetwork;
-  /** Gives the wallet so many base units of the token, and coin for all fees. */
+  /** Sends the token amount and enough coin for all fees. */
   fund(wallet: string, amountBaseUnits: bigint): Promise<void>;
   newReceiver(): string;
   balanceOf(receiver: string): Promise<bigint>;
-  /** Transactions of the wallet that the chain counts; only with nonces. */
+  /** Number of the wallet's transactions on the chain. Only for chains with nonces. */
   countSent?(wallet: string): Promise<number>;
   stop(): Promise<unknown>;
 }
 
 export interface PayoutChainOptions {
   readonly dir: string;
-  /** Most payouts that are on their way at once; that of the local profile if undefined. */
+  /** Limit of simultaneous open payouts. Undefined uses the local profile's limit. */
   readonly maxOpen: number | undefined;
 }
 
-/** A chain family: its devnets, its networks and the way its blocks are read. */
 export interface BenchFamily {
   readonly family: ScannedFamily;
   readonly codec: AddressCodec;
@@ -52,19 +49,18 @@ export interface BenchFamily {
   readonly chain: DevnetChain;
   takeOver(gateway: Gateway): Promise<PayingDevnet>;
   startPayoutChain(options: PayoutChainOptions): Promise<PayoutChain>;
-  /** The chain of mainnet.json that `catch-up` takes its settings from. */
+  /** The `catch-up` benchmark uses this chain's settings of mainnet.json. */
   readonly mainnet: 'ETH' | 'TRON' | 'SUI';
-  /** Blocks above the newest one that the scanner verifies. */
+  /** Confirmations that the scanner requires above a block. */
   readonly depth: number;
-  /** The share of a block's transactions that move a token. */
+  /** Share of a block's transactions that move a token. */
   readonly tokenShare: number;
-  /** A contract as nodes write it. */
+  /** Converts a contract address to the nodes' form. */
   nodeForm(contract: string): string;
-  /** An address as the database stores it, by `depositHex`. */
+  /** Converts the result of `depositHex` to the form that the database stores. */
   storedAddress(hex: string): string;
 }
 
-/** The networks of a file in deploy/networks. */
 export async function networksOf(
   file: 'local.json' | 'mainnet.json' | 'testnet.json',
 ): Promise<readonly NetworkConfig[]> {
@@ -86,7 +82,7 @@ export async function localNetwork<F extends ScannedFamily>(
 
 const PAYMENTS_AT_ONCE = 16;
 
-/** Sends a payment to each address, sixteen at once. */
+/** Sends to sixteen addresses at a time. */
 export async function queueTogether(
   addresses: readonly string[],
   pay: (address: string) => Promise<unknown>,

@@ -26,7 +26,7 @@ import {
 } from './family.ts';
 
 const CHAIN = 'TRON_TEST';
-/** Blocks above a solid one, as the local profile starts its devnet. */
+/** Solidification lag of the local profile's devnet. */
 const SOLID_LAG_BLOCKS = 3;
 /** More than all payouts burn. */
 const FEES_SUN = 100_000n * 1_000_000n;
