@@ -3,19 +3,19 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 /*
- * Compiles contracts/*.sol to artifacts/*.json, which are committed so that nobody needs a compiler:
+ * Compiles contracts/*.sol to artifacts/*.json:
  *   node tools/devnets/scripts/compile-contracts.ts
- * A test compares the two.
+ * The artifacts are committed, so that only changes of a contract need the compiler. A test compares both.
  */
 const SOURCE = join(import.meta.dirname, '..', 'src');
 
 export interface ContractSet {
-  /** Holds `contracts` and `artifacts`. */
+  /** Contains `contracts` and `artifacts`. */
   readonly directory: string;
   readonly evmVersion: string;
 }
 
-/** For EVM chains, and for TRON, whose machine lacks some of what came after London. */
+/** TRON's virtual machine lacks opcodes that EVM forks after London added. */
 export const CONTRACT_SETS: readonly ContractSet[] = [
   { directory: join(SOURCE, 'evm'), evmVersion: 'shanghai' },
   { directory: join(SOURCE, 'tron'), evmVersion: 'london' },
@@ -28,7 +28,7 @@ interface CompilerOutput {
   >;
 }
 
-/** File name → content of every artifact. Throws on the compiler's errors and warnings. */
+/** Returns artifact texts by file name. Throws on compiler errors and warnings. */
 export function compileContracts({ directory, evmVersion }: ContractSet): Map<string, string> {
   const contractsFolder = join(directory, 'contracts');
   const solc = createRequire(import.meta.url)('solc') as {
@@ -54,7 +54,7 @@ export function compileContracts({ directory, evmVersion }: ContractSet): Map<st
   const artifacts = new Map<string, string>();
   for (const contracts of Object.values(output.contracts)) {
     for (const [contractName, { abi, evm }] of Object.entries(contracts)) {
-      if (evm.bytecode.object === '') continue; // an interface
+      if (evm.bytecode.object === '') continue; // interfaces have no code
       const artifact = { contractName, compiler: solc.version(), abi, bytecode: `0x${evm.bytecode.object}` };
       artifacts.set(`${contractName}.json`, `${JSON.stringify(artifact, null, 2)}\n`);
     }

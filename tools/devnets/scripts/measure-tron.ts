@@ -9,9 +9,8 @@ import { addressOfKey, fromBase58, hex, hexBytes } from '../src/tron/tron-addres
 import { transferData } from '../src/tron/tron-artifacts.ts';
 
 /*
- * How fast the TRON node is, over its HTTP API:
+ * Measures the TRON node over its HTTP API, with blocks of 200 token transfers to 50 receivers:
  *   node --conditions=source --expose-gc tools/devnets/scripts/measure-tron.ts [blocks]
- * Blocks of 200 token transfers to 50 receivers.
  */
 const BLOCKS = Number(process.argv[2] ?? 20);
 const PER_BLOCK = 200;
@@ -19,7 +18,7 @@ const PER_BLOCK = 200;
 const devnet = await startTronDevnet({ blockTimeMs: 0 });
 const { accounts, chain, tokens, url } = devnet;
 const [, sender] = accounts;
-if (sender === undefined) throw new Error('there is no account 1');
+if (sender === undefined) throw new Error('the TRON devnet has no account 1');
 const { address, privateKeyHex } = sender;
 const RECEIVERS = 50;
 

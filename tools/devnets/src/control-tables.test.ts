@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { runControl as runSuiControl } from './sui/run-control.ts';
 import { runControl as runTronControl } from './tron/run-control.ts';
 
-/* The README has every control of the devnets, and no other. */
+// Checks that the README's tables list exactly the controls of the devnets.
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-/** The names in the first column of the table of controls below the heading. */
+/** Names in the first column of the heading's table. */
 function documented(heading: string): readonly string[] {
   const section = README.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
   const table = section.slice(section.indexOf('| name'));
@@ -17,7 +17,7 @@ function documented(heading: string): readonly string[] {
   );
 }
 
-/** As the refusal of a name that is none lists them. */
+/** Names listed by the error for an unknown control. */
 async function known(run: () => unknown): Promise<readonly string[]> {
   const refusal: unknown = await Promise.resolve()
     .then(run)
@@ -28,7 +28,7 @@ async function known(run: () => unknown): Promise<readonly string[]> {
 test.each([
   ['TRON', () => runTronControl({} as never, 'nothing', {})],
   ['SUI', () => runSuiControl({} as never, 'nothing', {})],
-])('%s', async (heading, run) => {
+])('the README lists every control of %s', async (heading, run) => {
   const names = await known(run);
   expect(names.length).toBeGreaterThan(5);
   expect([...documented(heading)].sort()).toEqual([...names].sort());

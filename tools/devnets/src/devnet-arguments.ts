@@ -1,4 +1,4 @@
-/** Options of every devnet's command, as parseArgs wants them. */
+/** parseArgs options of every devnet command. */
 export const COMMON_OPTIONS = {
   port: { type: 'string' },
   host: { type: 'string' },
@@ -7,12 +7,11 @@ export const COMMON_OPTIONS = {
   help: { type: 'boolean' },
 } as const;
 
-/** What somebody wrote for them. */
 export type CommonValues = Readonly<
   Partial<Record<Exclude<keyof typeof COMMON_OPTIONS, 'help'>, string | undefined>>
 >;
 
-/** The same as a devnet is started with; what was not said stays out. Throws an Error that says what to mend. */
+/** Omits options that were not given. Throws an Error for the person who typed them. */
 export function commonOptionsOf(
   values: CommonValues,
   defaultPort: number,
@@ -25,7 +24,7 @@ export function commonOptionsOf(
   };
 }
 
-/** Undefined where nothing was said. Throws an Error that says what to mend. */
+/** Throws an Error for the person who typed it. */
 export function wholeNumber(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,9}$/.test(text)) throw new Error(`${name} must be a whole number, not ${text}`);

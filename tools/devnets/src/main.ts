@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-/* `opentill devnet <kind>`: a chain on this machine, until it is stopped. Only the one that is named is loaded. */
+// `opentill devnet <kind>` runs a local chain until it is stopped. Imports only the requested kind.
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** Starts the chain that the words name; a text is what to tell instead. */
+/** Starts the requested chain, or returns a text to print. */
 async function run(args: readonly string[]): Promise<{ close(): Promise<void> } | string> {
   const [kind, ...rest] = args;
   if (kind === 'sui') {
@@ -17,7 +17,7 @@ async function run(args: readonly string[]): Promise<{ close(): Promise<void> } 
   return typeof options === 'string' ? options : runTronDevnet(options, print);
 }
 
-process.stdout.on('error', () => {}); // whoever read along has gone
+process.stdout.on('error', () => {}); // the reader closed the pipe
 const devnet = await run(process.argv.slice(2));
 if (typeof devnet === 'string') {
   process.stderr.write(`${devnet}\n`);

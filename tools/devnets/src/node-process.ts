@@ -4,41 +4,39 @@ import { requireFreePorts } from '@opentill/test-servers/port-owner';
 import { startProcessGroup, type ProcessGroup } from '@opentill/test-servers/process-group';
 
 export interface NodeProcessOptions {
-  /** Holds the log and the state file. */
+  /** Contains log and state file. */
   readonly dir: string;
   readonly port: number;
-  /** Goes on with the state file of an earlier chain in `dir`, and writes it when stopped. Default false. */
+  /** Loads an earlier chain's state file from `dir`, and writes it on stop. @default false */
   readonly keepState?: boolean;
-  /** Ends the start; its reason is thrown. */
+  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A devnet of `opentill devnet` in a process of its own, on 127.0.0.1. */
+/** An `opentill devnet` in its own process, on 127.0.0.1. */
 export interface NodeProcess extends Pick<
   ProcessGroup,
   'pid' | 'logFile' | 'exited' | 'isRunning' | 'lastLogLines'
 > {
-  /** Base URL. */
   readonly url: string;
   readonly port: number;
-  /** `graceful`, the default, writes the state file first (with `keepState`); `kill` is SIGKILL. */
+  /** `graceful` first writes the state file (with `keepState`); `kill` sends SIGKILL. @default graceful */
   stop(mode?: 'graceful' | 'kill'): Promise<void>;
 }
 
-/** What is particular to a kind of node. */
 export interface NodeKind {
   readonly kind: 'tron' | 'sui';
-  /** As people read it. */
+  /** Display name. */
   readonly name: string;
   readonly args: readonly string[];
   readonly stateFile: string;
-  /** Whether the node answers; may throw. */
+  /** True if the node responds. May throw. */
   readonly answers: (url: string) => Promise<boolean>;
 }
 
 const START_DEADLINE_MS = 90_000;
 
-/** Starts the node and waits until it answers. Throws GatewayError of port-owner and process-group. */
+/** Starts the node and waits until it responds. Throws GatewayError of port-owner and process-group. */
 export async function startNodeProcess(
   { kind, name, args, stateFile, answers }: NodeKind,
   { dir, port, keepState = false, signal }: NodeProcessOptions,
@@ -48,7 +46,7 @@ export async function startNodeProcess(
   const url = `http://127.0.0.1:${port}`;
   const state = join(dir, stateFile);
   if (!keepState) rmSync(state, { force: true });
-  const extension = extname(import.meta.filename); // unbuilt in tests
+  const extension = extname(import.meta.filename); // tests run the TypeScript sources
   const group = await startProcessGroup(
     {
       name: `${name} on port ${port}`,

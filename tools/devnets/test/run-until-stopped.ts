@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 
 const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
 
-/** Runs the command, works with the node whose URL it says first, and stops it by SIGTERM; its exit code. */
+/** Runs the command, calls `work` with the first URL that it prints, then sends SIGTERM. Returns the exit code. */
 export async function runUntilStopped(
   args: readonly string[],
   work: (url: string) => Promise<void>,

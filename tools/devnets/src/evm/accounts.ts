@@ -1,25 +1,24 @@
 import { HDNodeWallet } from 'ethers';
 
-/** The mnemonic that every development chain knows: its keys are public, its coins worth nothing. */
+/** Default mnemonic of development chains. Its keys are public. */
 export const DEV_MNEMONIC = 'test test test test test test test test test test test junk';
 
-/** Accounts with these indexes hold a billion of each test token beside a million of the native coin. */
+/** These accounts hold 10^9 of each test token and 10^6 of the native coin. */
 export const RICH_ACCOUNT_INDEXES = [0, 1, 2, 3, 4] as const;
 
-/** The account that deploys the tokens; its first nonces fix their addresses. */
+/** Deploys the tokens. Its first nonces determine their addresses. */
 export const DEPLOYER_INDEX = 0;
 
-/** The account that demo payments come from. */
+/** Sends demo payments. */
 export const CUSTOMER_INDEX = 1;
 
 export interface DevAccount {
-  /** With its EIP-55 checksum. */
+  /** Has an EIP-55 checksum. */
   readonly address: string;
-  /** 32 bytes, hex with 0x. */
   readonly privateKey: string;
 }
 
-/** The account m/44'/60'/0'/0/index of the development mnemonic. */
+/** Derived with m/44'/60'/0'/0/index from DEV_MNEMONIC. */
 export function devAccount(index: number): DevAccount {
   const { address, privateKey } = HDNodeWallet.fromPhrase(DEV_MNEMONIC, undefined, `m/44'/60'/0'/0/${index}`);
   return { address, privateKey };

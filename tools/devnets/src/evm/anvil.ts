@@ -6,33 +6,32 @@ import { callRpc } from './json-rpc.ts';
 import { requireFreePorts } from '@opentill/test-servers/port-owner';
 import { startProcessGroup } from '@opentill/test-servers/process-group';
 
-/** - `ANVIL_BINARY_MISSING`: the npm package for this platform is not installed. */
+/** - `ANVIL_BINARY_MISSING`: the npm package with this platform's binary is not installed. */
 export type AnvilErrorCode = 'ANVIL_BINARY_MISSING';
 
-/** `graceful` writes the state file first (with `keepState`), `kill` is SIGKILL. */
+/** `graceful` first writes the state file (with `keepState`); `kill` sends SIGKILL. */
 export type AnvilStopMode = 'graceful' | 'kill';
 
 export interface AnvilOptions {
-  /** Holds the log and the state file. */
+  /** Contains log and state file. */
   readonly dir: string;
-  /** HTTP and WebSocket. */
+  /** Serves HTTP and WebSocket. */
   readonly port: number;
-  /** The address it listens at. Default 127.0.0.1: its accounts' keys are everybody's. */
+  /** Listening address. The accounts' keys are public. @default 127.0.0.1 */
   readonly host?: string;
-  /** EIP-155. */
+  /** EIP-155 chain id. */
   readonly chainId: number;
-  /** A block every so many seconds; undefined: a block for every transaction, at once. */
+  /** Undefined mines a block for every transaction at once. */
   readonly blockTimeSeconds?: number | undefined;
-  /** Goes on with the state file of an earlier chain in `dir`, and writes it when stopped. Default false. */
+  /** Loads an earlier chain's state file from `dir`, and writes it on stop. @default false */
   readonly keepState?: boolean;
-  /** The `finalized` tag is two epochs behind the head. Default 32 slots. */
+  /** The `finalized` tag is two epochs behind the head. @default 32 slots */
   readonly slotsInAnEpoch?: number;
   readonly hardfork?: string;
-  /** Ends the start; its reason is thrown. */
+  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A running devnet of one chain. */
 export interface Anvil {
   readonly rpcUrl: string;
   readonly wsUrl: string;
@@ -40,11 +39,11 @@ export interface Anvil {
   readonly chainId: number;
   readonly pid: number;
   readonly logFile: string;
-  /** Resolves when the node has ended, for whatever reason. */
+  /** Resolves when the node has ended for any reason. */
   readonly exited: Promise<unknown>;
   isRunning(): boolean;
   lastLogLines(count: number): string;
-  /** Default graceful. */
+  /** @default graceful */
   stop(mode?: AnvilStopMode): Promise<void>;
 }
 
@@ -52,8 +51,8 @@ const START_DEADLINE_MS = 90_000;
 const DEV_BALANCE_ETHER = 1_000_000;
 
 /**
- * Starts an anvil node with the ten well-known accounts (evm-accounts.ts), each holding a million of the native coin.
- * Throws GatewayError of this module, port-owner and process-group.
+ * Starts anvil with the ten well-known accounts (accounts.ts), each with 10^6 of the native coin. Throws GatewayError
+ * of this module, port-owner and process-group.
  */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const { dir, port, chainId } = options;
@@ -68,7 +67,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
       env: { PATH: process.env['PATH'], HOME: dir },
       cwd: dir,
       logFile: join(dir, 'anvil.log'),
-      stopSignal: 'SIGINT', // on which it writes its state
+      stopSignal: 'SIGINT', // makes anvil write its state
     },
     {
       isReady: async () => Number(await callRpc(rpcUrl, 'eth_chainId', [], { timeoutMs: 1_000 })) === chainId,
@@ -105,14 +104,14 @@ function anvilArguments(options: AnvilOptions): string[] {
     state: options.keepState ? stateFile : undefined,
   };
   return [
-    '--quiet', // it would log every call
+    '--quiet', // without it, anvil logs every call
     ...Object.entries(settings).flatMap(([name, value]) =>
       value === undefined ? [] : [`--${name}`, `${value}`],
     ),
   ];
 }
 
-/** Path of the node's own binary: the npm wrapper would put a Node process between us and it. */
+/** Finds the binary itself. npm's wrapper would add a Node process that must also be stopped. */
 function findAnvil(): string {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const name = `@foundry-rs/anvil-${process.platform}-${arch}`;

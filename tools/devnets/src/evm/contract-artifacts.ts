@@ -5,7 +5,7 @@ import transferBatch from './artifacts/TransferBatch.json' with { type: 'json' }
 import upgradedTether from './artifacts/UpgradedTether.json' with { type: 'json' };
 import usdcLike from './artifacts/UsdcLike.json' with { type: 'json' };
 
-/** The test contracts of src/contracts/, compiled (scripts/compile-contracts.ts). */
+/** Compiled by scripts/compile-contracts.ts. */
 const ARTIFACTS = {
   FakeToken: fakeToken,
   TetherLike: tetherLike,
@@ -16,12 +16,11 @@ const ARTIFACTS = {
 
 export type ContractName = keyof typeof ARTIFACTS;
 
-/** Call data and events of a test contract. */
 export function contractInterface(name: ContractName): Interface {
   return new Interface(ARTIFACTS[name].abi as InterfaceAbi);
 }
 
-/** Creation code with encoded constructor arguments, hex with 0x. */
+/** Creation code with encoded constructor arguments, as 0x hex. */
 export function creationCode(name: ContractName, constructorArguments: readonly unknown[]): string {
   return ARTIFACTS[name].bytecode + contractInterface(name).encodeDeploy(constructorArguments).slice(2);
 }

@@ -1,8 +1,8 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 /**
- * - `DEVNET_UNREACHABLE`: no answer, not in time, or not JSON-RPC.
- * - `DEVNET_REFUSED`: the node answered with an error; context holds its `rpcCode` and `rpcMessage`.
+ * - `DEVNET_UNREACHABLE`: no response in time, or not JSON-RPC.
+ * - `DEVNET_REFUSED`: the node returned an error; context contains `rpcCode` and `rpcMessage`.
  */
 export type JsonRpcErrorCode = 'DEVNET_UNREACHABLE' | 'DEVNET_REFUSED';
 
@@ -19,7 +19,7 @@ export interface JsonRpcCall {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 
-/** One JSON-RPC call over HTTP. Throws GatewayError<JsonRpcErrorCode>. */
+/** Throws GatewayError<JsonRpcErrorCode>. */
 export async function callRpc<Result = unknown>(
   rpcUrl: string,
   method: string,
@@ -30,7 +30,7 @@ export async function callRpc<Result = unknown>(
   return result as Result;
 }
 
-/** Several calls in one request; results in the order of the calls. Throws when any of them fails. */
+/** Sends several calls in one request and returns results in their order. Throws if any call fails. */
 export async function callRpcBatch(
   rpcUrl: string,
   calls: readonly JsonRpcCall[],

@@ -6,12 +6,12 @@ import { sendTransaction, waitForReceipt, type EvmReceipt } from './transactions
 import { callRpc, callRpcBatch } from './json-rpc.ts';
 
 /**
- * - `TOKENS_NOT_DEPLOYABLE`: account 0 was used for something else first, so the fixed addresses can't be had.
+ * - `TOKENS_NOT_DEPLOYABLE`: account 0 was already used, so tokens cannot get their fixed addresses.
  * - `CONTRACT_NOT_DEPLOYED`: the creation reverted.
  */
 export type EvmDevnetErrorCode = 'TOKENS_NOT_DEPLOYABLE' | 'CONTRACT_NOT_DEPLOYED';
 
-/** Addresses of the test tokens, the same on every devnet: account 0 creates them with its nonces 0 and 1. */
+/** The same on every devnet, because account 0 creates the tokens with nonces 0 and 1. */
 export const DEV_TOKEN_ADDRESSES = {
   USDT: getCreateAddress({ from: devAccount(DEPLOYER_INDEX).address, nonce: 0 }),
   USDC: getCreateAddress({ from: devAccount(DEPLOYER_INDEX).address, nonce: 1 }),
@@ -23,14 +23,14 @@ export interface DevTokensOptions {
   readonly usdcDecimals: number;
 }
 
-/** Whole tokens that every rich account holds at first. */
+/** Initial balance of each rich account, in whole tokens. */
 const RICH_TOKENS = 1_000_000_000n;
 const SUPPLY_TOKENS = 1_000_000_000_000n;
 const DEPLOY_GAS_LIMIT = 5_000_000n;
 
 /**
- * Deploys USDT (TetherLike) and USDC (UsdcLike) at DEV_TOKEN_ADDRESSES and makes accounts 0 to 4 rich in both. On a
- * chain that has them already (a kept one) it does nothing. Mines a block. Throws GatewayError<EvmDevnetErrorCode>.
+ * Deploys USDT (TetherLike) and USDC (UsdcLike) at DEV_TOKEN_ADDRESSES and funds accounts 0 to 4. Does nothing if both
+ * contracts exist. Mines a block. Throws GatewayError<EvmDevnetErrorCode>.
  */
 export async function deployDevTokens(options: DevTokensOptions): Promise<typeof DEV_TOKEN_ADDRESSES> {
   const { rpcUrl } = options;
@@ -75,7 +75,7 @@ function tokenTransactions(options: DevTokensOptions): { to: string | null; data
   return [...creations, ...gifts];
 }
 
-/** Deploys one of the test contracts and waits for it; its address. Throws GatewayError<EvmDevnetErrorCode>. */
+/** Waits for the block and returns the contract's address. Throws GatewayError<EvmDevnetErrorCode>. */
 export async function deployContract(request: {
   readonly rpcUrl: string;
   readonly fromKey: string;
@@ -89,7 +89,7 @@ export async function deployContract(request: {
   return receipt.contractAddress ?? '';
 }
 
-/** Sends a call to a test contract; the hash, before any block holds it. */
+/** Returns the transaction hash without waiting for a block. */
 export async function callContract(request: {
   readonly rpcUrl: string;
   readonly fromKey: string;
@@ -105,7 +105,7 @@ export async function callContract(request: {
   return sendTransaction({ ...rest, to: address, data });
 }
 
-/** Pays a token; the transaction's hash, before any block holds it. */
+/** Returns the transaction hash without waiting for a block. */
 export async function payToken(payment: {
   readonly rpcUrl: string;
   readonly token: string;
@@ -117,7 +117,7 @@ export async function payToken(payment: {
   return sendTransaction({ rpcUrl, fromKey, to: token, data: transferData(to, amountBaseUnits) });
 }
 
-/** Pays the native coin; the transaction's hash, before any block holds it. */
+/** Returns the transaction hash without waiting for a block. */
 export async function payNative(payment: {
   readonly rpcUrl: string;
   readonly fromKey: string;
@@ -128,13 +128,13 @@ export async function payNative(payment: {
   return sendTransaction({ rpcUrl, fromKey, to, valueWei: amountWei });
 }
 
-/** A holder's balance of a token in base units, in the head block. */
+/** Balance in base units at the head block. */
 export async function tokenBalance(rpcUrl: string, token: string, holder: string): Promise<bigint> {
   const data = contractInterface('UsdcLike').encodeFunctionData('balanceOf', [holder]);
   return BigInt(await callRpc<string>(rpcUrl, 'eth_call', [{ to: token, data }, 'latest']));
 }
 
-/** Mines blocks at once, `intervalSeconds` of chain time apart (default 1). */
+/** Mines blocks at once, with timestamps `intervalSeconds` apart (default 1). */
 export async function mine(options: {
   readonly rpcUrl: string;
   readonly blocks: number;
@@ -144,7 +144,7 @@ export async function mine(options: {
   await callRpc(options.rpcUrl, 'anvil_mine', [`0x${options.blocks.toString(16)}`, interval]);
 }
 
-/** A block every so many seconds; undefined: a block for every transaction, at once; 0: only when told (mine). */
+/** Undefined mines a block per transaction; 0 mines only on request (`mine`). */
 export async function setBlockTime(rpcUrl: string, seconds: number | undefined): Promise<void> {
   if (seconds === undefined) {
     await callRpc(rpcUrl, 'evm_setIntervalMining', [0]);
@@ -155,14 +155,13 @@ export async function setBlockTime(rpcUrl: string, seconds: number | undefined):
   await callRpc(rpcUrl, 'evm_setIntervalMining', [seconds]);
 }
 
-/** The head's number. */
 export async function headHeight(rpcUrl: string): Promise<number> {
   return Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
 }
 
 /**
- * Replaces the last `depth` blocks by as many others, empty but for the raw transactions given with the place of
- * their block (0 is the deepest replaced one). Transactions of the replaced blocks are forgotten.
+ * Replaces the last `depth` blocks by as many new ones. They contain only the given raw transactions, at `blockOffset`
+ * (0 is the deepest replaced block). Other transactions of the replaced blocks are lost.
  */
 export async function reorg(options: {
   readonly rpcUrl: string;
@@ -176,17 +175,17 @@ export async function reorg(options: {
   await callRpc(options.rpcUrl, 'anvil_reorg', [options.depth, pairs]);
 }
 
-/** Remembers the chain's state; the id for restoreSnapshot. */
+/** Returns an id for restoreSnapshot. */
 export async function takeSnapshot(rpcUrl: string): Promise<string> {
   return callRpc<string>(rpcUrl, 'evm_snapshot', []);
 }
 
-/** Goes back to a snapshot, which is used up: later blocks vanish and the head goes backwards. */
+/** Restores the state and removes later blocks, so that the head height decreases. A snapshot works once. */
 export async function restoreSnapshot(rpcUrl: string, snapshotId: string): Promise<void> {
   await callRpc(rpcUrl, 'evm_revert', [snapshotId]);
 }
 
-/** Takes a waiting transaction out of the node's pool, as if it had been forgotten. */
+/** Removes a pending transaction from the node's pool. */
 export async function dropTransaction(rpcUrl: string, txid: string): Promise<void> {
   await callRpc(rpcUrl, 'anvil_dropTransaction', [txid]);
 }

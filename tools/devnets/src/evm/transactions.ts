@@ -4,26 +4,25 @@ import { callRpc, callRpcBatch } from './json-rpc.ts';
 import { waitUntil } from '@opentill/test-servers/poll-until';
 
 /**
- * - `NONCE_RACE`: others kept using the same key's nonce first.
- * - `RECEIPT_MISSING`: the transaction was not in a block in time.
+ * - `NONCE_RACE`: other senders repeatedly used the key's next nonce first.
+ * - `RECEIPT_MISSING`: no block contained the transaction in time.
  */
 export type EvmTransactionErrorCode = 'NONCE_RACE' | 'RECEIPT_MISSING';
 
 export interface TransactionRequest {
   readonly rpcUrl: string;
-  /** Private key, hex with 0x. */
+  /** Hex with 0x. */
   readonly fromKey: string;
   /** null creates a contract from `data`. */
   readonly to: string | null;
   readonly data?: string;
   readonly valueWei?: bigint;
-  /** Not estimated, so that transactions that will revert can be sent. Default 300,000. */
+  /** Not estimated, so that transactions that will revert can be sent. @default 300,000 */
   readonly gasLimit?: bigint;
-  /** Default: the node's pending count, again on a race with another sender of the same key. */
+  /** @default the node's pending count, read again after a race with another sender of the key */
   readonly nonce?: number;
 }
 
-/** The part of a receipt that tests and scripts look at. */
 export interface EvmReceipt {
   readonly transactionHash: string;
   readonly status: '0x1' | '0x0';
@@ -38,10 +37,10 @@ const TIP_WEI = 1_000_000_000n;
 const NONCE_ATTEMPTS = 20;
 const RECEIPT_DEADLINE_MS = 90_000;
 
-/** What nodes say (anvil 1.7.1) when a nonce was used or is being used by another transaction of the key. */
+/** anvil's messages (1.7.1) for a nonce that another transaction of the key has used. */
 const NONCE_RACES = /nonce too low|replacement transaction underpriced|already (known|imported)/i;
 
-/** Signs and sends; answers with the hash at once, before any block holds it. */
+/** Signs and sends. Returns the hash without waiting for a block. */
 export async function sendTransaction(request: TransactionRequest): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const raw = await signTransaction(request);
@@ -64,7 +63,7 @@ export async function sendTransaction(request: TransactionRequest): Promise<stri
   }
 }
 
-/** The signed EIP-1559 transaction, hex with 0x, not sent. */
+/** Returns an EIP-1559 transaction in 0x hex without sending it. */
 export async function signTransaction(request: TransactionRequest): Promise<string> {
   const wallet = new Wallet(request.fromKey);
   const [chainId, pendingCount, block] = (await callRpcBatch(request.rpcUrl, [
@@ -87,7 +86,7 @@ export async function signTransaction(request: TransactionRequest): Promise<stri
   );
 }
 
-/** Waits until a block holds the transaction, reverted or not. Throws GatewayError<EvmTransactionErrorCode>. */
+/** Also returns a receipt with status reverted. Throws GatewayError<EvmTransactionErrorCode>. */
 export async function waitForReceipt(
   rpcUrl: string,
   txid: string,

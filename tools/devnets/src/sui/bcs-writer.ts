@@ -1,20 +1,20 @@
 import { fromBase58 } from '@mysten/sui/utils';
 
-/** Writes BCS, the encoding that everything is hashed in: integers little-endian, lengths and variants as ULEB128. */
+/** Writes BCS, the encoding that SUI hashes: integers little-endian, lengths and variants as ULEB128. */
 export interface BcsWriter {
   u8(value: number): BcsWriter;
   u16(value: number): BcsWriter;
   u32(value: number): BcsWriter;
   u64(value: bigint | number): BcsWriter;
   uleb(value: number): BcsWriter;
-  /** Without a length. */
+  /** Without length prefix. */
   fixed(bytes: Uint8Array): BcsWriter;
-  /** With its length. */
+  /** With length prefix. */
   bytes(bytes: Uint8Array): BcsWriter;
   text(text: string): BcsWriter;
-  /** `0x` and 64 hex digits: addresses and object ids. */
+  /** `0x` and 64 hex digits, for addresses and object ids. */
   address(hex: string): BcsWriter;
-  /** Base58; digests are vectors of 32 bytes. */
+  /** Base58 text, written as a vector of 32 bytes. */
   digest(base58: string): BcsWriter;
   option<T>(value: T | undefined, write: (value: T) => void): BcsWriter;
   vector<T>(values: readonly T[], write: (value: T) => void): BcsWriter;

@@ -2,22 +2,21 @@ import type { Chain } from './chain/chain.ts';
 import type { Checkpoint } from './chain/checkpoint.ts';
 import { closeCheckpoint } from './chain/close-checkpoint.ts';
 
-/** When checkpoints come: by a timer, or when told. */
+/** Creates checkpoints on a timer or on request. */
 export interface Checkpointing {
-  /** Closes so many at once. */
   close(count: number): Checkpoint;
-  /** Closes one, and its epoch. */
+  /** Closes a checkpoint that ends the epoch. */
   closeEpoch(): Checkpoint;
-  /** 0: only when told. */
+  /** 0 means only on request. */
   checkpointMs(): number;
   setCheckpointMs(checkpointMs: number): void;
-  /** Puts the next checkpoint so much later. */
+  /** Delays the next checkpoint by `byMs`. */
   stepTimeMs(byMs: number): void;
   pause(): void;
   resume(): void;
 }
 
-/** Between checkpoints that come when told. */
+/** Chain time between checkpoints that are created on request. */
 const TOLD_SPACING_MS = 250;
 
 export function createCheckpointing(
@@ -39,7 +38,7 @@ export function createCheckpointing(
     if (checkpointMs === 0 || isPaused) return;
     timer = setInterval(() => closeCheckpoint(chain, nextTime()), checkpointMs);
   };
-  // The first one after genesis, whose time is not the clock's; the epoch begins with it.
+  // The first checkpoint after genesis, whose time is constant. It starts the epoch's time.
   if (chain.head.number === 0) {
     const { timestampMs: startMs } = closeCheckpoint(chain, options.now());
     chain.epoch = { ...chain.epoch, startMs };

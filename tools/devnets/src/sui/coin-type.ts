@@ -2,11 +2,11 @@ import { bcs } from '@mysten/sui/bcs';
 import { normalizeStructTag, normalizeSuiAddress } from '@mysten/sui/utils';
 import { createBcsWriter } from './bcs-writer.ts';
 
-/** The address of the framework: coins, balances, transfers. */
+/** Framework package: coins, balances, transfers. */
 export const FRAMEWORK = normalizeSuiAddress('0x2');
 export const SUI_TYPE = `${FRAMEWORK}::sui::SUI`;
 
-/** The form that nodes answer with: addresses in 64 digits. Throws an Error for what is no type. */
+/** Converts to the nodes' form, with 64-digit addresses. Throws an Error for an invalid type. */
 export function canonicalType(type: string): string {
   return normalizeStructTag(type);
 }
@@ -21,7 +21,7 @@ export function balanceType(coinType: string): string {
 
 const TYPE_TAG_STRUCT = 7;
 
-/** BCS of a type's TypeTag; the type is canonical. */
+/** BCS of the TypeTag of a canonical type. */
 export function typeTagBytes(type: string): Uint8Array {
   if (type.includes('<')) return bcs.TypeTag.serialize(type).toBytes();
   const [address = '', module = '', name = ''] = type.split('::');

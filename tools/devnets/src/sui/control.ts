@@ -10,55 +10,52 @@ import type { DevTokenSymbol } from './genesis.ts';
 import type { SuiFault } from './grpc/faults.ts';
 import type { SuiNode } from './open-node.ts';
 
-/** - `BAD_CONTROL`: no such control, or it can't do what was asked. */
+/** - `BAD_CONTROL`: the control does not exist, or its arguments are invalid. */
 export type SuiControlErrorCode = 'BAD_CONTROL';
 
-/** What a test may do to the chain and to the node; each is also `POST /devnet/<name>`. */
+/** Actions of tests on chain and node. Each is also `POST /devnet/<name>`. */
 export interface SuiControl {
-  /** Closes checkpoints at once (default 1). */
+  /** Closes checkpoints at once. @default 1 */
   checkpoint(count?: number): SuiSummary;
-  /** Closes a checkpoint, and the epoch with it. */
+  /** Closes a checkpoint that ends the epoch. */
   advanceEpoch(): SuiSummary;
-  /** 0: checkpoints come only when told. */
+  /** 0 creates checkpoints only on request. */
   setCheckpointMs(checkpointMs: number): void;
-  /** The next checkpoint comes so much later than it would have, and the chain's clock goes with it. */
+  /** Delays the next checkpoint and advances the chain's clock by `byMs`. */
   stepTimeMs(byMs: number): void;
-  /** No checkpoints by the timer. */
+  /** Stops checkpoints by the timer. */
   pause(): void;
   resume(): void;
-  /**
-   * Sends from account 0, in transactions as anybody would; in a chain whose checkpoints come only when told, one is
-   * closed for it.
-   */
+  /** Sends from account 0 in ordinary transactions. Closes a checkpoint if the chain creates them only on request. */
   fund(
     address: string,
     gift: {
       readonly mist?: bigint;
       readonly symbol?: DevTokenSymbol;
       readonly amountBaseUnits?: bigint;
-      /** Default: a coin. */
+      /** @default 'coin' */
       readonly form?: GiftForm;
     },
   ): Promise<{ readonly digests: readonly string[] }>;
-  /** What the issuer of a regulated coin may do: nobody there can send it, and it can be sent to nobody there. */
+  /** Adds the address to a regulated coin's deny list: it can neither send nor receive the coin. */
   denyAddress(symbol: DevTokenSymbol, address: string, isDenied: boolean): void;
   pauseCoin(symbol: DevTokenSymbol, isPaused: boolean): void;
-  /** Lets a coin be moved without gas, in amounts of so much at least; undefined: not any more. */
+  /** Allows gasless transfers of a coin from this amount on. Undefined disallows them. */
   setGasless(symbol: DevTokenSymbol, minimumBaseUnits: bigint | undefined): void;
   setReferenceGasPrice(mist: bigint): void;
   /**
-   * The transactions that this address pays for take just what they cost out of a shared object: they cost something, and that changes
-   * no balance. Undefined: nobody's.
+   * Pays the gas of this payer's transactions from a shared object: they have costs, but gas changes no balance.
+   * Undefined ends it.
    */
   setGasGivenBack(address: string | undefined): void;
-  /** Lets the node do something wrong, until it has happened often enough or is cleared. */
+  /** Makes the node misbehave until the fault has happened often enough or is cleared. */
   fault(fault: SuiFault): void;
   clearFaults(): void;
-  /** Cuts all connections of the node, subscriptions among them. */
+  /** Closes all connections of the node, including subscriptions. */
   dropConnections(): void;
-  /** The node has only checkpoints from this one on. */
+  /** Removes checkpoints below this one from the node. */
   prune(lowestCheckpoint: number): void;
-  /** One more node of the same chain, with faults of its own. */
+  /** Starts another node of the same chain, with its own faults. */
   openNode(): Promise<SuiNode>;
   summary(): SuiSummary;
 }
@@ -68,7 +65,7 @@ export interface SuiSummary {
   readonly digest: string;
   readonly timestampMs: number;
   readonly epoch: number;
-  /** Executed, for the next checkpoint. */
+  /** Executed transactions that wait for the next checkpoint. */
   readonly pending: number;
   readonly transactions: number;
 }
@@ -78,7 +75,6 @@ export interface SuiControlDeps {
   readonly checkpointing: Checkpointing;
   readonly clock: DevnetClock;
   readonly consensusMs: number;
-  /** Account 0. */
   readonly giver: DevKeypair;
   readonly tokens: Readonly<Record<DevTokenSymbol, string>>;
   readonly node: Pick<SuiNode, 'fault' | 'clearFaults' | 'dropConnections' | 'prune'>;

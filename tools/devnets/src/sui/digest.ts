@@ -3,25 +3,25 @@ import { fromBase58, toBase58 } from '@mysten/sui/utils';
 import { balanceType, typeTagBytes } from './coin-type.ts';
 import { createBcsWriter } from './bcs-writer.ts';
 
-/** What SUI hashes, by the name that goes before the bytes (crates/sui-types/src/crypto.rs, BcsSignable). */
+/** Hash domains: the type name that precedes the hashed bytes (BcsSignable in crates/sui-types/src/crypto.rs). */
 export type Hashed =
   'TransactionData' | 'TransactionEffects' | 'Object' | 'CheckpointSummary' | 'CheckpointContents';
 
 const HASH = { dkLen: 32 } as const;
-/** Where the id of a new object comes from (HashingIntentScope::RegularObjectId). */
+/** HashingIntentScope::RegularObjectId, for ids of new objects. */
 const REGULAR_OBJECT_ID = 0xf1;
-/** HashingIntentScope::ChildObjectId */
+/** HashingIntentScope::ChildObjectId, for ids of dynamic fields. */
 const CHILD_OBJECT_ID = 0xf0;
-/** The object whose dynamic fields are the address balances. */
+/** Object whose dynamic fields are the address balances. */
 const ACCUMULATOR_ROOT = `0x${'0'.repeat(61)}acc`;
-/** Of the signed message: transaction data, version 0, app Sui. */
+/** Intent of a signature: transaction data, version 0, app Sui. */
 const TRANSACTION_INTENT = Uint8Array.of(0, 0, 0);
 
 export function blake2b256(...parts: readonly Uint8Array[]): Uint8Array {
   return blake2b(Buffer.concat(parts), HASH);
 }
 
-/** Base58. */
+/** Returns Base58. */
 export function digestOf(what: Hashed, bytes: Uint8Array): string {
   return toBase58(blake2b256(Buffer.from(`${what}::`), bytes));
 }
@@ -30,13 +30,13 @@ export function hexOf(bytes: Uint8Array): string {
   return `0x${Buffer.from(bytes).toString('hex')}`;
 }
 
-/** The id of the n-th object that a transaction creates. */
+/** Id of the n-th object that a transaction creates. */
 export function objectIdOf(transactionDigest: string, index: number): string {
   const count = createBcsWriter().u64(index).finish();
   return hexOf(blake2b256(Uint8Array.of(REGULAR_OBJECT_ID), fromBase58(transactionDigest), count));
 }
 
-/** The id of the field of the accumulator root that holds an address balance. */
+/** Id of the accumulator root's field that contains an address balance. */
 export function accumulatorIdOf(address: string, coinType: string): string {
   const key = createBcsWriter().address(address).finish();
   const keyType = `0x2::accumulator::Key<${balanceType(coinType)}>`;
@@ -44,12 +44,11 @@ export function accumulatorIdOf(address: string, coinType: string): string {
   return hexOf(blake2b256(head.fixed(typeTagBytes(keyType)).finish()));
 }
 
-/** The address of a key: its scheme's flag and its bytes, hashed. */
 export function addressOf(flag: number, publicKey: Uint8Array): string {
   return hexOf(blake2b256(Uint8Array.of(flag), publicKey));
 }
 
-/** What the signatures of a transaction sign. */
+/** Hash that a transaction's signatures sign. */
 export function signingHash(transactionBytes: Uint8Array): Uint8Array {
   return blake2b256(TRANSACTION_INTENT, transactionBytes);
 }

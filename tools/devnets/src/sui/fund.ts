@@ -8,8 +8,8 @@ import { transactionBytes } from './chain/transaction.ts';
 import type { DevKeypair } from './dev-accounts.ts';
 
 /**
- * In which form a gift arrives: as a coin object; added to the address balance; or as a coin that consensus orders (a
- * party object), which can't be used like others.
+ * Form of received money: a coin object; an addition to the address balance; or a party object, a coin ordered by
+ * consensus that ordinary transactions cannot use.
  */
 export type GiftForm = 'coin' | 'address' | 'party';
 
@@ -28,7 +28,7 @@ type Commands = Program['commands'];
 
 const GIFT_BUDGET_MIST = 50_000_000n;
 
-/** Sends from an account's address balance. Throws GatewayError<RefusalCode>. */
+/** Sends from the sender's address balance. Throws GatewayError<RefusalCode>. */
 export async function sendGift(
   chain: Chain,
   from: DevKeypair,

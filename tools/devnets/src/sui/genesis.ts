@@ -10,16 +10,16 @@ import { genesisTransaction, type GenesisFunds } from './chain/system-transactio
 const DEV_TOKEN_DECIMALS = 6;
 export type DevTokenSymbol = 'USDC' | 'USDT';
 
-/** What every account has of SUI, in each form. */
+/** Initial balance of every account: one half in coins, the other in the address balance. */
 const RICH_MIST = 10_000_000n * 10n ** 9n;
 const RICH_TOKENS = 1_000_000_000n * 10n ** BigInt(DEV_TOKEN_DECIMALS);
-/** Of which so much lies in coins, so many of each type. */
+/** Coins of each type that an account has. */
 const COINS = 4n;
-/** The chain's id depends on it, so it is not the clock's, and before any that a test may want. Mainnet began then. */
+/** Start of Mainnet. Constant, because the chain id depends on it, and earlier than any time that a test uses. */
 const GENESIS_TIME_MS = Date.UTC(2023, 4, 3);
 const NAMES: Readonly<Record<DevTokenSymbol, string>> = { USDC: 'USDC', USDT: 'Tether USD' };
 
-/** The types of the tokens of a seed: known before the node runs. */
+/** The types depend only on the seed, so they are known before the node runs. */
 export function devTokenTypes(seed: string): Record<DevTokenSymbol, string> {
   const typeOf = (symbol: DevTokenSymbol): string => {
     const name = symbol.toLowerCase();
@@ -47,7 +47,7 @@ function devCoins(tokens: Readonly<Record<DevTokenSymbol, string>>): readonly Co
   ];
 }
 
-/** A chain with one checkpoint, in which each account has a half of its riches as coins and one as address balances. */
+/** Creates a chain with checkpoint 0. Half of each account's initial balance is in coins, half in address balances. */
 export function createGenesisChain(options: {
   readonly seed: string;
   readonly accounts: readonly SuiDevAccount[];

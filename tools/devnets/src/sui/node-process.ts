@@ -1,17 +1,17 @@
 import { startNodeProcess, type NodeProcess, type NodeProcessOptions } from '../node-process.ts';
 
 export interface SuiNodeOptions extends NodeProcessOptions {
-  /** Default 250, as on the main network. */
+  /** @default 250, as on Mainnet */
   readonly checkpointMs?: number;
 }
 
-/** A SUI devnet in a process of its own: the full node's gRPC, and `devnet/…`, are below its URL. */
+/** SUI devnet in its own process. Its URL serves the full node's gRPC API and `devnet/…`. */
 export type SuiNodeProcess = NodeProcess;
 
 const CHECKPOINT_MS = 250;
 const PROBE_TIMEOUT_MS = 1_000;
 
-/** Starts the node. Throws GatewayError of port-owner and process-group. */
+/** Throws GatewayError of port-owner and process-group. */
 export async function startSuiNode(options: SuiNodeOptions): Promise<SuiNodeProcess> {
   const args = [`--checkpoint-ms=${options.checkpointMs ?? CHECKPOINT_MS}`];
   return startNodeProcess(

@@ -3,25 +3,25 @@ import { createFaults, type SuiFault } from './grpc/faults.ts';
 import type { Node } from './grpc/node.ts';
 import { serveNode, type RunControl } from './grpc/serve.ts';
 
-/** A node of a chain. Several may serve the same one; what is wrong with one is not with the others. */
+/** Node of a chain. Several nodes of a chain have independent faults. */
 export interface SuiNode {
   readonly url: string;
   fault(fault: SuiFault): void;
   clearFaults(): void;
   dropConnections(): void;
-  /** It has only checkpoints from this one on. */
+  /** Removes checkpoints below this one from the node. */
   prune(lowestCheckpoint: number): void;
   close(): Promise<void>;
 }
 
-/** Throws a system error (EADDRINUSE) where the port is taken. */
+/** Throws a system error (EADDRINUSE) if the port is taken. */
 export async function openNode(
   chain: Chain,
   options: {
     readonly host: string;
     readonly port: number;
     readonly consensusMs: number;
-    /** What `POST /devnet/<name>` of this node does. */
+    /** Handles `POST /devnet/<name>` of this node. */
     readonly runControl: (node: SuiNode) => RunControl;
   },
 ): Promise<SuiNode> {

@@ -4,19 +4,18 @@ import type { DevTokenSymbol } from './genesis.ts';
 import { waitUntil } from '@opentill/test-servers/poll-until';
 
 /**
- * - `SUI_DEVNET_REFUSED`: the devnet did not do what it was asked; the message says why.
- * - `SUI_NOT_CHECKPOINTED`: no checkpoint had the transaction within the time.
+ * - `SUI_DEVNET_REFUSED`: the devnet rejected a request; the message contains the reason.
+ * - `SUI_NOT_CHECKPOINTED`: no checkpoint contained the transaction in time.
  */
 export type SuiPaymentErrorCode = 'SUI_DEVNET_REFUSED' | 'SUI_NOT_CHECKPOINTED';
 
-/** What somebody is paid on a devnet. */
 export interface SuiGift {
   readonly url: string;
   readonly to: string;
   readonly mist?: bigint;
   readonly symbol?: DevTokenSymbol;
   readonly amountBaseUnits?: bigint;
-  /** As a coin object, or into the address balance. Default: a coin. */
+  /** Coin object or address balance. @default 'coin' */
   readonly form?: 'coin' | 'address';
 }
 
@@ -24,7 +23,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const CHECKPOINTED_DEADLINE_MS = 90_000;
 const POLL_INTERVAL_MS = 50;
 
-/** `POST /devnet/<name>`: what steers the devnet (README.md has the names). Throws SUI_DEVNET_REFUSED. */
+/** Sends `POST /devnet/<name>` (names in README.md). Throws SUI_DEVNET_REFUSED. */
 export async function controlSuiDevnet(
   url: string,
   name: string,
@@ -42,20 +41,20 @@ export async function controlSuiDevnet(
   throw new GatewayError<SuiPaymentErrorCode>('SUI_DEVNET_REFUSED', message, { retryable: false });
 }
 
-/** Pays from the devnet's first account; the transactions' digests, before any checkpoint holds them. */
+/** Pays from the devnet's first account. Returns digests without waiting for a checkpoint. */
 export async function payOnSuiDevnet({ url, to, ...gift }: SuiGift): Promise<readonly string[]> {
   const body = Object.entries(gift).map(([name, value]) => [name, String(value)]);
   const answer = await controlSuiDevnet(url, 'fund', { address: to, ...Object.fromEntries(body) });
   return (answer as { readonly digests: readonly string[] }).digests;
 }
 
-/** What an address has of a coin, as coins and in its address balance together; base units. */
+/** Base units in coins and address balance together. */
 export async function suiBalance(url: string, coinType: string, holder: string): Promise<bigint> {
   const { balance } = await clientOf(url).getBalance({ owner: holder, coinType });
   return BigInt(balance.balance);
 }
 
-/** Waits until a checkpoint has the transaction; its number. Throws SUI_NOT_CHECKPOINTED. */
+/** Returns the number of the checkpoint. Throws SUI_NOT_CHECKPOINTED. */
 export async function waitForSuiCheckpoint(url: string, digest: string): Promise<number> {
   const { ledgerService } = clientOf(url);
   let checkpoint: bigint | undefined;
@@ -65,7 +64,7 @@ export async function waitForSuiCheckpoint(url: string, digest: string): Promise
       const { response } = await ledgerService.getTransaction(request);
       checkpoint = response.transaction?.checkpoint;
     } catch (error) {
-      // A node shows what is executed when a checkpoint has it.
+      // Nodes find transactions only after a checkpoint contains them.
       if (!(error instanceof RpcError) || error.code !== 'NOT_FOUND') throw error;
     }
     return checkpoint !== undefined;

@@ -8,7 +8,7 @@ import type { SuiFault } from './grpc/faults.ts';
 type Body = Readonly<Record<string, unknown>>;
 type Run = (control: SuiControl, body: Body) => unknown;
 
-/** `POST /devnet/<name>`: the values of SuiControl's functions by name, amounts as decimal strings. */
+/** Handlers of `POST /devnet/<name>`. Values have the names of SuiControl's parameters, amounts are decimal strings. */
 const CONTROLS: Readonly<Record<string, Run>> = {
   summary: (control) => control.summary(),
   checkpoint: (control, body) => control.checkpoint(optionalNumber(body, 'count') ?? 1),
@@ -36,7 +36,7 @@ const CONTROLS: Readonly<Record<string, Run>> = {
   fault: (control, body) => control.fault(readFault(body)),
   clearFaults: (control) => control.clearFaults(),
   dropConnections: (control) => {
-    // After the answer, which goes over one of them.
+    // Runs after the response, which uses one of the connections.
     setImmediate(() => control.dropConnections());
   },
   prune: (control, body) => control.prune(requiredNumber(body, 'lowestCheckpoint')),
@@ -45,7 +45,7 @@ const CONTROLS: Readonly<Record<string, Run>> = {
   openNode: async (control) => ({ url: (await control.openNode()).url }),
 };
 
-/** Runs a control by its name. Throws GatewayError<SuiControlErrorCode>. */
+/** Throws GatewayError<SuiControlErrorCode>. */
 export async function runControl(control: SuiControl, name: string, body: Body): Promise<unknown> {
   const run = Object.hasOwn(CONTROLS, name) ? CONTROLS[name] : undefined;
   if (run === undefined) {
@@ -56,7 +56,7 @@ export async function runControl(control: SuiControl, name: string, body: Body):
 
 const FAUCET_MIST = 10_000_000_000n;
 
-/** What `POST /v2/gas` of a faucet answers. */
+/** Response to `POST /v2/gas` of a faucet. */
 async function answerFaucet(control: SuiControl, body: Body): Promise<object> {
   const request = (body['FixedAmountRequest'] ?? {}) as Body;
   const { digests } = await control.fund(text(request, 'recipient'), { mist: FAUCET_MIST });
@@ -70,7 +70,7 @@ async function answerFaucet(control: SuiControl, body: Body): Promise<object> {
 
 type Read = (body: Body) => object;
 
-/** The kinds of faults, and what each needs besides `method` and `times`. */
+/** Parses the fields of each fault kind other than `method` and `times`. */
 const FAULTS: Readonly<Record<SuiFault['kind'], Read>> = {
   status: (body) => ({
     code: text(body, 'code'),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readSuiDevnetArguments } from './run-sui-devnet.ts';
 
-test('the words of the command line', () => {
+test('reads every option of opentill devnet sui', () => {
   expect(readSuiDevnetArguments([])).toEqual({ port: 9180, checkpointMs: 250, consensusMs: 100 });
   const all = [
     '--port=0',
@@ -22,7 +22,7 @@ test('the words of the command line', () => {
 });
 
 test.each([[['--port', 'x']], [['--speed']], [['--help']], [['tron']]])(
-  'what it does not understand it explains: %j',
+  'explains the usage for invalid arguments: %j',
   (args) => {
     expect(readSuiDevnetArguments(args)).toContain('Usage: opentill devnet sui');
   },

@@ -7,7 +7,7 @@ const USAGE = `Usage: opentill devnet sui [options]
 A SUI node with a chain of its own, for SuiGrpcClient and for anything that speaks the full node's gRPC API.
 
   --port <port>            default 9180
-  --host <address>         default 127.0.0.1; the accounts' keys are everybody's
+  --host <address>         default 127.0.0.1; the accounts' keys are public
   --checkpoint-ms <ms>     default 250; 0: a checkpoint only by POST /devnet/checkpoint
   --consensus-ms <ms>      how long a transaction waits for its execution; default 100
   --state <file>           goes on with the chain in this file, and writes it when stopped
@@ -16,10 +16,10 @@ A SUI node with a chain of its own, for SuiGrpcClient and for anything that spea
 
 const DEFAULT_PORT = 9180;
 const DEFAULT_CHECKPOINT_MS = 250;
-/** About as long as a validator takes, so that what two transactions do to one coin shows. */
+/** Similar to a validator's delay, so that conflicts between transactions can be observed. */
 const DEFAULT_CONSENSUS_MS = 100;
 
-/** What the words after `opentill devnet sui` mean; a text is what to tell instead. */
+/** Parses the arguments after `opentill devnet sui`, or returns a text to print. */
 export function readSuiDevnetArguments(args: readonly string[]): SuiDevnetOptions | string {
   try {
     const { values } = parseArgs({
@@ -41,7 +41,7 @@ export function readSuiDevnetArguments(args: readonly string[]): SuiDevnetOption
   }
 }
 
-/** Starts a devnet and prints what one needs to use it. Throws a system error where the port is taken. */
+/** Starts a devnet and prints its addresses and keys. Throws a system error if the port is taken. */
 export async function runSuiDevnet(
   options: SuiDevnetOptions,
   print: (line: string) => void,
@@ -50,9 +50,9 @@ export async function runSuiDevnet(
   print(`SUI devnet    ${devnet.url}   (gRPC-web and gRPC, devnet/, v2/gas)`);
   print(`chain id      ${devnet.chainId}`);
   for (const [symbol, coinType] of Object.entries(devnet.tokens)) print(`${symbol}          ${coinType}`);
-  print('accounts, each with 10 million SUI and a billion of each token (their keys are everybody’s):');
+  print('accounts, each with 10 million SUI and a billion of each token (their keys are public):');
   for (const { address, secretKey } of devnet.accounts) print(`  ${address}  ${secretKey}`);
-  print('give somebody tokens:');
+  print('send tokens to an address:');
   print(
     `  curl -s ${devnet.url}/devnet/fund -d '{"address":"0x…","mist":"1000000000","symbol":"USDC","amountBaseUnits":"5000000"}'`,
   );

@@ -20,47 +20,46 @@ export type { SuiFault } from './grpc/faults.ts';
 export type { SuiNode } from './open-node.ts';
 
 export interface SuiDevnetOptions {
-  /** Default 0: a free one. */
+  /** @default 0 for a free port */
   readonly port?: number;
-  /** Default 127.0.0.1: the accounts' keys are everybody's. */
+  /** The accounts' keys are public. @default 127.0.0.1 */
   readonly host?: string;
   /**
-   * Wall time between two checkpoints (250 on mainnet), which bear the clock's time; 0: they come only when told
-   * (checkpoint), each 250 ms of chain time after the one before, whatever the clock says.
+   * Wall time between checkpoints (250 on Mainnet), which have the clock's time. 0 creates checkpoints only on request
+   * (`control.checkpoint`), 250 ms of chain time apart, independent of the clock.
    */
   readonly checkpointMs: number;
-  /** How long a transaction waits for its execution, with its objects locked. Default 0. */
+  /** Delay of a transaction's execution, during which its objects are locked. @default 0 */
   readonly consensusMs?: number;
-  /** Chain time of checkpoint 1, epoch ms; default: now. It goes on with the clock. */
+  /** Epoch ms of checkpoint 1; chain time then advances with the clock. @default now */
   readonly genesisTimeMs?: number;
-  /** Names accounts, tokens and the chain (its id); the same seed gives the same. */
+  /** Determines accounts, tokens and chain id. */
   readonly seed?: string;
-  /** What may be moved without gas. Default: USDC, as on mainnet. */
+  /** Tokens that can be transferred without gas. @default USDC, as on Mainnet */
   readonly gasless?: readonly DevTokenSymbol[];
-  /** MIST a unit. Default 500. */
+  /** MIST per unit. @default 500 */
   readonly referenceGasPrice?: bigint;
-  /** Older checkpoints are forgotten. Default 20,000: more than an hour of them. */
+  /** Older checkpoints are deleted. @default 20,000, more than an hour */
   readonly keepCheckpoints?: number;
-  /** Goes on with the chain in this file, if there is one, and writes it when closed. */
+  /** Continues the chain in this file if it exists, and writes it on close. */
   readonly stateFile?: string;
   readonly log?: (line: string) => void;
 }
 
-/** A running SUI node with a chain of its own. */
 export interface SuiDevnet {
-  /** Base URL, for SuiGrpcClient; `devnet/…` is below it. */
+  /** Base URL for SuiGrpcClient. Also serves `devnet/…`. */
   readonly url: string;
   /** Digest of checkpoint 0, base58. */
   readonly chainId: string;
   /**
-   * Each with ten million SUI and a billion of each token, one half in coins and one in address balances; each second one
-   * has a key of secp256k1.
+   * Each has ten million SUI and 10^9 of each token, half in coins and half in address balances. Every second account
+   * has a secp256k1 key.
    */
   readonly accounts: readonly SuiDevAccount[];
-  /** Canonical coin types, six decimals. */
+  /** Canonical coin types with six decimals. */
   readonly tokens: Readonly<Record<DevTokenSymbol, string>>;
   readonly control: SuiControl;
-  /** The chain itself, for measurements; tests use the API. */
+  /** Internal state for measurements. Tests use the API. */
   readonly chain: Chain;
   close(): Promise<void>;
 }
@@ -70,7 +69,7 @@ const ACCOUNTS = 10;
 const KEEP_CHECKPOINTS = 20_000;
 
 /**
- * Starts a SUI node, with checkpoint 1 closed. Throws a system error (EADDRINUSE) where the port is taken, and
+ * Starts a SUI node with checkpoint 1. Throws a system error (EADDRINUSE) if the port is taken, and
  * GatewayError<SavedSuiChainErrorCode>.
  */
 export async function startSuiDevnet(options: SuiDevnetOptions): Promise<SuiDevnet> {

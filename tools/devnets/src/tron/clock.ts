@@ -1,11 +1,11 @@
-/** The chain's clock: the machine's, put forward. */
+/** Chain clock: the machine's clock plus an offset. */
 export interface DevnetClock {
   /** Epoch ms. */
   readonly now: () => number;
   step(byMs: number): void;
 }
 
-/** Starts at `startMs`, or at the machine's time. */
+/** Starts at `startMs` or the machine's time. */
 export function createClock(startMs: number | undefined): DevnetClock {
   let offsetMs = startMs === undefined ? 0 : startMs - Date.now();
   return {

@@ -18,43 +18,37 @@ import { createState } from './state/state.ts';
 import { accountKey, fromBase58, hexBytes, parseAddress } from './tron-address.ts';
 import { transferData } from './tron-artifacts.ts';
 
-/** - `BAD_CONTROL`: no such control, or it can't do what was asked. */
+/** - `BAD_CONTROL`: the control does not exist, or its arguments are invalid. */
 export type TronControlErrorCode = 'BAD_CONTROL';
 
-/** What a test may do to the chain; each is also `POST /devnet/<name>`. */
+/** Actions of tests on the chain. Each is also `POST /devnet/<name>`. */
 export interface TronControl {
-  /** Makes blocks at once (default 1). */
+  /** Mines blocks at once. @default 1 */
   mine(count?: number): Promise<ChainSummary>;
   /**
-   * Replaces the last `depth` blocks by `blocks` others (default depth + 1: the longer chain wins). Their transactions
-   * come again in the first of them, or with `drop` never. Throws below the solidified block.
+   * Replaces the last `depth` blocks by `blocks` others (default depth + 1, because the longer chain wins). Their
+   * transactions enter the first new block; `drop` discards them. Throws below the solidified block.
    */
   reorganise(depth: number, options?: { drop?: boolean; blocks?: number }): Promise<ChainSummary>;
-  /** 0: blocks come only when told. */
+  /** 0 mines only on request. */
   setBlockTimeMs(blockTimeMs: number): void;
-  /** The next block comes so much later than it would have, and the chain's clock goes with it. */
+  /** Delays the next block and advances the chain's clock by `byMs`. */
   stepTimeMs(byMs: number): void;
-  /** No blocks by the timer. */
+  /** Stops blocks by the timer. */
   pause(): void;
   resume(): void;
-  /** Dynamic energy of a contract, in ten thousandths on top (34000 is the most there is). */
+  /** Sets a contract's dynamic energy factor in 1/10,000 above 1 (maximum 34,000). */
   setEnergyFactor(contract: string, factor: number): Promise<void>;
-  /** A chain parameter by its name in getchainparameters, with or without `get`. */
+  /** `name` is as in getchainparameters, with or without `get`. */
   setChainParameter(name: string, value: number): void;
-  /**
-   * Sends from account 0, in transactions of blocks as anybody would; in a chain whose blocks come only when told, one
-   * is made for it.
-   */
+  /** Sends from account 0 in ordinary transactions. Mines a block if the chain mines only on request. */
   fund(
     address: string,
     gift: { trxSun?: bigint; symbol?: DevTokenSymbol; amountBaseUnits?: bigint },
   ): Promise<{ txids: string[] }>;
-  /**
-   * Stakes `sun` of an account's coin for energy, and nobody signed it: as if it had always been so. As what an operator staked
-   * before anything else.
-   */
+  /** Stakes `sun` of an account for energy without a transaction, as if it had always been staked. */
   stake(address: string, sun: bigint): Promise<void>;
-  /** Lets the node do something wrong, until it has happened often enough or is cleared. */
+  /** Makes the node misbehave until the fault has happened often enough or is cleared. */
   fault(fault: TronFault): void;
   clearFaults(): void;
   summary(): ChainSummary;
@@ -76,7 +70,7 @@ export interface ControlDeps {
   readonly faults: Faults;
   readonly accounts: readonly [TronDevAccount, ...TronDevAccount[]];
   readonly tokens: Readonly<Record<DevTokenSymbol, string>>;
-  /** Of account 0's transactions, never the same: two equal gifts would be one transaction. */
+  /** Unique timestamps for account 0, because two equal transactions have the same id. */
   readonly nextTimestamp: () => number;
 }
 
@@ -142,7 +136,7 @@ export function createControl(deps: ControlDeps): TronControl {
   };
 }
 
-/** Of no block: it holds whatever becomes of blocks, so their undo logs must not bring the old one back. */
+/** Applies outside of blocks, so it also changes the undo logs: a reorganisation must not restore the old value. */
 function setEnergyFactor(chain: Chain, contractKey: string, factor: number): void {
   const cycle = cycleOf(chain.head.timestampMs, chain.genesisTimeMs, chain.parameters);
   const state = createState(chain.committed);
@@ -157,7 +151,7 @@ function setEnergyFactor(chain: Chain, contractKey: string, factor: number): voi
   }
 }
 
-/** As setEnergyFactor: also in what a reorganisation brings back, where the rest of it stays as it was. */
+/** Applies outside of blocks like setEnergyFactor: undo logs keep their other values. */
 function setStake(chain: Chain, key: string, sun: bigint): void {
   const changes = {
     [`account:${key}`]: (account: TronAccount): TronAccount => ({

@@ -1,14 +1,13 @@
 import { addressOfKey, hex, toBase58 } from './tron-address.ts';
 import { sha256 } from './sha256.ts';
 
-/** An account whose key everybody knows. */
+/** Account with a publicly known key. */
 export interface TronDevAccount {
-  /** Base58. */
   readonly address: string;
   readonly privateKeyHex: string;
 }
 
-/** Accounts of a seed, the same at every start. Account 0 made the tokens and is the one that funds others. */
+/** Derives accounts from a seed. Account 0 deployed the tokens and funds other addresses. */
 export function devAccounts(seed: string, count: number): readonly TronDevAccount[] {
   return Array.from({ length: count }, (_, index) => {
     const privateKey = sha256(Buffer.from(`${seed} account ${index}`));

@@ -14,14 +14,14 @@ const DEV_TOKEN_DECIMALS = 6;
 const TOKENS = { USDT: 'Tether USD', USDC: 'USD Coin' } as const;
 export type DevTokenSymbol = keyof typeof TOKENS;
 
-/** What every account has at first. */
+/** Initial balances of every account. */
 const RICH_SUN = 100_000_000_000_000n;
 const RICH_TOKENS = 1_000_000_000n;
 const SUPPLY_TOKENS = 1_000_000_000_000n;
 const UNLIMITED_ENERGY = 1_000_000_000;
 const ORIGIN_ENERGY_LIMIT = 10_000_000n;
 
-/** Where the tokens are, for a seed: known before the node runs. */
+/** The addresses depend only on the seed, so they are known before the node runs. */
 export function devTokenAddresses(seed: string, deployer: TronDevAccount): Record<DevTokenSymbol, string> {
   const at = (symbol: DevTokenSymbol): string =>
     toBase58(createdContractAddress(creationId(seed, symbol), fromBase58(deployer.address)));
@@ -32,13 +32,13 @@ function creationId(seed: string, symbol: DevTokenSymbol): Uint8Array {
   return sha256(Buffer.from(`${seed} creation of ${symbol}`));
 }
 
-/** Accounts, tokens and the stake of the rest of the world, in the state of block 0. */
+/** Creates accounts, tokens and the rest of the network's stake in the state of block 0. */
 export async function fillGenesis(
   execution: Execution,
   options: {
     readonly seed: string;
     readonly accounts: readonly [TronDevAccount, ...TronDevAccount[]];
-    /** Whole TRX that nobody's accounts have staked: bandwidth, energy. */
+    /** Whole TRX staked outside of this devnet's accounts: bandwidth, energy. */
     readonly stakedTrx: readonly [bigint, bigint];
   },
 ): Promise<void> {

@@ -4,22 +4,22 @@ import { mineBlock } from './chain/mine-block.ts';
 import { popBlocks } from './chain/reorganise.ts';
 import { LIMITS } from './chain/parameters.ts';
 
-/** When blocks come: by a timer, or when told. */
+/** Mines blocks on a timer or on request. */
 export interface Mining {
   mine(count: number): Promise<Block>;
   reorganise(depth: number, options: { readonly drop?: boolean; readonly blocks?: number }): Promise<Block>;
-  /** 0: only when told. */
+  /** 0 means only on request. */
   blockTimeMs(): number;
-  /** Puts the next block so much later. */
+  /** Delays the next block by `byMs`. */
   stepTimeMs(byMs: number): void;
   setBlockTimeMs(blockTimeMs: number): void;
   pause(): void;
   resume(): void;
-  /** Ends the timer and waits for the block that is being made. */
+  /** Stops the timer and waits for a block in progress. */
   stop(): Promise<void>;
 }
 
-/** `onError` hears of a block that could not be made; the timer goes on. */
+/** `onError` receives block failures; the timer continues. */
 export function createMining(
   chain: Chain,
   options: { readonly blockTimeMs: number; readonly onError: (error: unknown) => void },
@@ -81,9 +81,8 @@ export function createMining(
 }
 
 /**
- * Blocks that come by a timer have the clock's time. Those that are made when told lie three seconds apart, at multiples
- * of three seconds, as on a real network and at each run alike: a chain that waited for its test has not aged, so that
- * nothing expires in it which a minute of chain time would have left.
+ * Timed blocks have the clock's time. Requested blocks are three seconds apart, at multiples of three seconds, as on a
+ * real network. Chain time then does not depend on a test's duration, so nothing expires early in a slow test.
  */
 function nextBlockTime(chain: Chain, blockTimeMs: number, stepMs: number): number {
   const last = chain.head.timestampMs + stepMs;

@@ -2,16 +2,16 @@ import { startNodeProcess, type NodeProcess, type NodeProcessOptions } from '../
 
 export interface TronNodeOptions extends NodeProcessOptions {
   readonly blockTimeMs: number;
-  /** How far the solidified block is behind the head. */
+  /** Blocks between the solidified block and the head. */
   readonly solidLagBlocks: number;
 }
 
-/** A TRON devnet in a process of its own: `wallet/…`, `walletsolidity/…` and `devnet/…` are below its URL. */
+/** TRON devnet in its own process. Its URL serves `wallet/…`, `walletsolidity/…` and `devnet/…`. */
 export type TronNode = NodeProcess;
 
 const PROBE_TIMEOUT_MS = 1_000;
 
-/** Starts the node. Throws GatewayError of port-owner and process-group. */
+/** Throws GatewayError of port-owner and process-group. */
 export async function startTronNode(options: TronNodeOptions): Promise<TronNode> {
   const args = [`--block-time-ms=${options.blockTimeMs}`, `--solid-lag=${options.solidLagBlocks}`];
   return startNodeProcess(

@@ -4,12 +4,11 @@ import { accountKey, fromBase58 } from './tron-address.ts';
 import { waitUntil } from '@opentill/test-servers/poll-until';
 
 /**
- * - `TRON_DEVNET_REFUSED`: the devnet did not do what it was asked; the message says why.
- * - `TRON_NOT_MINED`: no block had the transaction within the time.
+ * - `TRON_DEVNET_REFUSED`: the devnet rejected a request; the message contains the reason.
+ * - `TRON_NOT_MINED`: no block contained the transaction in time.
  */
 export type TronPaymentErrorCode = 'TRON_DEVNET_REFUSED' | 'TRON_NOT_MINED';
 
-/** What somebody is paid on a devnet. */
 export interface TronGift {
   readonly url: string;
   readonly to: string;
@@ -22,7 +21,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const MINED_DEADLINE_MS = 90_000;
 const POLL_INTERVAL_MS = 100;
 
-/** `POST /devnet/<name>`: what steers the devnet (README.md has the names). Throws TRON_DEVNET_REFUSED. */
+/** Sends `POST /devnet/<name>` (names in README.md). Throws TRON_DEVNET_REFUSED. */
 export async function controlTronDevnet(
   url: string,
   name: string,
@@ -31,14 +30,14 @@ export async function controlTronDevnet(
   return post(url, `devnet/${name}`, body);
 }
 
-/** Pays from the devnet's first account; the transactions' ids, before any block holds them. */
+/** Pays from the devnet's first account. Returns transaction ids without waiting for a block. */
 export async function payOnTronDevnet({ url, to, ...gift }: TronGift): Promise<readonly string[]> {
   const body = Object.entries(gift).map(([name, value]) => [name, String(value)]);
   const answer = await controlTronDevnet(url, 'fund', { address: to, ...Object.fromEntries(body) });
   return (answer as { readonly txids: readonly string[] }).txids;
 }
 
-/** What an address has of a token contract, in base units; of the head block. */
+/** Base units at the head block. */
 export async function tronTokenBalance(url: string, contract: string, holder: string): Promise<bigint> {
   const answer = (await post(url, 'wallet/triggerconstantcontract', {
     owner_address: holder,
@@ -52,7 +51,7 @@ export async function tronTokenBalance(url: string, contract: string, holder: st
   return BigInt(`0x${word}`);
 }
 
-/** TRX of an address, in sun; of the head block. */
+/** Sun at the head block. */
 export async function tronBalance(url: string, holder: string): Promise<bigint> {
   const answer = (await post(url, 'wallet/getaccount', { address: holder, visible: true })) as {
     readonly balance?: number;
@@ -60,7 +59,7 @@ export async function tronBalance(url: string, holder: string): Promise<bigint> 
   return BigInt(answer.balance ?? 0);
 }
 
-/** Waits until a block has the transaction; its receipt as the node gives it. Throws TRON_NOT_MINED. */
+/** Returns the node's receipt. Throws TRON_NOT_MINED. */
 export async function waitForTronReceipt(
   url: string,
   txid: string,

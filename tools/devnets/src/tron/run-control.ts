@@ -6,7 +6,9 @@ import type { JsonObject } from './protobuf/json.ts';
 
 type Run = (control: TronControl, body: JsonObject) => unknown;
 
-/** `POST /devnet/<name>`: the values of TronControl's functions by name, amounts as decimal strings. */
+/**
+ * Handlers of `POST /devnet/<name>`. Values have the names of TronControl's parameters, amounts are decimal strings.
+ */
 const CONTROLS: Readonly<Record<string, Run>> = {
   summary: (control) => control.summary(),
   mine: (control, body) => control.mine(optionalNumber(body, 'count') ?? 1),
@@ -39,7 +41,7 @@ const CONTROLS: Readonly<Record<string, Run>> = {
   },
 };
 
-/** Runs a control by its name. Throws GatewayError<TronControlErrorCode>. */
+/** Throws GatewayError<TronControlErrorCode>. */
 export async function runControl(control: TronControl, name: string, body: JsonObject): Promise<unknown> {
   const run = Object.hasOwn(CONTROLS, name) ? CONTROLS[name] : undefined;
   if (run === undefined) {
@@ -48,7 +50,7 @@ export async function runControl(control: TronControl, name: string, body: JsonO
   return run(control, body);
 }
 
-/** The kinds of faults, and which number each needs. */
+/** Name of the number that each fault kind requires. */
 const FAULT_NUMBERS: Readonly<Record<TronFault['kind'], string | undefined>> = {
   status: 'status',
   'rate-limit': 'perSecond',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readDevnetArguments } from './run-tron-devnet.ts';
 
-test('the words of the command line', () => {
+test('reads every option of opentill devnet tron', () => {
   expect(readDevnetArguments(['tron'])).toEqual({ port: 9090, blockTimeMs: 3000 });
   const all = [
     'tron',
@@ -29,7 +29,7 @@ test('the words of the command line', () => {
 });
 
 test.each([[[]], [['sui']], [['tron', '--port', 'x']], [['tron', '--speed']], [['tron', '--help']]])(
-  'what it does not understand it explains: %j',
+  'explains the usage for invalid arguments: %j',
   (args) => {
     expect(readDevnetArguments(args)).toContain('Usage: opentill devnet tron');
   },

@@ -7,7 +7,7 @@ const USAGE = `Usage: opentill devnet tron [options]   (and: opentill devnet sui
 A TRON node with a chain of its own, for TronWeb and for anything that speaks java-tron's HTTP API.
 
   --port <port>            default 9090
-  --host <address>         default 127.0.0.1; the accounts' keys are everybody's
+  --host <address>         default 127.0.0.1; the accounts' keys are public
   --block-time-ms <ms>     default 3000; 0: a block only by POST /devnet/mine
   --solid-lag <blocks>     how far the solidified block is behind; default 18
   --state <file>           goes on with the chain in this file, and writes it when stopped
@@ -17,7 +17,7 @@ A TRON node with a chain of its own, for TronWeb and for anything that speaks ja
 const DEFAULT_PORT = 9090;
 const DEFAULT_BLOCK_TIME_MS = 3000;
 
-/** What the words after `opentill devnet` mean; a text is what to tell instead. */
+/** Parses the arguments after `opentill devnet`, or returns a text to print. */
 export function readDevnetArguments(args: readonly string[]): TronDevnetOptions | string {
   const [kind, ...rest] = args;
   if (kind !== 'tron') return USAGE;
@@ -42,7 +42,7 @@ export function readDevnetArguments(args: readonly string[]): TronDevnetOptions 
   }
 }
 
-/** Starts a devnet and prints what one needs to use it. Throws a system error where the port is taken. */
+/** Starts a devnet and prints its addresses and keys. Throws a system error if the port is taken. */
 export async function runTronDevnet(
   options: TronDevnetOptions,
   print: (line: string) => void,
@@ -51,9 +51,9 @@ export async function runTronDevnet(
   print(`TRON devnet   ${devnet.url}   (wallet/, walletsolidity/, jsonrpc, devnet/)`);
   print(`chain id      ${devnet.chainId}`);
   for (const [symbol, address] of Object.entries(devnet.tokens)) print(`${symbol}          ${address}`);
-  print('accounts, each with 100 million TRX and a billion of each token (their keys are everybody’s):');
+  print('accounts, each with 100 million TRX and a billion of each token (their keys are public):');
   for (const { address, privateKeyHex } of devnet.accounts) print(`  ${address}  ${privateKeyHex}`);
-  print('give somebody tokens:');
+  print('send tokens to an address:');
   print(
     `  curl -s ${devnet.url}/devnet/fund -d '{"address":"T…","trxSun":"10000000","symbol":"USDT","amountBaseUnits":"5000000"}'`,
   );

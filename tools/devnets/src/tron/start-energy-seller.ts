@@ -7,53 +7,53 @@ import type { TronDevAccount } from './dev-accounts.ts';
 import { hexBytes } from './tron-address.ts';
 
 /*
- * Somebody who sells energy: he has stake, and lends of it to whom his customers name, for money that they have with him. He
- * speaks what TronSave speaks (docs.tronsave.io, "Buy resources with an API key", version 2), and does wrong what he is told to.
+ * Fake energy provider. It delegates its stake's energy to receivers that customers name, paid from their prepaid
+ * balances. Implements TronSave's API (docs.tronsave.io, "Buy resources with an API key", version 2) and can misbehave.
  */
 
-/** What the seller does with the next orders, so many of them (default: all until it is cleared). */
+/** Misbehaviour for the next `times` orders (default: until cleared). */
 export type SellerFault =
-  /** Takes the order and the money, and lends nothing. */
+  /** Charges the order and delegates nothing. */
   | { readonly kind: 'never-delivers'; readonly times?: number }
-  /** Lends after so long. */
+  /** Delegates after this delay. */
   | { readonly kind: 'late'; readonly delayMs: number; readonly times?: number }
-  /** Lends so many percent of what was ordered. */
+  /** Delegates this percentage of the order. */
   | { readonly kind: 'too-little'; readonly percent: number; readonly times?: number }
-  /** Takes the money, lends, and answers 500: the customer does not learn of it. */
+  /** Charges and delegates, but returns 500, so that the customer does not learn of it. */
   | { readonly kind: 'charges-and-fails'; readonly times?: number }
-  /** Takes the order and the money, lends, and never answers. */
+  /** Charges and delegates, but never responds. */
   | { readonly kind: 'hangs'; readonly times?: number }
-  /** Answers 400, and takes nothing. */
+  /** Returns 400 and charges nothing. */
   | { readonly kind: 'refuses'; readonly times?: number };
 
 export interface SoldEnergy {
   readonly orderId: string;
   readonly receiver: string;
   readonly energy: number;
-  /** Sun that the customer was charged. */
+  /** Sun charged to the customer. */
   readonly payoutAmount: number;
-  /** Energy that was lent so far. */
+  /** Energy delegated so far. */
   delivered: number;
 }
 
 export interface EnergySellerOptions {
-  /** A devnet's node, which may come later than the seller. */
+  /** URL of the devnet's node, or a function if the node starts later. */
   readonly nodeUrl: string | (() => string);
-  /** Whose stake he lends: one of the devnet's accounts. */
+  /** Devnet account whose stake is delegated. */
   readonly account: TronDevAccount;
   readonly apiKey: string;
-  /** Sun for a unit of energy. @default 44 */
+  /** Sun per unit of energy. @default 44 */
   readonly unitPriceSun?: number;
-  /** Sun that the customer has with him. @default 1,000 TRX */
+  /** The customer's prepaid balance in sun. @default 1,000 TRX */
   readonly balanceSun?: number;
-  /** Default 0: a free one. */
+  /** @default 0 for a free port */
   readonly port?: number;
 }
 
 export interface EnergySeller {
   readonly url: string;
   readonly apiKey: string;
-  /** What he was ever paid for, oldest first. */
+  /** All paid orders, oldest first. */
   orders(): readonly SoldEnergy[];
   balanceSun(): number;
   setUnitPriceSun(sun: number): void;
@@ -68,7 +68,7 @@ const DEFAULT_UNIT_PRICE_SUN = 44;
 const BODY_BYTES = 64 * 1024;
 const SUN_PER_TRX = 1_000_000;
 
-/** Starts a seller; the account must have stake to lend (control.stake). */
+/** The account must have stake (control.stake). */
 export async function startEnergySeller(options: EnergySellerOptions): Promise<EnergySeller> {
   const shop = openShop(options);
   const server = createServer((request, response) => {
@@ -103,7 +103,7 @@ interface Shop {
   balanceSun: number;
   readonly sold: SoldEnergy[];
   readonly faults: { readonly fault: SellerFault; left: number }[];
-  /** Deliveries that are to come. */
+  /** Scheduled deliveries. */
   readonly late: Set<NodeJS.Timeout>;
   readonly deliver: (order: SoldEnergy, energy: number) => Promise<void>;
 }
@@ -178,7 +178,7 @@ interface Wish {
   readonly durationSec?: number;
 }
 
-/** `nothing`: the connection stays open and says nothing. */
+/** `nothing` leaves the connection open without a response. */
 type Answer = { readonly status: number; readonly body: object } | 'nothing';
 
 function success(data: object): Answer {
@@ -200,7 +200,7 @@ async function readWish(request: IncomingMessage): Promise<Wish> {
   return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Wish;
 }
 
-/** Lends so much of the seller's stake as gives the energy, by a transaction as anybody's. */
+/** Delegates enough stake for the energy, in an ordinary transaction. */
 async function lend(
   { nodeUrl: node, account }: EnergySellerOptions,
   receiver: string,
@@ -210,7 +210,7 @@ async function lend(
   const totals = await post(nodeUrl, 'getaccountresource', { address: account.address, visible: true });
   const { TotalEnergyLimit: limit, TotalEnergyWeight: weight } = totals as Record<string, number>;
   if (limit === undefined || weight === undefined) throw refused('the seller has no account');
-  // A unit of stake is a whole TRX: rounded up, so that all of the energy is there.
+  // Stake counts in whole TRX. Rounds up, so that the delegation covers the energy.
   const balance = Math.ceil((energy * weight) / limit + 1) * SUN_PER_TRX;
   const built = await post(nodeUrl, 'delegateresource', {
     owner_address: account.address,

@@ -14,62 +14,59 @@ export type { TronDevAccount } from './dev-accounts.ts';
 export type { TronControl } from './control.ts';
 
 export interface TronDevnetOptions {
-  /** Default 0: a free one. */
+  /** @default 0 for a free port */
   readonly port?: number;
-  /** Default 127.0.0.1: the accounts' keys are everybody's. */
+  /** The accounts' keys are public. @default 127.0.0.1 */
   readonly host?: string;
   /**
-   * Wall time between two blocks, which bear the clock's time; 0: blocks come only when told (mine), each three seconds
-   * of chain time after the one before, whatever the clock says.
+   * Wall time between blocks, which have the clock's time. 0 mines only on request (`control.mine`), three seconds of
+   * chain time apart, independent of the clock.
    */
   readonly blockTimeMs: number;
-  /** How far the solidified block is behind the head. Default 18, as where 27 producers take turns. */
+  /** Blocks between the solidified block and the head. @default 18, as with 27 producers */
   readonly solidLagBlocks?: number;
-  /** Chain time at the start, epoch ms; default: now. It goes on with the clock. */
+  /** Epoch ms of the chain's start; chain time then advances with the clock. @default now */
   readonly genesisTimeMs?: number;
-  /** Names accounts, tokens and the chain (its id); the same seed gives the same. */
+  /** Determines accounts, tokens and chain id. */
   readonly seed?: string;
-  /** Other chain parameters than those of 2026. */
+  /** Overrides for the parameters of 2026. */
   readonly parameters?: Partial<ChainParameters>;
-  /** Whole TRX staked by the rest of the world: bandwidth, energy. Default: about as much as on mainnet. */
+  /** Whole TRX staked by the rest of the network: bandwidth, energy. @default about Mainnet's */
   readonly stakedTrx?: readonly [bigint, bigint];
-  /** Older blocks are forgotten. Default 100,000: more than a reference block may be back. */
+  /** Older blocks are deleted. @default 100,000, more than the maximum age of a reference block */
   readonly keepBlocks?: number;
-  /** Goes on with the chain in this file, if there is one, and writes it when closed (what waits in the pool is lost). */
+  /** Continues the chain in this file if it exists, and writes it on close, without the pool. */
   readonly stateFile?: string;
   readonly log?: (line: string) => void;
 }
 
-/** A running TRON node with a chain of its own. */
 export interface TronDevnet {
-  /** Base URL: `wallet/…` and `walletsolidity/…` and `devnet/…` are below it. */
+  /** Base URL of `wallet/…`, `walletsolidity/…` and `devnet/…`. */
   readonly url: string;
   /** `0x` and the last 4 bytes of block 0's id. */
   readonly chainId: string;
-  /** Each with 100 million TRX and a billion of each token. */
+  /** Each has 100 million TRX and 10^9 of each token. */
   readonly accounts: readonly TronDevAccount[];
-  /** Base58, six decimals. */
+  /** Base58 addresses of tokens with six decimals. */
   readonly tokens: Readonly<Record<DevTokenSymbol, string>>;
   readonly control: TronControl;
-  /** The chain itself, for measurements; tests use the API. */
+  /** Internal state for measurements. Tests use the API. */
   readonly chain: Chain;
   close(): Promise<void>;
 }
 
 export type { DevTokenSymbol };
 
-/** Of a devnet that is given none. */
 export const DEFAULT_SEED = 'opentill devnet';
 const DEFAULT_SOLID_LAG_BLOCKS = 18;
 const ACCOUNTS = 10;
-/** Spacing of the blocks that the chain starts with. */
+/** Time between the chain's initial blocks. */
 const SLOT_MS = 3_000;
 const MAINNET_STAKED_TRX = [27_000_000_000n, 19_000_000_000n] as const;
 
 /**
- * Starts a TRON node. It begins with as many empty blocks as the solidified block is behind, so that block 1 is
- * solidified. Throws a system error (EADDRINUSE) where the port is taken, and
- * GatewayError<SavedChainErrorCode>.
+ * Starts a TRON node. Mines empty blocks first until block 1 is solidified. Throws a system error (EADDRINUSE) if the
+ * port is taken, and GatewayError<SavedChainErrorCode>.
  */
 export async function startTronDevnet(options: TronDevnetOptions): Promise<TronDevnet> {
   const { seed = DEFAULT_SEED, host = '127.0.0.1', log = () => {}, stateFile } = options;
@@ -126,7 +123,7 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
   };
 }
 
-/** The time, but always more than the last one. */
+/** Strictly increasing time. */
 function countUp(now: () => number): () => number {
   let last = 0;
   return () => {

@@ -3,23 +3,21 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { sha256 } from './sha256.ts';
 
 /*
- * An address is 21 bytes here: 0x41 and the 20 bytes that an EVM would know. The EVM side and the keys of the state
- * use the 20 bytes in hex.
+ * Addresses have 21 bytes: 0x41 and the EVM's 20 bytes. EVM and state keys use the 20 bytes in hex.
  */
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const PREFIX = 0x41;
 
-/** The address of a private key. */
 export function addressOfKey(privateKey: Uint8Array): Uint8Array {
   return addressOfPublicKey(secp256k1.getPublicKey(privateKey, false));
 }
 
-/** The address of an uncompressed public key (65 bytes). */
+/** `publicKey` is uncompressed (65 bytes). */
 export function addressOfPublicKey(publicKey: Uint8Array): Uint8Array {
   return withPrefix(keccak_256(publicKey.subarray(1)).subarray(12));
 }
 
-/** 20 bytes → 21. */
+/** Converts 20 bytes to 21. */
 export function withPrefix(twentyBytes: Uint8Array): Uint8Array {
   const address = new Uint8Array(21);
   address[0] = PREFIX;
@@ -27,12 +25,11 @@ export function withPrefix(twentyBytes: Uint8Array): Uint8Array {
   return address;
 }
 
-/** The last 20 bytes in hex: how the state and the EVM name an account. */
+/** Returns the last 20 bytes in hex, the account key of state and EVM. */
 export function accountKey(address: Uint8Array): string {
   return Buffer.from(address.buffer, address.byteOffset + 1, address.length - 1).toString('hex');
 }
 
-/** 20 bytes in hex → the address. */
 export function addressOfAccountKey(key: string): Uint8Array {
   return withPrefix(Buffer.from(key, 'hex'));
 }
@@ -41,7 +38,7 @@ export function isAddress(bytes: Uint8Array | undefined): bytes is Uint8Array {
   return bytes?.length === 21 && bytes[0] === PREFIX;
 }
 
-/** Base58 with four bytes of the double SHA-256. */
+/** Base58 with four bytes of double SHA-256 as checksum. */
 export function toBase58(address: Uint8Array): string {
   const bytes = Buffer.concat([address, sha256(sha256(address)).subarray(0, 4)]);
   let rest = BigInt(`0x${bytes.toString('hex')}`);
@@ -50,7 +47,7 @@ export function toBase58(address: Uint8Array): string {
   return text;
 }
 
-/** Throws an Error on anything but 21 bytes with their right checksum. */
+/** Throws an Error unless the text encodes 21 bytes with a correct checksum. */
 export function fromBase58(text: string): Uint8Array {
   let value = 0n;
   for (const letter of text) {
@@ -65,7 +62,7 @@ export function fromBase58(text: string): Uint8Array {
   return address;
 }
 
-/** An address as a request may write it: base58 or hex, with or without 0x. Throws an Error. */
+/** Parses base58 or hex, with or without 0x. Throws an Error. */
 export function parseAddress(text: unknown): Uint8Array {
   if (typeof text !== 'string') throw new Error('Invalid address');
   const address = text.startsWith('T') ? fromBase58(text) : hexBytes(text);
@@ -73,7 +70,7 @@ export function parseAddress(text: unknown): Uint8Array {
   return address;
 }
 
-/** Bytes of hex, with or without 0x. Throws an Error in java-tron's words. */
+/** Parses hex with or without 0x. Throws an Error with java-tron's message. */
 export function hexBytes(text: string): Uint8Array {
   const digits = text.startsWith('0x') ? text.slice(2) : text;
   if (digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) throw new Error('INVALID hex String');

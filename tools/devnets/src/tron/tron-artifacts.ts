@@ -2,23 +2,21 @@ import { Interface, type InterfaceAbi } from 'ethers';
 import tronMulti from './artifacts/TronMulti.json' with { type: 'json' };
 import tronTether from './artifacts/TronTether.json' with { type: 'json' };
 
-/** The test contracts of contracts/, compiled for TRON (scripts/compile-contracts.ts). */
+/** Compiled for TRON by scripts/compile-contracts.ts. */
 const ARTIFACTS = { TronMulti: tronMulti, TronTether: tronTether };
 
 export type TronContractName = keyof typeof ARTIFACTS;
 
-/** ABI and creation code (hex without 0x), as TronWeb's createSmartContract wants them. */
+/** ABI and creation code (hex without 0x) for TronWeb's createSmartContract. */
 export function tronArtifact(name: TronContractName): { readonly abi: object[]; readonly bytecode: string } {
   const { abi, bytecode } = ARTIFACTS[name];
   return { abi, bytecode: bytecode.slice(2) };
 }
 
-/** Call data and events of a test contract. */
 export function tronContractInterface(name: TronContractName): Interface {
   return new Interface(ARTIFACTS[name].abi as InterfaceAbi);
 }
 
-/** Creation code with encoded constructor arguments. */
 export function tronCreationCode(
   name: TronContractName,
   constructorArguments: readonly unknown[],
@@ -27,7 +25,7 @@ export function tronCreationCode(
   return new Uint8Array(Buffer.from(ARTIFACTS[name].bytecode.slice(2) + encoded, 'hex'));
 }
 
-/** Call data of `transfer(address,uint256)`; `to` as 21 bytes. */
+/** Call data of `transfer(address,uint256)`; `to` has 21 bytes. */
 export function transferData(to: Uint8Array, amountBaseUnits: bigint): Uint8Array {
   const receiver = `0x${Buffer.from(to.subarray(1)).toString('hex')}`;
   const data = tronContractInterface('TronTether').encodeFunctionData('transfer', [

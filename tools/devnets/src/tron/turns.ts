@@ -1,4 +1,4 @@
-/** Runs asynchronous work one after the other: the chain has one state and one EVM. */
+/** Runs asynchronous work one at a time, because the chain has a single state and EVM. */
 export interface Turns {
   take<T>(work: () => Promise<T> | T): Promise<T>;
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { compileContracts, CONTRACT_SETS } from '../../scripts/compile-contracts.ts';
 
 test.each(CONTRACT_SETS)(
-  'the committed artifacts are what the compiler makes of the contracts',
+  "the committed artifacts equal the compiler's output",
   (set) => {
     const artifacts = join(set.directory, 'artifacts');
     const compiled = compileContracts(set);
@@ -17,4 +17,4 @@ test.each(CONTRACT_SETS)(
     }
   },
   400_000,
-); // compilers take their time
+); // the compilers are slow

@@ -49,7 +49,7 @@ async function withDevnet(
   });
 }
 
-test('the tokens stand at the addresses of the local network file, and accounts 0 to 4 are rich in them', async () => {
+test("deploys tokens at the local network file's addresses and funds accounts 0 to 4", async () => {
   await withDevnet(
     async (rpcUrl) => {
       expect(USDT.toLowerCase()).toBe('0x5fbdb2315678afecb367f032d93f642f64180aa3');
@@ -69,7 +69,7 @@ test('the tokens stand at the addresses of the local network file, and accounts 
   );
 });
 
-test('a chain that was used before can not get its tokens at the fixed addresses', async () => {
+test('rejects token deployment on a chain whose account 0 was already used', async () => {
   await withScratchDirectory(async (directory) => {
     running = await startAnvil({ dir: directory, port: await findFreePort(), chainId: 97 });
     const { rpcUrl } = running;
@@ -80,7 +80,7 @@ test('a chain that was used before can not get its tokens at the fixed addresses
   });
 });
 
-test('payments arrive, also many at once from one key', async () => {
+test('delivers payments, including concurrent ones of one key', async () => {
   await withDevnet(async (rpcUrl) => {
     const payments = [1n, 2n, 3n, 4n, 5n].map(async (amountBaseUnits) => {
       const txid = await payToken({
@@ -107,7 +107,7 @@ test('payments arrive, also many at once from one key', async () => {
   });
 });
 
-test('a reorganisation takes a payment back, or moves it to another block', async () => {
+test('removes a payment by a reorganisation or moves it to another block', async () => {
   await withDevnet(async (rpcUrl) => {
     await mine({ rpcUrl, blocks: 3 });
     const payment = { rpcUrl, fromKey: payer.privateKey, to: USDT, data: transfer(5n) };
@@ -130,7 +130,7 @@ test('a reorganisation takes a payment back, or moves it to another block', asyn
   });
 });
 
-test('snapshots, manual mining and dropped transactions', async () => {
+test('supports snapshots, mining on request and dropped transactions', async () => {
   await withDevnet(async (rpcUrl) => {
     const head = await headHeight(rpcUrl);
     const snapshot = await takeSnapshot(rpcUrl);
@@ -160,7 +160,7 @@ test('snapshots, manual mining and dropped transactions', async () => {
   });
 });
 
-test('a kept chain goes on with its blocks and tokens', async () => {
+test('continues a kept chain with its blocks and tokens', async () => {
   await withScratchDirectory(async (directory) => {
     const options = {
       dir: directory,
@@ -191,7 +191,7 @@ test('a kept chain goes on with its blocks and tokens', async () => {
   });
 });
 
-test('a taken port names the process that has it', async () => {
+test('reports the process that owns a taken port', async () => {
   await withDevnet(async (rpcUrl, directory) => {
     const port = Number(new URL(rpcUrl).port);
     await expect(startAnvil({ dir: join(directory, 'second'), port, chainId: 97 })).rejects.toMatchObject({
@@ -201,7 +201,7 @@ test('a taken port names the process that has it', async () => {
   });
 });
 
-test('Tether: a fee, a black-listed sender, a pause, funds destroyed without an event, and a deprecated contract', async () => {
+test('Tether deducts fees, blocks senders, pauses, destroys funds and is deprecated', async () => {
   await withDevnet(async (rpcUrl) => {
     const tether = async (method: string, ...methodArguments: unknown[]) =>
       send(rpcUrl, {
@@ -237,7 +237,7 @@ test('Tether: a fee, a black-listed sender, a pause, funds destroyed without an 
     await tether('unpause');
 
     await tether('addBlackList', payee.address);
-    expect((await pay(1n)).status).toBe('0x1'); // only the sender is looked at
+    expect((await pay(1n)).status).toBe('0x1'); // only senders are blocked
     const destroyed = await tether('destroyBlackFunds', payee.address);
     expect(destroyed.logs.length).toBe(1);
     expect(await tokenBalance(rpcUrl, USDT, payee.address)).toBe(0n);
@@ -254,7 +254,7 @@ test('Tether: a fee, a black-listed sender, a pause, funds destroyed without an 
   });
 });
 
-test('USDC refuses a blacklisted recipient; a fake token and a batch write logs as they like', async () => {
+test('USDC rejects blacklisted receivers; fake token and batch emit arbitrary logs', async () => {
   await withDevnet(async (rpcUrl) => {
     const fromKey = owner.privateKey;
     const usdc = { fromKey, contract: 'UsdcLike', address: USDC } as const;

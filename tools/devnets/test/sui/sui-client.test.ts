@@ -22,7 +22,7 @@ afterAll(async () => world.devnet.close());
 
 const SUI = '0x2::sui::SUI';
 
-test('accounts, coins and balances, as the client reads them', async () => {
+test('serves accounts, coins and balances to the official client', async () => {
   const { client, devnet, keys } = world;
   const owner = devnet.accounts[2]!.address;
   expect(keys.map((key) => key.toSuiAddress())).toEqual(devnet.accounts.map(({ address }) => address));
@@ -51,7 +51,7 @@ test('accounts, coins and balances, as the client reads them', async () => {
   expect(digestOf('Object', object.objectBcs!)).toBe(object.digest);
 });
 
-test('a transfer of coins: its digest, effects, balance changes and checkpoint', async () => {
+test('reports digest, effects, balance changes and checkpoint of a coin transfer', async () => {
   const { client, devnet, keys, land, balanceOf } = world;
   const to = newAddress();
   const transaction = new Transaction();
@@ -90,7 +90,7 @@ test('a transfer of coins: its digest, effects, balance changes and checkpoint',
   expect(told(read)).toMatchObject({ digest });
 });
 
-test('a transaction that takes just its gas out of a shared object costs something, and changes no balance', async () => {
+test('charges gas from a shared object without changing a balance', async () => {
   const { devnet, keys, land } = world;
   const sender = keys[1]!.toSuiAddress();
   const toHimself = async () => {
@@ -107,7 +107,7 @@ test('a transaction that takes just its gas out of a shared object costs somethi
   expect(changesOf(await toHimself())).toHaveLength(1);
 });
 
-test('an address balance is a field of the accumulator root', () => {
+test('stores an address balance as a field of the accumulator root', () => {
   const owner = newAddress();
   const type = `0x2::accumulator::Key<0x2::balance::Balance<${world.devnet.tokens.USDC}>>`;
   const root = `0x${'0'.repeat(61)}acc`;
@@ -116,7 +116,7 @@ test('an address balance is a field of the accumulator root', () => {
   );
 });
 
-test('payments built without a node, from address balances: many at once, none twice', async () => {
+test('executes concurrent offline payments from an address balance once each', async () => {
   const { devnet, keys, offline, execute, balanceOf } = world;
   const recipients = Array.from({ length: 20 }, newAddress);
   const written = await Promise.all(recipients.map((to, nonce) => offline(keys[3]!, to, 1_000_000n, nonce)));
@@ -130,7 +130,7 @@ test('payments built without a node, from address balances: many at once, none t
   expect([first, new Set(others)]).toEqual([2_000_000n, new Set([1_000_000n])]);
 });
 
-test('a window that is not now is refused, and a transaction dies with its epoch', async () => {
+test('rejects transactions whose window excludes the current epoch', async () => {
   const { devnet, keys, client, offline, execute } = world;
   const send = async (window: object): Promise<unknown> => {
     const transaction = new Transaction();
@@ -159,7 +159,7 @@ test('a window that is not now is refused, and a transaction dies with its epoch
   expect((await execute(early)).$kind).toBe('Transaction');
 });
 
-test('whose signature is missing or wrong is refused', async () => {
+test('rejects missing, wrong and malleable signatures', async () => {
   const { keys, offline, execute, client } = world;
   const written = await offline(keys[5]!, newAddress(), 1n, 1);
   const foreign = (await keys[4]!.signTransaction(written.bytes)).signature;
@@ -175,7 +175,7 @@ test('whose signature is missing or wrong is refused', async () => {
   await expect(execute({ ...written, bytes: altered })).rejects.toThrow(
     /Failed to verify|invalid transaction/,
   );
-  // The other form of the same signature of secp256k1: s is the curve's order less s.
+  // The malleable variant of a secp256k1 signature: s is the curve's order minus s.
   const bytes = Buffer.from(written.signatures[0]!, 'base64');
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
   const s = order - BigInt(`0x${bytes.subarray(33, 65).toString('hex')}`);
@@ -186,7 +186,7 @@ test('whose signature is missing or wrong is refused', async () => {
   expect((await client.core.getReferenceGasPrice()).referenceGasPrice).toBe('500');
 });
 
-test('gasless: USDC of who has no SUI, in either form and in both; not USDT, not a cent’s part', async () => {
+test('transfers USDC without gas in every form, but not USDT or less than a cent', async () => {
   const { devnet, client, land, balanceOf } = world;
   for (const forms of [['coin'], ['address'], ['coin', 'address']] as const) {
     const poor = newKey();
@@ -236,7 +236,7 @@ test('gasless: USDC of who has no SUI, in either form and in both; not USDT, not
   );
 });
 
-test('a sponsor pays the gas of who has none, and both sign', async () => {
+test('lets a sponsor pay the gas, signed by both', async () => {
   const { devnet, keys, execute, client } = world;
   const poor = newKey();
   const sponsor = keys[1]!;
@@ -263,11 +263,11 @@ test('a sponsor pays the gas of who has none, and both sign', async () => {
   const changes = changesOf(result);
   expect(changes).toContain(`${cold} USDT 4000000`);
   const paid = changes.find((change) => change.startsWith(`${sponsor.toSuiAddress()} SUI`))?.split(' ')[2];
-  // 1000 units at 500, less 99 percent of what the sender's coin had cost to store.
+  // 1,000 units at 500 MIST, minus 99 % of the storage cost of the sender's coin.
   expect(Number(paid)).toBe(-500_000 + Math.round(1_322_400 * 0.99));
 });
 
-test('what a node completes: the kind alone, and the gas of what is not sent', async () => {
+test("completes a draft's inputs and gas without executing it", async () => {
   const { client, devnet, keys } = world;
   const owner = keys[7]!.toSuiAddress();
   const { objects } = await client.listCoins({ owner, coinType: devnet.tokens.USDT });
@@ -287,12 +287,12 @@ test('what a node completes: the kind alone, and the gas of what is not sent', a
   const simulated = await client.simulateTransaction({ transaction: sent, include: EVERYTHING });
   expect(changesOf(simulated as never)).toContain(`${owner} USDT -5`);
   const built = bcs.TransactionData.parse(await sent.build({ client })).V1;
-  // 1000 units and 1000 more, and a new coin's storage: the coin that it comes from had cost nothing.
+  // 1,000 units plus 1,000, and a new coin's storage. The genesis coin gives no rebate.
   expect(BigInt(built.gasData.budget)).toBe(1_000_000n + 2n * 1_322_400n);
   expect(built.expiration.Validity?.allowedProposers?.proposers.length).toBeGreaterThan(0);
 });
 
-test('old checkpoints are forgotten, balances are not; the same seed gives the same chain', async () => {
+test('prunes old checkpoints without losing balances; a seed determines the chain', async () => {
   const { devnet, client, balanceOf } = await startWorld({ keepCheckpoints: 5 });
   const { checkpoint: head } = devnet.control.checkpoint(10);
   expect(devnet.chainId).toBe(world.devnet.chainId);
@@ -303,7 +303,7 @@ test('old checkpoints are forgotten, balances are not; the same seed gives the s
   await devnet.close();
 });
 
-test('a coin reservation makes an address balance the gas coin, and there is no gas object', async () => {
+test('a coin reservation uses an address balance as gas coin, without a gas object', async () => {
   const { devnet, land, client } = world;
   const owner = newKey();
   await devnet.control.fund(owner.toSuiAddress(), { mist: 3_000_000_000n, form: 'address' });

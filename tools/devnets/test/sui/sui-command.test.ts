@@ -11,12 +11,12 @@ import { startSuiDevnet } from '../../src/sui/start-sui-devnet.ts';
 import { runUntilStopped } from '../run-until-stopped.ts';
 import { withScratchDirectory } from '@opentill/test-servers/scratch-directory';
 
-test('opentill devnet sui: the README’s program pays somebody, who has it after a restart', async () => {
+test("the README's program pays on opentill devnet sui, whose state survives a restart", async () => {
   const readme = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8');
   const program = /<!-- test:sui-client -->\s*```js\n([^]*?)```/.exec(readme)?.[1] ?? '';
   const [account] = devAccounts('command', 1);
   const { USDC: coinType } = devTokenTypes('command');
-  // Beside this file, where the client is found.
+  // In this directory, from which the client package resolves.
   const file = join(import.meta.dirname, `pay-${process.pid}.mjs`);
   await withScratchDirectory(async (directory) => {
     const stateFile = join(directory, 'sui.state');

@@ -10,7 +10,7 @@ import { netGas, type TransactionRecord } from '../../src/sui/chain/transaction.
 import { SUI_TYPE } from '../../src/sui/coin-type.ts';
 import { startWorld, windowOf, type World } from './world.ts';
 
-/** Numbers that look random and are the same at each run. */
+/** Deterministic pseudo-random numbers. */
 function createDice(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
@@ -19,7 +19,7 @@ function createDice(seed: number): (sides: number) => number {
   };
 }
 
-/** What all objects and address balances together have, by coin type. */
+/** Sums of all objects and address balances by coin type. */
 function supplies({ devnet }: World): Map<string, bigint> {
   const sums = new Map<string, bigint>();
   const add = (coinType: string, amount: bigint): void => {
@@ -32,7 +32,7 @@ function supplies({ devnet }: World): Map<string, bigint> {
 
 type Dice = (sides: number) => number;
 
-/** A program of some commands, each of which may be one that fails. */
+/** Adds commands, some of which fail. */
 function fillProgram(transaction: Transaction, world: World, signer: Signer, dice: Dice): void {
   const { devnet } = world;
   const owner = signer.toSuiAddress();
@@ -70,11 +70,11 @@ function fillProgram(transaction: Transaction, world: World, signer: Signer, dic
           objectOf(transaction, picked),
           others.map((other) => objectOf(transaction, other)),
         );
-        owned.splice(0); // merged ones are gone
+        owned.splice(0); // merged coins no longer exist
         break;
       }
       default:
-        if (dice(3) === 0) transaction.splitCoins(withdraw(), [amount]); // left unused: fails
+        if (dice(3) === 0) transaction.splitCoins(withdraw(), [amount]); // unused result: fails
     }
   }
 }
@@ -120,7 +120,7 @@ function checkRecord({ devnet }: World, record: TransactionRecord): void {
   expect(devnet.chain.transactions.get(digest)).toBe(record);
 }
 
-test('whatever is executed, no coin comes or goes, and the client’s own codec agrees', async () => {
+test("random transactions keep the coin supply and match the client's codec", async () => {
   const world = await startWorld({ seed: 'conservation' });
   const { devnet, keys } = world;
   const dice = createDice(20_261_121);

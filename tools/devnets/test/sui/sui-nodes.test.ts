@@ -32,7 +32,7 @@ const SCAN_MASK = {
 
 function subscribe(client: SuiGrpcClient): {
   readonly frames: AsyncIterator<GrpcTypes.SubscribeCheckpointsResponse>;
-  /** The node has begun to listen. */
+  /** Resolves when the node has accepted the subscription. */
   readonly started: Promise<unknown>;
   readonly stop: () => void;
 } {
@@ -44,7 +44,7 @@ function subscribe(client: SuiGrpcClient): {
   return { frames: responses[Symbol.asyncIterator](), started: headers, stop: () => gone.abort() };
 }
 
-/** The next `count` checkpoints; they are closed as they are waited for. */
+/** Reads the next `count` checkpoints, closing them on demand. */
 async function read(
   frames: AsyncIterator<GrpcTypes.SubscribeCheckpointsResponse>,
   count: number,
@@ -86,7 +86,7 @@ function numbersOf(checkpoints: readonly GrpcTypes.Checkpoint[]): number[] {
   return checkpoints.map(({ sequenceNumber }) => Number(sequenceNumber));
 }
 
-test('a subscription tells each checkpoint, linked, with the same content as a list and a single one', async () => {
+test('subscriptions, lists and single requests return the same linked checkpoints', async () => {
   const { devnet, client } = world;
   devnet.control.setCheckpointMs(20);
   const { frames, stop } = subscribe(client);
@@ -100,7 +100,7 @@ test('a subscription tells each checkpoint, linked, with the same content as a l
   told.push(...(await read(frames, 3)));
   stop();
   devnet.control.setCheckpointMs(0);
-  const seen = told.slice(-8); // not more than one list tells
+  const seen = told.slice(-8); // no more than one list returns
   const start = Number(seen[0]!.sequenceNumber);
   expect(numbersOf(seen)).toEqual(seen.map((_, index) => start + index));
   expect(seen.slice(1).map(({ summary }) => summary?.previousDigest)).toEqual(
@@ -114,7 +114,7 @@ test('a subscription tells each checkpoint, linked, with the same content as a l
   expect(listed.at(-1)?.end?.reason).toBe(GrpcTypes.QueryEndReason.CHECKPOINT_BOUND);
 });
 
-test('text, binary and native transport are one and the same', async () => {
+test('returns the same data as gRPC-web text, gRPC-web binary and native gRPC', async () => {
   const { devnet, client } = world;
   const text = new SuiGrpcClient({ network: 'localnet', baseUrl: devnet.url });
   const number = devnet.control.summary().checkpoint;
@@ -144,7 +144,7 @@ test('text, binary and native transport are one and the same', async () => {
   session.close();
 });
 
-test('a subscription that is cut, that says nothing, that leaves one out', async () => {
+test('subscriptions can be cut, fall silent or skip a checkpoint', async () => {
   const { devnet, client } = world;
   devnet.control.setCheckpointMs(20);
   const cut = subscribe(client);
@@ -176,7 +176,7 @@ test('a subscription that is cut, that says nothing, that leaves one out', async
   await expect(reading).rejects.toThrow(RpcError);
 });
 
-test('a node that lags, is pruned, or has no history', async () => {
+test('a node can lag, be pruned or lack history', async () => {
   const { devnet, client } = world;
   const { checkpoint: head } = devnet.control.checkpoint(10);
   devnet.control.fault({ kind: 'lag', checkpoints: 3 });
@@ -206,7 +206,7 @@ test('a node that lags, is pruned, or has no history', async () => {
   expect((await at(client, head - 2)).digest).toBeDefined();
 });
 
-test('a second node that disagrees: another chain, a payment that was not, one that is missing, no changes at all', async () => {
+test('a second node can fork, invent or hide payments, or omit balance changes', async () => {
   const { devnet, client } = world;
   const to = newAddress();
   await devnet.control.fund(to, { symbol: 'USDT', amountBaseUnits: 8n });
@@ -251,7 +251,7 @@ test('a second node that disagrees: another chain, a payment that was not, one t
   );
 });
 
-test('executed without an answer, answered without execution, refused for a while', async () => {
+test('a node can lose a response, discard a transaction or reject for a while', async () => {
   const { devnet, keys, offline, execute, balanceOf } = world;
   const to = newAddress();
   const written = await offline(keys[1]!, to, 6n, 1);
@@ -272,13 +272,13 @@ test('executed without an answer, answered without execution, refused for a whil
   expect(await balanceOf(to, 'USDC')).toBe(6n);
   const isRefused = async (): Promise<boolean> => {
     const answers = await Promise.allSettled([1, 2, 3, 4].map(async () => balanceOf(to, 'USDC')));
-    // A machine that takes seconds for four of them is within the rate.
+    // A machine that takes seconds for four requests stays within the rate.
     return answers.filter(({ status }) => status === 'rejected').length >= 2;
   };
   expect(await waitUntil(isRefused, { deadlineMs: 60_000, pollIntervalMs: 10 })).toBe(true);
 });
 
-test('transactions of an address, and filters that are too long', async () => {
+test("lists an address's transactions and rejects filters that are too long", async () => {
   const { devnet, client } = world;
   const to = newAddress();
   const sent: string[] = [];
@@ -314,7 +314,7 @@ test('transactions of an address, and filters that are too long', async () => {
   ).rejects.toThrow(/invalid read_mask path: summary.nonsense/);
 });
 
-test('the controls over HTTP, and the faucet of the client', async () => {
+test("serves controls over HTTP and the client's faucet", async () => {
   const { devnet, client } = world;
   const post = async (name: string, body: object = {}): Promise<Record<string, unknown>> => {
     const response = await fetch(`${devnet.url}/devnet/${name}`, {

@@ -19,8 +19,8 @@ import { digestOf } from '../../src/sui/digest.ts';
 import { createGenesisChain, devTokenTypes } from '../../src/sui/genesis.ts';
 
 /*
- * A checkpoint of a real network: what validators wrote, byte for byte. Two of its transactions are executed here again,
- * and must have the effects that they had there.
+ * A checkpoint of a real network, byte for byte as its validators wrote it. Two of its transactions are executed again
+ * and must have the recorded effects.
  */
 interface Recording {
   readonly summary: string;
@@ -51,7 +51,6 @@ const Contents = bcs.enum('CheckpointContents', {
 });
 const contents = Contents.parse(bytesOf(recording.contents)).V1;
 
-/** The coin of a recorded object. */
 function readCoin(bytes: Uint8Array): SuiObject {
   const object = bcs.Object.parse(bytes);
   const move = object.data.Move;
@@ -71,7 +70,7 @@ function readCoin(bytes: Uint8Array): SuiObject {
   );
 }
 
-test.each(recording.transactions)('a recorded transaction has its recorded effects', (recorded) => {
+test.each(recording.transactions)('reproduces the recorded effects of a transaction', (recorded) => {
   const bytes = bytesOf(recorded.transaction);
   const data = parseTransaction(bytes);
   const digest = transactionDigest(bytes);
@@ -105,7 +104,7 @@ test.each(recording.transactions)('a recorded transaction has its recorded effec
   expect(outcome.effectsDigest).toBe(recorded.effectsDigest);
 });
 
-test('a recorded prologue sets the clock as here', () => {
+test('reproduces a recorded prologue', () => {
   const { transaction, effects, input, output } = recording.prologue;
   const digest = transactionDigest(bytesOf(transaction));
   const before = bcs.Object.parse(bytesOf(input));
@@ -131,7 +130,7 @@ test('a recorded prologue sets the clock as here', () => {
   expect(Buffer.from(outcome.effectsBytes)).toEqual(Buffer.from(effects, 'base64'));
 });
 
-test('recorded contents are written and hashed as here', () => {
+test('encodes and hashes recorded contents identically', () => {
   const records = contents.transactions.map(({ transaction, effects }, index) => ({
     digest: transaction,
     outcome: { effectsDigest: effects },

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(async () => world.devnet.close());
 
-/** Consensus orders nothing until it is released; `has` waits until so many transactions are waiting for it. */
+/** Holds back consensus until release. `has` waits for this number of submitted transactions. */
 function holdConsensus() {
   const { chain } = world.devnet;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ interface Told {
   readonly effects: { readonly gasUsed: Record<string, string> };
 }
 
-test('of two transactions that use the same coin one is executed; the other finds it locked, then gone', async () => {
+test('executes only the first of two transactions that use the same coin', async () => {
   const { devnet, client, keys } = world;
   const owner = newKey();
   await devnet.control.fund(owner.toSuiAddress(), { symbol: 'USDT', amountBaseUnits: 9n });
@@ -67,7 +67,7 @@ test('of two transactions that use the same coin one is executed; the other find
   devnet.control.checkpoint();
 });
 
-test('a failed transaction is on the chain, paid, and has moved nothing else', async () => {
+test('charges gas for a failed transaction and moves nothing else', async () => {
   const { devnet, keys, execute } = world;
   const [from, to] = [keys[4]!, newAddress()];
   const transaction = new Transaction();
@@ -88,7 +88,7 @@ test('a failed transaction is on the chain, paid, and has moved nothing else', a
   expect(await world.balanceOf(to, 'USDC')).toBe(0n);
 });
 
-test('an issuer denies an address, or everybody', async () => {
+test('an issuer can deny an address or pause the coin', async () => {
   const { devnet, keys, offline, execute } = world;
   const denied = newAddress();
   devnet.control.denyAddress('USDC', denied, true);
@@ -104,7 +104,7 @@ test('an issuer denies an address, or everybody', async () => {
   expect((await execute(await offline(keys[4]!, denied, 7n, 3))).$kind).toBe('Transaction');
 });
 
-test('what an address balance lacks is refused at once, or cancels what another one overtook', async () => {
+test('rejects an uncovered withdrawal, or cancels it if an earlier one took the funds', async () => {
   const { devnet, offline, execute } = world;
   const owner = newKey();
   await devnet.control.fund(owner.toSuiAddress(), {
@@ -134,7 +134,7 @@ test('what an address balance lacks is refused at once, or cancels what another 
   expect(await world.balanceOf(owner.toSuiAddress(), 'USDC')).toBe(4n);
 });
 
-test('gas: prices, budgets and limits', async () => {
+test('enforces gas prices, budgets and limits', async () => {
   const { devnet, client, keys } = world;
   const build = async (change: (transaction: Transaction) => void): Promise<string> => {
     const transaction = new Transaction();
@@ -164,7 +164,7 @@ test('gas: prices, budgets and limits', async () => {
   expect(await build((transaction) => transaction.setGasBudget(1_822_400))).toBe('success');
 });
 
-test('a coin that consensus orders counts as money, and is used like a shared object', async () => {
+test('counts a party coin as balance and uses it like a shared object', async () => {
   const { devnet, client, keys, balanceOf } = world;
   const owner = newKey();
   const { digests } = await devnet.control.fund(owner.toSuiAddress(), {
@@ -202,7 +202,7 @@ test('a coin that consensus orders counts as money, and is used like a shared ob
   expect([await balanceOf(cold, 'USDC'), await balanceOf(owner.toSuiAddress(), 'USDC')]).toEqual([12n, 0n]);
 });
 
-test('the executor of the client pays from an address balance, many at once', async () => {
+test("executes concurrent payments of the client's executor from an address balance", async () => {
   const { devnet, client, keys, balanceOf } = world;
   const { ParallelTransactionExecutor } = await import('@mysten/sui/transactions');
   const executor = new ParallelTransactionExecutor({

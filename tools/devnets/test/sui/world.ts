@@ -10,18 +10,18 @@ import {
   type SuiDevnetOptions,
 } from '../../src/sui/start-sui-devnet.ts';
 
-/** A devnet without a timer, and the unmodified client on it. */
+/** Devnet without timer, and the official client. */
 export interface World {
   readonly devnet: SuiDevnet;
   readonly client: SuiGrpcClient;
-  /** Keys of the rich accounts. */
+  /** Keys of the funded accounts. */
   readonly keys: readonly Signer[];
   clientOf(url: string): SuiGrpcClient;
-  /** Base units of a token in all forms. */
+  /** Base units in coins and address balance together. */
   balanceOf(owner: string, symbol: DevTokenSymbol): Promise<bigint>;
-  /** Builds with the node's help, signs, executes, and closes a checkpoint. */
+  /** Builds with the node, signs, executes and closes a checkpoint. */
   land(transaction: Transaction, signer?: Signer): Promise<Landed>;
-  /** A transfer that is built without the node, from address balances, valid in this epoch. */
+  /** Builds a transfer from address balances without the node, valid in this epoch. */
   offline(from: Signer, to: string, amount: bigint, nonce: number): Promise<Written>;
   execute(written: Written): Promise<Landed>;
 }
@@ -92,7 +92,7 @@ export async function startWorld(options: Partial<SuiDevnetOptions> = {}): Promi
   };
 }
 
-/** This epoch alone. */
+/** @param epochs first and last epoch, relative to the current one */
 export function windowOf(
   devnet: Pick<SuiDevnet, 'chain' | 'chainId'>,
   nonce: number,
@@ -116,7 +116,7 @@ export function windowOf(
   };
 }
 
-/** The part of a result that there is. */
+/** Result of a successful or failed transaction. */
 export function told<T extends { readonly $kind: string }>(
   result: T,
 ): NonNullable<T extends { Transaction?: infer A } ? A : never> {
@@ -124,7 +124,7 @@ export function told<T extends { readonly $kind: string }>(
   return (done ?? failed) as never;
 }
 
-/** `address symbol amount` of each balance change. */
+/** Each is `address symbol amount`. */
 export function changesOf(result: Landed): readonly string[] {
   const changes = (
     told(result) as unknown as { balanceChanges: { address: string; coinType: string; amount: string }[] }

@@ -5,9 +5,8 @@ import type { Parsed } from './world.ts';
 import type { TronDevnet } from '../../src/tron/start-tron-devnet.ts';
 
 /*
- * Plays the scenario again that was recorded on a private java-tron 4.8.0 chain (fixtures/java-tron-4.8.0-answers.json):
- * the recorded transactions with other keys, reference blocks and times, and the same questions between them. TronWeb
- * encodes and signs.
+ * Replays a scenario recorded on a private java-tron 4.8.0 chain (fixtures/java-tron-4.8.0-answers.json): the same
+ * transactions with other keys, reference blocks and times, and the same requests. TronWeb encodes and signs.
  */
 export type Answers = Record<string, unknown>;
 type Json = Record<string, unknown>;
@@ -20,7 +19,7 @@ export const RECORDED = JSON.parse(
   readFileSync(join(import.meta.dirname, '..', 'fixtures', 'java-tron-4.8.0-answers.json'), 'utf8'),
 ) as Answers;
 
-/** Who took part in the recording; 41 and 20 bytes. */
+/** Addresses of the recording: 41 and 20 bytes. */
 const RECORDED_ROLES = {
   rich: '41928c9af0651632157ef27a2cf17ca72c575a4d21',
   hot: '410eef60e8d8d92d7ff26594cc9453fd98d319055d',
@@ -32,14 +31,14 @@ const RECORDED_ROLES = {
   tether: '41499b6ecbd61fe1eea03e68261233aad66f383b82',
   like: '412cd404ff1bdbe92c7abe69ec91deb90e94f1b3a5',
   multi: '4100bd8ad456087abd6e5ee28127dd6f6c5f2e1ab4',
-  /** Nobody's account. */
+  /** Address without an account. */
   nobody: TronWeb.address.toHex('TC5xa7rz2ksABJ4ECtEWgeNpbAT1fRv63S'),
 } as const;
 type Role = keyof typeof RECORDED_ROLES;
 
-/** Both answers with roles in place of addresses, comparable. */
+/** Responses with role names in place of addresses, so that they can be compared. */
 export interface Played {
-  /** As they came. */
+  /** Unchanged responses. */
   readonly own: Answers;
   readonly answers: Answers;
   readonly recorded: Answers;
@@ -101,7 +100,7 @@ function createPlayer(devnet: TronDevnet) {
     return response.json();
   };
   const mine = async (count: number): Promise<unknown> => devnet.control.mine(count);
-  /** Recorded text with the addresses of this run. */
+  /** Replaces recorded addresses by this run's. */
   const translate = (text: string): string => {
     let translated = text;
     for (const [role, address] of Object.entries(roles)) {
@@ -109,7 +108,7 @@ function createPlayer(devnet: TronDevnet) {
     }
     return translated;
   };
-  /** A recorded transaction, unsigned, for this chain and now; `change` may spoil it. */
+  /** Builds a recorded transaction, unsigned, for this chain and time. `change` may invalidate it. */
   const remake = async (
     name: string,
     change: { expiresAfterMs?: number; refHash?: string; raw?: (raw: Parsed) => void } = {},
@@ -138,7 +137,7 @@ function createPlayer(devnet: TronDevnet) {
     const unsigned = { ...transaction, txID, raw_data_hex: utils.transaction.txPbToRawDataHex(pb) };
     return utils.crypto.signTransaction(keys[as]!, unsigned as never) as unknown as Json;
   };
-  /** The answer, its message as text. */
+  /** Returns the response with its message as text. */
   const send = async (signed: Json): Promise<Json> => {
     const answer = await ask('wallet/broadcasttransaction', signed);
     if (answer.message) answer.message = Buffer.from(answer.message, 'hex').toString();

@@ -26,7 +26,7 @@ async function blockOf(world: World, txid: string): Promise<number | undefined> 
   return (await world.ask('wallet/gettransactioninfobyid', { value: txid }))['blockNumber'];
 }
 
-test('a seed gives the same chain, accounts and tokens at every start', async () => {
+test('derives the same chain, accounts and tokens from the same seed', async () => {
   const first = await start();
   const { chainId, tokens, accounts } = first.devnet;
   await first.devnet.close();
@@ -37,7 +37,7 @@ test('a seed gives the same chain, accounts and tokens at every start', async ()
   expect(other.devnet.chainId).not.toBe(chainId);
 });
 
-test('a reorganisation brings transactions back in other blocks, under other ids', async () => {
+test('a reorganisation moves transactions to blocks with other ids', async () => {
   const world = await start();
   const { devnet, ask } = world;
   const someone = newAccount();
@@ -55,7 +55,7 @@ test('a reorganisation brings transactions back in other blocks, under other ids
   expect((await ask('wallet/getaccount', { address: someone.hex }))['balance']).toBe(5);
 });
 
-test('a dropped transaction is gone with what it did, and the same bytes may come again', async () => {
+test('drops a transaction with its effects and accepts the same bytes again', async () => {
   const world = await start();
   const { devnet, ask, tronWeb } = world;
   const someone = newAccount();
@@ -71,14 +71,14 @@ test('a dropped transaction is gone with what it did, and the same bytes may com
   expect((await ask('wallet/getaccount', { address: someone.hex }))['balance']).toBe(5);
 });
 
-test('what is solidified stays', async () => {
+test('never reorganises solidified blocks', async () => {
   const { devnet } = await start({ solidLagBlocks: 3 });
   await devnet.control.mine(10);
   await devnet.control.reorganise(3);
   await expect(devnet.control.reorganise(4)).rejects.toThrow(/above the solidified/);
 });
 
-test('the solidity side shows the state of its own block', async () => {
+test('walletsolidity returns the state of the solidified block', async () => {
   const world = await start({ solidLagBlocks: 3 });
   const { devnet, ask } = world;
   const someone = newAccount();
@@ -104,7 +104,7 @@ test('the solidity side shows the state of its own block', async () => {
   expect([await tokenBalance('wallet'), await tokenBalance('walletsolidity')]).toEqual([11n, 0n]);
 });
 
-test('an expired transaction is refused, and one that expires while it waits vanishes', async () => {
+test('rejects expired transactions and drops those that expire in the pool', async () => {
   const world = await start();
   const { devnet, ask, tronWeb } = world;
   const someone = newAccount();
@@ -118,17 +118,17 @@ test('an expired transaction is refused, and one that expires while it waits van
   expect(textOf(answer['message'])).toBe('Transaction expired');
 });
 
-test('a reference block of another fork is unknown', async () => {
+test('rejects a reference block of another fork', async () => {
   const { devnet, ask, tronWeb } = await start();
   await devnet.control.mine();
   const signed = await tronWeb.trx.sign(
-    await tronWeb.transactionBuilder.sendTrx(newAccount().address, 5), // TronWeb takes the head
+    await tronWeb.transactionBuilder.sendTrx(newAccount().address, 5), // TronWeb refers to the head
   );
   await devnet.control.reorganise(1);
   expect((await ask('wallet/broadcasttransaction', signed))['code']).toBe('TAPOS_ERROR');
 });
 
-test('blocks come by the timer, and pause', async () => {
+test('mines blocks on a timer and pauses', async () => {
   const { devnet } = await start({ blockTimeMs: 20 });
   const first = devnet.control.summary().head;
   const heights = async (count: number): Promise<void> => {
@@ -139,9 +139,9 @@ test('blocks come by the timer, and pause', async () => {
   await heights(3);
   const { headTimeMs } = devnet.control.summary();
   expect(headTimeMs).toBeGreaterThanOrEqual(beganAt);
-  expect(headTimeMs).toBeLessThanOrEqual(Date.now() + 1_000); // blocks of one instant lie a millisecond apart
+  expect(headTimeMs).toBeLessThanOrEqual(Date.now() + 1_000); // simultaneous blocks are a millisecond apart
   devnet.control.pause();
-  await devnet.control.mine(0); // after a block that is being made
+  await devnet.control.mine(0); // waits for a block in progress
   const { head } = devnet.control.summary();
   expect(head).toBeGreaterThanOrEqual(first + 3);
   await new Promise((resolve) => setTimeout(resolve, 60));
@@ -150,7 +150,7 @@ test('blocks come by the timer, and pause', async () => {
   await heights(1);
 });
 
-test('blocks that come when told lie three seconds apart; a step lies between two', async () => {
+test('requested blocks are three seconds apart; a time step falls between two', async () => {
   const genesisTimeMs = Date.UTC(2026, 0, 1);
   const { devnet } = await start({ genesisTimeMs });
   const times: number[] = [];
@@ -162,10 +162,10 @@ test('blocks that come when told lie three seconds apart; a step lies between tw
   expect(times).toEqual([3_000, 6_000, 69_000, 72_000]);
 });
 
-test('dynamic energy that was set outlives a reorganisation', async () => {
+test('a configured energy factor survives a reorganisation', async () => {
   const world = await start();
   const { devnet } = world;
-  await world.land(await world.transferOf('USDT', newAccount().address, 1n)); // counts energy of the contract
+  await world.land(await world.transferOf('USDT', newAccount().address, 1n)); // adds energy usage of the contract
   await devnet.control.setEnergyFactor(devnet.tokens.USDT, 34_000);
   await devnet.control.reorganise(1);
   const { contract_state: state } = await world.ask('wallet/getcontractinfo', {
@@ -175,7 +175,7 @@ test('dynamic energy that was set outlives a reorganisation', async () => {
   expect(state.energy_factor).toBe(34_000);
 });
 
-test('old undo logs and old blocks are let go', async () => {
+test('deletes old undo logs and blocks', async () => {
   const { devnet } = await start({ solidLagBlocks: 5, keepBlocks: 20 });
   await devnet.control.mine(100);
   const { blocks } = devnet.chain;
@@ -183,7 +183,7 @@ test('old undo logs and old blocks are let go', async () => {
   expect(blocks.size).toBeLessThanOrEqual(21);
 });
 
-test('a chain goes on where it was left, and reorganises what it had', async () => {
+test('continues a saved chain and can reorganise its blocks', async () => {
   await withScratchDirectory(async (directory) => {
     const stateFile = join(directory, 'tron.state');
     const first = await start({ stateFile });
@@ -208,7 +208,7 @@ test('a chain goes on where it was left, and reorganises what it had', async () 
   });
 });
 
-test('controls over HTTP, and what is no control', async () => {
+test('serves controls over HTTP and rejects unknown ones', async () => {
   const world = await start();
   const someone = newAccount();
   const funded = await world.ask('devnet/fund', {

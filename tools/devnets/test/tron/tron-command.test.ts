@@ -8,7 +8,7 @@ import { startTronDevnet } from '../../src/tron/start-tron-devnet.ts';
 import { runUntilStopped } from '../run-until-stopped.ts';
 import { withScratchDirectory } from '@opentill/test-servers/scratch-directory';
 
-test('opentill devnet tron: says where it is, and keeps its chain', async () => {
+test('opentill devnet tron prints its URL and keeps its chain', async () => {
   await withScratchDirectory(async (directory) => {
     const args = ['tron', '--port', '0', '--block-time-ms', '0', '--state', join(directory, 'tron.state')];
     let head = '';
@@ -23,11 +23,11 @@ test('opentill devnet tron: says where it is, and keeps its chain', async () => 
   });
 });
 
-test("the README's program for TronWeb pays somebody, and sees it in the solidified block", async () => {
+test("the README's TronWeb program pays and reads the solidified block", async () => {
   const readme = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8');
   const program = /<!-- test:tron-web -->\s*```js\n([^]*?)```/.exec(readme)?.[1] ?? '';
   const devnet = await startTronDevnet({ blockTimeMs: 200, solidLagBlocks: 3 });
-  // Beside this file, where tronweb is found.
+  // In this directory, from which tronweb resolves.
   const file = join(import.meta.dirname, `pay-${process.pid}.mjs`);
   try {
     await writeFile(file, program);

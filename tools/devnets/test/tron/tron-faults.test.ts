@@ -13,7 +13,7 @@ async function status(path: string): Promise<number> {
   return (await fetch(`${world.devnet.url}/${path}`, { method: 'POST', body: '{}' })).status;
 }
 
-test('a status, so many times, for some endpoints', async () => {
+test('returns a status for chosen endpoints, a limited number of times', async () => {
   world.devnet.control.fault({ kind: 'status', status: 503, path: 'getnowblock', times: 2 });
   expect(await status('wallet/getchainparameters')).toBe(200);
   expect(await status('wallet/getnowblock')).toBe(503);
@@ -21,34 +21,34 @@ test('a status, so many times, for some endpoints', async () => {
   expect(await status('wallet/getnowblock')).toBe(200);
 });
 
-test('429 beyond a rate', async () => {
+test('returns 429 above a rate', async () => {
   world.devnet.control.fault({ kind: 'rate-limit', perSecond: 2 });
   expect(await status('wallet/getnowblock')).toBe(200);
   let statuses: readonly number[] = [];
   const isRefused = async (): Promise<boolean> => {
     const asked = Array.from({ length: 6 }, async () => status('wallet/getnowblock'));
     statuses = await Promise.all(asked);
-    // A second may begin in between; a machine that takes seconds for six of them is within the rate.
+    // A new second may begin in between. A machine that takes seconds for six requests stays within the rate.
     return statuses.filter((code) => code === 429).length >= 2;
   };
   expect(await waitUntil(isRefused, { deadlineMs: 60_000, pollIntervalMs: 10 })).toBe(true);
   expect(new Set([...statuses, 200])).toEqual(new Set([200, 429]));
 });
 
-test('an answer comes late', async () => {
+test('delays a response', async () => {
   world.devnet.control.fault({ kind: 'latency', delayMs: 80, times: 1 });
   const startedAt = performance.now();
   await status('wallet/getnowblock');
   expect(performance.now() - startedAt).toBeGreaterThan(75);
 });
 
-test('answers come empty: {} for objects, [] for lists', async () => {
+test('returns {} instead of objects and [] instead of lists', async () => {
   world.devnet.control.fault({ kind: 'empty' });
   expect(await world.ask('wallet/getnowblock')).toEqual({});
   expect(await world.ask('wallet/gettransactioninfobyblocknum', { num: 5 })).toEqual([]);
 });
 
-test('a connection is cut in the middle of an answer', async () => {
+test('closes a connection in the middle of a response', async () => {
   world.devnet.control.fault({ kind: 'cut', times: 1 });
   await expect(world.ask('wallet/getnowblock')).rejects.toThrow();
   expect(await world.ask('wallet/getnowblock')).toHaveProperty('blockID');
@@ -69,7 +69,7 @@ test('a lagging node knows neither the newest blocks nor their state', async () 
   expect((await ask('wallet/getaccount', { address: someone.hex }))['balance']).toBe(5);
 });
 
-test('a broadcast whose answer is lost is in the pool; one that is swallowed is nowhere', async () => {
+test('keeps a broadcast whose response is lost; a swallowed one is discarded', async () => {
   const { devnet, ask, tronWeb } = world;
   const sign = async () =>
     tronWeb.trx.sign(await tronWeb.transactionBuilder.sendTrx(newAccount().address, 5));

@@ -6,14 +6,14 @@ import { playRecorded, type Played, RECORDED } from './recorded-scenario.ts';
 let devnet: TronDevnet;
 let played: Played;
 beforeAll(async () => {
-  // Nobody had staked on the private chain that was recorded.
+  // The recorded private chain had no stake.
   devnet = await startTronDevnet({ blockTimeMs: 0, stakedTrx: [0n, 0n] });
   await devnet.control.mine(10);
   played = await playRecorded(devnet);
 });
 afterAll(async () => devnet.close());
 
-/** Other on each chain or at each run: compared by form here, and held against the chain's rules in varying-fields.ts. */
+/** Fields that differ per chain or run. Compared by type here, and checked by varying-fields.ts. */
 const VARYING: readonly string[] = [
   'blockID',
   'parentHash',
@@ -42,7 +42,7 @@ const VARYING: readonly string[] = [
 ];
 const VARYING_ANSWERS = ['rpc.blockNumber', 'rpc.chainId', 'rpc.finalized'];
 
-/** What differs and why it harms nobody: name of the answer, path in it. */
+/** Accepted differences: response, path in it, reason. */
 const KNOWN_DIFFERENCES: readonly (readonly [answer: RegExp, path: RegExp, why: string])[] = [
   [
     /^deploy\.Tether04\.info$/,
@@ -52,13 +52,13 @@ const KNOWN_DIFFERENCES: readonly (readonly [answer: RegExp, path: RegExp, why: 
   [/^contractinfo$/, /\.energy_usage$/, 'counted once per transaction; java-tron counted more'],
   [/^contractinfo$/, /\.update_cycle$/, 'cycles are counted from 1, so that a factor set at once lasts'],
 ];
-/** What is not asked, and why. */
+/** Recorded responses that are not requested, and why. */
 const NOT_ASKED: Readonly<Record<string, string>> = {
   final: 'head and solidified height of the recording: 19 apart, where the devnet keeps a set distance',
   'rpc.range': 'the logs of rpc.logs once more',
 };
 
-test('a difference that is none any more is named no longer', () => {
+test('every listed difference still exists', () => {
   const found = new Set<number>();
   for (const name of Object.keys(RECORDED)) {
     const differences: string[] = [];
@@ -67,7 +67,7 @@ test('a difference that is none any more is named no longer', () => {
   expect([...found].toSorted((a, b) => a - b)).toEqual(KNOWN_DIFFERENCES.map((_known, index) => index));
 });
 
-test('every recorded answer is given again', () => {
+test('returns every recorded response', () => {
   const differences: string[] = [];
   for (const name of Object.keys(RECORDED)) {
     if (name in played.answers) {
@@ -79,10 +79,10 @@ test('every recorded answer is given again', () => {
   expect(differences).toEqual([]);
 });
 
-test('what is other on each chain is what the rules make of the rest, on the recorded one and on ours', () => {
+test("fields that vary per chain follow the protocol's rules, recorded and own", () => {
   expect(faultsIn(RECORDED)).toEqual([]);
   expect(faultsIn(played.own)).toEqual([]);
-  // A rule that is broken is found.
+  // The rules detect an invalid response.
   const spoilt = structuredClone(played.own) as Record<string, never>;
   const { transactions, block_header: header } = spoilt['block']! as {
     transactions: { raw_data: { expiration: number } }[];

@@ -3,7 +3,7 @@ import { TronWeb, utils } from 'tronweb';
 import { tronArtifact } from '../../src/tron/tron-artifacts.ts';
 import { newAccount, startWorld, textOf, type Parsed, type World } from './world.ts';
 
-/* Unmodified TronWeb, doing all that a customer's wallet and a gateway do. */
+// Official TronWeb, used like a customer's wallet and a gateway.
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
@@ -12,7 +12,7 @@ afterAll(async () => world.devnet.close());
 
 const SUN = 1_000_000;
 
-test('connects, and reads blocks', async () => {
+test('connects and reads blocks', async () => {
   const { tronWeb } = world;
   expect(await tronWeb.isConnected()).toMatchObject({ fullNode: true, solidityNode: true });
   const head = await tronWeb.trx.getCurrentBlock();
@@ -38,7 +38,7 @@ test('sends TRX to a new address, which activates it for 1.1 TRX', async () => {
   });
 });
 
-test('pays tokens: an event tells it, although transfer answers false', async () => {
+test('transfers tokens with an event, although transfer returns false', async () => {
   const { tronWeb, devnet, ask } = world;
   const someone = newAccount();
   const receipt = await world.land(await world.transferOf('USDT', someone.address, 12_345_678n));
@@ -58,7 +58,7 @@ test('pays tokens: an event tells it, although transfer answers false', async ()
   expect(await ask('walletsolidity/gettransactioninfobyid', { value: receipt['id'] })).toEqual(receipt);
 });
 
-test('lets the node build a call, and sends it by TronWeb’s contract object', async () => {
+test("builds a call on the node and sends it with TronWeb's contract object", async () => {
   const { tronWeb, devnet } = world;
   const someone = newAccount();
   const token = await tronWeb.contract().at(devnet.tokens.USDC);
@@ -69,7 +69,7 @@ test('lets the node build a call, and sends it by TronWeb’s contract object', 
   });
 });
 
-test('deploys a contract where TronWeb expects it; it sends TRX and makes events of no token', async () => {
+test("deploys a contract at TronWeb's address; it sends TRX and emits fake events", async () => {
   const { tronWeb, devnet } = world;
   const { abi, bytecode } = tronArtifact('TronMulti');
   const creation = await tronWeb.transactionBuilder.createSmartContract(
@@ -117,7 +117,7 @@ test('deploys a contract where TronWeb expects it; it sends TRX and makes events
   expect(reverted.log).toBeUndefined();
 });
 
-test('Tether’s habits: pause, black list, fee, destroyed funds', async () => {
+test('Tether pauses, blocks senders, deducts fees and destroys funds', async () => {
   const { devnet, tronWeb } = world;
   const owner = world.walletOf(devnet.accounts[0]!.privateKeyHex);
   const token = await owner.contract().at(devnet.tokens.USDT);
@@ -146,12 +146,12 @@ test('Tether’s habits: pause, black list, fee, destroyed funds', async () => {
   expect(BigInt(await token['balanceOf']!(customer.address).call())).toBe(0n);
 });
 
-test('a sweep with lent energy burns nothing; its fee limit caps lent energy too', async () => {
+test('sweeps with delegated energy without burning TRX, within the fee limit', async () => {
   const { tronWeb } = world;
   const deposit = newAccount();
   await world.land(await world.transferOf('USDT', deposit.address, 5_000_000n));
   await world.land(await tronWeb.transactionBuilder.createAccount(deposit.address));
-  // Of the energy of the whole network, so that much stake is needed for one transfer.
+  // Share of the whole network's energy, so one transfer needs this much stake.
   await world.land(await tronWeb.transactionBuilder.freezeBalanceV2(200_000 * SUN, 'ENERGY'));
   const lend = await tronWeb.transactionBuilder.delegateResource(100_000 * SUN, deposit.address, 'ENERGY');
   await world.land(lend);
@@ -192,7 +192,7 @@ test('a sweep with lent energy burns nothing; its fee limit caps lent energy too
   expect(unstaked).toMatchObject({ unfreeze_amount: SUN });
 });
 
-test('a lock keeps lent energy where it is', async () => {
+test('a lock prevents reclaiming delegated energy', async () => {
   const { tronWeb } = world;
   const deposit = newAccount();
   await world.land(await tronWeb.transactionBuilder.createAccount(deposit.address));
@@ -217,7 +217,7 @@ test('a lock keeps lent energy where it is', async () => {
   expect(free['code']).toBeUndefined();
 });
 
-test('estimates energy, with the penalty of a much used contract', async () => {
+test('estimates energy including the penalty of a busy contract', async () => {
   const { tronWeb, devnet } = world;
   const someone = newAccount();
   const estimate = async (): Promise<Parsed> =>
@@ -243,7 +243,7 @@ test('estimates energy, with the penalty of a much used contract', async () => {
   await devnet.control.setEnergyFactor(devnet.tokens.USDC, 0);
 });
 
-test('takes the signed protobuf in hex, and the same transaction once', async () => {
+test('accepts signed protobuf in hex, but not the same transaction twice', async () => {
   const { tronWeb, ask, devnet } = world;
   const built = await tronWeb.transactionBuilder.sendTrx(devnet.accounts[2]!.address, 777);
   const signed = await tronWeb.trx.sign(built);
@@ -255,7 +255,7 @@ test('takes the signed protobuf in hex, and the same transaction once', async ()
   expect((await ask('wallet/gettransactioninfobyid', { value: built.txID }))['blockNumber']).toBeDefined();
 });
 
-/** What `Transaction` of the protocol is: field 1 the raw data, field 2 the signature. */
+/** Encodes the protocol's `Transaction`: field 1 is the raw data, field 2 the signature. */
 function signedHex(rawDataHex: string, signature: string): string {
   const field = (tag: string, hex: string): string => {
     let length = hex.length / 2;
@@ -266,7 +266,7 @@ function signedHex(rawDataHex: string, signature: string): string {
   return field('0a', rawDataHex) + field('12', signature);
 }
 
-test('a copy that was changed after signing is refused', async () => {
+test('rejects a transaction that was changed after signing', async () => {
   const { tronWeb, ask } = world;
   const signed: Parsed = await tronWeb.trx.sign(
     (await world.transferOf('USDT', newAccount().address, 1n)) as never,
@@ -279,7 +279,7 @@ test('a copy that was changed after signing is refused', async () => {
   expect(textOf(answer['message'])).toMatch(/is not contained of permission/);
 });
 
-test('two equal payments on one block are one transaction, unless their timestamps differ', async () => {
+test('gives equal payments on one block one id, unless timestamps differ', async () => {
   const { tronWeb, devnet } = world;
   const head = await tronWeb.trx.getCurrentBlock();
   const { number, timestamp } = head.block_header.raw_data;

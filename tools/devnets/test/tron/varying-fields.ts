@@ -5,8 +5,8 @@ import { encodeMessage } from '../../src/tron/protobuf/wire.ts';
 import type { Answers } from './recorded-scenario.ts';
 
 /*
- * What is other on each chain and at each run follows from the rest by rules: the same hold for the answers of a java-tron and for
- * ours. TronWeb and our node's codec encode; what both must come to stands in the recorded answers.
+ * Fields that differ per chain and run follow from other fields by rules, which must hold for java-tron's and our
+ * responses. TronWeb and our codec encode; expected results come from the recorded responses.
  */
 
 interface Transaction extends JsonObject {
@@ -50,7 +50,7 @@ const hexSha256 = (hex: string): string => sha256(Buffer.from(hex, 'hex')).toStr
 const digits = (height: number): string => height.toString(16).padStart(16, '0');
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null;
 
-/** All that is not by the rules, in words. */
+/** Returns violations as texts. */
 export function faultsIn(answers: Answers): readonly string[] {
   const faults: string[] = [];
   const infos = new Map<string, Info>();
@@ -58,7 +58,7 @@ export function faultsIn(answers: Answers): readonly string[] {
   const mustBe = (isSo: boolean, path: string, why: string): void => {
     if (!isSo) faults.push(`${path}: ${why}`);
   };
-  /** Blocks come every three seconds, so that each time says when block 0 would have been. */
+  /** Blocks are three seconds apart, so each block time gives the time of block 0. */
   const starts = new Set<number>();
   for (const [path, value] of partsOf(answers)) {
     if (isBlock(value)) {
@@ -135,7 +135,7 @@ function rootOf(hashes: readonly Buffer[]): Buffer {
   return rootOf(parents);
 }
 
-/** Each object in the answers, with the way to it. */
+/** Every object in the responses with its path. */
 function* partsOf(value: unknown, path = ''): Generator<readonly [path: string, value: JsonObject]> {
   if (!isObject(value)) return;
   if (path !== '') yield [path, value];

@@ -5,18 +5,18 @@ import {
   type TronDevnetOptions,
 } from '../../src/tron/start-tron-devnet.ts';
 
-/** What came out of JSON, to look into. */
+/** Untyped JSON. */
 export type Parsed = ReturnType<typeof JSON.parse>;
 type Json = Record<string, Parsed>;
 
-/** A devnet without a timer and TronWeb on it: with account 1, which is no owner of the tokens. */
+/** Devnet without timer, and TronWeb with account 1, which does not own the tokens. */
 export interface World {
   readonly devnet: TronDevnet;
   readonly tronWeb: TronWeb;
   ask(path: string, body?: Json): Promise<Json>;
   /** TronWeb with another key. */
   walletOf(privateKey: string): TronWeb;
-  /** Signs, sends, mines a block; the receipt. */
+  /** Signs, sends, mines a block and returns the receipt. */
   land(transaction: unknown, wallet?: TronWeb): Promise<Json>;
   transferOf(symbol: 'USDT' | 'USDC', to: string, amount: bigint, wallet?: TronWeb): Promise<Json>;
 }
@@ -62,7 +62,7 @@ export function newAccount(): { address: string; hex: string; privateKey: string
   return { address: address.base58, hex: address.hex.toLowerCase(), privateKey };
 }
 
-/** The text of a message that came in hex. */
+/** Decodes a message in hex. */
 export function textOf(hex: string): string {
   return Buffer.from(hex, 'hex').toString();
 }

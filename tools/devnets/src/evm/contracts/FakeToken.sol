@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// A token that lies: it names itself as told, moves nothing, and writes any log that it is asked for.
+/// Malicious token: chooses its own name, moves nothing, and emits any log on request.
 contract FakeToken {
     string public name;
     string public symbol;
@@ -15,22 +15,21 @@ contract FakeToken {
         symbol = symbol_;
     }
 
-    /// Everybody is as rich as a look into a wallet could wish.
+    /// Reports a huge balance for every address.
     function balanceOf(address) external pure returns (uint256) {
         return type(uint128).max;
     }
 
-    /// Says yes and does nothing: no balance, no event.
+    /// Returns true without a balance change or an event.
     function transfer(address, uint256) external pure returns (bool) {
         return true;
     }
 
-    /// A well-formed Transfer between any two addresses.
     function emitTransfer(address from, address to, uint256 value) external {
         emit Transfer(from, to, value);
     }
 
-    /// ERC-721's Transfer: the same first topic, four topics, no data.
+    /// ERC-721's Transfer: same first topic, four topics, no data.
     function emitNftTransfer(address from, address to, uint256 tokenId) external {
         bytes32 signature = Transfer.selector;
         assembly {
@@ -38,7 +37,7 @@ contract FakeToken {
         }
     }
 
-    /// Three topics like a real one, but no amount.
+    /// Three topics as in ERC-20, but no amount.
     function emitTransferWithoutData(address from, address to) external {
         bytes32 signature = Transfer.selector;
         assembly {
@@ -46,7 +45,7 @@ contract FakeToken {
         }
     }
 
-    /// Everything in the data and nothing indexed, as early tokens did.
+    /// All values in the data and none indexed, as early tokens did.
     function emitUnindexedTransfer(address from, address to, uint256 value) external {
         bytes32 signature = Transfer.selector;
         bytes memory data = abi.encode(from, to, value);
@@ -55,7 +54,6 @@ contract FakeToken {
         }
     }
 
-    /// Three topics and data of any length.
     function emitTransferWithData(address from, address to, bytes calldata data) external {
         bytes32 signature = Transfer.selector;
         bytes memory copy = data;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// What a deprecated TetherLike hands its calls to.
+/// Implementation that a deprecated TetherLike forwards calls to.
 interface IUpgradedTether {
     function balanceOf(address who) external view returns (uint256);
     function transferByLegacy(address from, address to, uint256 value) external;
@@ -9,10 +9,10 @@ interface IUpgradedTether {
     function approveByLegacy(address from, address spender, uint256 value) external;
 }
 
-/// A test token with the habits of Tether's contract on Ethereum, which break code written for plain ERC-20:
-/// transfer, transferFrom and approve return nothing; a fee may be kept back, so that less arrives than was sent;
-/// the black list stops the sender only; an allowance must be zero before it is changed; issue, redeem and
-/// destroyBlackFunds move balances without a Transfer event; once deprecated, the events come from another contract.
+/// Test token that behaves like Tether's contract on Ethereum, unlike a plain ERC-20:
+/// transfer, transferFrom and approve return nothing; a fee can reduce the amount that arrives; the black list
+/// blocks only senders; an allowance must be reset to zero before it is changed; issue, redeem and
+/// destroyBlackFunds change balances without a Transfer event; once deprecated, another contract emits the events.
 contract TetherLike {
     address public owner;
     bool public paused;
@@ -56,7 +56,7 @@ contract TetherLike {
         name = name_;
         symbol = symbol_;
         supply = initialSupply;
-        balances[msg.sender] = initialSupply; // without a Transfer event, like the original
+        balances[msg.sender] = initialSupply; // no Transfer event, as in the original
     }
 
     function totalSupply() external view returns (uint256) {
@@ -164,7 +164,7 @@ contract TetherLike {
     }
 }
 
-/// The contract behind a deprecated TetherLike: it holds its own balances, and its events bear its own address.
+/// Implementation behind a deprecated TetherLike. It stores its own balances and emits events from its own address.
 contract UpgradedTether {
     address public immutable legacy;
     mapping(address => uint256) public balanceOf;

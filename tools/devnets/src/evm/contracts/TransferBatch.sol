@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Moves what it holds, as exchanges and multi-senders do: many transfers in one transaction, native coin from a
-/// contract (seen in no transaction's `value`), and transfers that are taken back again.
+/// Sends its own money like exchanges and multi-senders: many transfers in one transaction, native coin sent by
+/// the contract (invisible in the transaction's `value`), and reverted transfers.
 contract TransferBatch {
     struct Item {
-        address token; // zero: the native coin
+        address token; // zero means the native coin
         address to;
         uint256 amount;
     }
@@ -18,13 +18,13 @@ contract TransferBatch {
         sendAll(items);
     }
 
-    /// Moves everything, then reverts: the receipt says failed and has no logs.
+    /// Transfers everything, then reverts. The receipt has status failed and no logs.
     function sendThenRevert(Item[] calldata items) external payable {
         sendAll(items);
         revert Reverted();
     }
 
-    /// Moves everything in an inner call that reverts: the transaction succeeds, and nothing has moved.
+    /// Transfers in an inner call that reverts. The transaction succeeds without any transfer.
     function sendAndRevertInside(Item[] calldata items) external payable {
         try this.sendThenRevert(items) {} catch {}
     }
@@ -37,7 +37,7 @@ contract TransferBatch {
             if (item.token == address(0)) {
                 (done, ) = item.to.call{value: item.amount}("");
             } else {
-                // Not through an interface: Tether's transfer returns nothing.
+                // A low-level call, because Tether's transfer returns nothing.
                 (done, answer) = item.token.call(
                     abi.encodeWithSignature("transfer(address,uint256)", item.to, item.amount)
                 );

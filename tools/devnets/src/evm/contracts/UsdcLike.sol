@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// A test token with the habits of Circle's FiatToken: plain ERC-20 with a bool returned, but the black list stops
-/// the caller, the sender and the recipient (one listed payee reverts a whole batch), and everything can be paused.
+/// Test token that behaves like Circle's FiatToken: an ERC-20 that returns bool. Its black list blocks callers,
+/// senders and recipients (one listed payee reverts a whole batch), and its owner can pause everything.
 contract UsdcLike {
     address public immutable owner;
     uint8 public immutable decimals;

@@ -4,20 +4,18 @@ import { addressOfOwner, CLOCK_ID, type SuiObject } from './object.ts';
 import type { ChainParameters } from './parameters.ts';
 import { NO_GAS, type GasSummary, type TransactionRecord } from './transaction.ts';
 
-/** A coin type of this chain. */
 export interface CoinInfo {
-  /** Canonical. */
   readonly coinType: string;
   readonly symbol: string;
   readonly name: string;
   readonly decimals: number;
-  /** Whether its issuer can refuse addresses, as of USDC. */
+  /** The issuer of a regulated coin, such as USDC, can deny addresses. */
   readonly regulated: boolean;
   readonly deniedAddresses: Set<string>;
   paused: boolean;
 }
 
-/** Coins by owner and address balances by `fundsKey`. */
+/** Coins by owner, and address balances by `fundsKey`. */
 export interface OwnershipIndex {
   readonly objects: Map<string, Map<string, SuiObject>>;
   readonly funds: Map<string, bigint>;
@@ -27,50 +25,48 @@ export interface Epoch {
   readonly number: bigint;
   readonly startMs: number;
   readonly firstCheckpoint: number;
-  /** What its transactions paid so far. */
+  /** Gas paid by the epoch's transactions so far. */
   gas: GasSummary;
 }
 
-/** One that is over. */
 export interface PastEpoch extends Epoch {
   readonly lastCheckpoint: number;
   readonly endMs: number;
 }
 
-/** Everything a chain knows. Changed by submit.ts and close-checkpoint.ts alone. */
+/** Complete state of a chain. Only submit.ts and close-checkpoint.ts change it. */
 export interface Chain {
-  /** Digest of checkpoint 0. */
   readonly id: string;
   readonly parameters: ChainParameters;
   readonly coins: Map<string, CoinInfo>;
-  /** The newest version of each object. */
+  /** Newest version of each object. */
   readonly objects: Map<string, SuiObject>;
-  /** All that are kept, by `versionKey`. */
+  /** Retained versions by `versionKey`. */
   readonly objectVersions: Map<string, SuiObject>;
   /** Address balances by `fundsKey`. */
   readonly funds: Map<string, bigint>;
-  /** What nodes answer when asked for coins and balances: it moves with each checkpoint. */
+  /** State that nodes report as coins and balances. Updated with each checkpoint. */
   readonly index: OwnershipIndex;
   readonly transactions: Map<string, TransactionRecord>;
   readonly checkpoints: Map<number, Checkpoint>;
-  /** How many checkpoints are kept. */
+  /** Number of retained checkpoints. */
   readonly keepCheckpoints: number;
   lowestCheckpoint: number;
   head: Checkpoint;
   epoch: Epoch;
   readonly pastEpochs: PastEpoch[];
-  /** Executed, for the next checkpoint, in order. */
+  /** Executed transactions of the next checkpoint, in order. */
   pending: TransactionRecord[];
-  /** Hear of each new checkpoint. */
+  /** Called with each new checkpoint. */
   readonly listeners: Set<(checkpoint: Checkpoint) => void>;
-  /** References to owned objects that wait in consensus, with the transaction that does. */
+  /** References to owned objects that are waiting in consensus, with the transaction that uses them. */
   readonly locks: Map<string, string>;
   readonly submissions: Map<string, Promise<TransactionRecord>>;
-  /** Consensus orders nothing before it resolves; undefined where nobody holds it. */
+  /** Consensus waits until it resolves. Undefined while consensus is not held back. */
   held: Promise<void> | undefined;
-  /** The prologue before, on which the next one depends. */
+  /** Digest of the previous prologue, on which the next one depends. */
   lastPrologue: string;
-  /** The transaction that the framework's package comes from: every call of it depends on that. */
+  /** Transaction that created the framework package. Every call of the framework depends on it. */
   frameworkTransaction: string;
 }
 
@@ -116,14 +112,14 @@ export function fundsOf(funds: ReadonlyMap<string, bigint>, address: string, coi
   return funds.get(fundsKey(address, coinType)) ?? 0n;
 }
 
-/** Adds to an address balance; one that becomes empty is forgotten. */
+/** Deletes the entry when the balance becomes zero. */
 function changeFunds(funds: Map<string, bigint>, key: string, delta: bigint): void {
   const left = (funds.get(key) ?? 0n) + delta;
   if (left === 0n) funds.delete(key);
   else funds.set(key, left);
 }
 
-/** Makes a transaction's outcome the state. */
+/** Applies a transaction's outcome to the state. */
 export function commitOutcome(chain: EmptyChain, record: TransactionRecord): void {
   for (const change of record.outcome.changes) {
     if (change.kind === 'funds') {
@@ -138,7 +134,6 @@ export function commitOutcome(chain: EmptyChain, record: TransactionRecord): voi
   chain.transactions.set(record.digest, record);
 }
 
-/** Brings the index up to what a checkpoint's transactions did. */
 export function indexOutcomes(index: OwnershipIndex, records: readonly TransactionRecord[]): void {
   for (const { outcome } of records) {
     for (const change of outcome.changes) {
@@ -167,7 +162,7 @@ function enter(index: OwnershipIndex, object: SuiObject): void {
   else owned.set(object.id, object);
 }
 
-/** Forgets the checkpoints below a number, with their transactions and the object versions that these replaced. */
+/** Deletes checkpoints below a number, their transactions and the object versions that these replaced. */
 export function pruneBelow(chain: EmptyChain, lowest: number): void {
   for (let number = chain.lowestCheckpoint; number < lowest; number++) {
     const checkpoint = chain.checkpoints.get(number);
@@ -185,12 +180,12 @@ export function pruneBelow(chain: EmptyChain, lowest: number): void {
   chain.lowestCheckpoint = Math.max(chain.lowestCheckpoint, lowest);
 }
 
-/** The object of the clock, which there is from checkpoint 0 on. */
+/** The clock object exists from checkpoint 0 on. */
 export function clockOf(chain: EmptyChain): SuiObject | undefined {
   return chain.objects.get(CLOCK_ID);
 }
 
-/** How an address balance is named in effects. */
+/** Change of an address balance as effects represent it. */
 export function fundsChange(
   address: string,
   coinType: string,

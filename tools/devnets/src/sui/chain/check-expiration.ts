@@ -6,8 +6,8 @@ type Expiration = TransactionData['expiration'];
 type Window = Extract<Expiration, { $kind: 'ValidDuring' }>['ValidDuring'];
 
 /**
- * Whether a transaction may be executed in this epoch. One that uses no object up (`needsWindow`) has nothing but its
- * window against being executed twice. Throws GatewayError<RefusalCode>.
+ * Checks that a transaction may run in this epoch. One that consumes no object version (`needsWindow`) is protected
+ * against replay only by its expiration window. Throws GatewayError<RefusalCode>.
  */
 export function checkExpiration(
   chain: Chain,

@@ -3,13 +3,13 @@ import { addressOf, signingHash } from '../digest.ts';
 import { refuse } from './refusal.ts';
 import type { TransactionData } from './transaction.ts';
 
-/** Signature schemes of single keys, by the flag that a signature begins with. */
+/** Single-key signature schemes, by the first byte of a signature. */
 const ED25519 = 0;
 const SECP256K1 = 1;
 const SECP256R1 = 2;
 const SIGNATURE_BYTES = 64;
 
-/** Half the order of the curve: signatures above it are the same ones in another form, and are refused. */
+/** Half the curve's order. Signatures with a larger s are malleable copies and are rejected. */
 const HALF_ORDER: Readonly<Record<number, bigint>> = {
   [SECP256K1]: 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n,
   [SECP256R1]: 0x7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8n,
@@ -19,9 +19,7 @@ const CURVE: Readonly<Record<number, { readonly jwk: string; readonly openssl: s
   [SECP256R1]: { jwk: 'P-256', openssl: 'prime256v1' },
 };
 
-/**
- * Checks that the sender and the gas owner have signed these bytes, and nobody else. Throws GatewayError<RefusalCode>.
- */
+/** Checks that exactly the sender and the gas owner signed these bytes. Throws GatewayError<RefusalCode>. */
 export function checkSignatures(
   data: TransactionData,
   bytes: Uint8Array,
@@ -43,7 +41,6 @@ function bad(why: string): never {
   return refuse('INVALID_ARGUMENT', `Invalid user signature: ${why}`);
 }
 
-/** The address whose key made a signature. */
 function signerOf(message: Uint8Array, serialized: Uint8Array): string {
   const flag = serialized[0];
   const keyBytes = flag === ED25519 ? 32 : 33;
@@ -68,7 +65,7 @@ function isValid(flag: number, message: Uint8Array, signature: Uint8Array, publi
       signature,
     );
   } catch {
-    return false; // no point of the curve
+    return false; // not a point of the curve
   }
 }
 

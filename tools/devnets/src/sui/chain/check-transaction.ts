@@ -16,23 +16,22 @@ import {
   type TransactionData,
 } from './transaction.ts';
 
-/** A transaction whose execution may begin. */
 export interface CheckedTransaction {
   readonly data: TransactionData;
   readonly program: Program;
   readonly gas: GasPayment;
-  /** Of each input; undefined: it is no object. */
+  /** One entry per input; undefined for inputs that are not objects. */
   readonly inputObjects: readonly (SuiObject | undefined)[];
   readonly gasCoins: readonly SuiObject[];
-  /** What it may take from address balances, by `fundsKey`, its gas included. */
+  /** Amounts reserved from address balances by `fundsKey`, including gas. */
   readonly withdrawals: ReadonlyMap<string, bigint>;
-  /** The versions that nobody else may use: `objectLabel` of each. */
+  /** `objectLabel` of each owned input version. No other transaction may use it. */
   readonly ownedInputs: readonly string[];
 }
 
 /**
- * What validators check before they execute (validity_check, check_transaction_input). With `unpaid`, gas is not looked
- * at: a simulation brings its own. Throws GatewayError<RefusalCode>.
+ * Performs the checks of validators before execution (validity_check, check_transaction_input). `unpaid` skips gas
+ * checks, because a simulation brings its own gas. Throws GatewayError<RefusalCode>.
  */
 export function checkTransaction(
   chain: Chain,
@@ -72,7 +71,7 @@ export function checkTransaction(
   };
 }
 
-/** A transaction as it is, for trials that ask nothing of it: its sender may be nobody. */
+/** Loads a transaction without checks, for simulations without checks. The sender need not exist. */
 export function uncheckedTransaction(chain: Chain, data: TransactionData): CheckedTransaction {
   const program = programOf(data);
   const inputObjects = program.inputs.map((input) => {
@@ -85,7 +84,7 @@ export function uncheckedTransaction(chain: Chain, data: TransactionData): Check
   return { data, program, gas, inputObjects, gasCoins: [], withdrawals: new Map(), ownedInputs: [] };
 }
 
-/** As validators print a reference. */
+/** An object reference as validators print it. */
 function objectLabel({ objectId, version, digest }: ObjectReference): string {
   return `(${objectId}, SequenceNumber(${version}), o#${digest})`;
 }
@@ -189,7 +188,7 @@ function checkOwner(object: SuiObject, address: string): void {
   );
 }
 
-/** The object that a reference is of, if it is still that version. */
+/** Returns the referenced object if the version is still current. */
 function ownedObject(chain: Chain, reference: ObjectReference, owner: string): SuiObject {
   const object = chain.objects.get(reference.objectId) ?? notFound(reference.objectId, reference.version);
   const asked = BigInt(reference.version);
@@ -206,7 +205,7 @@ function ownedObject(chain: Chain, reference: ObjectReference, owner: string): S
   return object;
 }
 
-/** The issuer of a regulated coin can refuse those who would spend it. */
+/** The issuer of a regulated coin can deny spenders. */
 function checkDenied(chain: Chain, object: SuiObject | undefined, sender: string): void {
   const coin = object?.coin && chain.coins.get(object.coin.coinType);
   if (coin?.paused === true) invalidInput(`Coin type is globally paused for use: ${coin.coinType}`);

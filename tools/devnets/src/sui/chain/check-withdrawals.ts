@@ -6,8 +6,8 @@ import { invalidInput } from './refusal.ts';
 import { programOf, type TransactionData } from './transaction.ts';
 
 /**
- * What a transaction may take from address balances, its gas included, by `fundsKey`. Throws GatewayError<RefusalCode>
- * where that is more than there is.
+ * Returns the amounts that a transaction may take from address balances, including gas, by `fundsKey`. Throws
+ * GatewayError<RefusalCode> if a balance is too low.
  */
 export function checkWithdrawals(
   chain: Chain,
@@ -67,7 +67,7 @@ function checkDeniedFunds(chain: Chain, coinType: string, address: string): void
   }
 }
 
-/** A reservation stands for the gas owner's SUI, in this epoch or the last one, and comes first. */
+/** A reservation must name the gas owner's SUI, be of this or the previous epoch, and come first. */
 function checkReservation(chain: Chain, data: TransactionData): void {
   const { payment, owner } = data.gasData;
   for (const [index, reference] of payment.entries()) {
@@ -86,7 +86,7 @@ function checkReservation(chain: Chain, data: TransactionData): void {
   }
 }
 
-/** SUI of an address balance that no explicit withdrawal of the transaction takes. */
+/** SUI address balance minus the transaction's explicit withdrawals. */
 export function fundsLeftForGas(chain: Chain, data: TransactionData): bigint {
   const { owner } = data.gasData;
   let left = fundsOf(chain.index.funds, owner, SUI_TYPE);

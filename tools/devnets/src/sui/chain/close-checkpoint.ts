@@ -8,7 +8,7 @@ import { prologue } from './system-transactions.ts';
 import { committeeOf } from '../validators.ts';
 
 const CONTENTS_V1 = 0;
-/** CheckpointVersionSpecificData::V1 without rounds of randomness. */
+/** CheckpointVersionSpecificData::V1 without randomness rounds. */
 const VERSION_SPECIFIC_DATA = Uint8Array.of(0, 0);
 
 export function contentsBytes(records: readonly TransactionRecord[]): Uint8Array {
@@ -35,7 +35,7 @@ function summaryBytes(summary: Summary, versionSpecificData: Uint8Array): Uint8A
   return writer.bytes(versionSpecificData).finish();
 }
 
-/** A checkpoint of these transactions whose digests and bytes fit each other. */
+/** Encodes a checkpoint with consistent digests and bytes. */
 export function encodeCheckpoint(
   summary: Omit<Summary, 'contentDigest'>,
   transactions: readonly TransactionRecord[],
@@ -48,7 +48,6 @@ export function encodeCheckpoint(
   return { ...whole, digest, transactions, contentsBytes: contents, summaryBytes: bytes };
 }
 
-/** Adds what an epoch's transactions paid. */
 function sumGas(before: GasSummary, records: readonly TransactionRecord[]): GasSummary {
   let { computationCost, storageCost, storageRebate, nonRefundableStorageFee } = before;
   for (const { outcome } of records) {
@@ -60,7 +59,7 @@ function sumGas(before: GasSummary, records: readonly TransactionRecord[]): GasS
   return { computationCost, storageCost, storageRebate, nonRefundableStorageFee };
 }
 
-/** Writes a checkpoint of the given transactions after `previous`, and brings the chain there. */
+/** Creates the checkpoint after `previous` and makes it the head. */
 export function sealCheckpoint(
   chain: EmptyChain,
   previous: Checkpoint | undefined,
@@ -93,7 +92,7 @@ export function sealCheckpoint(
   return checkpoint;
 }
 
-/** Closes a checkpoint of what waits, at a time that is never before that of the last one. */
+/** Closes a checkpoint with the pending transactions. Its time is never before that of the previous one. */
 export function closeCheckpoint(
   chain: Chain,
   nowMs: number,

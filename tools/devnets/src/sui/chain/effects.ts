@@ -19,7 +19,7 @@ export interface EffectsInput {
 
 const EFFECTS_V2 = 1;
 
-/** Orders, encodes and hashes what a transaction did (TransactionEffectsV2). */
+/** Orders, encodes and hashes a transaction's effects (TransactionEffectsV2). */
 export function outcomeOf(input: EffectsInput): Outcome {
   const changes = input.changes.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const dependencies = [...new Set(input.dependencies)].toSorted((a, b) =>
@@ -89,7 +89,7 @@ function writeChange(writer: BcsWriter, change: ObjectChange): void {
   writer.u8(change.kind === 'created' ? ID_OPERATION.created : ID_OPERATION.none);
 }
 
-/** Net, for each address and coin type, of coins and address balances together (derive_balance_changes_2). */
+/** Net change per address and coin type, over coins and address balances (derive_balance_changes_2). */
 export function balanceChangesOf(changes: readonly ObjectChange[]): readonly BalanceChange[] {
   const sums = new Map<string, BalanceChange>();
   const add = (address: string, coinType: string, amount: bigint): void => {

@@ -16,14 +16,14 @@ interface Execution {
   readonly digest: string;
   readonly lamportVersion: bigint;
   readonly budget: bigint;
-  /** What all gas coins and the reservation have together, less the budget. */
+  /** Sum of all gas coins and the reservation, minus the budget. */
   readonly gasCoin: LiveCoin | undefined;
 }
 
-/** Where gas is taken from when nothing but an address balance pays: there is no coin. */
+/** Gas coin id if only an address balance pays; no coin has it. */
 const FUNDS_GAS_COIN_ID = `0x${'0'.repeat(64)}`;
 
-/** Runs a transaction on the chain's state, which it leaves as it is. */
+/** Returns the outcome without changing the chain's state. */
 export function execute(chain: EmptyChain, checked: CheckedTransaction, digest: string): Outcome {
   const objects = inputsOf(checked);
   const budget = BigInt(checked.data.gasData.budget);
@@ -57,7 +57,7 @@ function inputsOf(checked: CheckedTransaction): readonly SuiObject[] {
   return [...checked.inputObjects.filter((object) => object !== undefined), ...checked.gasCoins];
 }
 
-/** The gas coin as programs may use it: the budget is set aside. */
+/** Gas coin as programs may use it: the budget is already deducted. */
 function gasCoinOf({ gas, gasCoins }: CheckedTransaction, budget: bigint): LiveCoin | undefined {
   if (gas.kind !== 'coins' && gas.kind !== 'reservation') return undefined;
   const reserved = gas.kind === 'reservation' ? gas.reservedMist : 0n;
@@ -75,13 +75,13 @@ function gasCoinOf({ gas, gasCoins }: CheckedTransaction, budget: bigint): LiveC
   };
 }
 
-/** Between the checks and the execution somebody else may have taken what a transaction wanted to withdraw. */
+/** Another transaction may have spent the balance since the checks. */
 function lacksFunds(chain: EmptyChain, { withdrawals }: CheckedTransaction): ExecutionFailure | undefined {
   const lacking = [...withdrawals].some(([key, amount]) => (chain.funds.get(key) ?? 0n) < amount);
   return lacking ? { reason: { kind: 'INSUFFICIENT_FUNDS_FOR_WITHDRAW' }, command: undefined } : undefined;
 }
 
-/** Nothing ran; coins pay for it, address balances don't: they may be what was lacking. */
+/** Executes nothing. Gas coins pay for it; address balances do not, because they may be what is missing. */
 function cancel(execution: Execution, failure: ExecutionFailure): Settled {
   if (execution.checked.gas.kind === 'coins') return charge(execution, failure, undefined);
   return { failure, gas: NO_GAS, changes: untouchedInputs(execution) };
@@ -100,7 +100,7 @@ function runAndCharge(execution: Execution): Settled {
   return { failure: run.failure ?? notGasless, gas: NO_GAS, changes: untouchedInputs(execution) };
 }
 
-/** Charges what was done; where that costs more than the budget, charges for nothing done. */
+/** Charges for the program's work. If that exceeds the budget, discards the work and charges the base costs. */
 function charge(
   execution: Execution,
   failure: ExecutionFailure | undefined,
@@ -131,7 +131,7 @@ function restoreGasCoin({ checked, budget }: Execution, coin: LiveCoin): void {
   coin.owner = undefined;
 }
 
-/** What a program changed; its gas is not yet part of it. */
+/** Changes of the program, without gas. */
 function changesOf(execution: Execution, machine: Machine, run: ProgramRun): readonly ObjectChange[] {
   const changes: ObjectChange[] = [];
   for (const coin of run.inputCoins) {
@@ -167,7 +167,7 @@ function written(
   return coinObject(object, coin.coinType, coin.balance);
 }
 
-/** What a failed transaction leaves of its inputs: the same again in a new version. */
+/** A failed transaction rewrites its inputs unchanged, in a new version. */
 function untouchedInputs(execution: Execution): readonly ObjectChange[] {
   const { lamportVersion: version, digest: previousTransaction } = execution;
   return execution.checked.inputObjects.flatMap((before): ObjectChange[] => {
@@ -182,7 +182,7 @@ function summarise(execution: Execution, changes: readonly ObjectChange[], compu
   return { computationCost: computation, ...storageGas([...changes, ...gasChanges(execution, 0n)]) };
 }
 
-/** The coins that paid: the first one has what is left, or the address balance has. */
+/** The first gas coin, or the address balance, receives the rest; the other gas coins are deleted. */
 function gasChanges(execution: Execution, netMist: bigint): readonly ObjectChange[] {
   const { checked, gasCoin, budget } = execution;
   const [first, ...rest] = checked.gasCoins;
@@ -217,7 +217,7 @@ function pay(
   return { failure, gas, changes: addFunds(paid, owner, left - checked.gas.reservedMist) };
 }
 
-/** One write for each address balance: gas and what the program did to it together. */
+/** Merges gas and program changes, because effects have one write per address balance. */
 function addFunds(changes: readonly ObjectChange[], address: string, delta: bigint): readonly ObjectChange[] {
   const change = fundsChange(address, SUI_TYPE, delta);
   const other = changes.find(({ id }) => id === change.id);

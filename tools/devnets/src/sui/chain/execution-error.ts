@@ -2,7 +2,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { BcsWriter } from '../bcs-writer.ts';
 import { FRAMEWORK } from '../coin-type.ts';
 
-/** Why an argument of a command could not be used (CommandArgumentError). */
+/** CommandArgumentError: reason why a command could not use an argument. */
 export type ArgumentProblem =
   | 'TYPE_MISMATCH'
   | 'INVALID_BCS_BYTES'
@@ -12,7 +12,7 @@ export type ArgumentProblem =
   | 'INVALID_GAS_COIN_USAGE'
   | 'ARGUMENT_WITHOUT_VALUE';
 
-/** Why a transaction failed while it ran: it is on the chain and has paid for gas, and moved nothing else. */
+/** Reason of a failure during execution. The transaction is on the chain, paid gas and moved nothing else. */
 export type FailureReason =
   | { readonly kind: 'INSUFFICIENT_GAS' }
   | { readonly kind: 'INSUFFICIENT_COIN_BALANCE' }
@@ -25,7 +25,7 @@ export type FailureReason =
       readonly kind: 'COMMAND_ARGUMENT_ERROR';
       readonly argument: number;
       readonly problem: ArgumentProblem;
-      /** Of INDEX_OUT_OF_BOUNDS and the like. */
+      /** For INDEX_OUT_OF_BOUNDS and similar problems. */
       readonly index?: number;
       readonly secondaryIndex?: number;
     }
@@ -35,11 +35,11 @@ export type FailureReason =
 
 export interface ExecutionFailure {
   readonly reason: FailureReason;
-  /** The command that failed; undefined: none of them did. */
+  /** Undefined if no particular command failed. */
   readonly command: number | undefined;
 }
 
-/** Where each stands in ExecutionFailureStatus (crates/sui-types/src/execution_status.rs). */
+/** Variant numbers in ExecutionFailureStatus (crates/sui-types/src/execution_status.rs). */
 const VARIANTS: Readonly<Record<FailureReason['kind'], number>> = {
   INSUFFICIENT_GAS: 0,
   FEATURE_NOT_YET_SUPPORTED: 3,
@@ -64,10 +64,9 @@ const ARGUMENT_VARIANTS: Readonly<Record<ArgumentProblem, number>> = {
   ARGUMENT_WITHOUT_VALUE: 15,
 };
 
-/** - `PROGRAM_STOPPED`: a command can't be carried out; the interpreter makes a failed transaction of it. */
+/** - `PROGRAM_STOPPED`: a command failed. The interpreter turns it into a failed transaction. */
 export type ProgramErrorCode = 'PROGRAM_STOPPED';
 
-/** Ends a program. */
 export function stop(reason: FailureReason): never {
   throw new GatewayError<ProgramErrorCode>('PROGRAM_STOPPED', reason.kind, {
     retryable: false,
@@ -75,13 +74,13 @@ export function stop(reason: FailureReason): never {
   });
 }
 
-/** Why a program ended; undefined for any other error. */
+/** Undefined for any other error. */
 export function reasonOfStop(error: unknown): FailureReason | undefined {
   if (!(error instanceof GatewayError) || error.code !== 'PROGRAM_STOPPED') return undefined;
   return error.context['reason'] as FailureReason;
 }
 
-/** Writes BCS of ExecutionStatus. */
+/** Writes ExecutionStatus in BCS. */
 export function writeStatus(writer: BcsWriter, failure: ExecutionFailure | undefined): void {
   if (failure === undefined) {
     writer.u8(0);
@@ -116,7 +115,7 @@ function writeDetails(writer: BcsWriter, reason: FailureReason): void {
   }
 }
 
-/** The sentence that a node has for it. */
+/** A node's message for the failure. */
 export function describeFailure({ reason, command }: ExecutionFailure): string {
   return command === undefined ? sentence(reason) : `${sentence(reason)} in command ${command}`;
 }

@@ -3,22 +3,20 @@ import { accumulatorIdOf, hexOf } from '../digest.ts';
 import { SUI_TYPE } from '../coin-type.ts';
 import type { ObjectReference, TransactionData } from './transaction.ts';
 
-/** How a transaction pays for gas. */
 export type GasPayment =
-  /** With coins; what they have becomes one, the first. */
+  /** All coins are merged into the first. */
   | { readonly kind: 'coins'; readonly coins: readonly ObjectReference[] }
-  /** From the owner's address balance alone. */
+  /** Pays only from the owner's address balance. */
   | { readonly kind: 'funds' }
-  /** From the owner's address balance, of which so much is reserved and may be used as the gas coin; coins go into it. */
+  /** Reserves part of the owner's address balance as the gas coin. Given coins are merged into the balance. */
   | {
       readonly kind: 'reservation';
       readonly reservedMist: bigint;
       readonly coins: readonly ObjectReference[];
     }
-  /** Not at all. */
   | { readonly kind: 'gasless' };
 
-/** Ends a digest that is none, but says how much of an address balance is reserved (coin_reservation.rs). */
+/** Last 20 bytes of a pseudo digest that encodes a reservation (coin_reservation.rs). */
 const RESERVATION_MAGIC = Buffer.alloc(20, 0xac);
 
 export interface Reservation {
@@ -26,21 +24,21 @@ export interface Reservation {
   readonly epoch: bigint;
 }
 
-/** What a reference reserves that stands for an address balance; undefined: it is of an object. */
+/** Undefined if the reference names an object. */
 export function readReservation(reference: ObjectReference): Reservation | undefined {
   const bytes = Buffer.from(fromBase58(reference.digest));
   if (bytes.length !== 32 || !bytes.subarray(12).equals(RESERVATION_MAGIC)) return undefined;
   return { amount: bytes.readBigUInt64LE(0), epoch: BigInt(bytes.readUInt32LE(8)) };
 }
 
-/** The object id that a reservation of an owner's SUI bears: the accumulator's, masked with the chain's id. */
+/** Object id of a reservation of an owner's SUI: the accumulator's id, masked with the chain id. */
 export function reservationIdOf(chainId: string, owner: string): string {
   const id = Buffer.from(accumulatorIdOf(owner, SUI_TYPE).slice(2), 'hex');
   const mask = fromBase58(chainId);
   return hexOf(id.map((byte, index) => byte ^ (mask[index] ?? 0)));
 }
 
-/** The reference that reserves some of an owner's SUI. */
+/** Returns the object reference that encodes a reservation. */
 export function writeReservation(
   chainId: string,
   owner: string,

@@ -2,14 +2,14 @@ import { LIMITS } from './parameters.ts';
 import type { GasSummary, ObjectChange, Program } from './transaction.ts';
 
 /**
- * What a program's work comes to. Native commands on coins are cheap: the first thousand of units holds hundreds of them,
- * and costs are rounded up to thousands.
+ * Approximate computation units. Native coin commands are cheap: hundreds fit into the first 1,000 units, and costs are
+ * rounded up to 1,000.
  */
 const UNITS_BASE = 60n;
 const UNITS_PER_COMMAND = 10n;
 const UNITS_PER_CHANGE = 2n;
 
-/** In MIST, at a price of MIST a unit. */
+/** In MIST. `price` is in MIST per unit. */
 export function computationCost(program: Program, changes: readonly ObjectChange[], price: bigint): bigint {
   const used =
     UNITS_BASE +
@@ -19,7 +19,7 @@ export function computationCost(program: Program, changes: readonly ObjectChange
   return steps * LIMITS.gasStepUnits * price;
 }
 
-/** What is paid for the bytes that are stored, and what comes back for those that are not any more. */
+/** Storage cost of the written bytes and rebate of the deleted ones. */
 export function storageGas(changes: readonly ObjectChange[]): Omit<GasSummary, 'computationCost'> {
   let storageCost = 0n;
   let freed = 0n;
@@ -33,7 +33,7 @@ export function storageGas(changes: readonly ObjectChange[]): Omit<GasSummary, '
   return { storageCost, storageRebate, nonRefundableStorageFee: freed - storageRebate };
 }
 
-/** Whether a budget is enough: more than the computation, and what storage costs beyond its rebate. */
+/** The budget must exceed the computation cost, and cover storage costs beyond their rebate. */
 export function isAffordable(gas: GasSummary, budget: bigint): boolean {
   const storage = gas.storageCost > gas.storageRebate ? gas.storageCost - gas.storageRebate : 0n;
   return gas.computationCost < budget && gas.computationCost + storage <= budget;

@@ -4,7 +4,7 @@ import { LIMITS } from './parameters.ts';
 import { invalidInput } from './refusal.ts';
 import type { Argument, Command, ObjectChange, Program } from './transaction.ts';
 
-/** Calls that a transaction may be made of that pays no gas (validate_gasless_transaction). */
+/** Calls that a gasless transaction may make (validate_gasless_transaction). */
 const ALLOWED_CALLS = new Set([
   'balance::send_funds',
   'balance::redeem_funds',
@@ -17,7 +17,7 @@ const ALLOWED_CALLS = new Set([
   'coin::put',
 ]);
 
-/** Whether it consists of moving coins of the allowed types. */
+/** True if the program only moves coins of the allowed types. */
 export function isGaslessProgram(chain: EmptyChain, program: Program): boolean {
   const { gaslessMinimums } = chain.parameters;
   if (gaslessMinimums.size === 0 || program.commands.length === 0) return false;
@@ -63,7 +63,6 @@ function inputsUsed(command: Command): readonly number[] {
   return argumentsOf(command).flatMap((argument) => (argument.$kind === 'Input' ? [argument.Input] : []));
 }
 
-/** Throws GatewayError<RefusalCode>. */
 export function checkGaslessProgram(chain: EmptyChain, program: Program, bytes: Uint8Array): void {
   if (!isGaslessProgram(chain, program)) {
     invalidInput(`Gas price 0 under reference gas price (RGP) ${chain.parameters.referenceGasPrice}`);
@@ -75,7 +74,7 @@ export function checkGaslessProgram(chain: EmptyChain, program: Program, bytes: 
   }
 }
 
-/** A withdrawal takes a whole address balance or leaves enough for another one. Throws GatewayError<RefusalCode>. */
+/** A withdrawal must take a whole address balance or leave at least the minimum. Throws GatewayError<RefusalCode>. */
 export function checkGaslessWithdrawals(chain: EmptyChain, withdrawals: ReadonlyMap<string, bigint>): void {
   for (const [key, amount] of withdrawals) {
     const left = (chain.funds.get(key) ?? 0n) - amount;
@@ -88,7 +87,7 @@ export function checkGaslessWithdrawals(chain: EmptyChain, withdrawals: Readonly
   }
 }
 
-/** Whether what it did is allowed without gas: no object written, each recipient got enough. */
+/** Checks the outcome: no object is written and each recipient gets at least the minimum. */
 export function isGaslessOutcome(chain: EmptyChain, changes: readonly ObjectChange[]): boolean {
   return changes.every((change) => {
     if (change.kind !== 'funds') return change.kind === 'deleted';

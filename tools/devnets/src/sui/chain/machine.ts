@@ -4,14 +4,13 @@ import type { CoinInfo } from './chain.ts';
 import { fundsKey } from './chain.ts';
 import { stop, type ArgumentProblem } from './execution-error.ts';
 
-/** A coin while a program runs. */
 export interface LiveCoin {
   readonly id: string;
   readonly coinType: string;
   balance: bigint;
-  /** The object it was; undefined: the program made it. */
+  /** Undefined for a coin that the program created. */
   readonly from: SuiObject | undefined;
-  /** `kept`: where it was; `sent`: somebody has it now; `gone`: used up. */
+  /** `kept`: still in place; `sent`: has a new owner; `gone`: consumed. */
   state: 'kept' | 'sent' | 'gone';
   owner: ObjectOwner | undefined;
   readonly isGas: boolean;
@@ -21,21 +20,20 @@ export type Value =
   | { readonly kind: 'coin'; readonly coin: LiveCoin }
   | { readonly kind: 'balance'; readonly coinType: string; amount: bigint }
   | { readonly kind: 'withdrawal'; readonly owner: string; readonly coinType: string; limit: bigint }
-  /** Who is to own an object that consensus orders. */
+  /** Future owner of an object that consensus orders. */
   | { readonly kind: 'party'; readonly address: string }
   | { readonly kind: 'pure'; readonly bytes: Uint8Array };
 
-/** Where a value is; `undefined`: it was taken away. */
+/** `undefined` after the value was moved out. */
 export interface Slot {
   value: Value | undefined;
 }
 
-/** What a program has to do with. */
+/** State of a running program. */
 export interface Machine {
   readonly sender: string;
   readonly digest: string;
   readonly coinInfo: ReadonlyMap<string, CoinInfo>;
-  /** All that the program has made. */
   readonly created: LiveCoin[];
   /** Changes of address balances by `fundsKey`. */
   readonly funds: Map<string, { address: string; coinType: string; delta: bigint }>;
@@ -64,7 +62,6 @@ export function coinValue(machine: Machine, coinType: string, balance: bigint): 
   return { kind: 'coin', coin: createCoin(machine, coinType, balance) };
 }
 
-/** Refuses what an issuer forbids its coin's recipients. */
 function checkRecipient(machine: Machine, coinType: string, address: string): void {
   const info = machine.coinInfo.get(coinType);
   if (info?.paused === true) stop({ kind: 'COIN_TYPE_GLOBAL_PAUSE', coinType });
@@ -79,7 +76,7 @@ export function sendCoin(machine: Machine, coin: LiveCoin, owner: ObjectOwner): 
   coin.owner = owner;
 }
 
-/** Adds to or takes from an address balance; nothing leaves no trace. */
+/** A change of 0 leaves no entry. */
 export function moveFunds(machine: Machine, address: string, coinType: string, delta: bigint): void {
   if (delta === 0n) return;
   if (delta > 0n) checkRecipient(machine, coinType, address);
@@ -88,7 +85,7 @@ export function moveFunds(machine: Machine, address: string, coinType: string, d
   machine.funds.set(key, { address, coinType, delta: before + delta });
 }
 
-/** An argument of a command, with its place there for error messages. */
+/** Argument of a command, with its index for error messages. */
 export interface Operand {
   readonly slot: Slot;
   readonly index: number;
@@ -98,12 +95,12 @@ export function wrongArgument(index: number, problem: ArgumentProblem): never {
   return stop({ kind: 'COMMAND_ARGUMENT_ERROR', argument: index, problem });
 }
 
-/** Looks at a value, which stays where it is. */
+/** Reads a value without moving it. */
 function look({ slot, index }: Operand): Value {
   return slot.value ?? wrongArgument(index, 'ARGUMENT_WITHOUT_VALUE');
 }
 
-/** Takes a value away; pure ones can be copied. */
+/** Moves a value out. Pure values are copied. */
 export function take(operand: Operand): Value {
   const value = look(operand);
   if (value.kind !== 'pure') operand.slot.value = undefined;
@@ -117,7 +114,7 @@ function asCoin(operand: Operand, value: Value, coinType?: string): LiveCoin {
   return value.coin;
 }
 
-/** Takes a coin and uses it up; what it had is the result. The gas coin can't be used up. */
+/** Consumes a coin and returns its balance. Rejects the gas coin. */
 export function consumeCoin(operand: Operand, coinType?: string): bigint {
   const coin = asCoin(operand, look(operand), coinType);
   if (coin.isGas) wrongArgument(operand.index, 'INVALID_GAS_COIN_USAGE');
@@ -128,7 +125,7 @@ export function consumeCoin(operand: Operand, coinType?: string): bigint {
   return balance;
 }
 
-/** Takes a coin to give it away. A gas coin that stands for an address balance is none that one could give away. */
+/** Moves a coin out for a transfer. A gas coin backed by an address balance cannot be transferred. */
 export function takeCoin(operand: Operand, coinType?: string): LiveCoin {
   const coin = lookCoin(operand, coinType);
   if (coin.isGas && coin.from === undefined) wrongArgument(operand.index, 'INVALID_GAS_COIN_USAGE');
@@ -176,12 +173,11 @@ export function readU64(operand: Operand): bigint {
   return pureBytes(operand, 8).readBigUInt64LE(0);
 }
 
-/** `0x` and 64 hex digits. */
+/** Returns `0x` and 64 hex digits. */
 export function readAddress(operand: Operand): string {
   return `0x${pureBytes(operand, 32).toString('hex')}`;
 }
 
-/** A u256. */
 export function readU256(operand: Operand): bigint {
   return BigInt(`0x${pureBytes(operand, 32).reverse().toString('hex')}`);
 }

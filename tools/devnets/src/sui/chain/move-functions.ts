@@ -23,7 +23,7 @@ import {
   type Value,
 } from './machine.ts';
 
-/** A call of a framework function with one type argument, `coinType`. */
+/** Call of a framework function whose only type argument is `coinType`. */
 export interface MoveCall {
   readonly machine: Machine;
   readonly coinType: string;
@@ -35,11 +35,11 @@ interface MoveFunction {
   readonly run: (call: MoveCall) => readonly Value[];
 }
 
-/** `balance::split` of more than there is (ENotEnough). */
+/** ENotEnough of `balance::split`. */
 const NOT_ENOUGH = 2n;
-/** `balance::destroy_zero` of what is not (ENonZero). */
+/** ENonZero of `balance::destroy_zero`. */
 const NON_ZERO = 0n;
-/** `coin::divide_into_n` (ENotEnough). */
+/** ENotEnough of `coin::divide_into_n`. */
 const COIN_NOT_ENOUGH = 2n;
 
 function abort(module: string, name: string, code: bigint): never {
@@ -60,7 +60,7 @@ function splitCoin(machine: Machine, coin: LiveCoin, amount: bigint): LiveCoin {
   return createCoin(machine, coin.coinType, amount);
 }
 
-/** Takes what a withdrawal allows out of the address balance. */
+/** Takes the amount of a withdrawal from the address balance. */
 function redeem({ machine, coinType, argument }: MoveCall): bigint {
   const { owner, limit } = lookWithdrawal(argument(0), coinType);
   take(argument(0));
@@ -268,7 +268,7 @@ const FUNCTIONS: Readonly<Record<string, MoveFunction>> = {
   ...TRANSFER_FUNCTIONS,
 };
 
-/** The functions of the framework (0x2) that move coins; others are not found. */
+/** Supports only functions of the framework (0x2) that move coins. */
 export function findMoveFunction(name: string): MoveFunction | undefined {
   return Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
 }

@@ -4,47 +4,44 @@ import { digestOf } from '../digest.ts';
 
 export type ObjectOwner =
   | { readonly kind: 'address'; readonly address: string }
-  /** Of one address, but ordered by consensus, as shared objects are. */
+  /** Owned by one address, but ordered by consensus like a shared object. */
   | { readonly kind: 'consensus'; readonly address: string; readonly startVersion: bigint }
   | { readonly kind: 'shared'; readonly initialSharedVersion: bigint };
 
-/** A version of an object, as it is stored; never changed. */
+/** Immutable stored version of an object. */
 export interface SuiObject {
-  /** `0x` and 64 hex digits. */
   readonly id: string;
   readonly version: bigint;
-  /** Base58. */
   readonly digest: string;
-  /** Canonical. */
   readonly type: string;
   readonly owner: ObjectOwner;
   /** BCS of the Move struct. */
   readonly contents: Uint8Array;
   readonly previousTransaction: string;
-  /** What its writer paid for it, in MIST. */
+  /** Paid by the transaction that wrote it. */
   readonly storageRebateMist: bigint;
-  /** BCS of the whole. */
+  /** BCS of the whole object. */
   readonly bytes: Uint8Array;
-  /** Undefined for what is no coin. */
+  /** Undefined if the object is not a coin. */
   readonly coin: { readonly coinType: string; readonly balance: bigint } | undefined;
 }
 
 export type NewObject = Pick<SuiObject, 'id' | 'version' | 'owner' | 'previousTransaction'> & {
-  /** Default: what its bytes cost. */
+  /** @default storage cost of its bytes */
   readonly storageRebateMist?: bigint;
 };
 
-/** Owner, previous transaction and rebate, as they are in a node's memory (object_size_for_gas_metering). */
+/** Size of owner, previous transaction and rebate in a node's memory (object_size_for_gas_metering). */
 const METADATA_BYTES = 80n;
-/** Version and whether it may be transferred by anybody. */
+/** Version and the public-transfer flag. */
 const HEADER_BYTES = 9n;
-/** 100 units a byte at 76 MIST. */
+/** 100 units per byte at 76 MIST. */
 const STORAGE_MIST_PER_BYTE = 7_600n;
 
 const CLOCK_TYPE = `${FRAMEWORK}::clock::Clock`;
 export const CLOCK_ID = `0x${'0'.repeat(63)}6`;
 
-/** BCS of MoveObjectType, which has short forms for coins. */
+/** BCS of MoveObjectType, with short forms for coins. */
 function objectTypeBytes(type: string, coinType: string | undefined): Uint8Array {
   const writer = createBcsWriter();
   if (coinType === undefined) return writer.u8(0).fixed(typeTagBytes(type).subarray(1)).finish();
@@ -56,7 +53,7 @@ export function coinObject(object: NewObject, coinType: string, balance: bigint)
   return store(object, { type: coinObjectType(coinType), contents, coin: { coinType, balance } });
 }
 
-/** The one object that every consensus commit writes. It costs nothing. */
+/** Clock object, which every consensus commit writes. It costs nothing. */
 export function clockObject(object: Omit<NewObject, 'id' | 'owner'>, timestampMs: number): SuiObject {
   const contents = createBcsWriter().address(CLOCK_ID).u64(timestampMs).finish();
   const owner = { kind: 'shared', initialSharedVersion: 1n } as const;
@@ -83,7 +80,6 @@ function store(object: NewObject, move: Pick<SuiObject, 'type' | 'contents' | 'c
   return { id, version, owner, previousTransaction, storageRebateMist, bytes, digest, ...move };
 }
 
-/** BCS of Owner. */
 export function ownerBytes(owner: ObjectOwner): Uint8Array {
   const writer = createBcsWriter();
   if (owner.kind === 'address') return writer.u8(0).address(owner.address).finish();
@@ -91,7 +87,7 @@ export function ownerBytes(owner: ObjectOwner): Uint8Array {
   return writer.u8(4).u64(owner.startVersion).address(owner.address).finish();
 }
 
-/** Whose it is; undefined: everybody's. */
+/** Undefined for shared objects. */
 export function addressOfOwner(owner: ObjectOwner): string | undefined {
   return owner.kind === 'shared' ? undefined : owner.address;
 }

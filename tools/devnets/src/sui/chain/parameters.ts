@@ -1,12 +1,12 @@
-/** What validators agree on for an epoch. */
+/** Values that validators agree on for an epoch. */
 export interface ChainParameters {
-  /** MIST for a unit of computation, at least. */
+  /** Minimum price of a computation unit in MIST. */
   referenceGasPrice: bigint;
-  /** Coin types that may be moved without gas, with the least amount a recipient may get so. */
+  /** Coin types that gasless transactions may move, with the minimum amount per recipient in base units. */
   readonly gaslessMinimums: Map<string, bigint>;
-  /** Of the whole network, which lets 300 a second through. */
+  /** The network allows about 300 per second. */
   gaslessTransactionsPerCheckpoint: number;
-  /** Whose transactions take just what they cost out of a shared object, so that gas changes no balance. */
+  /** Gas of this payer's transactions comes from a shared object, so that it changes no balance. */
   gasGivenBackTo?: string | undefined;
 }
 
@@ -16,14 +16,14 @@ export const LIMITS = {
   transactionBytes: 131_072,
   gaslessTransactionBytes: 16_384,
   commands: 1_024,
-  /** Fewer than this. */
+  /** Exclusive limit. */
   argumentsOfCommand: 512,
   inputObjects: 2_048,
   gasObjects: 256,
   withdrawals: 10,
   pureArgumentBytes: 16_384,
   gasBudgetMist: 50_000_000_000n,
-  /** Units that any transaction costs at least, and the step that costs are rounded up to. */
+  /** Minimum units of a transaction, and the step to which costs are rounded up. */
   gasStepUnits: 1_000n,
   computationUnits: 5_000_000n,
   storageRebatePerMyriad: 9_900n,

@@ -1,12 +1,12 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** How a node's API refuses: names of gRPC status codes. */
+/** gRPC status names with which a node rejects a request. */
 export type RefusalCode =
-  /** The request or the transaction can't be right. */
+  /** The request or transaction is invalid. */
   | 'INVALID_ARGUMENT'
-  /** Not known here: never was, not yet, or pruned. */
+  /** Unknown: never existed, does not exist yet, or was pruned. */
   | 'NOT_FOUND'
-  /** The transaction contends with another one. */
+  /** The transaction conflicts with another. */
   | 'FAILED_PRECONDITION'
   | 'OUT_OF_RANGE'
   | 'RESOURCE_EXHAUSTED'
@@ -15,12 +15,12 @@ export type RefusalCode =
   | 'UNIMPLEMENTED'
   | 'INTERNAL';
 
-/** Ends a request with the code and the words of a full node. */
+/** Rejects a request with a full node's code and message. */
 export function refuse(code: RefusalCode, message: string): never {
   throw new GatewayError<RefusalCode>(code, message, { retryable: false });
 }
 
-/** A transaction that no validator would take (UserInputError). */
+/** Rejects a transaction that validators consider invalid (UserInputError). */
 export function invalidInput(message: string): never {
   return refuse('INVALID_ARGUMENT', `Error checking transaction input objects: ${message}`);
 }

@@ -22,7 +22,7 @@ import type { Argument, Command, ProgramInput } from './transaction.ts';
 
 export interface ProgramRun {
   readonly failure: ExecutionFailure | undefined;
-  /** Input coins as they are now; not the gas coin. */
+  /** Final state of input coins, without the gas coin. */
   readonly inputCoins: readonly LiveCoin[];
 }
 
@@ -33,7 +33,9 @@ interface Frame {
   readonly gas: Slot;
 }
 
-/** Runs the commands of a transaction. What they did is in the machine; of a failed one it counts for nothing. */
+/**
+ * Runs a transaction's commands. Their changes are in the machine; the caller discards those of a failed transaction.
+ */
 export function runProgram(
   machine: Machine,
   transaction: Pick<CheckedTransaction, 'program' | 'data' | 'inputObjects'>,
@@ -80,7 +82,7 @@ function inputValue(
   return { kind: 'coin', coin: { ...coin, state: 'kept' } };
 }
 
-/** What a command left that must not be dropped. */
+/** Stops if values without the drop ability remain. */
 function checkUnused(frame: Frame): void {
   for (const [result, slots] of frame.results.entries()) {
     for (const [secondary, { value }] of slots.entries()) {
@@ -146,7 +148,7 @@ function runMoveCall(
   });
 }
 
-/** Finds the value that an argument stands for; `index` is the argument's place in its command. */
+/** `index` is the argument's position in its command. */
 function operand(frame: Frame, argument: Argument | undefined, index: number): Operand {
   if (argument === undefined) return stop({ kind: 'ARITY_MISMATCH' });
   switch (argument.$kind) {

@@ -3,14 +3,14 @@ import { deserialize, serialize } from 'node:v8';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Chain } from './chain.ts';
 
-/** - `NOT_THIS_CHAIN`: the file holds a chain of another seed or version; take it away to begin anew. */
+/** - `NOT_THIS_CHAIN`: the file contains a chain of another seed or version. Delete the file to start a new chain. */
 export type SavedSuiChainErrorCode = 'NOT_THIS_CHAIN';
 
 type SavedChain = Omit<Chain, 'listeners' | 'locks' | 'submissions' | 'held'>;
 
 const VERSION = 1;
 
-/** Writes a chain to a file, which holds either the old one or the new one. Throws a system error. */
+/** Replaces the file atomically. Throws a system error. */
 export function writeChain(chain: Chain, file: string): void {
   const { listeners: _listeners, locks: _locks, submissions: _submissions, held: _held, ...saved } = chain;
   const draft = `${file}.${process.pid}.draft`;
@@ -18,7 +18,7 @@ export function writeChain(chain: Chain, file: string): void {
   renameSync(draft, file);
 }
 
-/** The chain of a file; `fresh` where there is none. Throws GatewayError<SavedSuiChainErrorCode>. */
+/** Returns `fresh` if the file does not exist. Throws GatewayError<SavedSuiChainErrorCode>. */
 export function loadChain(file: string, fresh: Chain): Chain {
   if (!existsSync(file)) return fresh;
   const { version, chain } = deserialize(readFileSync(file)) as { version: number; chain: SavedChain };

@@ -22,8 +22,8 @@ const REJECTED =
   'Transaction is rejected as invalid by more than 1/3 of validators by stake (non-retriable). Non-retriable errors: ';
 
 /**
- * Has a transaction executed. The same bytes again get the same record, and change nothing. It is final when this
- * returns, and in the next checkpoint. Throws GatewayError<RefusalCode>.
+ * Executes a transaction and returns its final record, which the next checkpoint will contain. Submitting the same
+ * bytes again returns the same record. Throws GatewayError<RefusalCode>.
  */
 export async function submit(
   chain: Chain,
@@ -55,7 +55,7 @@ function checkAsValidator(chain: Chain, data: TransactionData, bytes: Uint8Array
   }
 }
 
-/** Those that pay nothing are the first to be refused. */
+/** Under load, validators reject gasless transactions first. */
 function admitGasless(chain: Chain): void {
   const waiting = chain.pending.filter(({ data }) => gasPaymentOf(data).kind === 'gasless').length;
   if (waiting >= chain.parameters.gaslessTransactionsPerCheckpoint) {
@@ -63,7 +63,7 @@ function admitGasless(chain: Chain): void {
   }
 }
 
-/** Of two transactions that use the same version of an object, the first one gets it. */
+/** The first transaction that uses an object version locks it. */
 function lock(chain: Chain, { ownedInputs }: CheckedTransaction, digest: string): void {
   for (const label of ownedInputs) {
     const holder = chain.locks.get(label);

@@ -15,7 +15,7 @@ import {
 
 const ZERO_ADDRESS = `0x${'0'.repeat(64)}`;
 const ZERO_DIGEST = toBase58(new Uint8Array(32));
-/** What system transactions bear instead of a signature: the flag of ed25519 and nothing. */
+/** Signature placeholder of system transactions: the ed25519 flag and zeros. */
 const NO_SIGNATURE = new Uint8Array(97);
 
 type Kind = Parameters<typeof transactionBytes>[0]['kind'];
@@ -63,7 +63,7 @@ function systemRecord(
   return record;
 }
 
-/** The transaction with which each consensus commit begins: it sets the clock. */
+/** First transaction of each consensus commit. It sets the clock. */
 export function prologue(chain: EmptyChain, round: number, timestampMs: number): TransactionRecord {
   const bytes = systemTransactionBytes({
     ConsensusCommitPrologueV4: {
@@ -90,7 +90,7 @@ export function prologue(chain: EmptyChain, round: number, timestampMs: number):
   return record;
 }
 
-/** Address balances at the beginning. */
+/** Initial address balance. */
 export interface GenesisFunds {
   readonly address: string;
   readonly coinType: string;
@@ -98,8 +98,8 @@ export interface GenesisFunds {
 }
 
 /**
- * The first transaction: what there is without anybody having sent it. `make` builds objects for the transaction that
- * they come from.
+ * First transaction, which creates the initial state without a sender. `make` receives its digest and builds the
+ * objects.
  */
 export function genesisTransaction(
   chain: EmptyChain,
@@ -116,7 +116,7 @@ export function genesisTransaction(
 }
 
 const GENESIS_KIND = 2;
-/** Previous transaction and storage rebate, which end an object's bytes, are not part of a genesis object. */
+/** Genesis objects omit previous transaction and storage rebate, the last bytes of an object. */
 const OBJECT_TRAILER_BYTES = 41;
 
 function genesisBytes(objects: readonly SuiObject[]): Uint8Array {

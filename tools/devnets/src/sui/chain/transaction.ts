@@ -27,7 +27,7 @@ export const NO_GAS: GasSummary = {
   nonRefundableStorageFee: 0n,
 };
 
-/** What is to be paid; negative: is paid back. */
+/** Negative for a net rebate. */
 export function netGas(gas: GasSummary): bigint {
   return gas.computationCost + gas.storageCost - gas.storageRebate;
 }
@@ -36,7 +36,7 @@ export type ObjectChange =
   | { readonly kind: 'created'; readonly id: string; readonly after: SuiObject }
   | { readonly kind: 'mutated'; readonly id: string; readonly before: SuiObject; readonly after: SuiObject }
   | { readonly kind: 'deleted'; readonly id: string; readonly before: SuiObject }
-  /** An address balance grew (more than 0) or shrank; `id` is of the accumulator's field. */
+  /** Change of an address balance; `delta` is signed and `id` is the accumulator field's. */
   | {
       readonly kind: 'funds';
       readonly id: string;
@@ -52,31 +52,30 @@ export interface BalanceChange {
   readonly amount: bigint;
 }
 
-/** What a transaction did. */
 export interface Outcome {
-  /** Undefined: it succeeded. */
+  /** Undefined on success. */
   readonly failure: ExecutionFailure | undefined;
   readonly epoch: bigint;
   readonly gas: GasSummary;
-  /** The version of everything it wrote. */
+  /** Version of every object that the transaction wrote. */
   readonly lamportVersion: bigint;
-  /** By id. */
+  /** Sorted by id. */
   readonly changes: readonly ObjectChange[];
-  /** Undefined: paid from an address balance, or not at all. */
+  /** Undefined if an address balance paid, or no gas was paid. */
   readonly gasObjectId: string | undefined;
-  /** Digests of the transactions that made its inputs. */
+  /** Digests of the transactions that created its inputs. */
   readonly dependencies: readonly string[];
   readonly balanceChanges: readonly BalanceChange[];
   readonly effectsBytes: Uint8Array;
   readonly effectsDigest: string;
 }
 
-/** A transaction that was executed; in a checkpoint as soon as `place` is set. */
+/** Executed transaction. `place` is set once a checkpoint contains it. */
 export interface TransactionRecord {
   readonly digest: string;
   readonly bytes: Uint8Array;
   readonly data: TransactionData;
-  /** Flag, signature, public key of each. */
+  /** Each is flag, signature and public key. */
   readonly signatures: readonly Uint8Array[];
   readonly outcome: Outcome;
   place: TransactionPlace | undefined;
@@ -85,11 +84,11 @@ export interface TransactionRecord {
 export interface TransactionPlace {
   readonly checkpoint: number;
   readonly index: number;
-  /** How many transactions the chain had before. */
+  /** Number of earlier transactions of the chain. */
   readonly sequence: number;
 }
 
-/** Throws GatewayError<RefusalCode> for what is no transaction. */
+/** Throws GatewayError<RefusalCode> if the bytes are not a transaction. */
 export function parseTransaction(bytes: Uint8Array): TransactionData {
   try {
     return bcs.TransactionData.parse(bytes).V1;
@@ -108,7 +107,7 @@ export function transactionDigest(bytes: Uint8Array): string {
   return digestOf('TransactionData', bytes);
 }
 
-/** The program of a user's transaction. Throws GatewayError<RefusalCode> for a system transaction. */
+/** Throws GatewayError<RefusalCode> for a system transaction. */
 export function programOf(data: TransactionData): Program {
   if (data.kind.$kind === 'ProgrammableTransaction') return data.kind.ProgrammableTransaction;
   return refuse('INVALID_ARGUMENT', 'only programmable transactions can be sent');

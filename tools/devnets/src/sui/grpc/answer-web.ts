@@ -3,7 +3,7 @@ import { messageFrame, readMessage, statusHeaders, trailersFrame } from './frame
 import { headOf, lowestOf, type Node } from './node.ts';
 import { runCall, type Ending, type Methods } from './run-call.ts';
 
-/** What `POST /devnet/<name>` calls. Throws a GatewayError for a name or values that it does not take. */
+/** Runs `POST /devnet/<name>`. Throws a GatewayError for an unknown name or invalid values. */
 export type RunControl = (name: string, body: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
 export interface AnswerDeps {
@@ -14,12 +14,12 @@ export interface AnswerDeps {
 
 const BODY_BYTES = 4 * 1024 * 1024;
 const CONTROL_PREFIX = '/devnet/';
-/** Where clients look for a faucet (requestSuiFromFaucetV2). */
+/** Faucet path of the client library (requestSuiFromFaucetV2). */
 const FAUCET_PATH = '/v2/gas';
 const FAUCET_CONTROL = 'faucet';
 const WEB = 'application/grpc-web';
 const WEB_TEXT = 'application/grpc-web-text';
-/** Browsers may ask, as of a full node. */
+/** Browsers may call it, like a full node. */
 const CORS = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': '*',
@@ -27,7 +27,7 @@ const CORS = {
   'access-control-expose-headers': '*',
 } as const;
 
-/** Answers HTTP/1.1: gRPC-web, in binary or base64, and the controls. */
+/** Handles HTTP/1.1: gRPC-web in binary or base64, and controls. */
 export async function answerWeb(
   deps: AnswerDeps,
   request: IncomingMessage,
@@ -74,7 +74,7 @@ async function answerCall(
     );
   };
   const method = methods.get(path);
-  // Whoever subscribes wants to know at once that it is on.
+  // Sends headers at once, so that subscribers know that the subscription is open.
   if (method?.handler?.kind === 'stream' && node.faults.holding('status', method.name).length === 0) begin();
   const ending = await runCall({
     node,
@@ -103,7 +103,7 @@ async function end(
   response.end();
 }
 
-/** What nodes tell with each answer. */
+/** Headers of every response of a node. */
 export function nodeHeaders(node: Node): Record<string, string> {
   const { chain } = node;
   const height = headOf(node, '');

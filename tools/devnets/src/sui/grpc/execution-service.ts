@@ -11,7 +11,7 @@ import type { Node } from './node.ts';
 import { showExecuted } from './show-checkpoint.ts';
 import { simulate } from './simulate.ts';
 
-/** From this version on clients can read expirations that name proposers. */
+/** Clients of this protocol version or later can parse expirations with proposers. */
 const FIRST_VERSION_WITH_PROPOSERS = 136;
 const CLIENT_VERSION_HEADER = 'x-sui-client-protocol-version';
 
@@ -52,7 +52,7 @@ function readSubmission({ transaction, signatures }: GrpcTypes.ExecuteTransactio
   };
 }
 
-/** What a transaction would do, told as done. */
+/** Simulates execution without changing the chain. */
 function pretend({ chain }: Node, { bytes, signatures }: Submission): TransactionRecord {
   const data = parseTransaction(bytes);
   checkSignatures(data, bytes, signatures);

@@ -1,31 +1,31 @@
 import type { RefusalCode } from '../chain/refusal.ts';
 
 /**
- * What a node can do wrong, as its clients see it; the chain behind it is well, and its other nodes are. `method` is a
- * part of the method's name (`GetCheckpoint`; default: every one), `times` how often it happens (default: until cleared).
+ * Misbehaviour of one node; the chain and its other nodes stay correct. `method` is a part of the affected method names
+ * (`GetCheckpoint`; default: all). `times` limits how often it happens (default: until cleared).
  */
 export type SuiFault = { readonly method?: string; readonly times?: number } & (
   | { readonly kind: 'status'; readonly code: RefusalCode; readonly message?: string }
-  /** More than so many requests a second: RESOURCE_EXHAUSTED. */
+  /** RESOURCE_EXHAUSTED above this rate. */
   | { readonly kind: 'rate-limit'; readonly perSecond: number }
   | { readonly kind: 'latency'; readonly delayMs: number }
-  /** The connection is cut before the answer. */
+  /** Closes the connection before the response. */
   | { readonly kind: 'cut' }
-  /** The node knows nothing of the last checkpoints. */
+  /** Hides the newest checkpoints. */
   | { readonly kind: 'lag'; readonly checkpoints: number }
-  /** Subscriptions stay open and say nothing; those that were, for ever. */
+  /** Subscriptions stay open without messages. Clearing the fault does not revive existing ones. */
   | { readonly kind: 'silent-streams' }
-  /** Subscriptions leave a checkpoint out. */
+  /** Subscriptions omit a checkpoint. */
   | { readonly kind: 'skip-checkpoint' }
-  /** Transactions come without balance changes: the node lacks the index, and does not say so. */
+  /** Omits balance changes without an error, like a node without that index. */
   | { readonly kind: 'no-balance-changes' }
-  /** Transactions are not found by their digests, although checkpoints hold them: the node lost that index. */
+  /** Does not find transactions by digest, although checkpoints contain them, like a node that lost that index. */
   | { readonly kind: 'no-transaction-index' }
-  /** ListCheckpoints and ListTransactions are not offered. */
+  /** Does not implement ListCheckpoints and ListTransactions. */
   | { readonly kind: 'no-history' }
-  /** From a checkpoint on the node is on a chain of its own. */
+  /** Serves different checkpoints from this one on. */
   | { readonly kind: 'fork'; readonly fromCheckpoint: number }
-  /** A checkpoint holds a payment that nobody made. */
+  /** Adds a payment that never happened to a checkpoint. */
   | {
       readonly kind: 'invent-payment';
       readonly checkpoint: number;
@@ -33,32 +33,32 @@ export type SuiFault = { readonly method?: string; readonly times?: number } & (
       readonly coinType: string;
       readonly amountBaseUnits: bigint;
     }
-  /** Transactions that an address got something from are missing. */
+  /** Omits transactions that pay an address. */
   | { readonly kind: 'hide-payments'; readonly address: string }
   /**
-   * From a checkpoint on the node tells a chain of its own, without the transactions that an address got something from: totals, digests
-   * and links fit, and it knows these transactions by no digest either. Only the validators' signatures are of the true chain.
+   * Serves a forged chain from a checkpoint on, without transactions that pay the address, also when asked by digest.
+   * Totals, digests and links are consistent; only the validators' signatures belong to the real chain.
    */
   | { readonly kind: 'forge-without'; readonly fromCheckpoint: number; readonly address: string }
-  /** Checkpoints come without the bytes by which their contents could be checked. */
+  /** Omits the bytes against which a checkpoint's contents can be checked. */
   | { readonly kind: 'no-checkpoint-bytes' }
-  /** A transaction is executed, and nobody hears of it. */
+  /** Executes a transaction without sending a response. */
   | { readonly kind: 'lose-execute-answer' }
-  /** A transaction is answered as executed, and forgotten. */
+  /** Reports a transaction as executed without executing it. */
   | { readonly kind: 'swallow-execute' }
 );
 
 export type SuiFaultKind = SuiFault['kind'];
 
 export interface SuiFaults {
-  /** Adds one. Several hold at once. */
+  /** Several faults can be active at once. */
   add(fault: SuiFault): void;
   clear(): void;
-  /** The next due fault of a kind for a method; counts it as happened. */
+  /** Returns an active fault of a kind for a method and counts one occurrence. */
   take<K extends SuiFaultKind>(kind: K, method: string): Extract<SuiFault, { kind: K }> | undefined;
-  /** All of a kind that hold for a method; not counted. */
+  /** Returns all active faults of a kind for a method without counting. */
   holding<K extends SuiFaultKind>(kind: K, method: string): readonly Extract<SuiFault, { kind: K }>[];
-  /** Whether one more request is allowed in this second. */
+  /** False if the rate limit of this second is reached. */
   admit(method: string, nowMs: number): boolean;
 }
 

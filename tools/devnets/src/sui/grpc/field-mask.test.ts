@@ -12,7 +12,7 @@ const EFFECTS = GrpcTypes.TransactionEffects.create({
   changedObjects: [{ objectId: '0x1', outputDigest: 'o' }],
 });
 
-/** What a mask leaves of a transaction, and which of its fields were made. */
+/** Returns the masked transaction and the fields that were computed. */
 function masked(...paths: readonly string[]): { readonly message: object; readonly made: readonly string[] } {
   const made: string[] = [];
   const mask = readMask(GrpcTypes.ExecutedTransaction, { paths }, ['digest']);
@@ -33,7 +33,7 @@ function masked(...paths: readonly string[]): { readonly message: object; readon
   };
 }
 
-test('only what was asked for is made, and only its parts are told', () => {
+test('computes and returns only the fields of the mask', () => {
   expect(masked()).toEqual({ message: { digest: 'x' }, made: ['digest'] });
   expect(masked('effects.gas_used.storage_cost')).toEqual({
     message: { effects: { gasUsed: { storageCost: '2' } } },
@@ -47,13 +47,13 @@ test('only what was asked for is made, and only its parts are told', () => {
   });
 });
 
-test('a field that was asked for whole stays whole, whatever else is asked of it', () => {
+test('returns a whole field although the mask also names its parts', () => {
   const whole = masked('effects').message;
   expect(masked('effects', 'effects.digest').message).toEqual(whole);
   expect(masked('effects.digest', 'effects').message).toEqual(whole);
   expect(masked('*').message).toEqual({ digest: 'x', ...whole });
 });
 
-test.each(['nonsense', 'effects.nonsense', 'digest.more', ''])('there is no field %s', (path) => {
+test.each(['nonsense', 'effects.nonsense', 'digest.more', ''])('rejects the field path "%s"', (path) => {
   expect(() => masked(path)).toThrow(`invalid read_mask path: ${path}`);
 });

@@ -1,6 +1,6 @@
 import { refuse } from '../chain/refusal.ts';
 
-/** What protobuf-ts knows of a message type: enough to read, write and mask it. */
+/** The part of protobuf-ts's message types that reading, writing and masking need. */
 export interface MessageShape {
   readonly fields: readonly FieldShape[];
   create(): object;
@@ -14,11 +14,10 @@ interface FieldShape {
   readonly T?: unknown;
 }
 
-/** Which fields a request asks for. */
 export interface FieldMask {
-  /** The mask of a field's message; undefined: it was not asked for. */
+  /** Mask of a field's message; undefined if the field was not requested. */
   child(name: string): FieldMask | undefined;
-  /** Whether all that is below was asked for. */
+  /** True if all fields below were requested. */
   readonly isWhole: boolean;
 }
 
@@ -37,7 +36,7 @@ function maskOf(tree: Tree): FieldMask {
   };
 }
 
-/** Reads a google.protobuf.FieldMask. Throws GatewayError<RefusalCode> for a path that the message has not. */
+/** Parses a google.protobuf.FieldMask. Throws GatewayError<RefusalCode> for an unknown path. */
 export function readMask(
   type: unknown,
   mask: { readonly paths: readonly string[] } | undefined,
@@ -53,7 +52,7 @@ export function readMask(
   return maskOf(root);
 }
 
-/** A node without children is whole: what goes deeper adds nothing to it. */
+/** A node without children selects its whole field; deeper paths add nothing. */
 function addPath(root: Tree, names: readonly string[]): void {
   let tree = root;
   for (const [depth, name] of names.entries()) {
@@ -79,10 +78,9 @@ function messageOf(field: FieldShape): MessageShape | undefined {
   return field.kind === 'message' ? (field.T as () => MessageShape)() : undefined;
 }
 
-/** How to come by the fields of a message: only those that were asked for are made. */
+/** Computes the fields of a message, called only for requested fields. */
 export type FieldMakers<T> = { readonly [K in keyof T]?: (mask: FieldMask) => T[K] | undefined };
 
-/** Makes the asked fields of a message. */
 export function makeFields<T extends object>(type: unknown, mask: FieldMask, makers: FieldMakers<T>): T {
   const shape = type as MessageShape;
   const message = shape.create() as Record<string, unknown>;
@@ -103,7 +101,7 @@ function pruneValue(field: FieldShape, value: unknown, mask: FieldMask): unknown
   return prune(type, value, mask);
 }
 
-/** Leaves of a message what was asked for. */
+/** Copies only the requested fields of a message. */
 function prune(type: MessageShape, value: unknown, mask: FieldMask): unknown {
   const source = value as Record<string, unknown>;
   const message = type.create() as Record<string, unknown>;

@@ -6,10 +6,10 @@ import type { SuiFault } from './faults.ts';
 
 type Forgery = Extract<SuiFault, { kind: 'fork' | 'forge-without' }>;
 
-/** What tells a fork from the chain: a summary of another version. */
+/** Version-specific data that differs from the real chain's, so that a fork has other digests. */
 const OF_A_FORK = Uint8Array.of(0, 1, 0, 0, 0, 0, 0, 0, 0, 0);
 
-/** Checkpoints that a node made up so far, and the number of the next one. */
+/** Checkpoints that a node has forged, and the number of the next one. */
 interface Made {
   readonly checkpoints: Map<number, Checkpoint>;
   next: number;
@@ -17,7 +17,7 @@ interface Made {
 
 const forgeries = new WeakMap<Forgery, Made>();
 
-/** The checkpoint as a node tells it that made up the chain from one checkpoint on: each names the one before it. */
+/** Returns the forged checkpoint. Forged checkpoints link to each other from the fault's first one on. */
 export function forgedCheckpoint(chain: Chain, checkpoint: Checkpoint, fault: Forgery): Checkpoint {
   const first = Math.max(fault.fromCheckpoint, chain.lowestCheckpoint);
   const made = forgeries.get(fault) ?? { checkpoints: new Map<number, Checkpoint>(), next: first };
@@ -45,7 +45,7 @@ function forge(truth: Checkpoint, previous: Checkpoint | undefined, fault: Forge
   return encodeCheckpoint(summary, transactions, ...(isFork ? [OF_A_FORK] : []));
 }
 
-/** Whether one of the addresses got something by it. */
+/** True if a transaction increased the balance of one of the addresses. */
 export function pays({ outcome }: TransactionRecord, addresses: readonly string[]): boolean {
   return outcome.balanceChanges.some(({ address, amount }) => amount > 0n && addresses.includes(address));
 }

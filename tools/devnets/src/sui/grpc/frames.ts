@@ -1,6 +1,6 @@
-/** gRPC's framing: a flag, the length, the message. */
+/** Frame header: flag and message length. */
 const HEADER_BYTES = 5;
-/** Flag of a frame that holds trailers (gRPC-web). */
+/** Flag of a gRPC-web trailer frame. */
 const TRAILERS = 0x80;
 
 export function messageFrame(message: Uint8Array): Buffer {
@@ -15,20 +15,19 @@ function frame(flag: number, content: Uint8Array): Buffer {
   return framed;
 }
 
-/** The message of a body with one frame; undefined: it has none, or half of one. */
+/** Returns the message of a one-frame body; undefined if the body is incomplete. */
 export function readMessage(body: Buffer): Uint8Array | undefined {
   if (body.length < HEADER_BYTES) return undefined;
   const end = HEADER_BYTES + body.readUInt32BE(1);
   return body.length < end ? undefined : new Uint8Array(body.subarray(HEADER_BYTES, end));
 }
 
-/** How a call ended. */
 export interface CallStatus {
   readonly code: number;
   readonly message: string;
 }
 
-/** Headers of a status; a message is percent-encoded. */
+/** The message is percent-encoded. */
 export function statusHeaders({ code, message }: CallStatus): Record<string, string> {
   const status = { 'grpc-status': String(code) };
   return message === '' ? status : { ...status, 'grpc-message': encodeURIComponent(message) };

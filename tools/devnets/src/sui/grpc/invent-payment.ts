@@ -11,7 +11,7 @@ import {
 } from '../chain/transaction.ts';
 import type { SuiFault } from './faults.ts';
 
-/** The transaction that a lying node adds to a checkpoint. The same at each request. */
+/** Returns a forged transaction for a checkpoint, the same on each request. */
 export function inventPayment(
   chain: Chain,
   checkpoint: Checkpoint,

@@ -14,7 +14,7 @@ import { readFilter } from './transaction-filter.ts';
 
 const { Ordering, QueryEndReason: EndReason } = GrpcTypes;
 
-/** LedgerHistoryConfig: what a page has if nobody asks for more, and at most. */
+/** Default and maximum page sizes (LedgerHistoryConfig). */
 const CHECKPOINTS_OF_PAGE = [10, 100] as const;
 const TRANSACTIONS_OF_PAGE = [50, 500] as const;
 
@@ -95,7 +95,7 @@ function offerHistory({ faults }: Node, method: string): void {
 type Place = Pick<TransactionPlace, 'checkpoint' | 'sequence'>;
 
 interface Range {
-  /** Checkpoints in the order that was asked for. */
+  /** In the requested order. */
   readonly numbers: readonly number[];
   readonly descending: boolean;
   readonly after: Place | undefined;

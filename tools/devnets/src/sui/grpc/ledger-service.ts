@@ -19,7 +19,6 @@ import { showTimestamp } from './timestamp.ts';
 const GRPC_NOT_FOUND = 5;
 const MOST_OBJECTS = 1_000;
 const MOST_TRANSACTIONS = 200;
-/** What nodes call themselves. */
 const SERVER = 'opentill-devnet/sui';
 
 export const LEDGER_POINT_HANDLERS: Handlers = {
@@ -122,7 +121,7 @@ interface NotFound {
   };
 }
 
-/** In a batch each has an answer of its own. */
+/** Each item of a batch has its own error. */
 function orNotFound<T>(find: () => T): { readonly found: T } | NotFound {
   try {
     return { found: find() };

@@ -1,10 +1,9 @@
 import type { Node } from './node.ts';
 
-/** What a handler knows of its call. */
 export interface Call {
-  /** Its name, for faults and masks. */
+  /** Method name, for faults and masks. */
   readonly method: string;
-  /** Aborted when the client or the node goes away. */
+  /** Aborted when the connection or the node closes. */
   readonly signal: AbortSignal;
   readonly header: (name: string) => string | undefined;
 }
@@ -16,10 +15,10 @@ export type Handler =
   | { readonly kind: 'unary'; readonly run: UnaryHandler }
   | { readonly kind: 'stream'; readonly run: StreamHandler };
 
-/** Handlers by the method's name; what has none is not implemented. */
+/** Handlers by method name. Other methods are unimplemented. */
 export type Handlers = Readonly<Record<string, Handler>>;
 
-/** A handler of the messages that the service's definition has for it. */
+/** Types a handler with the service definition's messages. */
 export function unary<Request, Response>(
   run: (node: Node, request: Request, call: Call) => Response | Promise<Response>,
 ): Handler {

@@ -6,28 +6,27 @@ import { forgedCheckpoint, pays } from './forge-checkpoint.ts';
 import type { SuiFaults } from './faults.ts';
 import { inventPayment } from './invent-payment.ts';
 
-/** One of the nodes that serve a chain, with faults of its own. */
+/** One node of a chain, with its own faults. */
 export interface Node {
   readonly chain: Chain;
   readonly faults: SuiFaults;
-  /** How long a transaction waits for its execution. */
+  /** Delay before a transaction is executed. */
   readonly consensusMs: number;
-  /** Checkpoints below are not served. */
+  /** Lowest checkpoint that the node serves. */
   lowestCheckpoint: number;
 }
 
-/** The first checkpoint that the node still has. */
 export function lowestOf({ chain, lowestCheckpoint }: Node): number {
   return Math.max(chain.lowestCheckpoint, lowestCheckpoint);
 }
 
-/** The newest checkpoint that the node knows of. */
+/** Newest checkpoint that the node reports. */
 export function headOf(node: Node, method: string): number {
   const lag = node.faults.holding('lag', method)[0]?.checkpoints ?? 0;
   return Math.max(lowestOf(node), node.chain.head.number - lag);
 }
 
-/** A checkpoint as the node tells it. Throws GatewayError<RefusalCode>. */
+/** Checkpoint as the node reports it. Throws GatewayError<RefusalCode>. */
 export function checkpointAt(node: Node, number: number, method: string): Checkpoint {
   const checkpoint = node.chain.checkpoints.get(number);
   if (checkpoint === undefined || number < lowestOf(node) || number > headOf(node, method)) {
@@ -36,7 +35,7 @@ export function checkpointAt(node: Node, number: number, method: string): Checkp
   return distort(node, checkpoint, method);
 }
 
-/** What the node makes of a checkpoint. */
+/** Applies the node's faults to a checkpoint. */
 export function distort({ chain, faults }: Node, checkpoint: Checkpoint, method: string): Checkpoint {
   let told = checkpoint;
   for (const fault of [...faults.holding('fork', method), ...faults.holding('forge-without', method)])
@@ -53,7 +52,7 @@ export function distort({ chain, faults }: Node, checkpoint: Checkpoint, method:
   return told;
 }
 
-/** A transaction that the node has in a checkpoint. Throws GatewayError<RefusalCode>. */
+/** Finds a transaction whose checkpoint the node has. Throws GatewayError<RefusalCode>. */
 export function transactionOf(node: Node, digest: string, method: string): TransactionRecord {
   const record = node.chain.transactions.get(digest);
   const place = record?.place;

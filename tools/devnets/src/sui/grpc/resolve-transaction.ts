@@ -11,7 +11,7 @@ const {
   TransactionExpiration_TransactionExpirationKind: ExpirationKind,
 } = GrpcTypes;
 
-/** What transactionBytes takes: numbers in any form. */
+/** Input of transactionBytes, which accepts numbers in any form. */
 export type DraftTransaction = Parameters<typeof transactionBytes>[0];
 type DraftProgram = Extract<
   DraftTransaction['kind'],
@@ -25,7 +25,7 @@ function bad(message: string): never {
   return refuse('INVALID_ARGUMENT', message);
 }
 
-/** Completes a transaction that a client has described: objects get versions, what it left open is chosen. */
+/** Completes a client's draft: resolves object versions and chooses omitted values. */
 export function resolveTransaction(chain: Chain, transaction: GrpcTypes.Transaction): DraftTransaction {
   const { kind, sender, gasPayment } = transaction;
   if (kind?.data.oneofKind !== 'programmableTransaction')

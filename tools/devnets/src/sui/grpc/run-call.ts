@@ -10,11 +10,10 @@ import type { Node } from './node.ts';
 import { STATE_HANDLERS } from './state-service.ts';
 import { SUBSCRIPTION_HANDLERS } from './subscription-service.ts';
 
-/** What the services' definitions say of a message: how it is written and read. */
+/** Serialisation of a message by the service definitions. */
 interface Codec {
   toBinary(message: unknown): Uint8Array;
   fromBinary(bytes: Uint8Array): unknown;
-  /** An empty one. */
   create(): object;
 }
 
@@ -25,7 +24,7 @@ export interface Method {
   readonly handler: Handler | undefined;
 }
 
-/** Methods by their paths. */
+/** Methods by path. */
 export type Methods = ReadonlyMap<string, Method>;
 
 export function createMethods(): Methods {
@@ -55,7 +54,7 @@ export function createMethods(): Methods {
   );
 }
 
-/** gRPC's numbers of status codes. */
+/** gRPC status codes. */
 const CODES: Readonly<Record<string, number>> = {
   INVALID_ARGUMENT: 3,
   DEADLINE_EXCEEDED: 4,
@@ -69,7 +68,7 @@ const CODES: Readonly<Record<string, number>> = {
 };
 const INTERNAL = 13;
 
-/** How a call ends; `cut`: without a word. */
+/** Outcome of a call; `cut` closes the connection without a status. */
 export type Ending = CallStatus | 'cut';
 
 export interface RunningCall {
@@ -78,11 +77,11 @@ export interface RunningCall {
   readonly path: string;
   readonly message: Uint8Array | undefined;
   readonly call: Omit<Call, 'method'>;
-  /** Sends a message; resolves when the client can take more. */
+  /** Resolves when the client can receive more. */
   readonly send: (message: Uint8Array) => Promise<void>;
 }
 
-/** Runs a call to its end. Never throws. */
+/** Never throws. */
 export async function runCall(running: RunningCall): Promise<Ending> {
   try {
     return await run(running);

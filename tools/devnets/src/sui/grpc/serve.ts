@@ -10,20 +10,17 @@ export type { RunControl } from './answer-web.ts';
 
 export interface NodeServer {
   readonly url: string;
-  /** Cuts what is open; clients may come again. */
+  /** Closes open connections. Clients may reconnect. */
   dropConnections(): void;
   close(): Promise<void>;
 }
 
-/** Longer than clients keep a connection they don't use: the end that closes first must be theirs. */
+/** Longer than clients keep idle connections: the client must close first, or its next request may fail. */
 const KEEP_ALIVE_MS = 120_000;
-/** What a connection of HTTP/2 begins with. */
+/** First bytes of an HTTP/2 connection. */
 const HTTP2_PREFACE = 'PRI';
 
-/**
- * Serves a node on one port: gRPC-web over HTTP/1.1, which clients speak by themselves, gRPC over HTTP/2, and
- * `POST /devnet/<name>`.
- */
+/** Serves a node on one port: gRPC-web over HTTP/1.1, the clients' default; gRPC over HTTP/2; `POST /devnet/<name>`. */
 export async function serveNode(options: {
   readonly node: Node;
   readonly host: string;
@@ -44,7 +41,7 @@ export async function serveNode(options: {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    // Sockets that are handed over do not inherit it; without, answers wait for acknowledgements.
+    // Sockets passed to a server do not inherit its setting. Without it, responses wait for TCP acknowledgements.
     socket.setNoDelay(true);
     socket.on('error', () => {});
     socket.once('close', () => sockets.delete(socket));

@@ -12,7 +12,7 @@ import { showTimestamp } from './timestamp.ts';
 export const CHECKPOINT_DEFAULTS = ['sequence_number', 'digest'];
 export const TRANSACTION_DEFAULTS = ['digest'];
 
-/** A transaction and what it did; what is not in a checkpoint yet has no time. */
+/** A transaction outside a checkpoint has no timestamp. */
 export function showExecuted(
   node: Node,
   record: TransactionRecord,
@@ -59,7 +59,7 @@ export function showCheckpoint(
     digest: () => checkpoint.digest,
     summary: (below) => showSummary(checkpoint, below),
     signature() {
-      // The validators sign what is in the chain, whatever the node makes of it.
+      // The validators sign the real checkpoint, also when the node reports another.
       const certified = node.chain.checkpoints.get(checkpoint.number) ?? checkpoint;
       return certify(certified.summaryBytes, certified.epoch);
     },

@@ -8,7 +8,7 @@ import { showTimestamp } from './timestamp.ts';
 const PROTOCOL_VERSION = BigInt(LIMITS.protocolVersion);
 const SYSTEM_STATE_VERSION = 2n;
 
-/** Of an epoch that is over, its parameters are today's. */
+/** Past epochs are shown with today's parameters. */
 export function showEpoch({ parameters }: Chain, epoch: Epoch | PastEpoch, mask: FieldMask): GrpcTypes.Epoch {
   const { referenceGasPrice } = parameters;
   return makeFields<GrpcTypes.Epoch>(GrpcTypes.Epoch, mask, {

@@ -44,7 +44,7 @@ function textValue(text: string): NonNullable<GrpcTypes.Object['json']> {
   return { kind: { oneofKind: 'stringValue', stringValue: text } };
 }
 
-/** Coins are listed by type, the largest first. */
+/** Sorts by type, then by balance, the largest first. */
 export function compareOwned(a: SuiObject, b: SuiObject): number {
   if (a.type !== b.type) return a.type < b.type ? -1 : 1;
   const balances = [a.coin?.balance ?? 0n, b.coin?.balance ?? 0n] as const;

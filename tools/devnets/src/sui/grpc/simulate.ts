@@ -28,27 +28,24 @@ import { compareOwned } from './show-object.ts';
 import { resolveTransaction } from './resolve-transaction.ts';
 
 interface SimulationOptions {
-  /** Whether a window may say who may propose the transaction. */
+  /** The client understands expirations that name proposers. */
   readonly namesProposers: boolean;
 }
 
 const { SimulateTransactionRequest_TransactionChecks: Checks } = GrpcTypes;
 
-/** The coin of simulations without gas: ObjectID::MAX. */
+/** Coin of simulations without gas: ObjectID::MAX. */
 const MOCK_COIN_ID = `0x${'f'.repeat(64)}`;
 const MOCK_BALANCE = 1_000_000_000_000_000_000n;
 const ZERO_DIGEST = toBase58(new Uint8Array(32));
-/** What an estimate gets on top, in units. */
+/** Computation units added to an estimate. */
 const SAFE_OVERHEAD_UNITS = 1_000n;
-/** Reading one more gas coin costs next to nothing, but is rounded up. */
+/** Units for reading another gas coin: almost nothing, but rounded up. */
 const GAS_COIN_READ_UNITS = 40n * 15n;
-/** Three of the committee, whose number is what costs nothing. */
+/** Committee indices of three proposers. Up to three are free of charge. */
 const PROPOSERS = [0, 1, 2];
 
-/**
- * What a transaction would do; where it was described but not written, its gas is chosen first. Throws
- * GatewayError<RefusalCode>.
- */
+/** Simulates a transaction. Chooses gas first if the client sent a draft. Throws GatewayError<RefusalCode>. */
 export function simulate(
   chain: Chain,
   request: GrpcTypes.SimulateTransactionRequest,
@@ -86,7 +83,7 @@ function normalise(draft: Parameters<typeof transactionBytes>[0]): TransactionDa
   }
 }
 
-/** Executes on trial, with `isMocked` at the expense of a coin that is not there. */
+/** `isMocked` pays with a mock coin. */
 function run(chain: Chain, data: TransactionData, isMocked: boolean): TransactionRecord {
   const bytes = transactionBytes(data);
   const checked = checkTransaction(chain, data, bytes, { unpaid: isMocked });
@@ -114,7 +111,7 @@ function mockCoin(owner: string): SuiObject {
   return coinObject({ ...object, storageRebateMist: 0n }, SUI_TYPE, MOCK_BALANCE);
 }
 
-/** Pays with a coin that is not there, whatever it costs. */
+/** Replaces the gas payment by a mock coin that covers any cost. */
 function withMock(checked: CheckedTransaction): CheckedTransaction {
   const { data } = checked;
   const budget = String(LIMITS.gasBudgetMist);
@@ -142,7 +139,7 @@ function asGasless(chain: Chain, data: TransactionData, options: SimulationOptio
   return withWindow(chain, { ...data, gasData }, options);
 }
 
-/** Gives a transaction without an expiration this epoch and the next one, and a number of its own. */
+/** Adds a window of this epoch and the next, with a random nonce, unless the transaction has an expiration. */
 function withWindow(
   chain: Chain,
   data: TransactionData,
@@ -167,7 +164,7 @@ function withGas(data: TransactionData, gas: Partial<TransactionData['gasData']>
   return { ...data, gasData: { ...data.gasData, ...gas } };
 }
 
-/** Estimates the budget and picks what pays it, where the client left them open. */
+/** Estimates the budget and selects gas payment where the client left them open. */
 function chooseGas(
   chain: Chain,
   asked: GrpcTypes.Transaction,
@@ -183,7 +180,7 @@ function chooseGas(
   return nameProposers(chain, payWithCoins(chain, budgeted, isEstimated), options);
 }
 
-/** Coins protect a transaction from being executed twice; so it gets a window only if that says who proposes it. */
+/** Gas coins already prevent replay, so a window is only needed to name proposers. */
 function nameProposers(chain: Chain, data: TransactionData, options: SimulationOptions): TransactionData {
   const hasReservation = gasPaymentOf(data).kind === 'reservation';
   return options.namesProposers || hasReservation ? withWindow(chain, data, options) : data;
@@ -227,7 +224,7 @@ function payWithCoins(chain: Chain, data: TransactionData, isEstimated: boolean)
   return withGas(data, { payment, budget: String(budget) });
 }
 
-/** The owner's coins of SUI that the transaction does not use otherwise, the largest first. */
+/** The owner's SUI coins that the transaction does not use otherwise, the largest first. */
 function spendableCoins(chain: Chain, data: TransactionData): readonly SuiObject[] {
   const used = new Set(
     programOf(data).inputs.flatMap((input) =>

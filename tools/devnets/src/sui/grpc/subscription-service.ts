@@ -7,9 +7,9 @@ import { distort, type Node } from './node.ts';
 import { CHECKPOINT_DEFAULTS, showCheckpoint } from './show-checkpoint.ts';
 import { readFilter } from './transaction-filter.ts';
 
-/** A reader that is so many checkpoints behind is dropped (CHECKPOINT_MAILBOX_SIZE). */
+/** Subscribers that are this far behind are dropped (CHECKPOINT_MAILBOX_SIZE). */
 const MAILBOX_CHECKPOINTS = 1_024;
-/** Of a filtered subscription that finds nothing, a sign of life after so many checkpoints. */
+/** A filtered subscription without matches reports progress after this many checkpoints. */
 const PROGRESS_CHECKPOINTS = 20;
 
 export const SUBSCRIPTION_HANDLERS: Handlers = {
@@ -32,7 +32,7 @@ export const SUBSCRIPTION_HANDLERS: Handlers = {
   ),
 };
 
-/** Each new checkpoint, as the node tells it, from now on. */
+/** Yields each new checkpoint as the node reports it. */
 async function* follow(node: Node, { method, signal }: Call): AsyncGenerator<Checkpoint> {
   const waiting: Checkpoint[] = [];
   let isSilent = false;

@@ -4,12 +4,12 @@ import { addressOfOwner } from '../chain/object.ts';
 import { refuse } from '../chain/refusal.ts';
 import type { ObjectChange, TransactionRecord } from '../chain/transaction.ts';
 
-/** What nodes take in one filter by default. */
+/** Nodes' default limit per filter. */
 const MOST_LITERALS = 10;
 
 export type TransactionMatcher = (record: TransactionRecord) => boolean;
 
-/** Any of its terms, of which all literals hold. Undefined: everything. Throws GatewayError<RefusalCode>. */
+/** Matches if all literals of any term match. Undefined matches everything. Throws GatewayError<RefusalCode>. */
 export function readFilter(filter: GrpcTypes.TransactionFilter | undefined): TransactionMatcher | undefined {
   if (filter === undefined) return undefined;
   const literals = filter.terms.reduce((sum, term) => sum + term.literals.length, 0);

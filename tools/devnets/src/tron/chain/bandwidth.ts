@@ -8,9 +8,9 @@ import { invalid, refuse } from './refusal.ts';
 import { bandwidthUsed, freeBandwidthUsed, resourceLimit, usageAfter } from './resources.ts';
 
 /**
- * Charges the owner for the transaction's bytes: of its stake, else of the free bandwidth of the day, else all of it
- * in TRX. A transaction that creates an account has no free bandwidth and pays a flat fee
- * (java-tron's BandwidthProcessor.consume).
+ * Charges the owner for the transaction's bytes: from staked bandwidth, otherwise from the daily free bandwidth,
+ * otherwise wholly in TRX. Creating an account excludes free bandwidth and costs a flat fee (BandwidthProcessor.consume
+ * of java-tron).
  */
 export function chargeBandwidth(
   execution: Execution,
@@ -54,7 +54,7 @@ function payFor(execution: Execution, owner: Uint8Array, feeSun: bigint): Resour
   return { net_fee: feeSun };
 }
 
-/** Burns a fee that belongs to the transaction's bytes. Refuses where the balance is too small. */
+/** Burns a fee for a transaction's bytes. Rejects if the balance is too low. */
 export function payBandwidthFee(execution: Execution, owner: Uint8Array, feeSun: bigint): void {
   const { state } = execution;
   if (balanceOf(state, owner) < feeSun) refuse('BANDWITH_ERROR', 'Account resource insufficient error.');

@@ -5,16 +5,16 @@ import { addressOfKey, hex } from '../tron-address.ts';
 import { signHash } from './signature.ts';
 import { sha256 } from '../sha256.ts';
 
-/** A block of the chain. Transactions and infos are kept encoded: a fifth of the memory. */
+/** Stores transactions and infos encoded, in a fifth of the memory. */
 export interface Block {
   readonly number: number;
-  /** 64 hex digits; the first 16 are the number. */
+  /** 64 hex digits; the first 16 encode the number. */
   readonly id: string;
   readonly parentId: string;
   readonly timestampMs: number;
   readonly header: BlockHeader;
   readonly transactions: readonly BlockTransaction[];
-  /** What its state replaced; undefined once nobody can go back behind it. */
+  /** State values that the block replaced. Undefined once the block is solidified. */
   undo: UndoLog | undefined;
 }
 
@@ -25,7 +25,6 @@ export interface BlockTransaction {
   readonly info: Uint8Array;
 }
 
-/** A transaction that was executed for a block. */
 export interface ExecutedTransaction {
   readonly id: string;
   readonly transaction: Transaction;
@@ -37,15 +36,15 @@ export interface Producer {
   readonly address: Uint8Array;
 }
 
-/** As many as TRON has at most. */
+/** TRON's maximum. */
 const PRODUCERS_MAX = 27;
 const BLOCK_VERSION = 32;
-/** What mainnet's genesis names as its parent. */
+/** Parent hash of Mainnet's genesis block. */
 const GENESIS_PARENT = 'e58f33f9baf9305dc6f82b9f1934ea8f0ade2defb951258d50167028c780351f';
 
 /**
- * Keys of block producers, the same for a seed: as many as leave the solid block this far behind where all take turns. java-tron calls
- * a block solid when 70 % of the producers have built on it (DposService.updateSolidBlock).
+ * Derives block producers' keys from the seed, as many as give this solidification lag when they alternate. java-tron
+ * solidifies a block after 70 % of the producers built on it (DposService.updateSolidBlock).
  */
 export function createProducers(seed: string, solidLagBlocks: number): readonly [Producer, ...Producer[]] {
   let count = 1;
@@ -57,12 +56,12 @@ export function createProducers(seed: string, solidLagBlocks: number): readonly 
   return [create(0), ...Array.from({ length: count - 1 }, (_, index) => create(index + 1))];
 }
 
-/** Block 0: its time is the epoch's, so that its id, which names the chain, hangs on the seed alone. */
+/** Has timestamp 0, so that its id, which identifies the chain, depends only on the seed. */
 export function createGenesisBlock(producer: Producer): Omit<Block, 'undo'> {
   return sealBlock({ number: 0, parentId: GENESIS_PARENT, timestampMs: 0, producer, executed: [] });
 }
 
-/** A signed block. Its id is the hash of the header with the number in place of its first eight bytes. */
+/** Signs a block. The block id is the header's hash with the number as first eight bytes. */
 export function sealBlock(content: {
   readonly number: number;
   readonly parentId: string;

@@ -15,8 +15,8 @@ export interface BroadcastAnswer {
 }
 
 /**
- * Puts a signed transaction into the pool, or says why not, in the order of java-tron's Wallet.broadcastTransaction.
- * It is executed on the head and all that waits before it.
+ * Adds a signed transaction to the pool or returns the error, in the order of checks of java-tron's
+ * Wallet.broadcastTransaction. Executes it on the head and the earlier transactions of the pool.
  */
 export async function broadcast(chain: Chain, sent: Transaction): Promise<BroadcastAnswer> {
   return chain.turns.take(async () => {
@@ -39,7 +39,7 @@ export async function broadcast(chain: Chain, sent: Transaction): Promise<Broadc
   });
 }
 
-/** Adds to the pool what has been signed rightly. Throws GatewayError<RefusalCode>. Takes no turn. */
+/** Throws GatewayError<RefusalCode>. The caller holds the turn. */
 async function queue(chain: Chain, entry: PendingTransaction): Promise<void> {
   requirePlace(chain, entry.transaction, entry.id, undefined);
   const state = chain.pendingState;
@@ -53,7 +53,7 @@ async function queue(chain: Chain, entry: PendingTransaction): Promise<void> {
   chain.pending.set(entry.id, entry);
 }
 
-/** Adds what is still good of a list and forgets the rest, as a node does after each block. Takes no turn. */
+/** Adds those entries that are still valid, as a node does after each block. The caller holds the turn. */
 export async function queueAgain(chain: Chain, entries: Iterable<PendingTransaction>): Promise<void> {
   for (const entry of entries) {
     if (chain.now() - entry.sinceMs > LIMITS.pendingTimeoutMs) continue;

@@ -16,7 +16,7 @@ import type { Execution } from './execution.ts';
 import { loadChain, writeChain } from './saved-chain.ts';
 import { DEFAULT_CHAIN_PARAMETERS, type ChainParameters } from './parameters.ts';
 
-/** A transaction that waits for a block, executed on trial. */
+/** Pool transaction whose trial execution succeeded. */
 export interface PendingTransaction {
   readonly id: string;
   readonly txid: Uint8Array;
@@ -24,18 +24,18 @@ export interface PendingTransaction {
   readonly sinceMs: number;
 }
 
-/** Everything a chain knows. Changed by mine-block.ts, broadcast.ts and reorganise.ts alone, one at a time (turns). */
+/** Complete state of a chain. Only mine-block.ts, broadcast.ts and reorganise.ts change it, one at a time (turns). */
 export interface Chain {
   readonly turns: Turns;
   readonly tvm: Tvm;
   readonly parameters: ChainParameters;
   readonly producers: readonly [Producer, ...Producer[]];
   readonly solidLagBlocks: number;
-  /** The chain's clock in ms. */
+  /** Chain time in epoch ms. */
   readonly now: () => number;
   /** State of the head. */
   readonly committed: CommittedState;
-  /** The kept blocks by number. */
+  /** Retained blocks by number. */
   readonly blocks: Map<number, Block>;
   readonly numbersById: Map<string, number>;
   readonly transactionPlaces: Map<string, { readonly block: number; readonly index: number }>;
@@ -44,27 +44,27 @@ export interface Chain {
   genesisTimeMs: number;
   head: Block;
   solidNumber: number;
-  /** What waits, in order, and the state after it, on top of the head's. */
+  /** Pool in order, and the state after executing it on the head. */
   pending: Map<string, PendingTransaction>;
   pendingState: State;
   reorganisations: number;
 }
 
 export interface ChainOptions {
-  /** Names keys and the genesis block. */
+  /** Determines keys and genesis block. */
   readonly seed: string;
   readonly solidLagBlocks: number;
   readonly now: () => number;
   readonly parameters?: Partial<ChainParameters>;
-  /** Older blocks are forgotten. */
+  /** Older blocks are deleted. */
   readonly keepBlocks?: number;
-  /** Goes on with the chain of this file, if it is there (saved-chain.ts). */
+  /** Continues the chain of this file if it exists (saved-chain.ts). */
   readonly stateFile?: string;
-  /** Fills the state of block 0. */
+  /** Creates the state of block 0. */
   readonly fillGenesis: (execution: Execution) => Promise<void>;
 }
 
-/** More than the 65,536 that a reference block may be back. */
+/** More than the maximum age of a reference block, 65,536. */
 const KEEP_BLOCKS = 100_000;
 
 /** Throws GatewayError<SavedChainErrorCode>. */
@@ -115,7 +115,7 @@ export async function createChain(options: ChainOptions): Promise<Chain> {
   };
 }
 
-/** The producer of a height; another one after each reorganisation, so that no block has its former id again. */
+/** Producer of a height. Reorganisations shift it, so that replaced blocks get other ids. */
 export function producerOf(chain: Chain, number: number): Producer {
   const index = (number + chain.reorganisations) % chain.producers.length;
   return chain.producers[index] ?? chain.producers[0];
@@ -133,7 +133,7 @@ export function executionOn(chain: Chain, state: State, block: Execution['block'
   };
 }
 
-/** The state as of a block that is not below the solidified one. Throws an Error for one that is. */
+/** State at a block. Throws an Error below the solidified block. */
 export function stateAt(chain: Chain, number: number): StateReader {
   const later: UndoLog[] = [];
   for (let at = number + 1; at <= chain.head.number; at++) {
@@ -144,7 +144,7 @@ export function stateAt(chain: Chain, number: number): StateReader {
   return later.length === 0 ? chain.committed : readBefore(chain.committed, later);
 }
 
-/** Writes the chain down, for `stateFile`. Waits for what is being done to it. Throws a system error. */
+/** Writes the chain to `stateFile` after running changes. Throws a system error. */
 export async function saveChain(chain: Chain, file: string): Promise<void> {
   const { solidNumber, genesisTimeMs, reorganisations, parameters } = chain;
   await chain.turns.take(() => {

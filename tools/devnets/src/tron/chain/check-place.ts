@@ -6,8 +6,8 @@ import { LIMITS } from './parameters.ts';
 import { refuse } from './refusal.ts';
 
 /**
- * What a transaction must be before it is executed, in java-tron's order (Manager.processTransaction): its reference
- * block, size, expiration, a single contract, and that it is new. `blockTimeMs` is the block's it goes into.
+ * Checks in java-tron's order (Manager.processTransaction) reference block, size, expiration, a single contract, and
+ * that the transaction is new. `blockTimeMs` is the time of its block.
  */
 export function requirePlace(
   chain: Chain,
@@ -33,7 +33,7 @@ export function requirePlace(
   }
 }
 
-/** TAPOS: the reference is the low two bytes of a height of the last 65,536 and eight bytes of that block's id. */
+/** TAPOS: the reference is the low two bytes of one of the last 65,536 heights, and eight bytes of that block's id. */
 function requireReferenceBlock(chain: Chain, { raw_data: raw }: Transaction): void {
   const low = Buffer.from(raw.ref_block_bytes ?? new Uint8Array());
   const fail = (): never => refuse('TAPOS_ERROR', 'Tapos check error.');

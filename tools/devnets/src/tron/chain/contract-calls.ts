@@ -29,7 +29,7 @@ interface CallContext {
   readonly feeLimitSun: bigint;
 }
 
-/** VMActuator.call: the parameter has been decoded; fee and energy are charged here. */
+/** VMActuator.call: runs a decoded call and charges fee and energy. */
 export async function callContract(context: CallContext, call: TriggerSmartContract): Promise<Outcome> {
   const { execution, owner } = context;
   const { state } = execution;
@@ -117,7 +117,7 @@ function requireCallValue(execution: Execution, owner: Uint8Array, valueSun: big
   }
 }
 
-/** Staked energy and what the balance buys, but no more than the fee limit buys, which so limits the stake too. */
+/** Staked energy plus what the balance can buy, capped by the fee limit. The cap includes staked energy. */
 function callerEnergyLimit({ execution, owner, feeLimitSun }: CallContext, valueSun: bigint): number {
   const { state, parameters } = execution;
   const price = BigInt(parameters.energyFee);
@@ -126,7 +126,7 @@ function callerEnergyLimit({ execution, owner, feeLimitSun }: CallContext, value
   return Math.min(left + Number(spendable / price), Number(feeLimitSun / price));
 }
 
-/** What a contract's owner has promised to pay of each call by others. */
+/** Share of a call's energy that the contract's owner pays. */
 interface OriginShare {
   readonly address: Uint8Array;
   readonly account: TronAccount;
@@ -164,7 +164,7 @@ function originUse(share: OriginShare | undefined, run: ContractRun, originLimit
   return share === undefined ? 0 : Math.min(Math.floor((run.energyUsed * share.percent) / 100), originLimit);
 }
 
-/** Of the contract's owner first, then of the caller's stake, then in TRX (ReceiptCapsule.payEnergyBill). */
+/** Charges the contract's owner, then the caller's stake, then the caller's TRX (ReceiptCapsule.payEnergyBill). */
 function chargeEnergy(
   context: CallContext,
   run: ContractRun,

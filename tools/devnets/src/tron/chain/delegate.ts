@@ -16,14 +16,14 @@ import { invalid } from './refusal.ts';
 import { bandwidthUsed, energyUsed, usedStakeSun } from './resources.ts';
 
 const SUN_PER_TRX = 1_000_000n;
-/** A lock without a period, in slots of three seconds: three days. */
+/** Default lock of three days, in slots of three seconds. */
 const DEFAULT_LOCK_SLOTS = 86_400n;
 
 export function delegationKey(fromKey: string, toKey: string, resource: number): string {
   return `${fromKey}:${toKey}:${resource}`;
 }
 
-/** Sun of own stake that may be lent out: what is not used now. */
+/** Own stake in sun that is unused and can be delegated. */
 export function delegatableSun(
   execution: Pick<Execution, 'state' | 'parameters' | 'head'>,
   account: TronAccount,
@@ -36,7 +36,7 @@ export function delegatableSun(
   return left > 0n ? left : 0n;
 }
 
-/** DelegateResourceActuator: lends the resource of own stake to another account. */
+/** DelegateResourceActuator: delegates the resource of own stake to another account. */
 export function delegateResource(execution: Execution, owner: Uint8Array, call: StakeContract): Outcome {
   const { state, head } = execution;
   const amountSun = call.balance ?? 0n;
@@ -69,7 +69,7 @@ export function delegateResource(execution: Execution, owner: Uint8Array, call: 
   return {};
 }
 
-/** UnDelegateResourceActuator: takes it back; of what the other has used, its share comes back with it. */
+/** UnDelegateResourceActuator: reclaims a delegation, with the receiver's share of usage. */
 export function undelegateResource(execution: Execution, owner: Uint8Array, call: StakeContract): Outcome {
   const { state, head } = execution;
   const amountSun = call.balance ?? 0n;

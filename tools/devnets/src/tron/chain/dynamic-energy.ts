@@ -4,22 +4,22 @@ import type { Execution } from './execution.ts';
 import type { ChainParameters } from './parameters.ts';
 
 const PRECISION = 10_000;
-/** A factor falls by a quarter of what it rises by. */
+/** A factor decreases four times more slowly than it increases. */
 const DECREASE_DIVISION = 4;
 
-/** The maintenance cycle of a time; the first one is 1. */
+/** Maintenance cycle of a time, starting at 1. */
 export function cycleOf(timestampMs: number, genesisTimeMs: number, parameters: ChainParameters): number {
   return 1 + Math.floor(Math.max(0, timestampMs - genesisTimeMs) / parameters.maintenanceTimeInterval);
 }
 
-/** The factor of a contract now, in ten thousandths; catches up with the cycles that have passed. */
+/** Current factor of a contract in 1/10,000, updated for the cycles since its last use. */
 export function energyFactor(execution: Execution, contractKey: string): number {
   const { parameters, state } = execution;
   if (parameters.allowDynamicEnergy === 0) return 0;
   return contractEnergyNow(state, contractKey, executionCycle(execution), parameters).factor;
 }
 
-/** Counts what a call used, without its penalty. */
+/** Adds the energy of a call, without penalty. */
 export function recordEnergyUse(execution: Execution, contractKey: string, energy: number): void {
   const { parameters, state } = execution;
   if (parameters.allowDynamicEnergy === 0) return;

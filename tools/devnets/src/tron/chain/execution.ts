@@ -8,20 +8,19 @@ import type { ChainParameters } from './parameters.ts';
 import { invalid, refuse } from './refusal.ts';
 import { slotOf } from './resources.ts';
 
-/** What a transaction is executed in. */
 export interface Execution {
   readonly state: State;
   readonly parameters: ChainParameters;
   readonly tvm: Tvm;
-  /** The block before: resources and times of accounts are reckoned by it. */
+  /** Previous block, whose time determines resources and account times. */
   readonly head: { readonly number: number; readonly timestampMs: number };
-  /** The block it goes into; undefined for the pool's trial. */
+  /** Block of the transaction; undefined for a trial execution in the pool. */
   readonly block: { readonly number: number; readonly timestampMs: number } | undefined;
   readonly producerKey: string;
   readonly genesisTimeMs: number;
 }
 
-/** What an actuator did, for the receipt. Fees are in sun and beyond those of bandwidth. */
+/** Result of an actuator for the receipt. `feeSun` excludes bandwidth fees. */
 export interface Outcome {
   readonly feeSun?: bigint;
   readonly contractResult?: number;
@@ -49,7 +48,7 @@ export function accountOf(state: State, address: Uint8Array): TronAccount | unde
   return state.get('account', accountKey(address));
 }
 
-/** The account of a transaction's owner, which bandwidth has been taken from before: it exists. */
+/** Account of a transaction's owner. It exists, because bandwidth was already charged. */
 export function requireAccount(state: State, address: Uint8Array): TronAccount {
   return accountOf(state, address) ?? invalid(`Account[${hex(address)}] not exists`);
 }
@@ -67,7 +66,7 @@ export function balanceOf(state: State, address: Uint8Array): bigint {
   return state.get('evm', accountKey(address))?.balance ?? 0n;
 }
 
-/** Throws where a balance would fall below zero: each caller has its own words for it and asks before. */
+/** Callers check the balance first, to report their own error. Throws if the balance would become negative. */
 export function changeBalance(state: State, address: Uint8Array, changeSun: bigint): void {
   const key = accountKey(address);
   const before = state.get('evm', key) ?? EMPTY_EVM_ACCOUNT;
@@ -78,7 +77,7 @@ export function changeBalance(state: State, address: Uint8Array, changeSun: bigi
   state.set('evm', key, { ...before, balance });
 }
 
-/** Takes TRX out of an account and out of the world. */
+/** Removes TRX from an account and counts it as burned. */
 export function burn(state: State, address: Uint8Array, amountSun: bigint): void {
   changeBalance(state, address, -amountSun);
   const totals = totalsOf(state);

@@ -8,8 +8,8 @@ import { processTransaction } from './process-transaction.ts';
 import { isRefusal } from './refusal.ts';
 
 /**
- * Makes the next block of what waits. Each transaction is executed again; one that has become invalid vanishes without
- * a trace, as it does in java-tron. What does not fit stays. Takes no turn.
+ * Creates the next block from the pool. Executes each transaction again; invalid ones disappear without a trace, as in
+ * java-tron. Those that do not fit stay. The caller holds the turn.
  */
 export async function mineBlock(chain: Chain, timestampMs: number): Promise<Block> {
   const waiting = [...chain.pending.values()];
@@ -46,10 +46,10 @@ export async function mineBlock(chain: Chain, timestampMs: number): Promise<Bloc
   return block;
 }
 
-/** Enough to keep a block near its limit; exact sizes matter to nobody here. */
+/** Keeps a block near its size limit; exact sizes do not matter here. */
 const TYPICAL_TRANSACTION_BYTES = 500;
 
-/** Empties the pool and its state, which lies on the head's. */
+/** Empties the pool and resets its state to the head's. */
 export function resetPool(chain: Chain): void {
   chain.pending = new Map();
   chain.pendingState = createState(chain.committed);
@@ -64,7 +64,7 @@ function append(chain: Chain, block: Block): void {
   chain.head = block;
   if (chain.genesisTimeMs === 0) chain.genesisTimeMs = block.timestampMs;
   const solid = Math.max(chain.solidNumber, block.number - chain.solidLagBlocks);
-  // Nobody goes back behind a solidified block: its undo log is of no use any more.
+  // Solidified blocks are never undone.
   for (let number = chain.solidNumber; number <= solid; number++) {
     const solidified = chain.blocks.get(number);
     if (solidified) solidified.undo = undefined;

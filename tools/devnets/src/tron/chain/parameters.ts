@@ -1,6 +1,6 @@
 /*
- * What TRON's governance can change, with the values of 2026, and limits of a node. Amounts in sun.
- * Source: getchainparameters of java-tron 4.8.0; names there are `get` and the name here with a capital.
+ * TRON's governance parameters with the values of 2026, and node limits. Amounts in sun. Source: getchainparameters
+ * of java-tron 4.8.0, where names have the prefix `get` and a capital.
  */
 export const DEFAULT_CHAIN_PARAMETERS = {
   maintenanceTimeInterval: 21_600_000,
@@ -81,21 +81,20 @@ export const DEFAULT_CHAIN_PARAMETERS = {
 export type ChainParameterName = keyof typeof DEFAULT_CHAIN_PARAMETERS;
 export type ChainParameters = Record<ChainParameterName, number>;
 
-/** Node and protocol limits that governance does not change. */
 export const LIMITS = {
-  /** A pool with more than these answers SERVER_BUSY. */
+  /** A fuller pool returns SERVER_BUSY. */
   pendingTransactions: 2_000,
-  /** A pool forgets what waited so long. */
+  /** Maximum time of a transaction in the pool. */
   pendingTimeoutMs: 60_000,
   transactionBytes: 500 * 1024,
   blockBytes: 2_000_000,
-  /** How far ahead of the head an expiration may be. */
+  /** Maximum time between the head and an expiration. */
   maxExpirationMs: 86_400_000,
-  /** A block's time in which a transaction that is sent now could come first. */
+  /** Block interval: a transaction sent now enters a block at least this much after the head. */
   slotMs: 3_000,
-  /** Added to the size of a signed transaction when its bandwidth is counted. */
+  /** Added to a signed transaction's size for bandwidth. */
   resultBytes: 64,
-  /** Blocks that a reference block may be back. */
+  /** Maximum age of a reference block in blocks. */
   taposBlocks: 65_536,
 } as const;
 

@@ -19,15 +19,14 @@ import { createAccount, transferTrx } from './transfer.ts';
 import { STAKE_ACTUATORS, isStakeContract } from './stake.ts';
 
 export interface Processed {
-  /** For `ret` of the transaction in its block. */
+  /** Value of the transaction's `ret` in its block. */
   readonly contractRet: number;
   readonly info: TransactionInfo;
 }
 
 /**
- * Charges and executes a transaction whose place in the chain and signature have been checked (Manager
- * .processTransaction of java-tron). Throws GatewayError<RefusalCode> where nothing of it may come into a block; the
- * caller takes back what it changed.
+ * Charges and executes a transaction whose reference and signature are already checked (Manager.processTransaction of
+ * java-tron). Throws GatewayError<RefusalCode> if it may not enter a block; the caller then reverts the state.
  */
 export async function processTransaction(
   execution: Execution,
@@ -67,7 +66,7 @@ export function onlyContract(transaction: Transaction): ContractCall {
   return call ?? invalid('No contract!');
 }
 
-/** Who pays for a contract and signs it. */
+/** The owner of a contract signs and pays. */
 export function ownerOf(call: ContractCall): Uint8Array {
   const { owner_address: owner } = decodeParameter<{ owner_address?: Uint8Array }>(call);
   return isAddress(owner) ? owner : invalid('Invalid ownerAddress');

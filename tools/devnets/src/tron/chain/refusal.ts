@@ -1,6 +1,6 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** The response codes of broadcasting (api.proto, Return.response_code) that this node gives. */
+/** Response codes of a broadcast that this node uses (api.proto, Return.response_code). */
 export type RefusalCode =
   | 'SIGERROR'
   | 'CONTRACT_VALIDATE_ERROR'
@@ -14,12 +14,12 @@ export type RefusalCode =
   | 'SERVER_BUSY'
   | 'OTHER_ERROR';
 
-/** Ends the processing of a transaction with the code and the words of java-tron. */
+/** Rejects a transaction with java-tron's code and message. */
 export function refuse(code: RefusalCode, message: string): never {
   throw new GatewayError<RefusalCode>(code, message, { retryable: false });
 }
 
-/** A contract that is not as its actuator's validation wants it. */
+/** Rejects a contract that fails its actuator's validation. */
 export function invalid(message: string): never {
   return refuse('CONTRACT_VALIDATE_ERROR', `Contract validate error : ${message}`);
 }

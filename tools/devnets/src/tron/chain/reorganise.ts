@@ -7,9 +7,8 @@ import type { Chain, PendingTransaction } from './chain.ts';
 import { resetPool } from './mine-block.ts';
 
 /**
- * Takes the last `depth` blocks back. Their transactions go into the pool again, before what waits there, as java-tron
- * does when it changes to another fork; with `drop` they are forgotten. Throws an Error below the solidified block.
- * Takes no turn.
+ * Removes the last `depth` blocks. Their transactions return to the front of the pool, as when java-tron switches
+ * forks; `drop` discards them. Throws an Error below the solidified block. The caller holds the turn.
  */
 export async function popBlocks(chain: Chain, depth: number, drop: boolean): Promise<void> {
   const lowest = chain.head.number - depth;

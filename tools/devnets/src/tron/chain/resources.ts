@@ -1,7 +1,7 @@
 import { resourceOf, type TronAccount, type Totals } from '../state/records.ts';
 import type { ChainParameters } from './parameters.ts';
 
-/** Usage recovers over a day: so many slots of three seconds. */
+/** Usage recovers over a day, in slots of three seconds. */
 const WINDOW_SLOTS = 28_800;
 const PRECISION = 1_000_000;
 const SUN_PER_TRX = 1_000_000n;
@@ -11,8 +11,8 @@ export function slotOf(timestampMs: number): number {
 }
 
 /**
- * What is counted as used at `nowSlot` after `added` came on top of what was used at `usedSlot`
- * (ResourceProcessor.increase of java-tron, whose rounding it keeps).
+ * Usage at `nowSlot` if `used` was counted at `usedSlot` and `added` is used now. Rounds like
+ * ResourceProcessor.increase of java-tron.
  */
 export function usageAfter(used: number, usedSlot: number, added: number, nowSlot: number): number {
   const elapsed = nowSlot - usedSlot;
@@ -34,7 +34,7 @@ export function energyUsed(account: TronAccount, slot: number): number {
   return usageAfter(account.energyUsed, account.energySlot, 0, slot);
 }
 
-/** What the stake behind an account, own and borrowed, is worth of a resource. */
+/** Amount of a resource for an account's stake, own and received. */
 export function resourceLimit(
   account: TronAccount,
   resource: number,
@@ -57,7 +57,7 @@ export function energyLeft(
   return Math.max(resourceLimit(account, 1, totals, parameters) - energyUsed(account, slot), 0);
 }
 
-/** Stake in sun that stands behind what is used of it now, which can't be lent out. */
+/** Stake in sun whose resource is in use and therefore cannot be delegated. */
 export function usedStakeSun(
   account: TronAccount,
   resource: number,

@@ -7,9 +7,9 @@ import { sha256 } from '../sha256.ts';
 
 export interface ContractRun {
   readonly contractResult: number;
-  /** What the receipt says of a failure. */
+  /** Failure text of the receipt. */
   readonly failure: string | undefined;
-  /** With the penalty of dynamic energy. */
+  /** Includes the dynamic energy penalty. */
   readonly energyUsed: number;
   readonly penalty: number;
   readonly returned: Uint8Array;
@@ -20,9 +20,9 @@ export interface ContractRun {
 const FACTOR_UNIT = 10_000;
 
 /**
- * Runs a call or a creation on the execution's state and turns the EVM's answer into TRON's words. A failed run leaves
- * the state as it was. `factor` is the dynamic energy of the called contract; the penalty is reckoned over the whole,
- * not per operation as java-tron does (which differs by less than 0.3 %).
+ * Runs a call or creation on the execution's state and converts the EVM's result to TRON's terms. A failed run leaves
+ * the state unchanged. `factor` is the contract's dynamic energy. The penalty is computed on the total, not per
+ * operation as in java-tron, which differs by less than 0.3 %.
  */
 export async function runContract(
   execution: Execution,
@@ -79,7 +79,7 @@ export async function runContract(
   };
 }
 
-/** How TRON names the EVM's errors. All but REVERT and a failed transfer take all energy. */
+/** Maps EVM errors to TRON's. All except REVERT and a failed transfer consume all energy. */
 function judge(result: TvmResult): {
   contractResult: number;
   failure: string | undefined;
@@ -120,7 +120,7 @@ async function describeOutOfEnergy(execution: Execution, call: TvmCall, limit: n
   );
 }
 
-/** TRX that a contract sent activates its receiver; a contract that destroyed itself is none any more. */
+/** TRX from a contract activates the receiver's account. A self-destructed contract loses its account. */
 function settleAccounts(execution: Execution, mark: number, result: TvmResult): void {
   const { state, head } = execution;
   for (const { kind, key } of state.keysSince(mark)) {

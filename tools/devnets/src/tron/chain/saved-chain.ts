@@ -4,10 +4,10 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Block } from './block.ts';
 import type { ChainParameters } from './parameters.ts';
 
-/** - `NOT_THIS_CHAIN`: the file holds a chain of another seed or version; take it away to begin anew. */
+/** - `NOT_THIS_CHAIN`: the file contains a chain of another seed or version. Delete the file to start a new chain. */
 export type SavedChainErrorCode = 'NOT_THIS_CHAIN';
 
-/** All of a chain but what waits in its pool. */
+/** Everything of a chain except its pool. */
 export interface SavedChain {
   readonly version: number;
   readonly values: ReadonlyMap<string, unknown>;
@@ -20,14 +20,14 @@ export interface SavedChain {
 
 const VERSION = 1;
 
-/** Writes a chain to a file, which holds either the old one or the new one. */
+/** Replaces the file atomically. */
 export function writeChain(chain: Omit<SavedChain, 'version'>, file: string): void {
   const draft = `${file}.${process.pid}.draft`;
   writeFileSync(draft, serialize({ version: VERSION, ...chain } satisfies SavedChain));
   renameSync(draft, file);
 }
 
-/** The chain of a file; undefined where there is none. Throws GatewayError<SavedChainErrorCode>. */
+/** Undefined if the file does not exist. Throws GatewayError<SavedChainErrorCode>. */
 export function loadChain(file: string, genesisId: string): SavedChain | undefined {
   if (!existsSync(file)) return undefined;
   const saved = deserialize(readFileSync(file)) as SavedChain;

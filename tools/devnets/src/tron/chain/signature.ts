@@ -3,12 +3,12 @@ import type { Transaction } from '../protobuf/messages.ts';
 import { addressOfPublicKey, hex, toBase58 } from '../tron-address.ts';
 import { refuse } from './refusal.ts';
 
-/** Owner and active permission, which everybody has; others (multi-signature) this node does not know. */
+/** Owner and active permission of every account. Others, such as multi-signature, are not supported. */
 const KNOWN_PERMISSIONS: readonly number[] = [0, 2];
 
 /**
- * Checks that the transaction is signed by its owner, with the words of java-tron's TransactionCapsule. `v` may be
- * 0, 1, 27 or 28; the id does not cover the signature.
+ * Checks the owner's signature with the messages of java-tron's TransactionCapsule. `v` may be 0, 1, 27 or 28; the
+ * transaction id does not cover the signature.
  */
 export function requireSignature(transaction: Transaction, txid: Uint8Array, owner: Uint8Array): void {
   const fail = (message: string): never => refuse('SIGERROR', `Validate signature error: ${message}`);
@@ -37,11 +37,11 @@ function recover(signature: Uint8Array, txid: Uint8Array): Uint8Array | undefine
     const point = secp256k1.Signature.fromBytes(parts, 'recovered').recoverPublicKey(txid);
     return addressOfPublicKey(point.toBytes(false));
   } catch {
-    return undefined; // r or s out of range, or no point belongs to them
+    return undefined; // r or s is out of range or gives no curve point
   }
 }
 
-/** r, s and recovery id (0 or 1) over a hash, as TRON writes them. */
+/** Signs a hash. Returns r, s and the recovery id (0 or 1), TRON's format. */
 export function signHash(hash: Uint8Array, privateKey: Uint8Array): Uint8Array {
   const [recovery = 0, ...rest] = secp256k1.sign(hash, privateKey, { prehash: false, format: 'recovered' });
   return Uint8Array.of(...rest, recovery);

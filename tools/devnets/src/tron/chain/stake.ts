@@ -16,7 +16,7 @@ import { invalid } from './refusal.ts';
 
 type Actuator = (execution: Execution, owner: Uint8Array, call: StakeContract) => Outcome;
 
-/** The contracts of TRON's "stake 2.0". */
+/** Contracts of TRON's "stake 2.0". */
 export const STAKE_ACTUATORS = {
   FreezeBalanceV2Contract: stake,
   UnfreezeBalanceV2Contract: unstake,
@@ -64,7 +64,7 @@ function unstake(execution: Execution, owner: Uint8Array, call: StakeContract): 
   if (account.unstaking.length >= MAX_UNSTAKINGS) {
     return invalid('Invalid unfreeze operation, unfreezing times is over limit');
   }
-  // What has waited its fourteen days comes back on this occasion.
+  // Unstaked amounts that waited 14 days are also paid out.
   const matured = account.unstaking.filter((entry) => entry.expiresAtMs <= head.timestampMs);
   const withdrawnSun = matured.reduce((sum, entry) => sum + entry.amountSun, 0n);
   if (withdrawnSun > 0n) changeBalance(state, owner, withdrawnSun);
@@ -106,7 +106,7 @@ function requireResource(resource: number): void {
   }
 }
 
-/** Moves an account's stake and the weight of all stake, which is counted in whole TRX. */
+/** Changes an account's stake and the total stake weight, which counts whole TRX. */
 function changeStake(
   state: State,
   owner: Uint8Array,

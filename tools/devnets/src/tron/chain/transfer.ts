@@ -11,7 +11,7 @@ import {
 } from './execution.ts';
 import { invalid } from './refusal.ts';
 
-/** TransferActuator: TRX from one account to another, which it activates for a fee. */
+/** TransferActuator: transfers TRX. A fee activates a new receiver. */
 export function transferTrx(execution: Execution, call: TransferContract): Outcome {
   const { state, parameters } = execution;
   const owner = call.owner_address ?? new Uint8Array();
@@ -35,7 +35,7 @@ export function transferTrx(execution: Execution, call: TransferContract): Outco
   return { feeSun };
 }
 
-/** CreateAccountActuator: activates an account without sending to it. */
+/** CreateAccountActuator: activates an account without a transfer. */
 export function createAccount(execution: Execution, call: AccountCreateContract): Outcome {
   const { state, parameters } = execution;
   const owner = call.owner_address ?? new Uint8Array();

@@ -6,14 +6,14 @@ interface ISpendableToken {
     function transferFrom(address from, address to, uint256 value) external returns (bool);
 }
 
-/// What a customer's wallet or an exchange may do in one transaction, and what a thief would like to: several
-/// transfers at once, TRX sent by a contract, Transfer events of a contract that is no token.
+/// Actions of customers' wallets, exchanges and attackers in one transaction: several transfers, TRX sent by a
+/// contract, and Transfer events of a contract that is not a token.
 contract TronMulti {
     event Transfer(address indexed from, address indexed to, uint256 value);
 
     receive() external payable {}
 
-    /// TRX out of the contract: seen in internal transactions only.
+    /// Sends TRX, which is visible only in internal transactions.
     function sendTrx(address payable[] calldata to, uint256[] calldata values) external payable {
         for (uint256 i = 0; i < to.length; i++) {
             (bool sent, ) = to[i].call{value: values[i]}("");
@@ -21,22 +21,22 @@ contract TronMulti {
         }
     }
 
-    /// Tokens of the caller, who has approved this contract.
+    /// Sends the caller's tokens; the caller must have approved this contract.
     function sendFrom(address token, address[] calldata to, uint256[] calldata values) external {
         for (uint256 i = 0; i < to.length; i++) ISpendableToken(token).transferFrom(msg.sender, to[i], values[i]);
     }
 
-    /// Tokens that the contract itself holds.
+    /// Sends this contract's tokens.
     function sendOwn(address token, address[] calldata to, uint256[] calldata values) external {
         for (uint256 i = 0; i < to.length; i++) ISpendableToken(token).transfer(to[i], values[i]);
     }
 
-    /// The event of a token transfer, without a token.
+    /// Emits a Transfer event without a token.
     function fakeTransfer(address from, address to, uint256 value) external {
         emit Transfer(from, to, value);
     }
 
-    /// Sends tokens and takes it back by failing: no log of it may count.
+    /// Sends tokens, then reverts, so that its logs do not count.
     function sendAndRevert(address token, address to, uint256 value) external {
         ISpendableToken(token).transferFrom(msg.sender, to, value);
         revert("taken back");

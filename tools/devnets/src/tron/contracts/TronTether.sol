@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// A test token with the habits of Tether's contract on TRON, which break code written for plain TRC-20: transfer
-/// answers false although it succeeds, while transferFrom and approve answer true; a fee may be kept back, so that
-/// less arrives than was sent, with an event of its own; the black list stops the sender only; destroyBlackFunds takes
-/// a balance without a Transfer event; an allowance must be zero before it is changed.
+/// Test token that behaves like Tether's contract on TRON, unlike a plain TRC-20: transfer returns false although it
+/// succeeds, while transferFrom and approve return true; a fee, with its own event, can reduce the amount that
+/// arrives; the black list blocks only senders; destroyBlackFunds changes a balance without a Transfer event; an
+/// allowance must be reset to zero before it is changed.
 contract TronTether {
     address public owner;
     bool public paused;
@@ -45,13 +45,13 @@ contract TronTether {
         symbol = symbol_;
         decimals = decimals_;
         totalSupply = supply;
-        balanceOf[msg.sender] = supply; // without a Transfer event, like the original
+        balanceOf[msg.sender] = supply; // no Transfer event, as in the original
     }
 
     function transfer(address to, uint256 value) external whenNotPaused returns (bool) {
         require(!isBlackListed[msg.sender]);
         move(msg.sender, to, value);
-        return false; // the original forgot to return anything
+        return false; // the original lacks a return statement
     }
 
     function transferFrom(address from, address to, uint256 value) external whenNotPaused returns (bool) {

@@ -15,7 +15,7 @@ function sentAsHex(body: JsonObject): Transaction {
   return { ...transaction, raw_data: transaction.raw_data ?? {} };
 }
 
-/** `raw_data` counts, encoded anew: one that was changed after signing has another id. */
+/** Encodes `raw_data` again, so a transaction that was changed after signing has another id. */
 const broadcastTransaction: Endpoint = async ({ chain, body, visible }) => {
   const answer = await broadcast(chain, transactionFromJson(body, visible));
   const { code, txid, message } = answer;
@@ -23,7 +23,7 @@ const broadcastTransaction: Endpoint = async ({ chain, body, visible }) => {
   return { code, txid, message: visible ? message : Buffer.from(message).toString('hex') };
 };
 
-/** The signed protobuf in hex. Its answer always has all its keys, and the message is text. */
+/** Accepts signed protobuf in hex. The response has all keys, and its message is plain text. */
 const broadcastHex: Endpoint = async ({ chain, body }) => {
   const sent = sentAsHex(body);
   const { code, txid, message } = await broadcast(chain, sent);
@@ -36,7 +36,7 @@ export const BROADCAST_ENDPOINTS: Record<string, Endpoint> = {
   broadcasthex: broadcastHex,
 };
 
-/** The answer to a broadcast that nobody has taken. */
+/** Success response to a broadcast that is discarded. */
 export function pretendToTake({ body, visible }: NodeRequest): JsonObject {
   const isHex = body['transaction'] !== undefined;
   const txid = hex(transactionId(isHex ? sentAsHex(body) : transactionFromJson(body, visible)));

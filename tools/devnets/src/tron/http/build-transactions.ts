@@ -6,8 +6,7 @@ import { newTransaction, newTransactionJson } from './new-transaction.ts';
 import { nodeError, stateOf, type Endpoint, type NodeRequest } from './node.ts';
 
 /*
- * The endpoints with which the node builds a transaction for somebody to sign. They check a little of what the
- * broadcasting checks again.
+ * Endpoints that build an unsigned transaction. They make a few of the checks that the broadcast repeats.
  */
 const VALIDATE = 'org.tron.core.exception.ContractValidateException';
 

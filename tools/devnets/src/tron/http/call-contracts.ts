@@ -16,7 +16,7 @@ const CONSTANT_ENERGY_LIMIT = 100_000_000;
 
 type Trigger = TriggerSmartContract & { readonly owner_address: Uint8Array; readonly data: Uint8Array };
 
-/** The call that a request describes: by selector and parameter, or by whole data. */
+/** Reads a call from selector and parameter, or from complete data. */
 function readTrigger({ body }: NodeRequest): Trigger {
   const { owner_address: owner, contract_address: contract, function_selector: selector } = body;
   if (typeof owner !== 'string' || owner === '') throw new Error("owner_address isn't set.");
@@ -38,7 +38,7 @@ function readTrigger({ body }: NodeRequest): Trigger {
   };
 }
 
-/** Errors of these endpoints stand in `result`, with the message in hex. */
+/** These endpoints report errors in `result`, with the message in hex. */
 function answering(endpoint: (request: NodeRequest, trigger: Trigger) => Promise<object> | object): Endpoint {
   return async (request) => {
     try {
@@ -55,7 +55,7 @@ function failed(code: string, message: string): JsonObject {
   return { result: { code, message: Buffer.from(message).toString('hex') } };
 }
 
-/** Runs a call on the state that the request may see; nothing of it stays. */
+/** Runs a call on the visible state and discards its changes. */
 async function runConstant(request: NodeRequest, trigger: Trigger): Promise<ContractRun> {
   const { chain } = request;
   return chain.turns.take(async () => {
@@ -117,7 +117,7 @@ const estimateEnergy = answering(async (request, trigger) => {
   return { result: { result: true }, energy_required: estimateBySearch(run.energyUsed, price) };
 });
 
-/** Wallet.estimateEnergy searches for a fee that is enough and stops within 1 TRX: it says too much. */
+/** Wallet.estimateEnergy bisects for a sufficient fee and stops within 1 TRX, so it overestimates. */
 function estimateBySearch(energyUsed: number, price: number): number {
   const enough = energyUsed * price;
   let high = enough * 2;

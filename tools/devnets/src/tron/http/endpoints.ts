@@ -6,7 +6,7 @@ import { STATE_ENDPOINTS } from './read-state.ts';
 import { BUILD_ENDPOINTS } from './build-transactions.ts';
 import { CALL_ENDPOINTS } from './call-contracts.ts';
 
-/** Everything under `wallet/` and `walletsolidity/`, by its name in lower case. */
+/** Endpoints of `wallet/` and `walletsolidity/` by lower-case name. */
 export function createEndpoints(): Record<string, Endpoint> {
   return {
     ...createBlockEndpoints(),

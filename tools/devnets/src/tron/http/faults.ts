@@ -1,33 +1,33 @@
 /**
- * What a node can do wrong, as its client sees it; the chain behind it is well. `path` is a part of the endpoint's
- * path (`gettransactioninfo`; default: every one), `times` how often it happens (default: until cleared).
+ * Misbehaviour of the node; the chain stays correct. `path` is a part of the affected endpoint paths
+ * (`gettransactioninfo`; default: all). `times` limits how often it happens (default: until cleared).
  */
 export type TronFault = { readonly path?: string; readonly times?: number } & (
   | { readonly kind: 'status'; readonly status: number }
-  /** More than so many requests a second: 429, as TronGrid answers. */
+  /** Returns 429 above this rate, like TronGrid. */
   | { readonly kind: 'rate-limit'; readonly perSecond: number }
   | { readonly kind: 'latency'; readonly delayMs: number }
-  /** Lists and objects come empty: what hosted nodes answer that lag. */
+  /** Returns empty lists and objects, like hosted nodes that lag. */
   | { readonly kind: 'empty' }
-  /** The connection is cut in the middle of the answer. */
+  /** Closes the connection in the middle of a response. */
   | { readonly kind: 'cut' }
-  /** The node knows nothing of the last blocks. */
+  /** Hides the newest blocks. */
   | { readonly kind: 'lag'; readonly blocks: number }
-  /** A broadcast is taken, and nobody hears of it. */
+  /** Accepts a broadcast without sending a response. */
   | { readonly kind: 'lose-broadcast-answer' }
-  /** A broadcast is answered as taken, and forgotten. */
+  /** Reports a broadcast as accepted and discards it. */
   | { readonly kind: 'swallow-broadcast' }
 );
 
 export type TronFaultKind = TronFault['kind'];
 
 export interface Faults {
-  /** Adds one. Several hold at once. */
+  /** Several faults can be active at once. */
   add(fault: TronFault): void;
   clear(): void;
-  /** The next due fault of a kind for a path; counts it as happened. */
+  /** Returns an active fault of a kind for a path and counts one occurrence. */
   take<K extends TronFaultKind>(kind: K, path: string): Extract<TronFault, { kind: K }> | undefined;
-  /** Whether one more request is allowed in this second. */
+  /** Returns the exceeded limit, or undefined if this second allows another request. */
   admit(path: string, nowMs: number): { readonly limit: number } | undefined;
 }
 

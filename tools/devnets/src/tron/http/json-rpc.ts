@@ -6,7 +6,7 @@ import type { JsonObject } from '../protobuf/json.ts';
 import { decodeMessage } from '../protobuf/wire.ts';
 import { hex } from '../tron-address.ts';
 
-/* The small part of java-tron's /jsonrpc that a light reader needs: heads and logs. */
+/* The part of java-tron's /jsonrpc that a light client needs: heads and logs. */
 
 const MAX_BLOCK_RANGE = 5_000;
 const MAX_ALTERNATIVES = 1_000;
@@ -17,7 +17,7 @@ function rpcError(code: number, message: string): GatewayError<'RPC_ERROR'> {
   return new GatewayError('RPC_ERROR', message, { retryable: false, context: { code } });
 }
 
-/** Answers a call or a batch of them. */
+/** Handles a single call or a batch. */
 export function answerJsonRpc(chain: Chain, top: number, body: unknown): unknown {
   if (Array.isArray(body)) return body.map((one) => answerOne(chain, top, one as JsonObject));
   return answerOne(chain, top, body as JsonObject);
@@ -95,7 +95,7 @@ function logsOf(chain: Chain, top: number, filter: JsonObject): JsonObject[] {
   return found;
 }
 
-/** One value or several, in lower case without 0x; undefined: any. */
+/** Normalises one or several values to lower case without 0x. Undefined matches any. */
 function alternatives(wanted: unknown): string[] | undefined {
   if (wanted === undefined || wanted === null) return undefined;
   const list = (Array.isArray(wanted) ? wanted : [wanted]) as unknown[];

@@ -7,7 +7,7 @@ import type { NodeRequest } from './node.ts';
 
 const LIFETIME_MS = 60_000;
 
-/** An unsigned transaction as the node makes it: on the solidified block, good for a minute. */
+/** Unsigned transaction as a node builds it: refers to the solidified block and expires after a minute. */
 export function newTransaction(request: NodeRequest, type: string, parameter: object): Transaction {
   const { chain, body } = request;
   const reference = chain.blocks.get(chain.solidNumber) ?? chain.genesis;
@@ -37,7 +37,7 @@ export function newTransaction(request: NodeRequest, type: string, parameter: ob
   };
 }
 
-/** As the node answers it: with `visible`, which tells how to read its addresses. */
+/** Node's JSON form. `visible` defines how to parse its addresses. */
 export function newTransactionJson(transaction: Transaction, visible: boolean): JsonObject {
   return { visible, ...transactionToJson(transaction, visible) };
 }

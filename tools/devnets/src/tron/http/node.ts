@@ -4,21 +4,20 @@ import { createState, type State } from '../state/state.ts';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { JsonObject } from '../protobuf/json.ts';
 
-/** `wallet/` shows the head and the pool, `walletsolidity/` what is solidified. */
+/** `wallet/` serves the head and the pool, `walletsolidity/` the solidified state. */
 export type Side = 'wallet' | 'walletsolidity';
 
-/** A request to one endpoint. */
 export interface NodeRequest {
   readonly side: Side;
   readonly chain: Chain;
-  /** The newest block that this request may see. */
+  /** Newest block that is visible to this request. */
   readonly top: number;
   readonly body: JsonObject;
-  /** Addresses in base58. */
+  /** True for base58 addresses. */
   readonly visible: boolean;
 }
 
-/** An answer that is an object, or JSON text that was made before. */
+/** Object, or JSON text from a cache. */
 export type NodeAnswer = object | PreparedJson;
 
 export interface PreparedJson {
@@ -27,24 +26,24 @@ export interface PreparedJson {
 
 export type Endpoint = (request: NodeRequest) => NodeAnswer | Promise<NodeAnswer>;
 
-/** A request that the node answers with `{"Error": "<class> : <message>"}`, status 200. */
+/** Error that the node returns as `{"Error": "<class> : <message>"}` with status 200. */
 export function nodeError(javaClass: string, message: string): GatewayError<'NODE_ERROR'> {
   return new GatewayError('NODE_ERROR', `class ${javaClass} : ${message}`, { retryable: false });
 }
 
-/** The block, unless it is unknown or above what the request may see. */
+/** Undefined if the block is unknown or above `top`. */
 export function blockAt({ chain, top }: NodeRequest, number: number): Block | undefined {
   return number >= 0 && number <= top ? chain.blocks.get(number) : undefined;
 }
 
-/** A state to read from, or to try something on: what is changed there is seen by nobody else. */
+/** Returns a private copy of the state, whose changes are discarded. */
 export function stateOf({ chain, top }: NodeRequest): State {
   if (top >= chain.head.number) return createState(chain.pendingState);
-  // Nothing is kept of the state below the solidified block, which a node can lag behind.
+  // No state below the solidified block is kept, even if a lagging node should serve it.
   return createState(stateAt(chain, Math.max(top, chain.solidNumber)));
 }
 
-/** Of several copies of a block's answer the same text: it is asked for again and again. */
+/** Caches response texts, because blocks are requested repeatedly. */
 export function createAnswerCache(maxBytes: number): {
   get(key: string, make: () => string): PreparedJson;
 } {

@@ -8,10 +8,9 @@ import { blockAt, createAnswerCache, type Endpoint, type NodeAnswer, type NodeRe
 
 const LIMIT_NEXT_MAX = 100;
 const LATEST_MAX = 99;
-/** Of answers that are asked for again and again. */
 const CACHE_BYTES = 32 * 1024 * 1024;
 
-/** The endpoints that read blocks; each chain has its own cache of answers. */
+/** Each chain gets its own cache. */
 export function createBlockEndpoints(): Record<string, Endpoint> {
   const cache = createAnswerCache(CACHE_BYTES);
   const show = (request: NodeRequest, block: Block | undefined, detail = true): NodeAnswer => {
@@ -73,7 +72,7 @@ function blockById(request: NodeRequest, id: string): Block | undefined {
   return number === undefined ? undefined : blockAt(request, number);
 }
 
-/** A block as java-tron's Util.printBlockToJSON writes it. */
+/** Block format of java-tron's Util.printBlockToJSON. */
 function blockToJson(
   block: Block,
   options: { readonly visible: boolean; readonly detail: boolean },
@@ -92,7 +91,7 @@ function blockToJson(
   };
 }
 
-/** For the head that a node speaks of: block number and id, as getnodeinfo writes them. */
+/** Block number and id in the format of getnodeinfo. */
 export function describeBlock(chain: Chain, number: number): string {
   return `Num:${number},ID:${chain.blocks.get(number)?.id ?? ''}`;
 }

@@ -11,7 +11,7 @@ import { nodeError, stateOf, type Endpoint, type NodeRequest } from './node.ts';
 import { describeBlock } from './read-blocks.ts';
 import { accountResources, accountToJson } from './show-account.ts';
 
-/** An address of a request, in java-tron's words where it is none. */
+/** Reads an address. An invalid one gives java-tron's error. */
 function requestAddress({ body }: NodeRequest, name: string): Uint8Array {
   try {
     return parseAddress(body[name]);
@@ -21,7 +21,7 @@ function requestAddress({ body }: NodeRequest, name: string): Uint8Array {
   }
 }
 
-/** Account state as of the block that the request may see: usage has recovered up to it. */
+/** Account at the newest visible block, with usage recovered up to it. */
 function accountAt(request: NodeRequest, name: string): { key: string; address: Uint8Array } {
   const address = requestAddress(request, name);
   return { key: accountKey(address), address };

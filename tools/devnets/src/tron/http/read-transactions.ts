@@ -6,7 +6,7 @@ import { decodeMessage } from '../protobuf/wire.ts';
 import { toBase58, withPrefix } from '../tron-address.ts';
 import { blockAt, type Endpoint, type NodeRequest } from './node.ts';
 
-/** The endpoints that read one transaction, in a block or in the pool. */
+/** Endpoints that read one transaction from a block or the pool. */
 export const TRANSACTION_ENDPOINTS: Record<string, Endpoint> = {
   gettransactioninfobyid: (request) => {
     const found = placeOf(request);
@@ -18,7 +18,7 @@ export const TRANSACTION_ENDPOINTS: Record<string, Endpoint> = {
       return transactionToJson(decodeMessage<Transaction>('Transaction', found.transaction), request.visible);
     const waiting = request.side === 'wallet' ? request.chain.pending.get(wantedId(request)) : undefined;
     if (waiting === undefined) return {};
-    // A transaction that only waits looks like one that succeeded: the real node says so too.
+    // The real node also reports pool transactions as successful.
     const looks: Transaction = { ...waiting.transaction, ret: [{ contractRet: 1 }] };
     return transactionToJson(looks, request.visible);
   },
@@ -39,7 +39,7 @@ function placeOf(request: NodeRequest): { transaction: Uint8Array; info: Uint8Ar
   return place && blockAt(request, place.block)?.transactions[place.index];
 }
 
-/** A receipt. The address of a log has 20 bytes on the wire; only `visible` makes a whole one of it. */
+/** Log addresses have 20 bytes on the wire; only `visible` adds the prefix. */
 export function infoToJson(bytes: Uint8Array, visible: boolean): JsonObject {
   const info = decodeMessage<TransactionInfo>('TransactionInfo', bytes);
   const json = messageToJson('TransactionInfo', info, visible);

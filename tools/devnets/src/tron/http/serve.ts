@@ -11,7 +11,7 @@ import { answerJsonRpc } from './json-rpc.ts';
 import type { Endpoint, NodeAnswer, PreparedJson, Side } from './node.ts';
 
 const BODY_BYTES = 4 * 1024 * 1024;
-/** Longer than clients keep a connection they don't use: the end that closes first must be theirs. */
+/** Longer than clients keep idle connections: the client must close first, or its next request may fail. */
 const KEEP_ALIVE_MS = 120_000;
 
 export interface NodeServer {
@@ -19,7 +19,7 @@ export interface NodeServer {
   readonly url: string;
 }
 
-/** What `POST /devnet/<name>` calls. Throws a GatewayError for a name or values that it does not take. */
+/** Runs `POST /devnet/<name>`. Throws a GatewayError for an unknown name or invalid values. */
 export type RunControl = (name: string, body: JsonObject) => Promise<unknown>;
 
 interface ServerDeps {
@@ -28,10 +28,10 @@ interface ServerDeps {
   readonly runControl: RunControl;
 }
 
-/** Status and text of an answer; undefined: the connection is cut. */
+/** Undefined closes the connection without a response. */
 type Answer = { readonly status: number; readonly text: string } | undefined;
 
-/** Serves the node's HTTP API: GET with a query or POST with JSON (or a form), as java-tron's servlets take them. */
+/** Serves the node's HTTP API. Like java-tron's servlets it accepts GET with a query, and POST with JSON or a form. */
 export async function serveNode(
   options: ServerDeps & { readonly host: string; readonly port: number },
 ): Promise<NodeServer> {
@@ -62,7 +62,7 @@ export async function serveNode(
   return { server, url: `http://${options.host}:${port}` };
 }
 
-/** Also ends the connections that clients keep open. */
+/** Also closes idle keep-alive connections. */
 export async function stopServing(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
@@ -156,7 +156,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Query and body together; a body is JSON or a form. */
+/** Merges query and body; the body is JSON or a form. */
 function readParameters(url: URL, text: string): JsonObject {
   const query = Object.fromEntries(url.searchParams);
   if (text.trim() === '') return query;

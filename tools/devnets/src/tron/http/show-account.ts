@@ -8,10 +8,10 @@ import { hex, toBase58 } from '../tron-address.ts';
 const WINDOW_MS = 28_800_000;
 const SLOT_MS = 3_000;
 const SUN_PER_TRX = 1_000_000n;
-/** Which contracts an active permission allows, as java-tron 4.8.0 gives it to a new account. */
+/** Contract types that a new account's active permission allows in java-tron 4.8.0. */
 const ACTIVE_OPERATIONS = '7fff1fc0033e0100000000000000000000000000000000000000000000000000';
 
-/** getaccount. What is zero is left out. */
+/** Response of getaccount, without zero values. */
 export function accountToJson(
   account: TronAccount,
   shown: {
@@ -84,7 +84,7 @@ function unstakingToJson(entry: TronAccount['unstaking'][number]): JsonObject {
   };
 }
 
-/** getaccountresource. */
+/** Response of getaccountresource. */
 export function accountResources(
   account: TronAccount,
   context: { readonly slot: number; readonly totals: Totals; readonly parameters: ChainParameters },

@@ -43,7 +43,7 @@ const contracts = fc.oneof(
     .map((v) => rawData('DelegateResourceContract', v)),
 );
 
-test('encodes as TronWeb does, and reads back what it wrote', () => {
+test('encodes like TronWeb and decodes its own output', () => {
   fc.assert(
     fc.property(contracts, (raw_data) => {
       const own = transactionFromJson({ raw_data }, false);
@@ -76,13 +76,13 @@ test('keeps every digit of an int64', () => {
   expect(negative.amount).toBe(-1n);
 });
 
-test('refuses bytes that are no message', () => {
+test('rejects bytes that are not a valid message', () => {
   for (const broken of ['0a', '0a05ff', 'ffffffffffffffffffffff', '0f']) {
     expect(() => decodeMessage('Transaction', Buffer.from(broken, 'hex'))).toThrow();
   }
 });
 
-test('addresses: base58 with its checksum, and nothing else', () => {
+test('accepts only base58 addresses with a correct checksum', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), (twenty) => {
       const whole = addressOfAccountKey(hex(twenty));

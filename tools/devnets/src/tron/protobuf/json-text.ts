@@ -1,16 +1,14 @@
-/*
- * JSON whose integers may be larger than a double holds: amounts in sun are int64. Written and read digit by digit.
- */
+// JSON with int64 integers, such as amounts in sun, which a double cannot represent. Keeps every digit.
 const rawJson = (JSON as unknown as { rawJSON(text: string): object }).rawJSON;
 
-/** An integer for JSON.stringify: a number where a double holds it, else its digits. */
+/** Returns a value that JSON.stringify writes with all digits. */
 export function jsonInteger(value: bigint): number | object {
   return value <= 9_007_199_254_740_991n && value >= -9_007_199_254_740_991n
     ? Number(value)
     : rawJson(value.toString());
 }
 
-/** `int64AsString` is the request's `int64_as_string=true`: integers become strings (java-tron 4.8.2). */
+/** `int64AsString` writes integers as strings, for `int64_as_string=true` (java-tron 4.8.2). */
 export function writeJson(value: unknown, options: { readonly int64AsString?: boolean } = {}): string {
   if (options.int64AsString === true) {
     const text = writeJson(value);
@@ -23,7 +21,7 @@ export function writeJson(value: unknown, options: { readonly int64AsString?: bo
   );
 }
 
-/** The same for what has no bigint, as messageToJson makes it: many times as fast. */
+/** Faster variant for values without bigint, such as messageToJson's results. */
 export function writePlainJson(value: unknown): string {
   return JSON.stringify(value);
 }
@@ -32,7 +30,7 @@ type ReviverContext = { readonly source?: string };
 type Reviver = (key: string, value: unknown, context: ReviverContext) => unknown;
 const parse = JSON.parse as unknown as (text: string, reviver: Reviver) => unknown;
 
-/** Integers that a double can't hold come as bigint. */
+/** Returns bigint for integers beyond a double's safe range. */
 export function readJson(text: string): unknown {
   return parse(text, (_key, value, context) =>
     typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context.source ?? '')
@@ -41,7 +39,7 @@ export function readJson(text: string): unknown {
   );
 }
 
-/** A value of a request as text: what somebody wrote as a number or a string alike; nothing for null. */
+/** Converts a request's number or string to text; null gives an empty text. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'object'

@@ -3,12 +3,11 @@ import { jsonInteger, textOf } from './json-text.ts';
 import { enumSchema, isMessage, messageSchema, type Field } from './schema.ts';
 import { decodeMessage, encodeMessage } from './wire.ts';
 
-/** A JSON object of a request or an answer. */
 export type JsonObject = { [key: string]: unknown };
 
 /**
- * A message as java-tron's JsonFormat prints it: defaults left out, bytes in hex, enums by name, addresses in base58
- * with `visible`.
+ * Converts a message like java-tron's JsonFormat: without default values, bytes in hex, enums by name, addresses in
+ * base58 if `visible`.
  */
 export function messageToJson(type: string, message: object, visible: boolean): JsonObject {
   const json: JsonObject = {};
@@ -58,12 +57,12 @@ function anyToJson(any: { type_url?: string; value?: Uint8Array }, visible: bool
   return { value, type_url: any.type_url };
 }
 
-/** The message that a type URL names: `type.googleapis.com/protocol.TransferContract`. */
+/** Message name of a type URL such as `type.googleapis.com/protocol.TransferContract`. */
 export function messageNameOf(typeUrl: string | undefined): string {
   return typeUrl?.slice(typeUrl.lastIndexOf('.') + 1) ?? '';
 }
 
-/** The way back. Unknown keys are skipped, as java-tron does. Throws an Error on a value that does not fit. */
+/** Inverse of messageToJson. Ignores unknown keys, like java-tron. Throws an Error for an invalid value. */
 export function messageFromJson<T extends object>(type: string, json: JsonObject, visible: boolean): T {
   const message: JsonObject = {};
   for (const field of messageSchema(type).fields) {
@@ -105,7 +104,7 @@ function enumNumber(type: string, name: string): number {
   const { numbers } = enumSchema(type);
   const exact = numbers.get(name);
   if (exact !== undefined) return exact;
-  // ABI entries come with the lower-case names of Solidity.
+  // ABI entries use Solidity's lower-case names.
   for (const [known, number] of numbers) if (known.toLowerCase() === name.toLowerCase()) return number;
   throw new Error(`Enum type "${type}" has no value named "${name}".`);
 }

@@ -1,6 +1,6 @@
 /*
- * The decoded form of the protocol's messages, with the field names that java-tron's JSON has. What proto3 leaves out
- * (zero, empty, false) is absent. int64 is bigint, an enum is its number.
+ * Decoded protocol messages with the field names of java-tron's JSON. Fields with proto3 defaults (zero, empty, false)
+ * are absent. int64 is bigint, an enum is its number.
  */
 
 export interface Transaction {
@@ -12,9 +12,9 @@ export interface Transaction {
 export interface RawData {
   readonly ref_block_bytes?: Uint8Array;
   readonly ref_block_hash?: Uint8Array;
-  /** Milliseconds of the epoch. */
+  /** Epoch ms. */
   readonly expiration?: bigint;
-  /** A memo. */
+  /** Memo. */
   readonly data?: Uint8Array;
   readonly contract?: readonly ContractCall[];
   readonly timestamp?: bigint;
@@ -66,7 +66,7 @@ export interface SmartContract {
   readonly version?: number;
 }
 
-/** All staking contracts together: each has some of the fields. */
+/** Union of all staking contracts' fields. */
 export interface StakeContract {
   readonly owner_address?: Uint8Array;
   readonly receiver_address?: Uint8Array;
@@ -134,7 +134,7 @@ export interface InternalTransaction {
   readonly rejected?: boolean;
 }
 
-/** Numbers of ContractResult: how the execution of a contract ended. */
+/** Numbers of ContractResult, the outcome of a contract's execution. */
 export const CONTRACT_RESULT = {
   SUCCESS: 1,
   REVERT: 2,

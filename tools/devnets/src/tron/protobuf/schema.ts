@@ -1,7 +1,7 @@
 /*
- * The messages of java-tron's protocol that a TRON devnet reads and writes (tronprotocol/protocol, core/Tron.proto and
- * core/contract/*.proto): names, numbers and types of the fields. `address` is `bytes` on the wire and a base58 string
- * in JSON that is asked for with `visible`.
+ * Messages of java-tron's protocol that a TRON devnet uses (tronprotocol/protocol, core/Tron.proto and
+ * core/contract/*.proto): field names, numbers and types. `address` is `bytes` on the wire, and a base58 string in
+ * `visible` JSON.
  */
 const PROTOCOL = `
 enum ContractType { AccountCreateContract = 0; TransferContract = 1; TransferAssetContract = 2;
@@ -70,18 +70,17 @@ export interface Field {
   readonly name: string;
   readonly number: number;
   readonly repeated: boolean;
-  /** A scalar, or the name of an enum or a message. */
+  /** Scalar type, or name of an enum or a message. */
   readonly type: string;
   readonly kind: ScalarType | 'enum' | 'message';
 }
 
 export interface MessageSchema {
-  /** In the order of their numbers, which is the order on the wire. */
+  /** Sorted by number, which is the order on the wire. */
   readonly fields: readonly Field[];
   readonly byNumber: ReadonlyMap<number, Field>;
 }
 
-/** Values of an enum by name, and back. */
 export interface EnumSchema {
   readonly numbers: ReadonlyMap<string, number>;
   readonly names: ReadonlyMap<number, string>;
@@ -91,7 +90,7 @@ const SCALARS: readonly string[] = ['address', 'bytes', 'string', 'int64', 'int3
 
 const { messages, enums } = parseProtocol(PROTOCOL);
 
-/** The schema of a message. Throws for a name that the protocol above does not have. */
+/** Throws for a name that PROTOCOL does not define. */
 export function messageSchema(type: string): MessageSchema {
   const schema = messages.get(type);
   if (schema === undefined) throw new Error(`no message ${type}`);

@@ -6,7 +6,7 @@ import type { ContractCall, RawData, Transaction } from './messages.ts';
 import { enumSchema } from './schema.ts';
 import { decodeMessage, encodeMessage, fieldBytes } from './wire.ts';
 
-/** The bytes whose SHA-256 is the transaction's id. */
+/** Bytes whose SHA-256 is the transaction id. */
 export function rawDataBytes(transaction: Transaction): Uint8Array {
   return encodeMessage('RawData', transaction.raw_data);
 }
@@ -15,7 +15,7 @@ export function transactionId(transaction: Transaction): Uint8Array {
   return sha256(rawDataBytes(transaction));
 }
 
-/** What kind of contract: `TransferContract`, …; the number in digits for one that the protocol here does not have. */
+/** Name such as `TransferContract`, or the number in digits if PROTOCOL does not define the type. */
 export function contractTypeName(call: ContractCall): string {
   return enumSchema('ContractType').names.get(call.type ?? 0) ?? String(call.type);
 }
@@ -26,7 +26,7 @@ export function contractTypeNumber(name: string): number {
   return number;
 }
 
-/** The decoded parameter. Throws an Error when it is of another type than the call says, or is none. */
+/** Decodes the parameter. Throws an Error if it is missing or its type differs from the call's. */
 export function contractParameter<T extends object>(call: ContractCall): T {
   const type = contractTypeName(call);
   if (messageNameOf(call.parameter?.type_url) !== type) {
@@ -35,18 +35,18 @@ export function contractParameter<T extends object>(call: ContractCall): T {
   return decodeMessage<T>(type, call.parameter?.value ?? new Uint8Array());
 }
 
-/** Where the creation by a transaction puts its contract: TRON takes the transaction's id in place of a nonce. */
+/** TRON derives a contract's address from the transaction id instead of a nonce. */
 export function createdContractAddress(txid: Uint8Array, owner: Uint8Array): Uint8Array {
   return withPrefix(keccak_256(Buffer.concat([txid, owner])).subarray(12));
 }
 
-/** A transaction as java-tron's Util.printTransactionToJSON writes it. */
+/** Transaction format of java-tron's Util.printTransactionToJSON. */
 export function transactionToJson(transaction: Transaction, visible: boolean): JsonObject {
   const bytes = rawDataBytes(transaction);
   return describe(transaction, { bytes, id: sha256(bytes), visible });
 }
 
-/** The same of a transaction that is kept as protobuf and whose id is known. */
+/** Same for protobuf bytes whose id is known. */
 export function encodedTransactionToJson(encoded: Uint8Array, id: string, visible: boolean): JsonObject {
   const transaction = decodeMessage<Transaction>('Transaction', encoded);
   return describe(transaction, { bytes: fieldBytes(encoded, RAW_DATA_FIELD), id: hexBytes(id), visible });
@@ -75,7 +75,7 @@ function describe(
   };
 }
 
-/** The type of a contract call is always there, also the one that is proto3's default. */
+/** A contract call always shows its type, although proto3 omits the default. */
 function rawDataToJson(raw: RawData, json: JsonObject): JsonObject {
   const calls = (json['contract'] ?? []) as JsonObject[];
   const contract = calls.map((call, index) => {
@@ -90,7 +90,7 @@ function rawDataToJson(raw: RawData, json: JsonObject): JsonObject {
   return { ...json, contract };
 }
 
-/** A transaction out of JSON: what counts is `raw_data`, encoded anew; `raw_data_hex` and `txID` are not looked at. */
+/** Uses only `raw_data` and encodes it again; ignores `raw_data_hex` and `txID`. */
 export function transactionFromJson(json: JsonObject, visible: boolean): Transaction {
   const { ret: _ret, ...rest } = json;
   const transaction = messageFromJson<Partial<Transaction>>('Transaction', rest, visible);

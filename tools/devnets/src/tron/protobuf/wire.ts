@@ -7,7 +7,7 @@ const WIRE_FIXED64 = 1;
 const WIRE_BYTES = 2;
 const WIRE_FIXED32 = 5;
 
-/** The bytes of a message: fields in the order of their numbers, proto3's defaults left out, as java-tron writes it. */
+/** Encodes like java-tron: fields sorted by number, without proto3 defaults. */
 export function encodeMessage(type: string, message: object): Uint8Array {
   const out: Writer = { buffer: Buffer.allocUnsafe(INITIAL_BYTES), length: 0 };
   writeMessage(type, message as Fields, out);
@@ -81,12 +81,12 @@ function writeVarint(value: number | bigint, out: Writer): void {
     out.buffer[out.length++] = small;
     return;
   }
-  let rest = BigInt.asUintN(64, BigInt(value)); // a negative number takes ten bytes
+  let rest = BigInt.asUintN(64, BigInt(value)); // negative numbers take ten bytes
   for (; rest > 127n; rest >>= 7n) out.buffer[out.length++] = Number(rest & 127n) | 128;
   out.buffer[out.length++] = Number(rest);
 }
 
-/** Decodes a message; unknown fields are skipped. Throws an Error on bytes that are none. */
+/** Ignores unknown fields. Throws an Error on invalid bytes. */
 export function decodeMessage<T extends object>(type: string, bytes: Uint8Array): T {
   const { byNumber } = messageSchema(type);
   const message: Fields = {};
@@ -129,7 +129,7 @@ function readBytes(reader: Reader, length: number): Uint8Array {
 }
 
 function readVarint(reader: Reader): bigint {
-  let low = 0; // the first 28 bits, which nearly all numbers have enough of
+  let low = 0; // the first 28 bits are enough for nearly all numbers
   for (let shift = 0; shift < 28; shift += 7) {
     const byte = nextByte(reader);
     low |= (byte & 127) << shift;
@@ -144,7 +144,7 @@ function readVarint(reader: Reader): bigint {
   throw new Error('CodedInputStream encountered a malformed varint.');
 }
 
-/** The bytes of a field that holds a message, as they are written: what a hash over it covers. */
+/** Original bytes of a message field, for hashes over them. */
 export function fieldBytes(bytes: Uint8Array, fieldNumber: number): Uint8Array {
   const reader = { bytes, at: 0 };
   while (reader.at < bytes.length) {

@@ -8,7 +8,7 @@ const EMPTY_CODE_HASH = keccak_256(new Uint8Array());
 export const EMPTY_EVM_ACCOUNT: EvmAccount = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
 const NO_BYTES = new Uint8Array();
 
-/** A state manager for the EVM that works on whatever state it was told to use last. */
+/** EVM state manager that works on the state of the last `use`. */
 export interface EvmState extends StateManagerInterface {
   use(state: State): void;
 }
@@ -76,7 +76,7 @@ export function createEvmState(): EvmState {
       const start = value.findIndex((byte) => byte !== 0);
       current().set('storage', slotOf(address, slot), start < 0 ? undefined : value.slice(start));
     },
-    // Only for a fresh contract, whose address comes from a transaction's id: it has no storage yet.
+    // Called only for new contracts, which have no storage: their addresses derive from transaction ids.
     clearStorage: async () => {},
     checkpoint: async () => {
       marks.push(current().mark());

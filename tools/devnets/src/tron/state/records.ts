@@ -1,26 +1,26 @@
-/** What the state holds, by kind. Values are never changed in place. */
+/** State by kind of record. Values are immutable. */
 export interface StateRecords {
-  /** By account key: what TRON keeps of an account beside its balance. */
+  /** By account key: account data other than its balance. */
   readonly account: TronAccount;
-  /** By account key: what the EVM keeps of it. */
+  /** By account key: the EVM's account data. */
   readonly evm: EvmAccount;
   /** By account key. */
   readonly code: Uint8Array;
-  /** By `<account key>:<slot in hex>`; without leading zeros. */
+  /** By `<account key>:<slot in hex>`; values have no leading zeros. */
   readonly storage: Uint8Array;
-  /** By account key: how a contract was made and who pays for its energy. */
+  /** By account key: a contract's creation and energy terms. */
   readonly contract: ContractRecord;
-  /** By account key: a contract's dynamic energy. */
+  /** By account key. */
   readonly contractEnergy: ContractEnergy;
   /** By `<from>:<to>:<resource>`. */
   readonly delegation: Delegation;
-  /** One record, `chain`. */
+  /** Single record with the key `chain`. */
   readonly totals: Totals;
 }
 
 export type RecordKind = keyof StateRecords;
 
-/** Times of usage are slots (chain time in units of three seconds); usage is as of that slot. */
+/** Usage times are slots (three seconds of chain time); usage amounts are as of that slot. */
 export interface TronAccount {
   readonly kind: 'NORMAL' | 'CONTRACT';
   readonly createdAtMs: number;
@@ -31,7 +31,7 @@ export interface TronAccount {
   readonly bandwidthSlot: number;
   readonly energyUsed: number;
   readonly energySlot: number;
-  /** In sun, by resource: own stake that is not lent out, lent out, borrowed. */
+  /** In sun, by resource: own stake not delegated, delegated to others, received. */
   readonly staked: PerResource;
   readonly delegatedOut: PerResource;
   readonly delegatedIn: PerResource;
@@ -47,7 +47,6 @@ export type PerResource = readonly [bigint, bigint];
 
 export interface EvmAccount {
   readonly nonce: bigint;
-  /** In sun. */
   readonly balance: bigint;
   readonly codeHash: Uint8Array;
 }
@@ -63,10 +62,10 @@ export interface ContractRecord {
 }
 
 export interface ContractEnergy {
-  /** Maintenance cycle that `usage` is of. */
+  /** Maintenance cycle in which `usage` accrued. */
   readonly cycle: number;
   readonly usage: bigint;
-  /** In ten thousandths on top of the price: 34000 makes energy 4.4 times as dear. */
+  /** In 1/10,000 above 1: 34,000 makes energy 4.4 times as expensive. */
   readonly factor: number;
 }
 
@@ -76,7 +75,7 @@ export interface Delegation {
 }
 
 export interface Totals {
-  /** Whole TRX staked by everybody, by resource. */
+  /** Whole TRX staked on the network, by resource. */
   readonly weights: PerResource;
   readonly burnedSun: bigint;
 }

@@ -1,13 +1,13 @@
 import type { RecordKind, StateRecords } from './records.ts';
 
-/** Something that knows a value per key; undefined where there is none. */
+/** Returns undefined for a missing key. */
 export interface StateReader {
   read(key: string): unknown;
 }
 
 /**
- * Changes on top of a reader, which stays as it is. `mark` and `revertTo` take back what happened since, as the EVM
- * and a refused transaction need it.
+ * Changes on top of a reader, which stays unchanged. `mark` and `revertTo` undo changes, for the EVM and for rejected
+ * transactions.
  */
 export interface State extends StateReader {
   get<K extends RecordKind>(kind: K, key: string): StateRecords[K] | undefined;
@@ -15,9 +15,9 @@ export interface State extends StateReader {
   set<K extends RecordKind>(kind: K, key: string, value: StateRecords[K] | undefined): void;
   mark(): number;
   revertTo(mark: number): void;
-  /** What was set since the mark, in order; a key may come more than once. */
+  /** Keys set since the mark, in order, possibly repeated. */
   keysSince(mark: number): { kind: RecordKind; key: string }[];
-  /** Everything that differs from the reader below; undefined is a deletion. */
+  /** Differences from the reader below; undefined means deleted. */
   readonly changes: ReadonlyMap<string, unknown>;
 }
 
@@ -57,17 +57,17 @@ export function createState(below: StateReader): State {
   };
 }
 
-/** The state of the newest block, with a way back. */
+/** State of the newest block, with undo. */
 export interface CommittedState extends StateReader {
-  /** Takes over the changes; what they replaced. */
+  /** Applies changes and returns the replaced values. */
   commit(changes: ReadonlyMap<string, unknown>): UndoLog;
-  /** Takes a commit back; only the last one. */
+  /** Reverts the last commit. */
   undo(log: UndoLog): void;
-  /** Everything, to be written down. */
+  /** All values, for saving. */
   values(): ReadonlyMap<string, unknown>;
 }
 
-/** Former values by key. */
+/** Previous values by key. */
 export type UndoLog = Map<string, unknown>;
 
 export function createCommittedState(initial: ReadonlyMap<string, unknown> = new Map()): CommittedState {
@@ -91,7 +91,7 @@ export function createCommittedState(initial: ReadonlyMap<string, unknown> = new
   };
 }
 
-/** The state as it was before the given commits, oldest first. */
+/** State before the given commits, which are sorted from the oldest. */
 export function readBefore(state: StateReader, laterLogs: readonly UndoLog[]): StateReader {
   return {
     read(key) {

@@ -6,8 +6,8 @@ import { createEvmState, type EvmState } from '../state/evm-state.ts';
 import type { State } from '../state/state.ts';
 
 /*
- * An EVM that counts like TRON's: Petersburg and PUSH0 at the prices of java-tron's EnergyCost.java. What an operation
- * costs there is said below where it differs; copies have no base price, memory operations one of 1.
+ * EVM with TRON's energy prices: Petersburg and PUSH0 with the costs of java-tron's EnergyCost.java. Listed are the
+ * differences from the EVM. Copies have no base cost, memory operations a base cost of 1.
  */
 const TVM_PRICES: Readonly<Record<string, number>> = {
   sloadGas: 50,
@@ -31,11 +31,10 @@ const TVM_PRICES: Readonly<Record<string, number>> = {
 
 export interface TvmCall {
   readonly state: State;
-  /** Account keys. */
   readonly from: string;
   /** undefined creates a contract. */
   readonly to: string | undefined;
-  /** 21 bytes; with `txid` it makes the address of a created contract. */
+  /** 21 bytes; determines a created contract's address together with `txid`. */
   readonly ownerAddress: Uint8Array;
   readonly txid: Uint8Array;
   readonly data: Uint8Array;
@@ -45,14 +44,14 @@ export interface TvmCall {
 }
 
 export interface TvmResult {
-  /** Without refunds: TRON has none. */
+  /** Without refunds, which TRON does not have. */
   readonly energyUsed: bigint;
   readonly returned: Uint8Array;
-  /** How the EVM names what went wrong; undefined: nothing did. */
+  /** The EVM's error name. */
   readonly error: string | undefined;
   readonly logs: readonly { address: Uint8Array; topics: Uint8Array[]; data: Uint8Array }[];
   readonly internal: readonly InternalCall[];
-  /** Account keys of contracts that destroyed themselves. */
+  /** Account keys of self-destructed contracts. */
   readonly destroyed: readonly string[];
 }
 
@@ -63,10 +62,10 @@ export interface InternalCall {
   readonly note: 'call' | 'create';
 }
 
-/** One call at a time: whoever uses it takes turns (turns.ts). */
+/** Supports one call at a time; callers use turns.ts. */
 export interface Tvm {
   run(call: TvmCall): Promise<TvmResult>;
-  /** Runs a call that ran out of energy again and says at which operation; the state is left as it was. */
+  /** Repeats a call that ran out of energy to find the failing operation. Leaves the state unchanged. */
   findLastOperation(call: TvmCall): Promise<{ name: string; cost: bigint; usedBefore: bigint } | undefined>;
 }
 
@@ -117,8 +116,8 @@ function tvmParams(): typeof paramsEVM {
 }
 
 /**
- * TRON's addresses of contracts: by the transaction's id and its owner, within it by the id and a count, and for
- * CREATE2 with 0x41 in place of 0xff.
+ * Uses TRON's contract addresses: from transaction id and owner; for nested creations from transaction id and counter;
+ * for CREATE2 with 0x41 instead of 0xff.
  */
 function placeContractsAsTron(evm: EVM): { begin(call: TvmCall): void } {
   let txid: Uint8Array = new Uint8Array(32);
