@@ -9,14 +9,17 @@ const PULL_DEADLINE_MS = 180_000;
 const REMOVE_DEADLINE_MS = 10_000;
 const STOP_DEADLINE_MS = 4_000;
 
-/** A container in the foreground of its own `docker run`, so that its end is seen and our end stops it. */
+/** Runs in the foreground of its own `docker run`, so that either end also ends the other. */
 export interface ContainerOptions {
   readonly name: string;
   readonly image: string;
-  /** Port on 127.0.0.1 → port in the container. */
+  /** Port on 127.0.0.1 and port in the container. */
   readonly ports: readonly { readonly host: number; readonly container: number }[];
   readonly env: Readonly<Record<string, string>>;
-  /** Volume name → path in the container; undefined volumes are anonymous and go with the container. */
+  /**
+   * Named volume and its path in the container. Undefined gives an anonymous volume, which is deleted with the
+   * container.
+   */
   readonly volume?: { readonly name: string; readonly path: string };
   readonly hostname?: string;
   readonly args?: readonly string[];
@@ -25,28 +28,31 @@ export interface ContainerOptions {
   readonly dir: string;
   readonly isReady: () => boolean | Promise<boolean>;
   readonly readyDeadlineMs: number;
-  /** Ends the wait; its reason is thrown. */
+  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Whether a Docker engine answers the `docker` command. */
+/** False without a responding Docker engine. */
 export async function isDockerAnswering(): Promise<boolean> {
   return docker(['version', '--format', '{{.Server.Version}}'], ENGINE_DEADLINE_MS);
 }
 
-/** Whether the engine has the image, pulling it if it must. */
+/** Pulls the image if necessary. False if that fails. */
 export async function hasOrPullsImage(image: string, say: (line: string) => void): Promise<boolean> {
   if (await docker(['image', 'inspect', image], ENGINE_DEADLINE_MS)) return true;
   say(`pulling ${image}`);
   return docker(['pull', '--quiet', image], PULL_DEADLINE_MS);
 }
 
-/** Removes a named volume; no error when there is none. */
+/** Succeeds if the volume does not exist. */
 export async function removeVolume(name: string): Promise<void> {
   await docker(['volume', 'rm', '--force', name], REMOVE_DEADLINE_MS);
 }
 
-/** Starts a container and waits until it is ready. Throws GatewayError of process-group, with nothing left running. */
+/**
+ * Starts a container and waits until it is ready. Throws GatewayError of process-group, and then leaves nothing
+ * running.
+ */
 export async function startContainer(options: ContainerOptions): Promise<ProcessGroup> {
   const containerName = `opentill-${options.name}-${randomBytes(4).toString('hex')}`;
   const remove = async (): Promise<void> => {
@@ -60,7 +66,7 @@ export async function startContainer(options: ContainerOptions): Promise<Process
         args: runArguments(options, containerName),
         env: process.env,
         logFile: join(options.dir, `${options.name}.log`),
-        stopSignal: options.stopSignal, // the docker command hands it on to the container
+        stopSignal: options.stopSignal, // the docker command forwards it to the container
         stopDeadlineMs: STOP_DEADLINE_MS,
       },
       {
@@ -74,7 +80,7 @@ export async function startContainer(options: ContainerOptions): Promise<Process
       ...group,
       stop: async (request) => {
         await group.stop(request);
-        await remove(); // --rm does it; not when the command had to be killed
+        await remove(); // --rm does not remove it if the command was killed
       },
     };
   } catch (error) {
@@ -98,7 +104,7 @@ function runArguments(options: ContainerOptions, containerName: string): string[
   ];
 }
 
-/** Runs the docker command; false when it fails, is missing, or takes too long. */
+/** False if the command fails, is missing or exceeds the deadline. */
 async function docker(args: readonly string[], deadlineMs: number): Promise<boolean> {
   try {
     await promisify(execFile)('docker', args, { timeout: deadlineMs, killSignal: 'SIGKILL' });

@@ -3,16 +3,16 @@ import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** - `NO_FREE_PORT`: a hundred random ports were all taken. */
+/** - `NO_FREE_PORT`: a hundred random ports were taken. */
 export type FreePortErrorCode = 'NO_FREE_PORT';
 
-/** Below the kernel's ephemeral range, so that no outgoing connection takes the port before its server does. */
+/** Below the kernel's ephemeral range, so that no outgoing connection uses the port before its server. */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
-/** Longer than anything takes from the choice of its ports to its last server. */
+/** Longer than any caller needs until its servers listen. */
 const RESERVED_MS = 300_000;
 
-/** Whether nobody listens on this TCP port of 127.0.0.1 right now. */
+/** Checks for a TCP listener on 127.0.0.1. */
 export async function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -22,8 +22,8 @@ export async function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * A random TCP port that is free on 127.0.0.1 now, and that nobody else who asks here is given in the next five
- * minutes, in whatever process, while this one lives. Throws GatewayError<FreePortErrorCode>.
+ * Returns a random TCP port that is free on 127.0.0.1. While this process lives, no process gets the same port from
+ * this function within five minutes. Throws GatewayError<FreePortErrorCode>.
  */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
@@ -36,8 +36,8 @@ export async function findFreePort(): Promise<number> {
 }
 
 /**
- * Tells everybody on this machine that the port is given away, before its server listens, and while it starts again: by
- * the UDP port of the same number, which the server does not need and the kernel gives to one process only.
+ * Reserves a port across processes before its server listens and while it restarts. Binds the UDP port of the same
+ * number, which the kernel gives to a single process and the server does not need.
  */
 async function reservePort(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Process ids that belong to a process group or carry the mark in their environment; zombies don't count (they
- * hold nothing, and a slow init may keep them for a while). Without /proc only the group itself can be asked,
- * and its id stands for all members.
+ * Ids of processes in the group or with the mark in their environment. Excludes zombies, which hold no resources and
+ * which a slow init may keep for a while. Without /proc, returns the group id while the group lives.
  */
 export function findGroupMembers(groupId: number, mark: string): number[] {
   if (!existsSync('/proc/self/stat')) return isGroupAlive(groupId) ? [groupId] : [];
@@ -15,7 +14,7 @@ export function findGroupMembers(groupId: number, mark: string): number[] {
 
 function isMember(pid: number, groupId: number, mark: string): boolean {
   const stat = readProc(pid, 'stat');
-  // The command name stands in parentheses and may hold anything; state, parent and group follow the last one.
+  // The command name is in parentheses and may contain any text. State, parent and group follow the last parenthesis.
   const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (state === undefined || group === undefined || state === 'Z' || state === 'X') return false;
   return Number(group) === groupId || readProc(pid, 'environ').includes(`OPENTILL_PROCESS_GROUP=${mark}\0`);
@@ -25,7 +24,7 @@ function readProc(pid: number, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'latin1');
   } catch {
-    return ''; // it ended meanwhile, or belongs to somebody else
+    return ''; // it has ended, or belongs to another user
   }
 }
 

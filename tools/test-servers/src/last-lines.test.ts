@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readLastLines } from './last-lines.ts';
 
-test('the last lines of short, long and missing files', () => {
+test('returns the last lines of short and long files, and nothing of a missing one', () => {
   const dir = mkdtempSync(join(tmpdir(), 'opentill-lines-'));
   try {
     const file = join(dir, 'log');

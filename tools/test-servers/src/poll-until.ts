@@ -1,6 +1,6 @@
 /**
- * Polls a condition until it holds; false when the deadline passed first. The condition is asked at least once,
- * and its errors are the caller's to catch. Times in milliseconds of the monotonic clock.
+ * Polls a condition at least once until it is true. Returns false after the deadline. Errors of the condition reach the
+ * caller. Uses the monotonic clock.
  */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,

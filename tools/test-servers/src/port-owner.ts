@@ -2,13 +2,15 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { isPortFree } from './free-port.ts';
 
-/** - `PORT_TAKEN`: somebody listens on a port that we must have; the message names it and, if it can be seen, whom. */
+/**
+ * - `PORT_TAKEN`: another process listens on a required port. The message names the port and, if visible, the process.
+ */
 export type PortOwnerErrorCode = 'PORT_TAKEN';
 
 /** State "listening" in /proc/net/tcp (Linux, include/net/tcp_states.h). */
 const TCP_LISTEN = '0A';
 
-/** Throws GatewayError<PortOwnerErrorCode> naming every taken port of the list; `purpose` is what it is for. */
+/** Throws GatewayError<PortOwnerErrorCode> that names every taken port with its `purpose`. */
 export async function requireFreePorts(
   ports: readonly { readonly port: number; readonly purpose: string }[],
 ): Promise<void> {
@@ -28,7 +30,7 @@ export async function requireFreePorts(
   );
 }
 
-/** The process that listens on a TCP port; undefined when it can't be found out (another user's, or no /proc). */
+/** Undefined if the process is not visible (another user's, or no /proc). */
 function findPortOwner(port: number): { pid: number; command: string } | undefined {
   const inodes = new Set(
     ['tcp', 'tcp6'].flatMap((table) => listeningInodes(readText(`/proc/net/${table}`), port)),
@@ -44,7 +46,7 @@ function findPortOwner(port: number): { pid: number; command: string } | undefin
   return undefined;
 }
 
-/** A command line as /proc gives it, short enough for a sentence: of long paths only the end. */
+/** Shortens a command line of /proc to the ends of long paths. */
 export function shortenCommand(commandLine: string): string {
   const words = commandLine.split('\0').filter((word) => word !== '');
   const short = words
@@ -58,7 +60,7 @@ export function shortenCommand(commandLine: string): string {
   return short.length > 80 ? `${short.slice(0, 80)}…` : short;
 }
 
-/** Inodes of the sockets that listen on a port, from the text of /proc/net/tcp or tcp6. */
+/** `table` is the text of /proc/net/tcp or tcp6. */
 export function listeningInodes(table: string, port: number): string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const inodes: string[] = [];

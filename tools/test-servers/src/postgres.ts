@@ -7,42 +7,42 @@ import { startProcessGroup } from './process-group.ts';
 import { chooseServiceUser, makeUserDirectory, type ServiceUser } from './service-user.ts';
 import { waitUntil } from './poll-until.ts';
 
-/** - `POSTGRES_INIT_FAILED`: initdb ended with an error; the message holds what it said. */
+/** - `POSTGRES_INIT_FAILED`: initdb failed. The message contains its output. */
 export type PostgresErrorCode = 'POSTGRES_INIT_FAILED';
 
 /**
- * How a server ends: `smart` waits for clients, `fast` rolls their transactions back and writes a checkpoint,
- * `immediate` drops everything (recovery at the next start), `kill` is SIGKILL to the postmaster.
+ * `smart` waits for clients. `fast` rolls back their transactions and writes a checkpoint. `immediate` drops everything
+ * and needs recovery at the next start. `kill` sends SIGKILL to the postmaster.
  */
 export type PostgresStopMode = 'smart' | 'fast' | 'immediate' | 'kill';
 
 export interface PostgresOptions {
-  /** Holds `data`, the log and, if need be, a copy of the binaries; a server started again here goes on. */
+  /** Contains `data`, the log and possibly a copy of the binaries. Starting again here continues with the data. */
   readonly dir: string;
   /** TCP port on 127.0.0.1. */
   readonly port: number;
-  /** false: nothing is synced to the disk; faster, survives kill -9 of processes but not of the machine. Default true. */
+  /** False skips syncing to disk. Data then survive killed processes, but not a crash of the machine. @default true */
   readonly durable?: boolean;
-  /** Further settings, over the ones below. */
+  /** Override the settings below. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Where a copy of the binaries may be kept between runs. Default inside `dir`. */
+  /** Directory for a copy of the binaries that later runs reuse. @default inside `dir` */
   readonly binariesDir?: string;
-  /** Ends the start; its reason is thrown. */
+  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface PostgresServer {
-  /** Superuser `opentill`, database `opentill`; no password. */
+  /** Superuser `opentill`, database `opentill`, no password. */
   readonly url: string;
   readonly port: number;
-  /** The postmaster's process id. */
+  /** Process id of the postmaster. */
   readonly pid: number;
   readonly logFile: string;
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended for any reason. */
   readonly exited: Promise<unknown>;
   isRunning(): boolean;
   lastLogLines(count: number): string;
-  /** Default fast. Leaves no process. */
+  /** Leaves no process. @default fast */
   stop(mode?: PostgresStopMode): Promise<void>;
 }
 
@@ -69,9 +69,9 @@ const SETTINGS = {
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
 
 /**
- * Starts a Postgres of our own: only on 127.0.0.1, where every connection is trusted. Started by root it runs as
- * `postgres` or `nobody`, since Postgres refuses root. Throws GatewayError of this module, of process-group,
- * service-user or postgres-binaries.
+ * Starts a Postgres that listens on 127.0.0.1 and trusts every connection. Under root it runs as `postgres` or
+ * `nobody`, because Postgres rejects root. Throws GatewayError of this module, process-group, service-user or
+ * postgres-binaries.
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const user = chooseServiceUser(['postgres', 'nobody']);
@@ -122,7 +122,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   };
 }
 
-/** initdb under another name first: a directory that was cut short must not be taken for a database. */
+/** Initialises under a temporary name, so that an interrupted directory is not used as a database. */
 async function initialise(
   binaries: PostgresBinaries,
   dataDir: string,
@@ -174,7 +174,7 @@ async function run(
   );
 }
 
-/** A server that lost its parent is still being stopped by its guard; it gives up the directory within seconds. */
+/** A server whose parent died is stopped by its guard within seconds. */
 async function waitForPredecessor(dataDir: string): Promise<void> {
   await waitUntil(() => !isServedBy(dataDir, readPidFile(dataDir).pid), {
     deadlineMs: 15_000,
@@ -186,11 +186,11 @@ function isServedBy(dataDir: string, pid: number): boolean {
   try {
     return pid > 0 && readlinkSync(`/proc/${pid}/cwd`) === dataDir;
   } catch {
-    return false; // gone, or no /proc here: Postgres itself then refuses a directory in use
+    return false; // ended, or no /proc; Postgres itself then rejects a directory in use
   }
 }
 
-/** What pg_ctl reads: line 1 is the postmaster's pid, line 8 its status (PostgreSQL, miscadmin.h, LOCK_FILE_LINE_*). */
+/** Like pg_ctl: line 1 has the postmaster's pid, line 8 its status (PostgreSQL, miscadmin.h, LOCK_FILE_LINE_*). */
 function isReady(dataDir: string, pid: number): boolean {
   const { pid: owner, status } = readPidFile(dataDir);
   return owner === pid && status === 'ready';

@@ -2,14 +2,13 @@ import { connect } from 'node:net';
 
 const PROBE_DEADLINE_MS = 2_000;
 
-/** Whether something accepts a TCP connection. */
 export async function acceptsTcp(port: number, host = '127.0.0.1'): Promise<boolean> {
   return probe(port, host, undefined, () => true);
 }
 
 /**
- * Whether an AMQP 0-9-1 broker answers: it is sent the protocol header and must answer with a method frame
- * holding connection.start (class 10, method 10).
+ * Sends the AMQP 0-9-1 protocol header. True if the broker responds with a method frame that contains connection.start
+ * (class 10, method 10).
  */
 export async function answersAmqp(port: number, host = '127.0.0.1'): Promise<boolean> {
   const header = Buffer.from([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
@@ -17,8 +16,8 @@ export async function answersAmqp(port: number, host = '127.0.0.1'): Promise<boo
 }
 
 /**
- * Whether a Postgres takes sessions: it is sent a start-up message and must ask for authentication ('R'). While it
- * starts or recovers it answers 'E' (57P03 cannot_connect_now).
+ * Sends a start-up message. True if the server requests authentication ('R'). A starting or recovering server responds
+ * 'E' (57P03 cannot_connect_now).
  */
 export async function answersPostgres(port: number, user: string, host = '127.0.0.1'): Promise<boolean> {
   const parameters = Buffer.from(`user\0${user}\0database\0postgres\0\0`);
@@ -28,7 +27,7 @@ export async function answersPostgres(port: number, user: string, host = '127.0.
   return probe(port, host, Buffer.concat([head, parameters]), (answer) => answer[0] === 0x52);
 }
 
-/** Connects, sends `request` if there is one, and judges the first bytes that come back. */
+/** Connects, sends `request` if given, and passes the first received bytes to the check. */
 async function probe(
   port: number,
   host: string,

@@ -11,89 +11,91 @@ import { readLastLines } from './last-lines.ts';
 import { waitUntil } from './poll-until.ts';
 
 /*
- * A child server in its own session and process group, and the promise that nothing of it stays behind.
+ * A child server in its own session and process group, which leaves no process behind.
  *
- *   state     | event                          | next      | what happens
+ *   state     | event                          | next      | result
  *   ----------|--------------------------------|-----------|---------------------------------------------------
- *   starting  | binary can't be executed       | –         | PROCESS_NOT_STARTED
+ *   starting  | binary cannot be executed      | –         | PROCESS_NOT_STARTED
  *   starting  | leader exits before ready      | exited    | PROCESS_EXITED_EARLY with the last log lines
  *   starting  | ready deadline passes          | stopping  | group stopped, then PROCESS_NOT_READY
- *   starting  | the caller's signal aborts     | stopping  | group stopped, then the signal's reason
+ *   starting  | the caller's signal aborts     | stopping  | group stopped, then the signal's reason is thrown
  *   running   | stop(signal)                   | stopping  | signal to the group
- *   running   | leader exits by itself         | exited    | `exited` resolves; members that stayed are swept by stop()
- *   running   | our own process dies (any way) | stopping  | the guard does what stop() would have done
+ *   running   | leader exits by itself         | exited    | `exited` resolves; stop() ends remaining members
+ *   running   | this process dies in any way   | stopping  | the guard stops the group as stop() would
  *   stopping  | all members gone               | stopped   | –
  *   stopping  | stop deadline passes           | killing   | SIGKILL to the group and to marked processes
  *   killing   | all members gone               | stopped   | –
  *   killing   | still there after 30 s         | –         | PROCESS_NOT_STOPPED (uninterruptible sleep in the kernel)
- *   stopped   | stop()                         | stopped   | nothing: stop is idempotent, and concurrent calls share one
+ *   stopped   | stop()                         | stopped   | none: stop is idempotent, and concurrent calls share one
  *
- * Ctrl-C reaches only the terminal's foreground group, so a child here is never signalled behind our back.
- * The guard is a shell that waits on a pipe only we hold: its end, however we die (SIGKILL included), closes it. It is
- * started first. The leader waits in a shell of its own, on a second pipe, until the guard has the group's id; if we die
- * before, that shell reads the end of its pipe and exits. So there is no moment in which our death leaves a leader behind.
- * Processes that leave the group (Erlang's port programs, daemons) carry a mark in their environment.
+ * Ctrl-C reaches only the terminal's foreground group, so it never signals a child directly.
+ * The guard is a shell that waits on a pipe that only this process holds. Any death of this process, including SIGKILL,
+ * closes the pipe. The guard starts first. The leader waits in its own shell, on a second pipe, until the guard has the
+ * group's id; if this process dies earlier, that pipe closes and the shell exits. A death at any moment therefore
+ * leaves no leader behind. Processes that leave the group (Erlang's port programs, daemons) carry a mark in their
+ * environment.
  */
 
 /**
  * - `PROCESS_NOT_STARTED`: the binary could not be executed.
- * - `PROCESS_EXITED_EARLY`: the process ended before it was ready; the message holds its last log lines.
- * - `PROCESS_NOT_READY`: the readiness condition did not hold in time; the process was stopped.
+ * - `PROCESS_EXITED_EARLY`: the process ended before it was ready. The message contains its last log lines.
+ * - `PROCESS_NOT_READY`: the process was not ready in time and was stopped.
  * - `PROCESS_NOT_STOPPED`: members of the group survived SIGKILL for 30 seconds.
  */
 export type ProcessGroupErrorCode =
   'PROCESS_NOT_STARTED' | 'PROCESS_EXITED_EARLY' | 'PROCESS_NOT_READY' | 'PROCESS_NOT_STOPPED';
 
-/** How the leader of a group ended. Exactly one of the two is set. */
+/** Exit of the group's leader. Exactly one of the two is set. */
 export interface ExitStatus {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
 export interface ProcessGroupOptions {
-  /** Shown in errors. */
+  /** Used in error texts. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the child; nothing is inherited. */
+  /** Complete environment of the child, which inherits none. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Takes stdout and stderr, appended; written by the child itself, so it outlives us. */
+  /** Receives stdout and stderr from the child directly (append mode), so it outlives this process. */
   readonly logFile: string;
   readonly uid?: number;
   readonly gid?: number;
-  /** What stop() and the guard send first. Default SIGTERM. */
+  /** First signal of stop() and of the guard. @default SIGTERM */
   readonly stopSignal?: NodeJS.Signals;
-  /** How long the group may take after `stopSignal` before SIGKILL. Default 8,000 ms. */
+  /** Time between `stopSignal` and SIGKILL. @default 8,000 ms */
   readonly stopDeadlineMs?: number;
 }
 
 export interface ReadyCondition {
-  /** Polled; false and thrown errors mean "not yet". */
+  /** Polled. False and errors mean "not yet". */
   readonly isReady: (leaderPid: number) => boolean | Promise<boolean>;
   readonly deadlineMs: number;
   readonly pollIntervalMs?: number;
-  /** Ends the wait: the group is stopped, and the signal's reason is thrown. */
+  /** Aborts the wait: stops the group and throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A running child with everything it started. */
 export interface ProcessGroup {
   readonly name: string;
-  /** Process id of the leader, which is also the group's id. */
+  /** Process id of the leader, equal to the group's id. */
   readonly pid: number;
   readonly logFile: string;
-  /** Resolves, never rejects, when the leader has ended. */
+  /** Resolves when the leader has ended. Never rejects. */
   readonly exited: Promise<ExitStatus>;
   isRunning(): boolean;
-  /** Sends one signal to the group; false when it has ended. */
+  /** Sends a signal to the group. False if it has ended. */
   signal(signal: NodeJS.Signals): boolean;
   /** Ends the group and waits until no member is left. Idempotent. */
   stop(options?: { readonly signal?: NodeJS.Signals; readonly deadlineMs?: number }): Promise<void>;
   lastLogLines(count: number): string;
 }
 
-/** Arguments: the stop signal, and tenths of a second until SIGKILL. Reads the group's id, then a line that dismisses it. */
+/**
+ * Arguments: stop signal, and tenths of a second until SIGKILL. Reads the group's id, then a line that ends the guard.
+ */
 const GUARD_SCRIPT = `
 read -r group || exit 0
 if read -r _; then exit 0; fi
@@ -106,15 +108,15 @@ while [ "$tenths" -gt 0 ]; do
 done
 kill -s KILL -- "-$group" 2>/dev/null`;
 
-/** Becomes the command once it may: keeps its process id. */
+/** Waits for a line, then becomes the command with the same process id. */
 const LEADER_SCRIPT = `read -r _ || exit 0; exec "$0" "$@" </dev/null`;
 
 const DEFAULT_STOP_DEADLINE_MS = 8_000;
 const KILL_DEADLINE_MS = 30_000;
 
 /**
- * Starts a child in its own process group and waits until it is ready (at once without a condition).
- * Throws GatewayError<ProcessGroupErrorCode>, or the reason of the condition's signal; then nothing is left running.
+ * Starts a child in its own process group and waits until it is ready, if there is a condition. Throws
+ * GatewayError<ProcessGroupErrorCode> or the reason of the condition's signal, and then leaves nothing running.
  */
 export async function startProcessGroup(
   options: ProcessGroupOptions,
@@ -146,7 +148,7 @@ export async function startProcessGroup(
 
 type Leader = ChildProcess & { readonly pid: number; readonly stdin: Writable };
 
-/** Starts the shell that becomes the leader when a line is written to its stdin. */
+/** The shell becomes the leader when it reads a line from stdin. */
 async function spawnLeader(options: ProcessGroupOptions, mark: string): Promise<Leader> {
   mkdirSync(dirname(options.logFile), { recursive: true });
   const log = openSync(options.logFile, 'a');
@@ -162,7 +164,7 @@ async function spawnLeader(options: ProcessGroupOptions, mark: string): Promise<
     });
     await once(child, 'spawn');
     const leader = child as unknown as Leader;
-    leader.stdin.on('error', () => {}); // it ended before it read: `exited` reports that
+    leader.stdin.on('error', () => {}); // it may end before it reads; `exited` reports that
     return leader;
   } catch (cause) {
     throw new GatewayError<ProcessGroupErrorCode>(
@@ -175,7 +177,7 @@ async function spawnLeader(options: ProcessGroupOptions, mark: string): Promise<
   }
 }
 
-/** Throws when no file of the command's name can be executed: the shell that becomes it would only exit with 127. */
+/** Throws if the command is not executable. Otherwise the shell would only exit with 127. */
 function mustBeExecutable({ command, env }: ProcessGroupOptions): void {
   const folders = command.includes('/') ? [''] : (env['PATH'] ?? '/usr/bin:/bin').split(delimiter);
   const isExecutable = (folder: string): boolean => {
@@ -195,7 +197,7 @@ function createGroup(options: ProcessGroupOptions, child: Leader, mark: string, 
   const exited = new Promise<ExitStatus>((resolve) => {
     child.once('exit', (code, signal) => {
       running = false;
-      // Nothing left means nothing to stop later, when the kernel may have given the id to somebody else.
+      // Without members there is nothing to stop later, when the kernel may have reused the id.
       if (findGroupMembers(child.pid, mark).length === 0) stopping ??= guard.release();
       resolve({ code, signal });
     });
@@ -224,11 +226,11 @@ function createGroup(options: ProcessGroupOptions, child: Leader, mark: string, 
 
 interface Guard {
   readonly stdin: Writable;
-  /** Dismisses it: the group has ended. Idempotent. */
+  /** Ends the guard of an ended group. Idempotent. */
   release(): Promise<void>;
 }
 
-/** Starts the shell that ends the group, whose id it reads from its stdin, if we die first. */
+/** Starts the shell that stops the group if this process dies. It reads the group's id from stdin. */
 function spawnGuard(options: ProcessGroupOptions): Guard {
   const signalName = (options.stopSignal ?? 'SIGTERM').replace('SIG', '');
   const tenths = Math.ceil((options.stopDeadlineMs ?? DEFAULT_STOP_DEADLINE_MS) / 100);
@@ -253,7 +255,7 @@ function spawnGuard(options: ProcessGroupOptions): Guard {
   };
 }
 
-/** Resolves when the kernel has the line, or the reader has ended. */
+/** Resolves when the kernel has accepted the line or the reader has ended. */
 async function writeLine(stream: Writable, line: string): Promise<void> {
   await new Promise<void>((resolve) => stream.write(`${line}\n`, () => resolve()));
 }
@@ -309,6 +311,6 @@ function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
     process.kill(pid, signal);
     return true;
   } catch {
-    return false; // ESRCH: it has ended already
+    return false; // ESRCH: it has already ended
   }
 }

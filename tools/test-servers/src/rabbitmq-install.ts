@@ -3,23 +3,23 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** - `RABBITMQ_MISSING`: no broker is installed and it could not be installed; the message says what to do. */
+/** - `RABBITMQ_MISSING`: no broker is installed and installing failed. The message says what to do. */
 export type RabbitMqInstallErrorCode = 'RABBITMQ_MISSING';
 
-/** Absolute paths of RabbitMQ's programs. */
+/** Absolute paths. */
 export interface RabbitMqBinaries {
   readonly server: string;
   readonly ctl: string;
   readonly epmd: string;
 }
 
-/** Debian's /usr/sbin/rabbitmq-server is a wrapper that changes user and directory: the real script comes first. */
+/** Searched first, because Debian's /usr/sbin/rabbitmq-server is a wrapper that changes user and directory. */
 const SCRIPT_DIRECTORIES = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin'];
 const ERLANG_DIRECTORIES = ['/usr/lib/erlang/bin', '/opt/homebrew/bin', '/usr/local/lib/erlang/bin'];
 
 /**
- * A package must not start a broker of its own beside ours: policy-rc.d(8) says no while it is installed. Who comes while
- * somebody installs waits, and finds it done.
+ * policy-rc.d(8) keeps the package from starting its own broker. A concurrent caller waits for the lock and then finds
+ * the package installed.
  */
 const INSTALL_SCRIPT = `
 exec 9</var/lib/dpkg && flock 9
@@ -33,7 +33,7 @@ install || { apt-get update -qq && install; } || exit 1
 systemctl disable rabbitmq-server.service >/dev/null 2>&1 || true`;
 
 const INSTALL_DEADLINE_MS = 300_000;
-/** As dpkg calls the states between unpacked and installed. */
+/** dpkg's states between unpacked and installed. */
 const HALF_INSTALLED: ReadonlySet<string> = new Set([
   'half-installed',
   'unpacked',
@@ -42,7 +42,7 @@ const HALF_INSTALLED: ReadonlySet<string> = new Set([
   'triggers-pending',
 ]);
 
-/** The installed broker's programs, or undefined when RabbitMQ or Erlang's epmd is not found. */
+/** Undefined if RabbitMQ or Erlang's epmd is missing. */
 function findRabbitMq(path: string = process.env['PATH'] ?? ''): RabbitMqBinaries | undefined {
   const searchPath = path.split(delimiter).filter((directory) => directory.startsWith('/'));
   const find = (name: string, directories: readonly string[]): string | undefined =>
@@ -54,8 +54,8 @@ function findRabbitMq(path: string = process.env['PATH'] ?? ''): RabbitMqBinarie
 }
 
 /**
- * The broker's programs; on Debian and its kin the package is installed first when it is missing and we are root or
- * sudo asks for no password. `say` gets one line before that. Throws GatewayError<RabbitMqInstallErrorCode>.
+ * Finds the broker's programs. On Debian-like systems installs a missing package if root or sudo without password is
+ * available, after a line to `say`. Throws GatewayError<RabbitMqInstallErrorCode>.
  */
 export async function findOrInstallRabbitMq(say: (line: string) => void): Promise<RabbitMqBinaries> {
   const found = findRabbitMq();
@@ -79,7 +79,7 @@ export async function findOrInstallRabbitMq(say: (line: string) => void): Promis
   );
 }
 
-/** Whether the package's files are there, but not yet ready: another process is installing it. */
+/** True while another process is installing the package: its files exist but are not configured. */
 async function isHalfInstalled(): Promise<boolean> {
   return new Promise((resolve) => {
     execFile(

@@ -7,52 +7,52 @@ import { startProcessGroup, type ProcessGroup } from './process-group.ts';
 import { findOrInstallRabbitMq, type RabbitMqBinaries } from './rabbitmq-install.ts';
 import { chooseServiceUser, makeUserDirectory, type ServiceUser } from './service-user.ts';
 
-/** `graceful` closes queues and tables; `kill` is SIGKILL to the node, as a crash would be. epmd goes in both. */
+/** `graceful` closes queues and tables. `kill` sends SIGKILL to the node, like a crash. Both end epmd. */
 export type RabbitMqStopMode = 'graceful' | 'kill';
 
 export interface RabbitMqOptions {
-  /** Holds data, logs and configuration; a broker started again here goes on. */
+  /** Contains data, logs and configuration. Starting again here continues with the data. */
   readonly dir: string;
   /** AMQP port on 127.0.0.1. */
   readonly port: number;
-  /** Adds the management plugin's HTTP API on this port of 127.0.0.1; it needs about a second more to start. */
+  /** Port on 127.0.0.1 for the management plugin's HTTP API, which adds about a second to the start. */
   readonly managementPort?: number;
-  /** Gets a line when the package has to be installed first. */
+  /** Receives a line if the package must be installed. */
   readonly say?: (line: string) => void;
-  /** Ends the start; its reason is thrown. */
+  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface RabbitMqServer {
-  /** The default user guest, who may do everything. */
+  /** URL of the user guest, who has all permissions. */
   readonly url: string;
-  /** HTTP API with the same user, if asked for. */
+  /** HTTP API with the same user, if requested. */
   readonly managementUrl?: string;
   readonly port: number;
-  /** Leader of the broker's process group: the start script. */
+  /** Process id of the start script, which leads the broker's process group. */
   readonly pid: number;
   readonly logFile: string;
-  /** Path of rabbitmqctl and the environment it needs to reach this node. */
+  /** Path of rabbitmqctl and its environment for this node. */
   readonly ctl: { readonly command: string; readonly env: Readonly<Record<string, string>> };
-  /** Resolves when the node has ended, for whatever reason. */
+  /** Resolves when the node has ended for any reason. */
   readonly exited: Promise<unknown>;
   isRunning(): boolean;
   lastLogLines(count: number): string;
-  /** Default graceful. Leaves no process, epmd included. */
+  /** Leaves no process, including epmd. @default graceful */
   stop(mode?: RabbitMqStopMode): Promise<void>;
 }
 
 const START_DEADLINE_MS = 90_000;
 const EPMD_DEADLINE_MS = 60_000;
-/** It takes one second, or five while somebody holds a connection to its HTTP API; queues survive the kill. */
+/** The stop takes a second, or five with an open connection to the HTTP API. Queues survive the kill. */
 const STOP_DEADLINE_MS = 4_000;
-/** What a node prints when its listeners are open and its queues recovered. */
+/** Printed when listeners are open and queues recovered. */
 const STARTED = 'Server startup complete';
 
 /**
- * Starts a RabbitMQ node of our own with its own epmd (which Erlang would otherwise leave behind as a daemon), node
- * name, ports and directories; everything listens on 127.0.0.1 only. Started by root it runs as the package's user.
- * Throws GatewayError of process-group, service-user or rabbitmq-install.
+ * Starts a RabbitMQ node with its own node name, ports, directories and epmd, which Erlang would otherwise leave behind
+ * as a daemon. Everything listens on 127.0.0.1. Under root it runs as the package's user. Throws GatewayError of
+ * process-group, service-user or rabbitmq-install.
  */
 export async function startRabbitMq(options: RabbitMqOptions): Promise<RabbitMqServer> {
   const binaries = await findOrInstallRabbitMq(options.say ?? (() => {}));
@@ -86,7 +86,10 @@ export async function startRabbitMq(options: RabbitMqOptions): Promise<RabbitMqS
   }
 }
 
-/** Writes the node's files and answers with its environment. The name depends on the directory alone: data bear it. */
+/**
+ * Writes the node's files and returns its environment. The node name, which data contain, depends only on the
+ * directory.
+ */
 async function writeConfiguration(options: RabbitMqOptions): Promise<Record<string, string>> {
   const { dir, port, managementPort } = options;
   const configFile = join(dir, 'rabbitmq.conf');
@@ -97,7 +100,7 @@ async function writeConfiguration(options: RabbitMqOptions): Promise<Record<stri
       : [
           `management.tcp.port = ${managementPort}`,
           'management.tcp.ip = 127.0.0.1',
-          'management_agent.disable_metrics_collector = true', // its HTTP API is what is wanted, not its charts
+          'management_agent.disable_metrics_collector = true', // only its HTTP API is needed
         ];
   const listener = `listeners.tcp.1 = 127.0.0.1:${port}`;
   const lines = [listener, 'loopback_users = none', 'log.console = true', 'log.file = false', ...management];
@@ -107,13 +110,13 @@ async function writeConfiguration(options: RabbitMqOptions): Promise<Record<stri
   });
   return {
     PATH: `/usr/lib/erlang/bin:${process.env['PATH'] ?? '/usr/bin:/bin'}`,
-    HOME: dir, // where Erlang keeps the cookie
+    HOME: dir, // Erlang stores its cookie there
     LANG: 'C.UTF-8',
     ERL_EPMD_ADDRESS: '127.0.0.1',
     ERL_EPMD_PORT: `${await findFreePort()}`,
     RABBITMQ_NODENAME: `opentill-${createHash('sha256').update(dir).digest('hex').slice(0, 12)}@localhost`,
     RABBITMQ_DIST_PORT: `${await findFreePort()}`,
-    RABBITMQ_CONF_ENV_FILE: '/dev/null', // not the machine's /etc/rabbitmq/rabbitmq-env.conf
+    RABBITMQ_CONF_ENV_FILE: '/dev/null', // ignores /etc/rabbitmq/rabbitmq-env.conf
     RABBITMQ_CONFIG_FILE: configFile,
     RABBITMQ_ENABLED_PLUGINS_FILE: pluginsFile,
     RABBITMQ_MNESIA_BASE: join(dir, 'mnesia'),

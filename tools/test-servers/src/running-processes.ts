@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Command lines of the processes that work in a directory or name it, zombies left out: what a server leaves behind. */
+/** Command lines of processes that mention a directory or run in it, without zombies. Finds leftovers of a server. */
 export function processesOf(directory: string): string[] {
   return readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
@@ -15,7 +15,7 @@ export function processesOf(directory: string): string[] {
           ? [`${pid} ${command}`]
           : [];
       } catch {
-        return []; // ended meanwhile
+        return []; // has ended
       }
     });
 }

@@ -2,7 +2,7 @@ import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A directory of the test's own that server users can enter; removed at its end. */
+/** Temporary directory that servers' users can enter. */
 export async function withScratchDirectory(work: (directory: string) => Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'opentill-devnet-'));
   chmodSync(directory, 0o711);
@@ -14,12 +14,12 @@ export async function withScratchDirectory(work: (directory: string) => Promise<
 }
 
 const MEMORY = '/dev/shm';
-/** Far more than the test servers write: data, write-ahead logs, queues. */
+/** Far more than the data, write-ahead logs and queues of the test servers. */
 const ROOM_BYTES = 8 * 1024 ** 3;
 
 /**
- * Parent folder for data that a test run throws away: in memory where there is room. Each test database is 800 files. On ext4
- * creating them takes up to a second, because it skips the inodes of recently deleted ones; in memory it takes 0.1 s.
+ * Parent directory for temporary test data, in memory if there is room. A test database has 800 files. ext4 takes up to
+ * a second to create them, because it skips recently freed inodes; memory takes 0.1 s.
  */
 export function scratchParent(): string {
   try {

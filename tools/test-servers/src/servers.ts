@@ -8,31 +8,31 @@ import { answersAmqp, answersPostgres } from './probe-server.ts';
 import type { ProcessGroup } from './process-group.ts';
 import { startRabbitMq } from './rabbitmq.ts';
 
-/** Where a server comes from: named by the environment, a container of ours, or a local process of ours. */
+/** Named by the environment, or started here as a container or local process. */
 export type ServerOrigin = 'given' | 'container' | 'local';
 
 export interface ServersOptions {
-  /** Holds the servers' data and logs: `postgres/`, `rabbitmq/`, and `binaries/`, which may stay between runs. */
+  /** Contains the servers' data and logs: `postgres/`, `rabbitmq/`, and `binaries/`, which later runs reuse. */
   readonly dir: string;
-  /** DATABASE_URL and AMQP_URL, where the environment names servers; an empty string counts as not set. */
+  /** Values of DATABASE_URL and AMQP_URL. An empty string counts as not set. */
   readonly given: { readonly databaseUrl?: string | undefined; readonly amqpUrl?: string | undefined };
-  /** Ports on 127.0.0.1 for servers of ours; free ones by default. */
+  /** Ports on 127.0.0.1 for started servers. @default free ports */
   readonly ports?: { readonly database?: number; readonly broker?: number };
-  /** true goes on with the data of the last run in this directory; false starts empty. */
+  /** True continues with the data of the last run in this directory. False starts empty. */
   readonly keepData: boolean;
-  /** false, for throw-away data: Postgres syncs nothing to the disk, and servers are ended at once. Default true. */
+  /** False, for temporary data, skips syncing to disk and ends servers at once. @default true */
   readonly durable?: boolean;
-  /** Brings RabbitMQ's HTTP API too (virtual hosts can't be made over AMQP). Default false. */
+  /** Also provides RabbitMQ's HTTP API, which creates virtual hosts and users. @default false */
   readonly management?: boolean;
-  /** false: no containers, also where an engine answers. Default true. */
+  /** False never uses containers. @default true */
   readonly containers?: boolean;
-  /** Gets a line for every step that takes time. */
+  /** Receives a line for every slow step. */
   readonly say?: (line: string) => void;
-  /** Ends what is being started; its reason is thrown. */
+  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A server that we started and must stop. */
+/** Server that was started here and must be stopped. */
 export interface OwnServer {
   readonly name: string;
   readonly exited: Promise<unknown>;
@@ -44,16 +44,16 @@ export interface OwnServer {
 export interface FoundServer {
   readonly url: string;
   readonly origin: ServerOrigin;
-  /** RabbitMQ's HTTP API, if it was asked for and the broker is ours. */
+  /** RabbitMQ's HTTP API, if requested and the broker was started here. */
   readonly managementUrl?: string;
-  /** Undefined for a given server: its life is its owner's affair. */
+  /** Undefined for a server named by the environment. */
   readonly own?: OwnServer;
 }
 
 export interface Servers {
   readonly database: FoundServer;
   readonly broker: FoundServer;
-  /** Stops what we started: the broker, then the database. */
+  /** Stops the broker, then the database. Servers named by the environment keep running. */
   stop(): Promise<void>;
 }
 
@@ -62,9 +62,8 @@ const RABBITMQ_IMAGE = 'rabbitmq:4-management';
 const CONTAINER_DEADLINE_MS = 60_000;
 
 /**
- * Finds or brings a database and a broker, in the order: given URL, container, local process. A container that does
- * not come up counts as none. Both start at once; if one fails, the other is stopped again.
- * Throws GatewayError of postgres, rabbitmq-install and process-group.
+ * Finds or starts a database and a broker concurrently: given URL, otherwise container, otherwise local process. If one
+ * fails, stops the other. Throws GatewayError of postgres, rabbitmq-install and process-group.
  */
 export async function findOrBringServers(options: ServersOptions): Promise<Servers> {
   const say = options.say ?? (() => {});
@@ -151,9 +150,7 @@ async function bringContainer(
     return await start();
   } catch (error) {
     signal?.throwIfAborted();
-    say?.(
-      `a container did not come up, a local server is used: ${error instanceof Error ? error.message : error}`,
-    );
+    say?.(`container failed, using a local server: ${error instanceof Error ? error.message : error}`);
     return undefined;
   }
 }
@@ -199,7 +196,7 @@ async function startRabbitMqContainer(
     ],
     env: { RABBITMQ_DEFAULT_USER: 'opentill', RABBITMQ_DEFAULT_PASS: 'opentill' },
     volume: { name: volume, path: '/var/lib/rabbitmq' },
-    hostname: 'opentill', // part of the node's name, which the data bear
+    hostname: 'opentill', // part of the node's name, which data contain
     stopSignal: 'SIGTERM',
     dir: options.dir,
     isReady: async () => answersAmqp(port),
@@ -225,7 +222,7 @@ function ownContainer(name: string, group: ProcessGroup, options: ServersOptions
   return { ...group, name, stop };
 }
 
-/** The volume of this state directory; emptied unless the data are to be kept. */
+/** Named volume of the state directory. Empties it unless data are kept. */
 async function prepareVolume(options: ServersOptions, server: string): Promise<string> {
   const name = `opentill-${server}-${createHash('sha256').update(options.dir).digest('hex').slice(0, 12)}`;
   if (!options.keepData) await removeVolume(name);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findBlockedAncestor, parsePasswd } from './service-user.ts';
 
-test('users are read from passwd, other lines are left out', () => {
+test('parses the users of a passwd file and skips other lines', () => {
   const users = parsePasswd(
     'root:x:0:0:root:/root:/bin/bash\n\n# comment\nbroken:x::\nnobody:x:65534:65534::/:/bin/false\n',
   );
@@ -12,7 +12,7 @@ test('users are read from passwd, other lines are left out', () => {
   expect(users.get('nobody')).toEqual({ name: 'nobody', uid: 65_534, gid: 65_534 });
 });
 
-test('the directory that keeps a stranger out is found, wherever it is on the path', () => {
+test('finds the directory on a path that a user may not enter', () => {
   const stranger = { name: 'stranger', uid: 4_000_000, gid: 4_000_000 };
   const root = mkdtempSync(join(tmpdir(), 'opentill-user-'));
   try {

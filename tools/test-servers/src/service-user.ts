@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 /**
- * - `SERVICE_USER_MISSING`: none of the users exists that a server may run as.
- * - `STATE_DIR_NOT_TRAVERSABLE`: the server's user can't reach its directory.
+ * - `SERVICE_USER_MISSING`: no user exists under which the server may run.
+ * - `STATE_DIR_NOT_TRAVERSABLE`: the server's user cannot reach its directory.
  */
 export type ServiceUserErrorCode = 'SERVICE_USER_MISSING' | 'STATE_DIR_NOT_TRAVERSABLE';
 
-/** An unprivileged user of /etc/passwd. */
+/** Unprivileged user of /etc/passwd. */
 export interface ServiceUser {
   readonly name: string;
   readonly uid: number;
@@ -16,8 +16,8 @@ export interface ServiceUser {
 }
 
 /**
- * The user a server runs as: undefined (ourselves) unless we are root, then the first of `names` that exists.
- * Throws GatewayError<ServiceUserErrorCode>.
+ * User for a server: undefined (the current user) unless we are root, then the first existing one of `names`. Throws
+ * GatewayError<ServiceUserErrorCode>.
  */
 export function chooseServiceUser(names: readonly string[]): ServiceUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -33,7 +33,7 @@ export function chooseServiceUser(names: readonly string[]): ServiceUser | undef
   );
 }
 
-/** Users by name of a passwd(5) file; lines that are not entries are left out. */
+/** Parses a passwd(5) file and skips other lines. */
 export function parsePasswd(text: string): Map<string, ServiceUser> {
   const users = new Map<string, ServiceUser>();
   for (const line of text.split('\n')) {
@@ -45,7 +45,7 @@ export function parsePasswd(text: string): Map<string, ServiceUser> {
   return users;
 }
 
-/** Makes a private directory for the user. Throws when the user can't traverse the path to it. */
+/** Creates a private directory for the user. Throws if the user cannot traverse its path. */
 export function makeUserDirectory(directory: string, user: ServiceUser | undefined): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (user === undefined) return;
@@ -53,14 +53,14 @@ export function makeUserDirectory(directory: string, user: ServiceUser | undefin
   if (blocked !== undefined) {
     throw new GatewayError<ServiceUserErrorCode>(
       'STATE_DIR_NOT_TRAVERSABLE',
-      `The user ${user.name} can't enter ${blocked}, so ${directory} can't hold its data: choose another directory.`,
+      `The user ${user.name} cannot enter ${blocked} to reach ${directory}: choose another directory.`,
       { retryable: false, context: { directory, blocked } },
     );
   }
   chownSync(directory, user.uid, user.gid);
 }
 
-/** The nearest directory, going up from `path` itself, that this user may not enter; undefined when all are open. */
+/** First directory from `path` upwards that the user may not enter. Undefined if there is none. */
 export function findBlockedAncestor(path: string, user: ServiceUser): string | undefined {
   for (let directory = realpathSync(path); ; directory = dirname(directory)) {
     const { mode, uid, gid } = statSync(directory);

@@ -10,7 +10,7 @@ import { withScratchDirectory } from '../src/scratch-directory.ts';
 let running: PostgresServer | undefined;
 afterEach(async () => running?.stop('immediate'));
 
-test('starts, is stopped in every mode, starts again on its data, and leaves no process', async () => {
+test('starts, stops in every mode, restarts on its data and leaves no process', async () => {
   await withScratchDirectory(async (directory) => {
     const port = await findFreePort();
     for (const mode of ['fast', 'immediate', 'kill', 'smart'] as const) {
@@ -25,7 +25,7 @@ test('starts, is stopped in every mode, starts again on its data, and leaves no 
   });
 });
 
-test('a taken port is an error that says so, and leaves no process', async () => {
+test('reports a taken port and leaves no process', async () => {
   await withScratchDirectory(async (directory) => {
     const port = await findFreePort();
     running = await startPostgres({ dir: join(directory, 'first'), port, durable: false });

@@ -26,7 +26,7 @@ function shell(
 
 const fileAppears = (file: string) => ({ isReady: () => existsSync(file), deadlineMs: 60_000 });
 
-test('a group that ignores its signal is killed with its children', async () => {
+test('kills a group that ignores its signal, with its children', async () => {
   await withScratchDirectory(async (directory) => {
     const script = `trap '' TERM; sleep 600 & (trap '' TERM; sleep 600) & touch ready; while true; do sleep 600; done`;
     const group = await startProcessGroup(
@@ -40,7 +40,7 @@ test('a group that ignores its signal is killed with its children', async () => 
   });
 });
 
-test('a child that left the group for a session of its own is found by its mark', async () => {
+test('finds a child in another session by its mark', async () => {
   await withScratchDirectory(async (directory) => {
     const group = await startProcessGroup(
       shell(directory, 'setsid sleep 600 & touch ready; wait', { stopDeadlineMs: 200 }),
@@ -51,7 +51,7 @@ test('a child that left the group for a session of its own is found by its mark'
   });
 });
 
-test('a process that ends before it is ready is an error with its last lines, and leaves nothing', async () => {
+test('reports the last lines of a process that ends early, and leaves no process', async () => {
   await withScratchDirectory(async (directory) => {
     const start = startProcessGroup(shell(directory, 'sleep 600 & echo no such luck; exit 3'), {
       isReady: () => false,
@@ -66,7 +66,7 @@ test('a process that ends before it is ready is an error with its last lines, an
   });
 });
 
-test('a process that never gets ready is stopped', async () => {
+test('stops a process that never becomes ready', async () => {
   await withScratchDirectory(async (directory) => {
     const start = startProcessGroup(shell(directory, 'sleep 600'), { isReady: () => false, deadlineMs: 200 });
     await expect(start).rejects.toMatchObject({ code: 'PROCESS_NOT_READY' });
@@ -74,7 +74,7 @@ test('a process that never gets ready is stopped', async () => {
   });
 });
 
-test('a wait that its caller gives up ends at once, and leaves nothing', async () => {
+test('aborts a wait at once and leaves no process', async () => {
   await withScratchDirectory(async (directory) => {
     const giveUp = new AbortController();
     const start = startProcessGroup(shell(directory, 'touch ready; sleep 600'), {
@@ -97,14 +97,14 @@ test('a wait that its caller gives up ends at once, and leaves nothing', async (
   });
 });
 
-test('a missing binary is an error at once', async () => {
+test('reports a missing binary at once', async () => {
   await withScratchDirectory(async (directory) => {
     const start = startProcessGroup(shell(directory, '', { command: '/no/such/program' }));
     await expect(start).rejects.toMatchObject({ code: 'PROCESS_NOT_STARTED' });
   });
 });
 
-test('when the parent is killed, the guard signals the group, then kills it', async () => {
+test('the guard signals and then kills the group when the parent is killed', async () => {
   await withScratchDirectory(async (directory) => {
     const parent = join(import.meta.dirname, 'start-and-stay.ts');
     const child = spawn(process.execPath, ['--conditions=source', parent, directory], { stdio: 'inherit' });

@@ -10,7 +10,7 @@ import { withScratchDirectory } from '../src/scratch-directory.ts';
 let running: RabbitMqServer | undefined;
 afterEach(async () => running?.stop('kill'));
 
-test('starts, goes on with its data after a crash, is stopped, and leaves no process, epmd included', async () => {
+test('starts, keeps its data after a crash, stops and leaves no process', async () => {
   await withScratchDirectory(async (directory) => {
     const dir = join(directory, 'rabbitmq');
     const port = await findFreePort();
@@ -27,7 +27,7 @@ test('starts, goes on with its data after a crash, is stopped, and leaves no pro
   });
 }, 400_000);
 
-test('a taken port is an error that leaves no process', async () => {
+test('reports a taken port and leaves no process', async () => {
   await withScratchDirectory(async (directory) => {
     const taken = Number(new URL(process.env['OPENTILL_TEST_AMQP_URL'] ?? '').port);
     await expect(startRabbitMq({ dir: join(directory, 'rabbitmq'), port: taken })).rejects.toMatchObject({

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { startProcessGroup } from '../src/process-group.ts';
 
 /*
- * A parent to be killed: starts a group that hears its stop signal but doesn't obey it.
- * Arguments: the group's directory, and optionally the number of the child process at whose start this parent kills itself.
+ * Parent process that tests kill. Starts a group that ignores its stop signal.
+ * Arguments: the group's directory, and optionally the number of the child at whose start this process kills itself.
  */
 const directory = process.argv[2] ?? '';
 const diesAt = Number(process.argv[3] ?? Number.NaN);
@@ -22,5 +22,5 @@ await startProcessGroup({
   env: { PATH: '/usr/bin:/bin' },
   cwd: directory,
   logFile: join(directory, 'log'),
-  stopDeadlineMs: 4_000, // it is to say that it heard the signal before it is killed
+  stopDeadlineMs: 4_000, // time to log the signal before SIGKILL
 });
