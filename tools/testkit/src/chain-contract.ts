@@ -8,8 +8,8 @@ import type { ChainHarness, ChainTraits, Movement } from './chain-harness.ts';
 import { describeFates } from './describe-fates.ts';
 
 /**
- * What every family's address codec and reader must do, on a devnet. Heights, amounts and addresses are the suite's
- * own; so it can run beside nothing else on that devnet.
+ * Tests every family's address codec and reader on a devnet. The suite creates blocks itself, so it needs exclusive use
+ * of the devnet.
  */
 export function describeChainFamily(
   name: string,
@@ -34,7 +34,7 @@ export function describeChainFamily(
 
 type Get = () => ChainHarness;
 
-/** Sends one transaction, mines it, and gives where it is. */
+/** Sends one transaction and mines it. */
 async function mined(
   chain: ChainHarness,
   movements: readonly Movement[],
@@ -47,7 +47,6 @@ function pays(to: Address, amount: bigint, token: 0 | 1 = 0): Movement {
   return { kind: 'transfer', token, to, amount };
 }
 
-/** What a test compares of a transfer. */
 function shown(transfers: readonly CandidateTransfer[]): unknown {
   return transfers.map(({ txHash, contract, to, amountBaseUnits }) => ({
     txHash,
@@ -59,7 +58,7 @@ function shown(transfers: readonly CandidateTransfer[]): unknown {
 
 function describeAddresses(get: Get): void {
   describe('addresses', () => {
-    it('are read into their canonical form, shown, and read again', () => {
+    it('parses addresses into their canonical form and formats them', () => {
       const { codec, acceptedAddresses } = get();
       expect(acceptedAddresses.length).toBeGreaterThan(0);
       for (const [text, canonical] of acceptedAddresses) {
@@ -71,7 +70,7 @@ function describeAddresses(get: Get): void {
       }
     });
 
-    it('are refused when anything about them is wrong', () => {
+    it('rejects invalid addresses', () => {
       const { codec, refusedAddresses } = get();
       expect(refusedAddresses.length).toBeGreaterThan(3);
       for (const text of [...refusedAddresses, '', ' ', 'x'.repeat(10_000)]) {
@@ -79,7 +78,7 @@ function describeAddresses(get: Get): void {
       }
     });
 
-    it('come from public keys, and from nothing else', () => {
+    it('derives addresses only from valid public keys', () => {
       const { codec, keyPair } = get();
       expect(codec.fromPublicKey(keyPair.publicKey)).toBe(keyPair.address);
       for (const bad of [
@@ -96,7 +95,7 @@ function describeAddresses(get: Get): void {
 
 function describeBlocks(get: Get): void {
   describe('blocks', () => {
-    it('are read with the head, linked, each at its height', async () => {
+    it('reads linked blocks up to the head', async () => {
       const { reader, mine } = get();
       await reader.checkNetwork();
       let last = 0;
@@ -115,14 +114,14 @@ function describeBlocks(get: Get): void {
       expect(Math.abs(head.timeSeconds - Date.now() / 1_000)).toBeLessThan(86_400);
     });
 
-    it('are final at some depth', async () => {
+    it('reports a final height', async () => {
       const { reader } = get();
       const finalized = await reader.finalizedHeight();
       expect(finalized).toBeGreaterThanOrEqual(0);
       expect(finalized).toBeLessThanOrEqual((await reader.head()).height);
     });
 
-    it('beyond the head are an error, never empty', async () => {
+    it('throws beyond the head instead of returning no blocks', async () => {
       const { reader } = get();
       const { height } = await reader.head();
       const beyond = { code: 'BLOCK_NOT_FOUND', retryable: true };
@@ -137,12 +136,12 @@ function describeBlocks(get: Get): void {
       }
     });
 
-    it('are not read backwards', async () => {
+    it('rejects a reversed range', async () => {
       await expect(get().reader.readSeen(3, 2)).rejects.toThrow(RangeError);
       await expect(get().reader.headers(-1, 2)).rejects.toThrow(RangeError);
     });
 
-    it('are not read any more after an abort', async () => {
+    it('stops reading after an abort', async () => {
       const signal = AbortSignal.abort();
       await expect(get().reader.head({ signal })).rejects.toMatchObject({
         code: 'READ_ABORTED',
@@ -157,7 +156,7 @@ function describeTransfers(
   get: Get,
   { recordsNetAmounts = false, largestAmount = 2n ** 256n - 1n }: ChainTraits,
 ): void {
-  /** Both passes must find exactly these. */
+  /** Reads the range in both passes and requires the same transfers. */
   async function found(from: number, to: number): Promise<RangeRead> {
     const seen = await get().reader.readSeen(from, to);
     await get().settle?.();
@@ -173,7 +172,7 @@ function describeTransfers(
   }
 
   describe('transfers', () => {
-    it('are found exactly, several in one transaction and several in a block, to one address and to many', async () => {
+    it('finds every transfer of a transaction, a block and an address exactly once', async () => {
       const { newAddress, submit, mine, tokens } = get();
       const [a, b, c] = [newAddress(), newAddress(), newAddress()];
       const first = await submit([pays(a, 5n), pays(a, 5n), pays(b, 7n, 1)]);
@@ -192,7 +191,7 @@ function describeTransfers(
         { txHash: first, contract: tokens[1], to: b, amountBaseUnits: 7n },
         { txHash: second, contract: tokens[0], to: c, amountBaseUnits: much },
       ];
-      // What a transaction did as a whole has no order of its own.
+      // A net amount per transaction has no order within it.
       if (recordsNetAmounts) {
         expect(read.transfers).toHaveLength(paid.length);
         expect(shown(read.transfers)).toEqual(expect.arrayContaining(paid));
@@ -203,7 +202,7 @@ function describeTransfers(
       expect(new Set(read.transfers.map((transfer) => transfer.indexInBlock)).size).toBe(paid.length);
     });
 
-    it('are found over a long range, each in its block', async () => {
+    it('finds transfers over a long range in their blocks', async () => {
       const { newAddress, mine, submit } = get();
       const to = newAddress();
       const expected: [number, bigint][] = [];
@@ -218,7 +217,7 @@ function describeTransfers(
       expect(ours.map((transfer) => [transfer.blockHeight, transfer.amountBaseUnits])).toEqual(expected);
     });
 
-    it('of an address to itself are transfers, unless what it gave and got is one', async () => {
+    it('finds transfers of an address to itself unless net amounts hide them', async () => {
       const self = recordsNetAmounts ? get().nextSender() : get().newAddress();
       const { height } = await mined(get(), [
         { kind: 'transfer', token: 0, from: self, to: self, amount: 3n },
@@ -228,13 +227,13 @@ function describeTransfers(
       expect(transfers).toMatchObject(recordsNetAmounts ? [] : [itself]);
     });
 
-    it('of the largest amount are exact', async () => {
+    it('reads the largest amount exactly', async () => {
       const to = get().newAddress();
       const { height } = await mined(get(), [pays(to, largestAmount)]);
       expect((await found(height, height)).transfers).toMatchObject([{ to, amountBaseUnits: largestAmount }]);
     });
 
-    it('of nothing, of other contracts, of other events and malformed ones are not', async () => {
+    it('ignores zero amounts, other contracts, other events and malformed logs', async () => {
       const { newAddress, movements } = get();
       const to = newAddress();
       const nothing: Movement[] = [
@@ -250,7 +249,7 @@ function describeTransfers(
       expect((await found(none.height, none.height)).transfers).toEqual([]);
     });
 
-    it('of failed transactions are not', async () => {
+    it('ignores failed transactions', async () => {
       const { newAddress, submit, mine } = get();
       const to = newAddress();
       await submit([pays(to, 5n)], { fails: true });
@@ -262,7 +261,7 @@ function describeTransfers(
 
 function describeReceipts(get: Get): void {
   describe('receipts', () => {
-    it('prove transfers and give their places, fees and natural keys', async () => {
+    it('proves transfers by receipts with positions, fees and natural keys', async () => {
       const { newAddress, reader, submit, mine } = get();
       const [a, b] = [newAddress(), newAddress()];
       const first = await submit([pays(a, 1n), pays(b, 2n)]);
@@ -286,7 +285,7 @@ function describeReceipts(get: Get): void {
       }
     });
 
-    it('refute what no transaction did', async () => {
+    it('refutes transfers that no transaction made', async () => {
       const { newAddress, reader } = get();
       const to = newAddress();
       const { height } = await mined(get(), [pays(to, 1n)]);
@@ -302,7 +301,7 @@ function describeReceipts(get: Get): void {
       expect(refuted).toEqual(lies);
     });
 
-    it('of another block are not taken for those of this one', async () => {
+    it('does not use receipts of another block', async () => {
       const { newAddress, reader } = get();
       const { height } = await mined(get(), [pays(newAddress(), 1n)]);
       const { headers, transfers } = await reader.readSeen(height - 1, height);
@@ -313,7 +312,7 @@ function describeReceipts(get: Get): void {
       });
     });
 
-    it('of no candidates are not asked for', async () => {
+    it('reads no receipts without candidates', async () => {
       expect(await get().reader.confirmTransfers([])).toEqual({ confirmed: [], refuted: [] });
     });
   });
@@ -335,7 +334,7 @@ function describeReorganisations(get: Get): void {
   }
 
   describe('reorganisations', () => {
-    it('show in the hashes, and take transfers away', async () => {
+    it('shows a reorganisation by hashes and removes its transfers', async () => {
       const { newAddress, reader, mine } = get();
       const { height, proven } = await paid([pays(newAddress(), 1n)]);
       await mine();
@@ -351,11 +350,11 @@ function describeReorganisations(get: Get): void {
         retryable: true,
       });
       await get().settle?.();
-      // What was recorded on the lost branch is the caller's to undo; it must not make the new branch unreadable.
+      // The caller reverts transfers of the lost branch; they must not make the new branch unreadable.
       expect((await reader.readVerified(height, height + 1, proven)).transfers).toEqual([]);
     });
 
-    it('move a transaction, whose transfers keep their natural keys though their place in the block changes', async () => {
+    it('keeps natural keys when a reorganisation moves a transaction in its block', async () => {
       const { newAddress, reader, resubmit, submit, mine } = get();
       const [a, b] = [newAddress(), newAddress()];
       const before = await paid([pays(b, 1n), pays(a, 2n)]);

@@ -5,14 +5,14 @@ import { createLyingTronProxy, type AskedOfTron, type LyingTronProxy } from './l
 import { headerHash, withHeader, type BlockWithHeader } from './tron-block-id.ts';
 
 /**
- * How the nodes omit transactions. ROOT_KEPT: the headers stay as they are. FORGED_HEADERS: the roots fit what is left, all later
- * blocks are linked to the changed ones, and all are signed by a key of the nodes, in the name of the real witnesses.
+ * Ways to omit transactions. ROOT_KEPT keeps the headers. FORGED_HEADERS recomputes the roots, links all later blocks
+ * to the changed ones, and signs them with the nodes' key under the witnesses' names.
  */
 export type Omission = 'ROOT_KEPT' | 'FORGED_HEADERS';
 
 export interface ColludingNodes {
   readonly urls: readonly [string, string];
-  /** Transactions that both omit. */
+  /** Ids of transactions that both nodes omit. */
   readonly hidden: Set<string>;
   /** @default ROOT_KEPT */
   omission: Omission;
@@ -27,7 +27,9 @@ interface Block extends BlockWithHeader {
 const EMPTY_ROOT = '0'.repeat(64);
 const ATTACKER_KEY = sha256(Buffer.from('a key of two colluding nodes'));
 
-/** Two nodes that give the same wrong answers. Blocks with a hidden transaction must have no other. */
+/**
+ * Starts two nodes with the same wrong answers. A block with a hidden transaction must contain no other transaction.
+ */
 export async function startColludingNodes(upstreamUrl: string): Promise<ColludingNodes> {
   const hidden = new Set<string>();
   const forged = new Map<string, Block>();
@@ -50,7 +52,7 @@ export async function startColludingNodes(upstreamUrl: string): Promise<Colludin
     return transactions === undefined ? block : { ...block, transactions };
   }
 
-  /** The block in the chain that both show. */
+  /** Returns the forged block that both nodes serve. */
   async function forge(honest: Block): Promise<Block> {
     const known = forged.get(honest.blockID);
     if (known !== undefined) return known;

@@ -1,45 +1,47 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** The end of a process, thrown by every step from the one it dies at. Handlers have no business catching it. */
+/** Simulated death of a process, thrown by every step from the fatal one on. Handlers must not catch it. */
 export class Crash extends Error {
   override readonly name = 'Crash';
 }
 
 /**
- * crash: the process ends at the step; everything it tries afterwards, in a `catch` or `finally` too, throws.
- * lose: the step alone fails, with a retryable error, and its connection with it; the process lives on. At a step
- * before an effect the request was lost, at one after it only the answer.
+ * crash: the process dies at the step; everything that it tries later, also in `catch` or `finally`, throws. lose: only
+ * the step fails with a retryable error, and its connection closes; the process continues. A loss before an effect
+ * loses the request, a loss after it only the response.
  */
 export type Fault = 'crash' | 'lose';
 
-/** Counts the steps before and after the side effects of a process, and makes one of them fail. */
+/** Counts steps before and after a process's side effects, and makes one of them fail. */
 export interface CrashPoints {
-  /** Names of the steps passed since `crashAt`, the failing one included: 'before commit', 'after publish', … */
+  /** Names of the steps since `crashAt`, including the failing one: 'before commit', 'after publish', … */
   readonly steps: readonly string[];
-  /** Whether the fault has happened. */
+  /** True after the fault. */
   readonly struck: boolean;
-  /** True when the process is dead. */
+  /** True after a crash. */
   readonly crashed: boolean;
-  /** Begins another life of the process: counts anew and fails at the `at`-th step (from 1), or at the first of that name; undefined: never. */
+  /**
+   * Starts a new life of the process. Fails at the `at`-th step (from 1) or the first step of that name; undefined
+   * never fails.
+   */
   crashAt(at: number | string | undefined, fault?: Fault): void;
-  /** @throws Crash, or with fault 'lose' what `lost` gives (default: GatewayError CALL_UNAVAILABLE, retryable). */
+  /** @throws Crash, or with fault 'lose' the error of `lost` (default: retryable GatewayError CALL_UNAVAILABLE) */
   step(name: string, lost?: () => Error): void;
-  /** A side effect of any kind, such as an HTTP request, with a step on each side. */
+  /** Adds a step before and after any side effect, such as an HTTP request. */
   around<T>(name: string, effect: () => Promise<T>): Promise<T>;
-  /** The same function, with a step on each side of each call. */
+  /** Adds a step before and after each call of the function. */
   wrap<A extends unknown[], T>(name: string, effect: (...args: A) => Promise<T>): (...args: A) => Promise<T>;
-  /** A publisher whose `publish` has a step on each side. */
+  /** Adds a step before and after each `publish`. */
   wrapPublisher<P extends { publish(...args: never[]): Promise<unknown> }>(publisher: P): P;
   /**
-   * For `openDatabase({ wrapPool: points.wrapPool })`: a step before each statement, and one after each that lasts
-   * by itself (commit, or a statement outside a transaction). A dead process's connections are closed, so that
-   * Postgres rolls back what was open.
+   * For `openDatabase({ wrapPool: points.wrapPool })`. Adds a step before each statement and after each durable one
+   * (commit, or a statement outside a transaction). A crash closes connections, so that Postgres rolls back.
    */
   readonly wrapPool: (pool: PostgresPool) => PostgresPool;
 }
 
-/** @param onCrash ends a real process at the step that is to crash it, before anything is thrown */
+/** @param onCrash ends a real process at the fatal step, before anything is thrown */
 export function createCrashPoints(onCrash?: (step: string) => void): CrashPoints {
   let steps: string[] = [];
   let target: number | string | undefined;
@@ -114,7 +116,7 @@ function wrapClient(client: PostgresPoolClient, points: CrashPoints): PostgresPo
   }
   async function query(text: string, values: readonly unknown[]): Promise<unknown> {
     if (broken) {
-      // A lost connection answers nothing any more; closing it rolls back.
+      // A lost connection gives no answer; closing it rolls back.
       if (text === 'rollback' && !points.crashed) return { command: 'ROLLBACK', rowCount: 0, rows: [] };
       throw points.crashed ? new Crash('dead') : unavailable('DATABASE_UNAVAILABLE', text);
     }
@@ -133,7 +135,7 @@ function wrapClient(client: PostgresPoolClient, points: CrashPoints): PostgresPo
   };
 }
 
-/** 'insert api.outbox', 'commit': enough to find the statement again. */
+/** Short name of a statement: 'insert api.outbox', 'commit'. */
 function nameOf(text: string): string {
   const [verb = '', ...rest] = text.trim().toLowerCase().split(/\s+/);
   const table = /\b(?:into|update|from|join)\s+((?:"?\w+"?\.)?"?\w+"?)/i.exec(text)?.[1]?.replaceAll('"', '');
@@ -146,35 +148,35 @@ function unavailable(code: 'CALL_UNAVAILABLE' | 'DATABASE_UNAVAILABLE', what: st
 
 export interface Enumeration<World> {
   readonly points: CrashPoints;
-  /** Makes what one scenario starts from. Nothing of the tested process: no wrapped database. */
+  /** Creates the initial state of one scenario, without the tested process and without a wrapped database. */
   readonly arrange: () => Promise<World>;
   /**
-   * One life of the process: starts it, lets it do all there is to do, stops it, and resolves; rejects (or resolves
-   * with `points.crashed`) when it dies, and is then called once more, undisturbed. When it has settled, nothing of
-   * that life may still be at work.
+   * One life of the process: starts it, lets it finish its work and stops it. Rejects, or resolves with
+   * `points.crashed`, when it dies; it is then called again without a fault. No work of that life may continue
+   * afterwards.
    */
   readonly run: (world: World) => Promise<void>;
-  /** Rejects when the world is not as it must be once everything is done, whatever happened on the way. */
+  /** Rejects if the final state is wrong. */
   readonly check: (world: World) => Promise<void>;
   /** @default both */
   readonly faults?: readonly Fault[];
-  /** Which step of the undisturbed run, from 1, to disturb; a sample where all take too long. @default all */
+  /** Selects steps of the undisturbed run (from 1), if testing all takes too long. @default all */
   readonly select?: (step: number, name: string) => boolean;
 }
 
 export interface EnumerationReport {
-  /** The steps of the undisturbed run. */
+  /** Steps of the undisturbed run. */
   readonly steps: readonly string[];
   readonly scenarios: number;
-  /** Scenarios whose run did not come to the step: expected only where several things run at once. */
+  /** Scenarios that did not reach the step. Expected only with concurrent work. */
   readonly unreached: number;
 }
 
 /**
- * Runs the process undisturbed once, to count its steps; then once for each step and fault, each time in a world of
- * its own: disturbed there, started again if it died of it, and checked.
+ * Runs the process once without a fault to count its steps. Then tests each step and fault in a new world: disturbs the
+ * run, restarts the process if it died, and checks the result.
  *
- * @throws Error naming step and fault of the first scenario that ends wrong, or does not end.
+ * @throws Error naming step and fault of the first scenario that fails or does not end
  */
 export async function enumerateCrashPoints<World>(
   enumeration: Enumeration<World>,
@@ -202,7 +204,7 @@ export async function enumerateCrashPoints<World>(
   return { steps, scenarios, unreached };
 }
 
-/** @returns whether the fault happened. */
+/** Returns true if the fault happened. */
 async function runScenario<World>(
   title: string,
   { points, arrange, run, check }: Enumeration<World>,
@@ -211,7 +213,7 @@ async function runScenario<World>(
   try {
     const world = await arrange();
     const died = await run(world).then(
-      () => points.crashed, // a process whose loops report errors and go on does not reject
+      () => points.crashed, // loops that report errors and continue do not reject
       (error: unknown) => {
         if (!points.struck) throw error;
         return true;

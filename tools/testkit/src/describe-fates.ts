@@ -4,9 +4,9 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import type { ChainHarness, ChainTraits, Movement } from './chain-harness.ts';
 
-/** What every family's reader must tell of transactions that the gateway signed. */
+/** Tests what every family's reader reports of transactions that the gateway signed. */
 export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }: ChainTraits): void {
-  /** Asked of one source and of two: the same. */
+  /** Requires the same result from one source and from two. */
   async function fatesOf(own: readonly OwnTransaction[]): Promise<FatesRead> {
     const { reader } = get();
     const read = await reader.readFates(own);
@@ -14,7 +14,7 @@ export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }
     return read;
   }
 
-  /** A transaction that is meant to move 7 of the first token, and the movements that do it. */
+  /** A transaction that should move 7 of the first token, and its movements. */
   function intended(): { readonly intent: Omit<OwnTransaction, 'txHash'>; readonly movement: Movement } {
     const { nextSender, newAddress, tokens } = get();
     const [from, to] = [nextSender(), newAddress()];
@@ -25,7 +25,7 @@ export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }
   }
 
   describe('own transactions', () => {
-    it('have delivered what moved from the wallet to the receiver in the token that was meant', async () => {
+    it('reports the amount of the intended token that reached the receiver', async () => {
       const { submit, mine, newAddress, reader } = get();
       const { intent, movement } = intended();
       const { from, to } = intent;
@@ -45,7 +45,7 @@ export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }
       expect(disputed).toEqual([]);
     });
 
-    it('that failed are paid for and have delivered nothing', async () => {
+    it('reports fees and no delivery for failed transactions', async () => {
       const { submit, mine } = get();
       const { intent, movement } = intended();
       const txHash = await submit([movement], { fails: true });
@@ -55,7 +55,7 @@ export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }
       expect(fates[0]!.feeBaseUnits).toBeGreaterThan(0n);
     });
 
-    it('have no fate where another wallet sent what is named as theirs, whatever it did and failed to do', async () => {
+    it('disputes a named transaction that another wallet sent', async () => {
       const { submit, mine, newAddress, tokens } = get();
       const [others, to] = [newAddress(), newAddress()];
       const told: OwnTransaction[] = [];
@@ -71,7 +71,7 @@ export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }
       }
     });
 
-    it('that are in no block are in no list, nor when they are sent again once they are in one', async () => {
+    it('reports no outcome before a block, and the same one after a resubmission', async () => {
       const { submit, resubmit, mine } = get();
       const { intent, movement } = intended();
       const own = { ...intent, txHash: await submit([movement]) };
@@ -86,7 +86,7 @@ export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }
     });
 
     if (!isFinalAtOnce)
-      it('are found where a reorganisation moved them', async () => {
+      it('finds transactions where a reorganisation moved them', async () => {
         const { submit, resubmit, mine, reorg } = get();
         const { intent, movement } = intended();
         const own = { ...intent, txHash: await submit([movement]) };
@@ -102,7 +102,7 @@ export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }
         expect(after!.blockHash).not.toBe(before!.blockHash);
       });
 
-    it('are told of by a node that has the block they are asked at, or not at all', async () => {
+    it('reads outcomes only at a block that the node has', async () => {
       const { submit, mine, reader } = get();
       const { intent, movement } = intended();
       const own = { ...intent, txHash: await submit([movement]) };

@@ -7,7 +7,7 @@ import type { TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 const SHOWN = { displayDecimals: 2, minAmount: null, maxAmount: null };
 const STABLECOIN = { decimals: 6, ...SHOWN };
 
-/** What both have: made when told, a devnet's blocks run ahead of the clock. */
+/** A devnet that mines on request runs ahead of the wall clock. */
 const DEVNET = {
   enabled: true,
   name: 'devnet',
@@ -16,7 +16,7 @@ const DEVNET = {
   reorgWindow: 60,
 };
 
-/** Terms of payouts on a TRON devnet; fees in sun. */
+/** Fees in sun. */
 export const TRON_DEVNET_PAYOUTS: TronPayoutsConfig = {
   maxOpenPayouts: 32,
   expirationSeconds: 60,
@@ -24,14 +24,14 @@ export const TRON_DEVNET_PAYOUTS: TronPayoutsConfig = {
   energyMarginPercent: 30,
 };
 
-/** Terms of payouts on a SUI devnet; fees in MIST. */
+/** Fees in MIST. */
 export const SUI_DEVNET_PAYOUTS: SuiPayoutsConfig = {
   maxOpenPayouts: 32,
   maxGasBudgetMist: '50000000',
   maxGasPriceMist: '5000',
 };
 
-/** A network of three confirmations at an anvil, with both development tokens. */
+/** Network with three confirmations on an anvil, with both test tokens. */
 export function evmDevnetNetwork(
   { rpcUrl, wsUrl }: Pick<Anvil, 'rpcUrl' | 'wsUrl'>,
   network: Pick<NetworkConfig, 'chain' | 'chainId'> & Partial<NetworkConfig>,
@@ -58,7 +58,7 @@ export function evmDevnetNetwork(
   };
 }
 
-/** TRON_TEST at a devnet, with both its tokens and TRX; without payouts unless `overrides` names their terms. */
+/** TRON_TEST on a devnet, with both tokens and TRX. Has payouts only if `overrides` contains them. */
 export function tronDevnetNetwork(
   devnet: Pick<TronDevnet, 'url' | 'chainId' | 'tokens'>,
   overrides: Partial<NetworkConfig> = {},
@@ -83,7 +83,7 @@ export function tronDevnetNetwork(
   };
 }
 
-/** SUI_TEST at a devnet, with both its tokens and SUI; without payouts unless `overrides` names their terms. */
+/** SUI_TEST on a devnet, with both tokens and SUI. Has payouts only if `overrides` contains them. */
 export function suiDevnetNetwork(
   devnet: Pick<SuiDevnet, 'url' | 'chainId' | 'tokens'>,
   overrides: Partial<NetworkConfig> = {},

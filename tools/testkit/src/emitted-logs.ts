@@ -3,21 +3,21 @@ import { createRequire } from 'node:module';
 import { Interface, toBeHex, zeroPadValue } from 'ethers';
 import type { Movement } from './chain-harness.ts';
 
-/** What the log emitter is told to emit: by which contract (`0x` and 20 bytes), with which topics and data. */
+/** Log that the emitter emits: contract (`0x` and 20 bytes), topics, data. */
 export interface EmittedLog {
   readonly at: string;
   readonly topics: readonly string[];
   readonly data: string;
 }
 
-/** keccak256("Transfer(address,address,uint256)") and of "Approval(address,address,uint256)". */
+/** keccak256 of "Transfer(address,address,uint256)" and "Approval(address,address,uint256)". */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const APPROVAL_TOPIC = '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925';
 
 const word = (address: string): string => zeroPadValue(address, 32);
 const amountWord = (amount: bigint): string => toBeHex(amount, 32);
 
-/** Compiles `log-emitter.sol`, a contract that emits whatever logs it is told to: a token of every kind. */
+/** Compiles `log-emitter.sol`, a contract that emits any logs. */
 export function compileLogEmitter(): { readonly abi: Interface; readonly bytecode: string } {
   const require = createRequire(import.meta.url);
   const solc = require('solc') as { compile(input: string): string };
@@ -36,7 +36,7 @@ export function compileLogEmitter(): { readonly abi: Interface; readonly bytecod
   return { abi: new Interface(contract.abi), bytecode: `0x${contract.evm.bytecode.object}` };
 }
 
-/** The logs of a movement. All addresses are `0x` and 20 bytes, also the movement's. */
+/** Logs of a movement. All addresses are `0x` and 20 bytes. */
 export function logsOf(
   movement: Movement,
   tokens: readonly [string, string],
@@ -59,7 +59,7 @@ export function logsOf(
     case 'malformed': {
       const topics = [TRANSFER_TOPIC, word(payer), word(movement.to)];
       return [
-        // An NFT's transfer, a transfer without and with half an amount, with too much data, and without a recipient.
+        // Transfers of an NFT, without an amount, with half an amount, with too much data, and without a recipient.
         { at: tokens[0], topics: [...topics, amountWord(7n)], data: '0x' },
         { at: tokens[0], topics, data: '0x' },
         { at: tokens[0], topics, data: amountWord(7n).slice(0, 34) },

@@ -2,19 +2,19 @@ import { callRpc } from '@opentill/devnets/evm/json-rpc';
 
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
-/** A Transfer log of a token as the node has it, read without the scanner's code. */
+/** Transfer log of a token on the node, read without the scanner's code. */
 export interface EvmTransferLog {
   readonly tx: string;
   readonly token: string;
   readonly to: string;
-  /** In base units. */
+  /** Base units. */
   readonly amount: bigint;
   readonly height: number;
   readonly block: string;
   readonly logIndex: string;
 }
 
-/** The transfers of tokens in a range of blocks, those of nothing included. */
+/** Transfers of tokens in a range of blocks, including zero amounts. */
 export async function readEvmTransfers(
   rpcUrl: string,
   tokens: readonly string[],

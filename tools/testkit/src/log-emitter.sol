@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-/// Emits whatever logs it is told to: a token of every kind, honest or not.
+/// Emits any logs on request.
 contract LogEmitter {
     struct Log { address at; bytes32[] topics; bytes data; }
 
     function decimals() external pure returns (uint8) { return 6; }
 
-    /// Has each log emitted by the contract at `at`, in this order, in one transaction.
+    /// Emits each log from the contract at `at`, in order, in one transaction.
     function emitAll(Log[] calldata logs, bool fail) external {
         for (uint256 i = 0; i < logs.length; i++) LogEmitter(logs[i].at).emitOne(logs[i].topics, logs[i].data);
         require(!fail, "told to fail");

@@ -5,66 +5,66 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { listenLocally, readBody } from './local-http-server.ts';
 import { seededRandom } from './seeded-random.ts';
 
-/** What nodes and the providers before them do wrong. The first group befalls an HTTP request, the second one call. */
+/** Errors of nodes and providers. The first group affects an HTTP request, the second a single call. */
 export type RpcFault =
   /** 429 with `Retry-After: 1`. */
   | 'rateLimited'
-  /** The connection is reset before any answer. */
+  /** The connection is reset before a response. */
   | 'connectionReset'
-  /** Half of the answer, then an orderly end, as if it were whole. */
+  /** Half of the response, then an orderly end of the connection. */
   | 'truncatedJson'
-  /** HTTP 503 with a page in HTML. */
+  /** HTTP 503 with an HTML page. */
   | 'unavailable'
-  /** The answer comes after `delayMs`. */
+  /** The response is delayed by `delayMs`. */
   | 'delayed'
-  /** The node behind the request is `lagBlocks` behind: older head, null for newer blocks, short logs without error. */
+  /** The node lags by `lagBlocks`: older head, null for newer blocks, incomplete logs without an error. */
   | 'laggingNode'
-  /** One answer of a batch is left out. */
+  /** A batch response lacks one answer. */
   | 'answerMissing'
   /** -32603 internal error. */
   | 'internalError'
   /** eth_chainId of another network. */
   | 'wrongChainId'
-  /** Blocks are up to date, but the logs are those of a node `lagBlocks` behind (batches split among nodes). */
+  /** Blocks are current, but logs come from a node that lags by `lagBlocks` (batches split among nodes). */
   | 'laggingLogs'
-  /** eth_getLogs answers [] although there are some. */
+  /** eth_getLogs returns [] although there are logs. */
   | 'falseEmpty'
-  /** eth_getLogs leaves out all logs of one block. */
+  /** eth_getLogs omits all logs of one block. */
   | 'droppedBlockOfLogs'
-  /** eth_getLogs leaves out one log. Not revealed by one source while the block has other logs. */
+  /** eth_getLogs omits one log. A single source does not reveal it if the block has other logs. */
   | 'droppedLog'
-  /** eth_getLogs answers a log twice. */
+  /** eth_getLogs returns a log twice. */
   | 'duplicatedLog'
-  /** eth_getLogs answers a log of a block that is not in the chain. */
+  /** eth_getLogs returns a log of a block that is not on the chain. */
   | 'orphanedLog'
-  /** eth_getLogs answers a log more than the block has: another amount, to the recipient of a real one. */
+  /** eth_getLogs adds an invented log: another amount to the recipient of a real one. */
   | 'inventedLog'
-  /** A receipt is answered as null. */
+  /** A receipt is null. */
   | 'receiptMissing'
-  /** A block's receipts lack the last one. */
+  /** The last one of a block's receipts is missing. */
   | 'blockReceiptsShort';
 
 export interface LyingRpcOptions {
   readonly upstreamUrl: string;
   readonly seed: number;
-  /** Chance of each fault, 0 to 1, wherever it can befall. */
+  /** Probability of each fault, 0 to 1, per opportunity. */
   readonly faults?: Partial<Record<RpcFault, number>>;
   /** @default 4 */
   readonly lagBlocks?: number;
   /** @default 300 */
   readonly delayMs?: number;
-  /** More blocks than this in one eth_getLogs are refused, in a provider's words. */
+  /** Rejects eth_getLogs over more blocks than this, with a provider's message. */
   readonly rangeCapBlocks?: number;
-  /** More logs than this in one answer are refused, in a provider's words. */
+  /** Rejects responses with more logs than this, with a provider's message. */
   readonly resultCapLogs?: number;
   /**
-   * The logs that `droppedLog` may leave out; default all. No pair of sources reveals what both leave out, so two
-   * proxies before one node are given logs that do not overlap.
+   * Logs that `droppedLog` may omit; default all. Two sources cannot reveal a log that both omit, so two proxies of one
+   * node need disjoint sets.
    */
   readonly mayDrop?: (log: DroppableLog) => boolean;
   /**
-   * Answers a call in the place of the lies of single calls; undefined leaves it to them. `honest` asks the node,
-   * for this call or another one. For lies that only one test tells.
+   * Replaces the faults of single calls by a test's own response; undefined keeps them. `honest` sends this or another
+   * call to the node.
    */
   readonly override?: (
     call: RpcCall,
@@ -72,30 +72,28 @@ export interface LyingRpcOptions {
   ) => Promise<{ readonly result: unknown } | { readonly error: RpcAnswerError } | undefined>;
 }
 
-/** A JSON-RPC error as a node sends it. */
 export interface RpcAnswerError {
   readonly code: number;
   readonly message: string;
 }
 
-/** What tells one log of a node from another. */
+/** Identifies a log of a node. */
 export interface DroppableLog {
   readonly transactionHash: string;
   readonly logIndex: string;
 }
 
-/** The proxy. Its counters and faults may be read and changed at any time. */
+/** Counters and faults can be read and changed at any time. */
 export interface LyingRpcProxy {
   readonly url: string;
-  /** How often each fault was injected where it could do harm. */
+  /** Number of injected faults that could have an effect. */
   readonly injected: Partial<Record<RpcFault | 'rangeCap' | 'resultCap', number>>;
-  /** How often each method was called. */
+  /** Number of calls by method. */
   readonly calls: Record<string, number>;
   setFaults(faults: Partial<Record<RpcFault, number>>): void;
   close(): Promise<void>;
 }
 
-/** One call as it reached the proxy. */
 export interface RpcCall {
   readonly id: unknown;
   readonly method: string;
@@ -112,7 +110,7 @@ interface LogFilter {
   readonly blockHash?: string;
 }
 
-/** A node as seen by one HTTP request: how far behind it is. */
+/** A node's state for one HTTP request. */
 interface View {
   readonly lagBlocks: number;
   readonly head: number;
@@ -121,8 +119,8 @@ interface View {
 const hex = (value: number): string => `0x${value.toString(16)}`;
 
 /**
- * An HTTP JSON-RPC node that lies, in front of one that does not, on a free port of 127.0.0.1. The same seed and the
- * same sequence of requests give the same lies.
+ * Starts a Byzantine JSON-RPC node in front of an honest one, on a free port of 127.0.0.1. The same seed and sequence
+ * of requests give the same faults.
  */
 export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<LyingRpcProxy> {
   const random = seededRandom(options.seed);
@@ -200,7 +198,7 @@ export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<Lyi
     return { ...answer, result };
   }
 
-  /** A node that lags learnt of finality later, too. */
+  /** A lagging node also learns of finality later. */
   async function answerFinalized(request: RpcCall, view: View): Promise<RpcAnswer> {
     const answer = await upstream(request);
     const { number } = (answer.result ?? {}) as { readonly number?: string };
@@ -271,7 +269,7 @@ export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<Lyi
     const view = { head: Number(head), lagBlocks: strikes('laggingNode') ? lagBlocks : 0 };
     const isBatch = Array.isArray(parsed);
     const answers: RpcAnswer[] = [];
-    // One after another, so that the same seed lies to the same calls.
+    // Sequential, so that the same seed gives the same faults.
     for (const request of isBatch ? (parsed as readonly RpcCall[]) : [parsed as RpcCall])
       answers.push(await answerCall(request, view));
     if (isBatch && answers.length > 1 && strikes('answerMissing'))

@@ -5,75 +5,80 @@ import { listenLocally, readBody } from './local-http-server.ts';
 import { seededRandom } from './seeded-random.ts';
 import { heightDigits, withHeader, type BlockWithHeader } from './tron-block-id.ts';
 
-/** What TRON nodes and the providers before them do wrong. The first group befalls an HTTP request, the second an answer. */
+/** Errors of TRON nodes and providers. The first group affects an HTTP request, the second a response. */
 export type TronNodeFault =
   /** 429 with `Retry-After: 1`. */
   | 'rateLimited'
-  /** TronGrid's 403 of a key that asks too often, suspended for a second. */
+  /** TronGrid's 403 for a key that exceeds its rate, suspended for a second. */
   | 'suspended'
-  /** The connection is reset before any answer. */
+  /** The connection is reset before a response. */
   | 'connectionReset'
-  /** Half of the answer, then an orderly end, as if it were whole. */
+  /** Half of the response, then an orderly end of the connection. */
   | 'truncatedJson'
-  /** HTTP 503 with a page in HTML. */
+  /** HTTP 503 with an HTML page. */
   | 'unavailable'
-  /** The answer comes after `delayMs`. */
+  /** The response is delayed by `delayMs`. */
   | 'delayed'
   /** HTTP 200 and `{"Error":"class java.lang…"}`. */
   | 'errorObject'
-  /** The node behind the request is `lagBlocks` behind: older head, `{}` and `[]` for what is newer, without an error. */
+  /** The node lags by `lagBlocks`: older head, `{}` and `[]` for newer data, without an error. */
   | 'laggingNode'
-  /** The head is far above any block that there is: with a height and an id that fit. */
+  /** The head is far above every block, with matching height and id. */
   | 'jumpedHead'
   /** Block 0 of another network. */
   | 'wrongGenesis'
-  /** `{}` where there is a block or a receipt. */
+  /** `{}` instead of a block or receipt. */
   | 'emptyObject'
-  /** `[]` where there are receipts. */
+  /** `[]` instead of receipts. */
   | 'emptyInfos'
-  /** A block without its transactions, and no receipts of it; the header is as it was. */
+  /** A block without its transactions and receipts, with the original header. */
   | 'emptyBlock'
-  /** A transaction of a block is left out, and its receipt as well; the header is as it was. */
+  /** A block without one transaction and its receipt, with the original header. */
   | 'leftOut'
-  /** Likewise; and another transaction of the block is told with a field in its result that nobody knows. */
+  /** Like leftOut, and another transaction of the block has an unknown field in its result. */
   | 'leftOutBesideOdd'
-  /** The head is called solid. */
+  /** Reports the head as solidified. */
   | 'solidAhead'
-  /** What is called solid is far above any block that there is. */
+  /** Reports a solidified block far above every block. */
   | 'solidJumped'
-  /** What is called solid is a block of long ago, though a newer one has been called so. */
+  /** Reports an old solidified block after a newer one. */
   | 'solidFellBack'
-  /** The last receipts of a block are left out. */
+  /** A block's last receipts are missing. */
   | 'truncatedInfos'
-  /** The receipts of the block before. */
+  /** Receipts of the previous block. */
   | 'otherInfos'
-  /** Two receipts in the other's place. */
+  /** Two receipts are swapped. */
   | 'swappedInfos'
-  /** A receipt lacks a log. Not revealed by one source alone. */
+  /** A receipt lacks a log. A single source does not reveal it. */
   | 'droppedLog'
-  /** A receipt has a log more: another amount, to the recipient of a real one. Not revealed by one source alone. */
+  /**
+   * A receipt has an invented log: another amount to the recipient of a real one. A single source does not reveal it.
+   */
   | 'inventedLog'
-  /** A transaction that failed is said to have succeeded, with the log that it would have had. */
+  /** Reports a failed transaction as successful, with the log that it would have emitted. */
   | 'inventedSuccess'
-  /** A contract's run that succeeded is said to have failed, and to have logged nothing. */
+  /** Reports a successful contract call as failed, without logs. */
   | 'inventedFailure';
 
 export interface LyingTronOptions {
   readonly upstreamUrl: string;
   readonly seed: number;
-  /** Chance of each fault, 0 to 1, wherever it can befall. */
+  /** Probability of each fault, 0 to 1, per opportunity. */
   readonly faults?: Partial<Record<TronNodeFault, number>>;
   /** @default 3 */
   readonly lagBlocks?: number;
   /** @default 150 */
   readonly delayMs?: number;
-  /** The transactions of which it may tell something that is not so; default all. Two liars must not tell the same. */
+  /** Transactions that faults may affect; default all. Two proxies need disjoint sets. */
   readonly mayLieOf?: (txHash: string) => boolean;
-  /** What it answers instead, unless that is undefined; `honest` asks the node behind it. No fault befalls such an answer. */
+  /**
+   * Replaces a response unless it returns undefined; `honest` sends the request to the node. Such a response has no
+   * fault.
+   */
   readonly override?: (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
 }
 
-/** A request: `/wallet/getblock`, `getblock`, and what it carries. */
+/** `path` is for example `/wallet/getblock`, `method` its last part. */
 export interface AskedOfTron {
   readonly path: string;
   readonly method: string;
@@ -82,9 +87,9 @@ export interface AskedOfTron {
 
 export interface LyingTronProxy {
   readonly url: string;
-  /** How often each fault was injected where it could do harm. */
+  /** Number of injected faults that could have an effect. */
   readonly injected: Partial<Record<TronNodeFault, number>>;
-  /** How often each method was asked. */
+  /** Number of requests by method. */
   readonly calls: Record<string, number>;
   setFaults(faults: Partial<Record<TronNodeFault, number>>): void;
   close(): Promise<void>;
@@ -106,17 +111,17 @@ interface RawInfo {
   readonly log?: readonly RawLog[];
 }
 const JUMP_BLOCKS = 5_000;
-/** So far a node falls back that takes what was solid long ago for solid. */
+/** Distance by which `solidFellBack` moves back. */
 const FALL_BLOCKS = 40;
-/** What is left out of a block and of its receipts alike. */
+/** Faults that remove the same data from a block and from its receipts. */
 const SHORTENINGS = ['emptyBlock', 'leftOut', 'leftOutBesideOdd'] as const;
 type Shortening = (typeof SHORTENINGS)[number];
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
 /**
- * A TRON node that lies, in front of one that does not, on a free port of 127.0.0.1. The same seed and the same sequence
- * of requests give the same lies.
+ * Starts a Byzantine TRON node in front of an honest one, on a free port of 127.0.0.1. The same seed and sequence of
+ * requests give the same faults.
  */
 export async function createLyingTronProxy(options: LyingTronOptions): Promise<LyingTronProxy> {
   const { mayLieOf = () => true, lagBlocks = 3 } = options;
@@ -143,7 +148,9 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     return head.block_header?.raw_data.number ?? 0;
   };
 
-  /** Blocks whose first half, transactions or receipts, has been asked for: what is left out of it, and so of the other one as well. */
+  /**
+   * Omissions by block, chosen when its first half (transactions or receipts) is requested, so that both halves agree.
+   */
   const shortened = new Map<number, { readonly method: string; readonly lie: Shortening | undefined }>();
   function shorteningOf(method: string, height: number): Shortening | undefined {
     const half = shortened.get(height);
@@ -156,7 +163,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     return lie;
   }
 
-  /** What a node answers that takes other blocks for solid; undefined: the truth. */
+  /** Response of a node with a wrong solidified block; undefined for the true response. */
   async function lieOfSolid({ path, body }: AskedOfTron, truth: unknown): Promise<unknown> {
     if (happens('solidAhead'))
       return told('solidAhead', await honest(path.replace('walletsolidity', 'wallet'), body));
@@ -166,7 +173,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     return told('solidFellBack', await honest(path, { ...body, id_or_num: `${height}` }));
   }
 
-  /** What a node that is behind answers, in the place of the truth. */
+  /** Response of a lagging node. */
   async function asOfBefore({ path, method, body }: AskedOfTron, truth: unknown): Promise<unknown> {
     const [, side = 'wallet'] = path.split('/');
     const top = Math.max(0, (await headHeight(side)) - lagBlocks);
@@ -207,7 +214,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     return infos.map(lieOfOne);
   }
 
-  /** The same one of both halves. */
+  /** Omits the same transaction from both halves. */
   function withoutOne(fault: 'leftOut' | 'leftOutBesideOdd', truth: unknown, height: number): unknown {
     const without = (list: readonly { readonly id?: string; readonly txID?: string }[]) => {
       const place = height % Math.max(1, list.length);
@@ -303,19 +310,19 @@ function withoutTransactions(truth: unknown, told: (fault: 'emptyBlock', lie: un
   return told('emptyBlock', rest);
 }
 
-/** With one field more in its result. */
+/** Adds an unknown field to the result. */
 export function oddly<T extends object>(transaction: T & { readonly ret?: readonly object[] }): T {
   return { ...transaction, ret: [{ ...transaction.ret?.[0], odd: 1 }] };
 }
 
-/** The height that an answer is about. */
+/** Height of the block in a response. */
 function heightIn(answer: unknown): number | undefined {
   if (Array.isArray(answer)) return (answer as readonly RawInfo[])[0]?.blockNumber;
   if (!isObject(answer)) return undefined;
   return (answer as RawBlock).block_header?.raw_data.number ?? (answer as RawInfo).blockNumber;
 }
 
-/** With a true id: nothing about it is wrong but that there is no such block. */
+/** Moves a block far above the head, with a correct id. */
 function jumped(raw: unknown): unknown {
   const block = raw as BlockWithHeader & { readonly blockID: string };
   const { number = 0, parentHash } = block.block_header.raw_data;

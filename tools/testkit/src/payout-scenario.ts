@@ -7,7 +7,7 @@ import { aHash, aHotWallet, aPayout, type OrderRow } from './scenario.ts';
 export type OwnTransactionRow = Selectable<OwnTransactionTable>;
 export type FateRow = Selectable<OwnTransactionFateTable>;
 
-/** A payout of 250 USDT on ETH_SEPOLIA with its amount reserved, from a hot wallet that had just that much. */
+/** Payout of 250 USDT on ETH_SEPOLIA with its amount reserved, from a hot wallet with exactly that balance. */
 export async function aReservedPayout(
   db: Db,
   overrides: Parameters<typeof aPayout>[1] = {},
@@ -18,7 +18,7 @@ export async function aReservedPayout(
   return order;
 }
 
-/** The next nonce of the wallet that pays `order`, signed for it, with the transaction that its bytes make. */
+/** Signs the wallet's next nonce for `order`, with the transaction hash of the bytes. */
 export async function anOwnTransaction(
   db: Db,
   order: OrderRow,
@@ -58,7 +58,7 @@ async function takeNonce(db: Db, { chain, order_pk, source_address }: OrderRow):
   return rows[0]?.nonce ?? 0;
 }
 
-/** Brings a reserved payout to where the signer has stored its bytes; `sent` also to a first broadcast. */
+/** Creates a payout up to the stored signed bytes; `sent` also records a first broadcast. */
 export async function aSignedPayout(
   db: Db,
   overrides: Parameters<typeof aPayout>[1] = {},
@@ -70,7 +70,7 @@ export async function aSignedPayout(
   return { order, transaction };
 }
 
-/** As the signer signs: authorised, then the bytes and the state in one commit. */
+/** Same writes as the signer: authorises, then stores bytes and state in one commit. */
 export async function sign(db: Db, order: OrderRow): Promise<OwnTransactionRow> {
   await sql`update payout set state = 'AUTHORISED', authorised_at = now(), waiting_since = null, version = version + 1,
     updated_at = now() where order_pk = ${order.order_pk} and state = 'REQUESTED'`.execute(db);
@@ -82,19 +82,19 @@ export async function sign(db: Db, order: OrderRow): Promise<OwnTransactionRow> 
   });
 }
 
-/** As the signer notes that it sent. */
+/** Same write as the signer after a broadcast. */
 export async function send(db: Db, order: Pick<OrderRow, 'order_pk'>): Promise<void> {
   await sql`update payout set first_sent_at = now(), version = version + 1, updated_at = now()
     where order_pk = ${order.order_pk} and first_sent_at is null`.execute(db);
 }
 
-/** As the signer refuses. */
+/** Same write as the signer for a refusal. */
 export async function refuse(db: Db, order: Pick<OrderRow, 'order_pk'>, reason: string): Promise<void> {
   await sql`update payout set state = 'REFUSED', reason = ${reason}, version = version + 1, updated_at = now()
     where order_pk = ${order.order_pk}`.execute(db);
 }
 
-/** What a scanner writes of a transaction: it succeeded and delivered what it should, in block 100, unless said otherwise. */
+/** Outcome as a scanner records it. By default success with the intended delivery in block 100. */
 export async function aFate(
   db: Db,
   transaction: OwnTransactionRow,
@@ -130,7 +130,7 @@ export async function aFate(
     .executeTakeFirstOrThrow();
 }
 
-/** An address whose incoming transfers are the operator's. */
+/** Address whose incoming transfers belong to the operator. */
 export async function aHotWalletAddress(
   db: Db,
   { family, address }: Pick<OrderRow, 'family' | 'address'>,

@@ -12,14 +12,13 @@ import { createTestDatabase } from './test-database.ts';
 import { waitUntil } from './wait-until.ts';
 import { raisedAlarms, watchScan, type ScanCursor } from './watched-scan.ts';
 
-/** What differs between the scanners of the families. */
 export interface ScannerOfFamily<App> {
   readonly service: 'scanner-evm' | 'scanner-tron' | 'scanner-sui';
   readonly network: NetworkConfig;
   newAddress(): string;
-  /** Terms of the orders that addresses are given to. */
+  /** Fields of the orders that addresses belong to. */
   readonly order?: OrderOverrides;
-  /** Whether the seen cursor is at the node's head, by hash, and the verified one at its depth. */
+  /** True if the seen cursor matches the node's head by hash and the verified cursor is at its depth. */
   isCaughtUp(cursor: ScanCursor): boolean | Promise<boolean>;
   createApp(deps: {
     readonly db: Db;
@@ -39,13 +38,13 @@ export interface ScannerOfFamily<App> {
 export interface Replica<App> {
   readonly app: App;
   readonly metrics: Metrics;
-  /** Failures that only the operator can mend. */
+  /** Failures that need an operator. */
   readonly failures: unknown[];
-  /** The kinds of alarm that it raises now. */
+  /** Kinds of active alarms. */
   alarms(): Promise<readonly string[]>;
   /**
-   * Number of statements, without the beginnings and ends of transactions and without those that run by the clock, of which a slow
-   * machine sees more: for the lease, for events to publish, for pauses and presence.
+   * Number of SQL statements without transaction control and without timed ones (lease, event relay, pauses, presence),
+   * whose number depends on the machine's speed.
    */
   statements(): number;
   stop(): Promise<void>;
@@ -53,7 +52,7 @@ export interface Replica<App> {
 
 const CAUGHT_UP_MAX_MS = 60_000;
 
-/** A scanner of a devnet, with a database and a broker. */
+/** Scanner of a devnet with its own database and broker. */
 export async function createScannerWorldOf<App extends { start(): void; stop(): Promise<void> }>(
   ofFamily: ScannerOfFamily<App>,
 ) {
@@ -116,13 +115,13 @@ export async function createScannerWorldOf<App extends { start(): void; stop(): 
     broker,
     network,
     ...watched,
-    /** A deposit address of a new order. */
+    /** Creates an order and returns its deposit address. */
     async newDepositAddress(): Promise<string> {
       const address = newAddress();
       await aCollection(admin.kysely, { chain, family, address, merchant_id: merchantId, ...order });
       return address;
     },
-    /** Waits until the seen cursor is at the node's head, by hash, and the verified one at its depth. */
+    /** Waits for `isCaughtUp`. */
     caughtUp: () =>
       waitUntil(
         'the scanner is at the head',
@@ -142,7 +141,7 @@ export async function createScannerWorldOf<App extends { start(): void; stop(): 
 
 const schemaOf = (family: Family) => `scanner_${family.toLowerCase() as Lowercase<Family>}` as const;
 
-/** Whether the words of a statement are of such a kind. */
+/** True for timed statements, which `statements` does not count. */
 function asksByTheClock(query: object): boolean {
   const wordsOf = (part: unknown): readonly string[] => {
     if (typeof part === 'string') return [part];

@@ -6,7 +6,7 @@ import { MERCHANT_TOKEN_LENGTH_MIN, upsertMerchant, type MerchantSettings } from
 import { sealSecret, tokenAad } from '@opentill/db/sealed-secret';
 import type { ChainCursorTable, OrdersTable, TransferTable } from '@opentill/db/tables';
 
-/** The key under which scenario merchants' secrets are sealed, and its form for the environment. */
+/** Encrypts the secrets of scenario merchants. */
 export const TEST_SECRETS_KEY = Buffer.alloc(32, 'opentill-test-key');
 export const TEST_SECRETS_KEY_BASE64 = TEST_SECRETS_KEY.toString('base64');
 
@@ -14,24 +14,24 @@ export type OrderRow = Selectable<OrdersTable>;
 export type TransferRow = Selectable<TransferTable>;
 export type ChainCursorRow = Selectable<ChainCursorTable>;
 
-/** One USDT of the default asset: 6 decimals on ETH_SEPOLIA. */
+/** One USDT of the default asset, with 6 decimals on ETH_SEPOLIA. */
 export const ONE_USDT = 1_000_000n;
 const USDT_CONTRACT = '0x00000000000000000000000000000000000dec06';
 const MINUTE_MS = 60_000;
 
-/** 20 random bytes in the canonical form of the EVM family: 0x and lower-case hex. */
+/** Canonical EVM address: 0x and 40 lower-case hex digits. */
 export function anEvmAddress(): string {
   return `0x${randomBytes(20).toString('hex')}`;
 }
 
-/** 32 random bytes as a hash of a block or transaction. */
+/** Random 32-byte block or transaction hash. */
 export function aHash(): string {
   return `0x${randomBytes(32).toString('hex')}`;
 }
 
 /**
- * A V3 merchant without a callback URL; secrets in clear are in the answer. `db` of all helpers here: opened as
- * 'admin', because they write what several services write.
+ * Creates a V3 merchant without callback URL and returns its secrets in clear. `db` of all helpers in this file is
+ * opened as 'admin', because they write tables of several services.
  */
 export async function aMerchant(
   db: Db,
@@ -50,7 +50,7 @@ export async function aMerchant(
   return merchant;
 }
 
-/** A merchant of an earlier version, which took tokens of any length. Settings as of aMerchant. */
+/** Merchant of an earlier version, which accepted tokens of any length. Other settings as in aMerchant. */
 export async function aMerchantWithShortToken(
   db: Db,
   { token, ...overrides }: Partial<MerchantSettings> & Pick<MerchantSettings, 'token'>,
@@ -93,7 +93,7 @@ async function anOrder(db: Db, defaults: OrderOverrides, overrides: OrderOverrid
   return db.insertInto('orders').values(order).returningAll().executeTakeFirstOrThrow();
 }
 
-/** A collection of 250 USDT on ETH_SEPOLIA with its deposit address, INIT, expiring in 30 minutes. */
+/** Collection of 250 USDT on ETH_SEPOLIA with its deposit address, in status INIT, expiring in 30 minutes. */
 export async function aCollection(db: Db, overrides: OrderOverrides = {}): Promise<OrderRow> {
   const order = await anOrder(db, {}, overrides);
   const { rows } = await sql<{ index: number }>`
@@ -110,7 +110,7 @@ export async function aCollection(db: Db, overrides: OrderOverrides = {}): Promi
   return order;
 }
 
-/** A payout of 250 USDT on ETH_SEPOLIA from a hot wallet, or from the deposit address that is named; INIT and not reserved. */
+/** Payout of 250 USDT on ETH_SEPOLIA from a hot wallet or the given deposit address, in status INIT, not reserved. */
 export async function aPayout(db: Db, overrides: OrderOverrides = {}): Promise<OrderRow> {
   const defaults = {
     order_type: 'PAYOUT',
@@ -126,7 +126,7 @@ export async function aPayout(db: Db, overrides: OrderOverrides = {}): Promise<O
   return order;
 }
 
-/** A transfer that pays `order` in full a moment before now, DETECTED in block 100; overrides for anything else. */
+/** Transfer that pays `order` in full shortly before now, DETECTED in block 100. */
 export async function aTransfer(
   db: Db,
   order: Pick<OrderRow, 'chain' | 'family' | 'symbol' | 'contract_address' | 'address' | 'amount'>,
@@ -157,7 +157,7 @@ export async function aTransfer(
     .executeTakeFirstOrThrow();
 }
 
-/** The cursor of a chain whose head, seen and verified block are all block 100 of now; overrides for anything else. */
+/** Cursor of a chain whose head, seen and verified block are block 100, with the current time. */
 export async function aChainCursor(
   db: Db,
   overrides: Partial<Insertable<ChainCursorTable>> = {},
@@ -187,7 +187,7 @@ export async function aChainCursor(
     .executeTakeFirstOrThrow();
 }
 
-/** Money in the hot wallet, booked as a top-up of the operator. */
+/** Hot wallet balance, booked as an operator's top-up. */
 export async function aHotWallet(
   db: Db,
   {

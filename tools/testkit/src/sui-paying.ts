@@ -8,7 +8,7 @@ import type { SuiDevnet } from '@opentill/devnets/sui/start-sui-devnet';
 
 const GAS_BUDGET_MIST = 50_000_000;
 
-/** The keys of the devnet's rich accounts. */
+/** Keys of the devnet's funded accounts. */
 export function suiPayersOf({ accounts }: Pick<SuiDevnet, 'accounts'>): readonly Signer[] {
   return accounts.map(({ scheme, secretKey }) =>
     scheme === 'ED25519'
@@ -17,30 +17,29 @@ export function suiPayersOf({ accounts }: Pick<SuiDevnet, 'accounts'>): readonly
   );
 }
 
-/** One output of a payment. */
 export interface SuiOutput {
   readonly coinType: string;
   readonly to: string;
   readonly amount: bigint;
-  /** Into the receiver's address balance, where no coin object is made. */
+  /** Pays into the receiver's address balance instead of creating a coin object. */
   readonly intoBalance?: boolean;
 }
 
 export interface PayOptions {
-  /** Its last command fails, and all of it is undone. */
+  /** The last command fails, which reverts the whole transaction. */
   readonly fails?: boolean;
-  /** Without gas, as the chain lets some coins be paid into balances. */
+  /** Without gas, which the chain allows for some coins paid into balances. */
   readonly gasless?: boolean;
 }
 
 export interface SuiPaying {
-  /** Sends it; it waits for the next checkpoint. */
+  /** Sends the transaction; the next checkpoint includes it. */
   pay(payer: Signer, outputs: readonly SuiOutput[], options?: PayOptions): Promise<TxHash>;
-  /** Sends the same bytes once more. */
+  /** Sends the same bytes again. */
   again(txHash: TxHash): Promise<void>;
 }
 
-/** Makes what pays by transactions of one sender each, from address balances, built without asking the node. */
+/** Each transaction has one sender, spends address balances and is built without the node. */
 export function createSuiPaying(devnet: Pick<SuiDevnet, 'url' | 'chainId' | 'chain'>): SuiPaying {
   const client = new SuiGrpcClient({
     network: 'localnet',

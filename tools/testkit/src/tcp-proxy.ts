@@ -1,26 +1,25 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /**
- * pass: all bytes go through. blackhole: bytes vanish, both ways, and nobody is told. half: what the server answers
- * vanishes, requests go through. refuse: new connections are closed at once.
+ * pass: forwards all bytes. blackhole: drops bytes in both directions without closing. half: forwards requests and
+ * drops responses. refuse: closes new connections at once.
  */
 export type ProxyMode = 'pass' | 'blackhole' | 'half' | 'refuse';
 
-/** A TCP proxy that fails as networks do. */
+/** TCP proxy that simulates network failures. */
 export interface TcpProxy {
   readonly port: number;
-  /** Bytes that a blackhole swallowed are gone: call reset() when it ends, as no TCP goes on with a gap. */
+  /** A blackhole loses bytes. Call reset() when it ends, because a TCP stream cannot continue with a gap. */
   mode: ProxyMode;
-  /** How late bytes come through, each way, in their order; 0 at first. */
+  /** Delay per direction, which keeps the order of bytes. @default 0 */
   delayMs: number;
-  /** The given URL, with the proxy's host and port in place of the server's. */
+  /** Returns the URL with the proxy's host and port. */
   through(url: string): string;
-  /** Ends every connection with a reset. */
+  /** Resets every connection. */
   reset(): void;
   close(): Promise<void>;
 }
 
-/** Listens on a free port of 127.0.0.1 in front of a server there. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let mode: ProxyMode = 'pass';
@@ -80,7 +79,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     reset() {
       for (const sockets of pairs) {
         for (const socket of sockets) {
-          // A reset of a socket that is just ending leaves its handle open for ever, and the process spins at its exit.
+          // Resetting a socket that is just ending leaves its handle open, and the process spins at its exit.
           if (socket.writableEnded) socket.destroy();
           else socket.resetAndDestroy();
         }
@@ -94,7 +93,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   };
 }
 
-/** Hands bytes on in the order in which they came, each as late as the delay was when it came. */
+/** Writes bytes in order, each after the delay that was set when it arrived. */
 function createLateWriter(to: Socket, delayMs: () => number): { write(bytes: Buffer): void; close(): void } {
   const waiting: Buffer[] = [];
   let isClosing = false;
@@ -105,7 +104,7 @@ function createLateWriter(to: Socket, delayMs: () => number): { write(bytes: Buf
         return;
       }
       waiting.push(bytes);
-      // Timers of different lengths may fire out of turn; whichever fires, the oldest bytes go.
+      // Timers with different delays may fire out of order; each writes the oldest bytes.
       setTimeout(() => {
         const oldest = waiting.shift();
         if (oldest !== undefined && to.writable) to.write(oldest);

@@ -5,24 +5,24 @@ import { permissions, EVENTS_EXCHANGE } from '@opentill/contracts/topology';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { AMQP_MANAGEMENT_URL_VARIABLE, AMQP_URL_VARIABLE } from './run/test-servers.ts';
 
-/** A virtual host of one test file's own, topology declared. */
+/** Virtual host of one test file, with the gateway's queues. */
 export interface TestBroker {
-  /** As a user who may do everything. */
+  /** URL of a user with all permissions. */
   readonly url: string;
-  /** As a user with a service's permissions and no others. */
+  /** URL of a user with only a service's permissions. */
   urlFor(service: ServiceName): Promise<string>;
-  /** Messages that wait in a queue; those in a consumer's hands do not count. */
+  /** Messages in the queue without unacknowledged ones. */
   depth(queue: string): Promise<number>;
   consumers(queue: string): Promise<number>;
-  /** Publishes to the events exchange whatever it is given, and waits for the confirm. */
+  /** Publishes any content to the events exchange and waits for the confirm. */
   publish(routingKey: string, content: Buffer | string): Promise<void>;
-  /** Takes everything out of a queue. */
+  /** Removes all messages from a queue. */
   take(queue: string): Promise<GetMessage[]>;
-  /** A channel for arranging and looking; the same one until it closes. */
+  /** Channel for setting up and inspecting; the same one until it closes. */
   channel(): Promise<ConfirmChannel>;
-  /** Closes every client's connection from the broker's side, as an operator can. */
+  /** Closes all clients' connections from the broker's side, like an operator. */
   cutConnections(): Promise<void>;
-  /** Deletes the virtual host. Rejects when a connection to it is still open: something was not stopped. */
+  /** Deletes the virtual host. Rejects if a connection is still open, because a test did not stop something. */
   drop(): Promise<void>;
 }
 
@@ -32,11 +32,11 @@ export interface TestBrokerOptions {
 }
 
 const STALE_AFTER_SECONDS = 3_600;
-/** How long closed connections may take to vanish from the broker's view. */
+/** Maximum time until the broker no longer lists closed connections. */
 const CLOSING_MS = 30_000;
 const OWN_CONNECTION = 'opentill-testkit';
 
-/** Creates a virtual host and declares the gateway's queues in it: about half a second. Call `drop` in afterAll. */
+/** Creates a virtual host and declares the gateway's queues, in about half a second. Call `drop` in afterAll. */
 export async function createTestBroker(options: TestBrokerOptions = {}): Promise<TestBroker> {
   const api = createManagementApi();
   await dropStale(api);
@@ -111,7 +111,7 @@ function environmentUrl(variable: string): string {
 interface ManagementApi {
   get<T>(path: string): Promise<T>;
   put(path: string, body: object): Promise<void>;
-  /** Not found counts as done. */
+  /** Not found counts as success. */
   delete(path: string): Promise<void>;
 }
 
@@ -137,7 +137,7 @@ function createManagementApi(): ManagementApi {
   };
 }
 
-/** Virtual hosts that killed runs left are named by the second they were made in. */
+/** Deletes virtual hosts of killed runs, whose names contain their time of creation. */
 async function dropStale(api: ManagementApi): Promise<void> {
   const oldest = Date.now() / 1_000 - STALE_AFTER_SECONDS;
   for (const { name } of await api.get<{ name: string }[]>('/vhosts')) {
@@ -151,7 +151,7 @@ async function connectionsTo(api: ManagementApi, virtualHost: string): Promise<s
   return all.filter(({ vhost }) => vhost === virtualHost).map(({ name }) => encodeURIComponent(name));
 }
 
-/** Who is still connected, once the connections that are just closing had time to close. */
+/** Connections that remain after closing ones had time to close. */
 async function connectionsLeft(api: ManagementApi, virtualHost: string): Promise<string[]> {
   const deadline = Date.now() + CLOSING_MS;
   for (;;) {
@@ -161,7 +161,7 @@ async function connectionsLeft(api: ManagementApi, virtualHost: string): Promise
   }
 }
 
-/** The testkit's own connection, opened when first needed and again after it was lost. */
+/** Connection of the testkit itself, opened lazily and reopened after a loss. */
 function createInspector(url: string): { channel(): Promise<ConfirmChannel>; close(): Promise<void> } {
   interface Opened {
     readonly model: ChannelModel;
@@ -181,7 +181,7 @@ function createInspector(url: string): { channel(): Promise<ConfirmChannel>; clo
     });
     return { model, channel };
   };
-  /** One that ends is forgotten; not the next one, which may be open before all of its end is told. */
+  /** Forgets a closed connection, but not its successor, which may open before all close events arrived. */
   const open = (): Promise<Opened> => {
     const opening = openOnce(() => {
       if (opened === opening) opened = undefined;

@@ -7,26 +7,27 @@ import { MIGRATIONS } from '@opentill/db/migrations';
 import { restrictDatabase, roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 
-/** A migrated database of one test file's own. */
+/** Migrated database of one test file. */
 export interface TestDatabase {
-  /** As the owner (superuser): may do everything; for arranging and looking. */
+  /** URL of the owner (superuser), for setting up and inspecting. */
   readonly adminUrl: string;
-  /** As the role of a service. */
   url(role: ServiceSchema): string;
-  /** Opens a pool as a role, or as the owner; close it before `drop`. */
+  /** Opens a pool for a service's role or the owner. Close it before `drop`. */
   open(role: ServiceSchema | 'admin'): Database;
-  /** Drops the database. Rejects when a connection to it is still open after so long: a pool was not closed. */
+  /**
+   * Drops the database. Rejects if a connection is still open after `closingMs`, because a test did not close a pool.
+   */
   drop(closingMs?: number): Promise<void>;
 }
 
 const TEMPLATE_LOCK = '5123907745120934';
-/** How long closed connections may take to vanish from Postgres' view. */
+/** Maximum time until Postgres no longer lists closed connections. */
 const CLOSING_MS = 30_000;
-/** A crowded machine is late; what is to be broken off soon, a test opens with limits of its own. */
+/** Generous, for busy machines. Tests of timeouts open the database with their own limits. */
 const PATIENCE_MS = 60_000;
 const STALE_AFTER_SECONDS = 3_600;
 
-/** The server of the tests: a superuser's URL, any database. Roles connect without a password (trust). */
+/** Superuser's URL of the test server. Roles connect without a password (trust). */
 function serverUrl(): string {
   const url = process.env['OPENTILL_TEST_DATABASE_URL'];
   if (url === undefined || url === '') {
@@ -45,7 +46,7 @@ function databaseUrl(name: string): string {
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'opentill-testkit' });
-  client.on('error', () => undefined); // the query under way rejects
+  client.on('error', () => undefined); // the current query rejects
   await client.connect();
   try {
     return await work(client);
@@ -54,7 +55,7 @@ async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T
   }
 }
 
-/** Name of the template: of the migrations' contents and the chains, so that a change makes a new one. */
+/** The name depends on migrations and chains, so that a change creates a new template. */
 function templateName(): string {
   const hash = createHash('sha256');
   for (const migration of MIGRATIONS) hash.update(`${migration.name} ${checksum(migration)}\n`);
@@ -62,7 +63,7 @@ function templateName(): string {
   return `opentill_template_${hash.digest('hex').slice(0, 16)}`;
 }
 
-/** Migrates the template unless it exists. Test files race here; one of them works, the others wait. */
+/** Creates the template if it does not exist. Concurrent test files wait for the first one. */
 async function ensureTemplate(server: pg.Client): Promise<string> {
   const name = templateName();
   const exists = async () =>
@@ -72,7 +73,7 @@ async function ensureTemplate(server: pg.Client): Promise<string> {
   await server.query(`select pg_advisory_lock(${TEMPLATE_LOCK})`);
   try {
     if (await exists()) return name;
-    await server.query(`drop database if exists ${name} with (force)`); // left half made by a run that was killed
+    await server.query(`drop database if exists ${name} with (force)`); // incomplete after a killed run
     await dropStaleDatabases(server);
     await server.query(`create database ${name}`);
     await migrate(databaseUrl(name));
@@ -83,7 +84,7 @@ async function ensureTemplate(server: pg.Client): Promise<string> {
   }
 }
 
-/** Drops what killed runs left: test databases are named by the second they were made in. */
+/** Drops databases of killed runs, whose names contain their time of creation. */
 async function dropStaleDatabases(server: pg.Client): Promise<void> {
   const { rows } = await server.query<{ datname: string }>(
     `select datname from pg_database d where datname ~ '^opentill_test_[0-9]+_'
@@ -93,7 +94,10 @@ async function dropStaleDatabases(server: pg.Client): Promise<void> {
   for (const { datname } of rows) await server.query(`drop database if exists ${datname}`);
 }
 
-/** Clones the migrated template: about 0.1 s where the server's data are in memory (scratchParent). Call `drop` in afterAll. */
+/**
+ * Clones the migrated template, in about 0.1 s if the server's data are in memory (scratchParent). Call `drop` in
+ * afterAll.
+ */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `opentill_test_${Math.floor(Date.now() / 1000)}_${randomBytes(6).toString('hex')}`;
   const adminUrl = databaseUrl(name);
@@ -126,7 +130,7 @@ async function dropDatabase(name: string, closingMs: number): Promise<void> {
   });
 }
 
-/** Who is still connected, once the connections that are just closing had time to close. */
+/** Connections that remain after closing ones had time to close. */
 async function connectionsLeft(
   server: pg.Client,
   name: string,

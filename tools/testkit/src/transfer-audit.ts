@@ -2,32 +2,32 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import type { WatchedScan } from './watched-scan.ts';
 
-/** A payment to one of our addresses as the chain itself has it, read without the scanner's code. */
+/** Payment to one of our addresses on the chain, read without the scanner's code. */
 export interface Deposit {
   readonly tx: string;
-  /** Its place in the transaction, as the chain's family names it. */
+  /** Position in the transaction, in the family's notation. */
   readonly position: string;
-  /** Null: the native coin. */
+  /** Null for the native coin. */
   readonly token: string | null;
   readonly to: string;
-  /** In base units. */
+  /** Base units. */
   readonly amount: string;
   readonly height: number;
   readonly block: string;
 }
 
-/** What the transfers of a database are, held against what the chain has. */
+/** Differences between a database's transfers and the chain. */
 export interface TransferFindings {
-  /** Payments that are not there, or not verified. */
+  /** Payments that are missing or not verified. */
   readonly missed: readonly string[];
-  /** Transfers that no payment of the chain bears out. */
+  /** Transfers without a payment on the chain. */
   readonly invented: readonly string[];
-  /** How often a transfer was verified and then was not. */
+  /** Number of transfers that lost the state VERIFIED. */
   readonly unverified: number;
   readonly orphanings: number;
 }
 
-/** Keeps every change of a transfer's state from now on, in the database itself. */
+/** Records every change of a transfer's state in the database from now on. */
 export async function auditTransfers(admin: Db): Promise<void> {
   await sql`create table truth_audit (place bigserial, transfer_id bigint, was text, became text)`.execute(
     admin,
@@ -44,7 +44,7 @@ export async function auditTransfers(admin: Db): Promise<void> {
   );
 }
 
-/** Holds the transfers of an audited database against the chain. Hexadecimal may be written either way. */
+/** Compares the transfers of an audited database with the chain. Ignores the case of hexadecimal digits. */
 export async function compareTransfers(admin: Db, truth: readonly Deposit[]): Promise<TransferFindings> {
   const { rows } = await sql<Deposit & { readonly state: string }>`
     select tx_hash as tx, position, contract_address as token, to_address as "to", amount::text as amount,
@@ -69,8 +69,8 @@ export async function compareTransfers(admin: Db, truth: readonly Deposit[]): Pr
 }
 
 /**
- * The ids of verified transfers that no block.verified told of, and of those that it told of and are not; asked until there are none,
- * or until `limitMs` are over.
+ * Ids of verified transfers without a block.verified event, and of events without a verified transfer. Polls until
+ * there are none, at most `limitMs`.
  */
 export async function untoldTransfers(
   admin: Db,

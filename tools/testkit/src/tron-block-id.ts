@@ -2,14 +2,14 @@ import { messageFromJson, type JsonObject } from '@opentill/devnets/tron/protobu
 import { encodeMessage } from '@opentill/devnets/tron/protobuf/wire';
 import { sha256 } from '@opentill/devnets/tron/sha256';
 
-/** A block as nodes tell it, as far as its id goes. */
+/** The part of a node's block that determines its id. */
 export interface BlockWithHeader {
   readonly block_header: { readonly raw_data: Readonly<Record<string, unknown>> };
 }
 
 const HEIGHT_DIGITS = 16;
 
-/** The block with another header in it, and with the id that this one has: by the codec of our own node. */
+/** Replaces header fields and recomputes the id with our devnet's codec. */
 export function withHeader<T extends BlockWithHeader>(
   block: T,
   changes: Readonly<Record<string, unknown>>,
@@ -20,12 +20,12 @@ export function withHeader<T extends BlockWithHeader>(
   return { ...block, blockID, block_header: { ...block.block_header, raw_data: data } };
 }
 
-/** What the producer of a block signs, by the JSON of its `raw_data`. */
+/** Hash that the block producer signs. `rawData` is the header's `raw_data` in JSON. */
 export function headerHash(rawData: Readonly<Record<string, unknown>>): Uint8Array {
   return sha256(encodeMessage('HeaderRaw', messageFromJson('HeaderRaw', { ...rawData }, false)));
 }
 
-/** How the ids of a height begin. */
+/** First digits of the ids of a height. */
 export function heightDigits(height: number): string {
   return height.toString(16).padStart(HEIGHT_DIGITS, '0');
 }

@@ -12,54 +12,54 @@ import {
 import { waitUntil } from './wait-until.ts';
 import type { WatchedScan } from './watched-scan.ts';
 
-/** A run of a chain with a scanner and a naive one, each between sources that lie. */
+/** Simulated chain with a scanner and a naive scanner, each reading from Byzantine sources. */
 export interface TruthPlan {
   readonly name: string;
   readonly seed: number;
   readonly blocks: number;
-  /** Reorganisations, evenly spread. @default 0 */
+  /** Number of evenly spread reorganisations. @default 0 */
   readonly reorgs?: number;
-  /** How often the scanner is stopped and started again, instead of reorganisations. @default 0 */
+  /** Number of scanner restarts, instead of reorganisations. @default 0 */
   readonly restarts?: number;
-  /** How many lying sources the scanner has. */
+  /** Number of the scanner's Byzantine sources. */
   readonly sources: 1 | 2;
   /**
-   * The second source is dead during the second third of the blocks; then for as long as it takes until the verified cursor is where it
-   * may be ('until-verified') or an alarm says that nothing is verified ('until-alarm').
+   * The second source is down during the second third of the blocks. Then it stays down until the verified cursor is
+   * where it may be ('until-verified') or an alarm reports that nothing is verified ('until-alarm').
    */
   readonly outage?: 'brief' | 'until-verified' | 'until-alarm';
   readonly network?: Partial<NetworkConfig>;
 }
 
-/** What the database says against what the node says. */
+/** Comparison of the database with the node. */
 export interface TruthFindings extends TransferFindings {
   readonly deposits: number;
-  /** Whether the verified cursor passed the last deposit in time. */
+  /** True if the verified cursor passed the last deposit in time. */
   readonly settled: boolean;
-  /** Verified rows that no event told of, or events of rows that are not verified; empty where events are not checked. */
+  /** Verified rows without an event, and events without a verified row. Empty if events are not checked. */
   readonly untold: readonly string[];
   readonly naive: { readonly missed: number; readonly invented: number };
-  /** How the outage was when it ended. Only of a plan with one. */
+  /** State at the end of the outage, for plans with one. */
   readonly outage: OutageFindings | undefined;
-  /** Failures of the scanner that only the operator can mend. */
+  /** Failures of the scanner that need an operator. */
   readonly failures: readonly unknown[];
   readonly seconds: number;
 }
 
 export interface OutageFindings {
-  /** How far the verified cursor came meanwhile. */
+  /** Progress of the verified cursor during the outage. */
   readonly verifiedBlocks: number;
-  /** Whether it came where it may be. */
+  /** True if the cursor advanced as far as it may. */
   readonly isVerified: boolean;
-  /** The alarms that there were. */
+  /** Alarms during the outage. */
   readonly alarms: readonly string[];
 }
 
-/** The scanner that everybody writes first. */
+/** Simple scanner without any protection, for comparison. */
 export interface NaiveScanner {
-  /** Reads up to the head that the node names. */
+  /** Reads up to the head that the node reports. */
   step(): Promise<void>;
-  /** What it would have credited, as `transaction amount` unless `keyOf` says otherwise. */
+  /** Payments that it would credit, as `transaction amount` or by `keyOf`. */
   readonly credited: ReadonlySet<string>;
 }
 
@@ -69,47 +69,46 @@ export interface RunningScanner {
   stop(): Promise<unknown>;
 }
 
-/** What a family brings to a run. */
 export interface TruthScene<Chain extends TruthChain, Extra> {
   readonly world: WatchedScan & { readonly admin: Database };
   readonly chain: Chain;
-  /** Addresses that are given out at first. Every tenth block brings one more. */
+  /** Number of initial addresses. Every tenth block adds one. */
   readonly addresses: number;
   newDepositAddress(): Promise<string>;
   head(): number | Promise<number>;
-  /** The chain waits for the scanner when it is so many blocks behind, or fewer; by chance. */
+  /** Upper bound of the random number of blocks by which the scanner may trail before the chain waits for it. */
   readonly lagBlocksMax: number;
-  /** How long the chain waits for the scanner. It never waits longer, as no chain waits at all. */
+  /** Maximum wait for the scanner. Real chains never wait. */
   readonly pauseMaxMs: number;
   startScanner(): Promise<RunningScanner>;
-  /** The cursor that shows that the scanner has begun. */
+  /** Cursor position that shows that the scanner has started. */
   readonly begun: readonly ['seen' | 'verified', number];
   openNaive(height: number, isOurs: (address: string) => boolean): NaiveScanner | Promise<NaiveScanner>;
   keyOf?(deposit: Deposit): string;
   beforeBlock?(issued: readonly string[]): void;
   reorganise?(place: number): Promise<void>;
   readonly outage: {
-    /** Kills the second source. The first one has from now on no fault that it takes two to reveal. */
+    /** Stops the second source. From then on the first one has no fault that only two sources reveal. */
     begin(): void | Promise<void>;
-    /** Brings the second source back. */
+    /** Restarts the second source. */
     revive(): void;
-    /** Both have all their faults again. */
+    /** Restores all faults of both sources. */
     restore(): void;
     verifiable(): number | Promise<number>;
   };
-  /** Makes the blocks that verify all deposits. Gives the height to be verified, where it is not that of the last deposit. */
+  /** Mines the blocks that verify all deposits. Returns the height to verify, if it is not the last deposit's. */
   finish(): Promise<number | undefined>;
-  /** How long events are waited for; undefined where they are not checked. */
+  /** Maximum wait for events; undefined if they are not checked. */
   readonly toldMaxMs: number | undefined;
   extra(): Extra | Promise<Extra>;
 }
 
 export interface TruthChain {
-  /** Deposits may go to this address from now on. */
+  /** Deposits may use this address from now on. */
   addAddress(address: string): void;
-  /** One block of payments to us and to others, and of what only looks like such. */
+  /** Mines a block with payments to our addresses, to others, and with false payments. */
   produceBlock(): Promise<void>;
-  /** All deposits of the chain as it is now, read without the scanner's code. */
+  /** All current deposits of the chain, read without the scanner's code. */
   truth(): readonly Deposit[] | Promise<readonly Deposit[]>;
 }
 
@@ -117,7 +116,7 @@ const SETTLE_MAX_MS = 180_000;
 const OUTAGE_MAX_MS = 90_000;
 const BLOCKS_WHILE_STOPPED = 3;
 
-/** Runs a chain by the plan's seed, with the scanner and the naive one reading along, compares at the end, and prints one line. */
+/** Plays the plan while both scanners read, compares the results at the end and prints one line. */
 export async function runTruthOf<Plan extends TruthPlan, Chain extends TruthChain, Extra>(
   plan: Plan,
   open: (plan: Plan, onClose: (close: () => unknown) => void) => Promise<TruthScene<Chain, Extra>>,
@@ -168,7 +167,7 @@ export async function runTruthOf<Plan extends TruthPlan, Chain extends TruthChai
   }
 }
 
-/** One line for a run, so that one that fails can be run again. */
+/** One line with the seed, so that a failed run can be repeated. */
 function reportOf({ name, seed, blocks, reorgs, restarts }: TruthPlan, findings: TruthFindings): string {
   const counts = Object.fromEntries(
     Object.entries(findings).map(([key, value]) => [
@@ -181,7 +180,7 @@ function reportOf({ name, seed, blocks, reorgs, restarts }: TruthPlan, findings:
   return `truth: ${JSON.stringify({ name, seed, blocks, reorgs, restarts, ...counts })}`;
 }
 
-/** What must hold of every run: all deposits are there, verified once and reported, and nothing else. */
+/** Requires every deposit to be found, verified once and reported, and no other. */
 export function expectTruth(findings: TruthFindings, depositsMin: number): void {
   expect(findings).toMatchObject({ settled: true, missed: [], invented: [], unverified: 0, untold: [] });
   expect(findings.deposits).toBeGreaterThanOrEqual(depositsMin);
@@ -194,7 +193,7 @@ interface Play {
   issue(): Promise<void>;
 }
 
-/** The blocks and disturbances of the plan, at the pace at which the scanner keeps near the head. */
+/** Produces the plan's blocks and disturbances, at a pace that keeps the scanner near the head. */
 async function playChain<Chain extends TruthChain>(
   plan: TruthPlan,
   scene: TruthScene<Chain, unknown>,
@@ -221,7 +220,7 @@ async function playChain<Chain extends TruthChain>(
         for (let count = 0; count < BLOCKS_WHILE_STOPPED; count += 1) await chain.produceBlock();
         running.scanner = await scene.startScanner();
       } else {
-        // Two of three find the scanner at the head, so that it has to take back what it saw.
+        // In two of three cases the scanner is at the head, so that it must revert what it saw.
         if (random() < 0.67) await world.passed('seen', await scene.head(), pauseMaxMs);
         await scene.reorganise(place);
         await naive.step();
@@ -232,7 +231,7 @@ async function playChain<Chain extends TruthChain>(
   return outage;
 }
 
-/** Kills the second source. Gives the function that waits as the plan says and brings it back. */
+/** Stops the second source. Returns a function that waits as planned and restarts it. */
 async function beginOutage<Chain extends TruthChain>(
   plan: TruthPlan,
   { world, outage }: TruthScene<Chain, unknown>,
@@ -246,7 +245,7 @@ async function beginOutage<Chain extends TruthChain>(
     if (plan.outage === 'until-verified') await world.passed('verified', height, OUTAGE_MAX_MS);
     if (plan.outage === 'until-alarm')
       await waitUntil(
-        'an alarm says that nothing is verified',
+        'an alarm reports that nothing is verified',
         async () => (await alarms()).includes('verification-failing'),
         OUTAGE_MAX_MS,
       );
@@ -257,10 +256,10 @@ async function beginOutage<Chain extends TruthChain>(
       alarms: await alarms(),
     };
     outage.revive();
-    // A single source that is still believed alone must not have faults that only two reveal.
+    // While a single source is still accepted, it must not have faults that only two sources reveal.
     if (plan.outage !== 'brief')
       await waitUntil(
-        'no source is believed alone',
+        'no single source is accepted',
         async () => !(await alarms()).includes('single-source'),
         OUTAGE_MAX_MS,
       );

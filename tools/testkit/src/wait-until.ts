@@ -1,9 +1,9 @@
-/** Whatever the machine has to do beside it: a condition that never holds costs a red test this much. */
+/** Generous, for busy machines. A condition that never becomes true costs a failing test this much time. */
 const PATIENCE_MS = 90_000;
 
 /**
- * Resolves once `condition` holds (a promise of it counts), asked every few milliseconds; a condition that throws
- * does not hold yet. Rejects after `timeoutMs` with `what` and the last error.
+ * Resolves once `condition` is true, polled every few milliseconds. An error counts as false. Rejects after `timeoutMs`
+ * with `what` and the last error.
  */
 export async function waitUntil(
   what: string,

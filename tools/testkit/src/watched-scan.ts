@@ -5,23 +5,23 @@ import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import type { TestBroker } from './test-broker.ts';
 
-/** Where a chain's scan stands, by heights of blocks. */
+/** Cursor of a chain, as block heights. */
 export interface ScanCursor {
   readonly head: number;
   readonly seen: number;
   readonly verified: number;
   readonly seenHash: string;
-  /** Fencing token of who wrote it last. */
+  /** Fencing token of the last writer. */
   readonly token: number;
 }
 
-/** What a chain's scan has done, as its database and the broker show it. */
+/** Progress of a chain's scanner, read from its database and the broker. */
 export interface WatchedScan {
-  /** Throws while there is none yet. */
+  /** Throws if there is no cursor yet. */
   cursor(): Promise<ScanCursor>;
-  /** Waits until a cursor is at a height; false when it is not in time. */
+  /** Waits until a cursor reaches a height. False after `limitMs`. */
   passed(which: 'seen' | 'verified', height: number, limitMs: number): Promise<boolean>;
-  /** Takes the waiting messages of a kind out of the tracker's queue, each event once: one whose confirm is late is published again. */
+  /** Takes the pending events of a type from the tracker's queue, without duplicates, which a late confirm causes. */
   takeEvents<T extends EventType>(type: T): Promise<readonly EventEnvelope<T>[]>;
 }
 
@@ -55,7 +55,7 @@ export function watchScan(chain: Chain, admin: Db, broker: TestBroker): WatchedS
   };
 }
 
-/** The kinds of alarm that a scanner's metrics raise at the moment. */
+/** Kinds of the active alarms in a scanner's metrics. */
 export async function raisedAlarms(metrics: { render(): Promise<string> }): Promise<readonly string[]> {
   const raised = (await metrics.render()).matchAll(/^opentill_scanner_alarm_bool\{.*kind="([^"]+)".*\} 1$/gm);
   return [...raised].map(([, kind]) => kind!);

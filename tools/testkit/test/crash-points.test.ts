@@ -55,7 +55,7 @@ const inboxKey = ({ eventId }: World) => ({ schema: 'api', consumer: 'test', eve
 const append = (db: Db, { effect }: World) =>
   db.transaction().execute((tx) => appendToOutbox(tx, 'api', [effect]));
 
-/** Delivers again until it is handled, as the broker would; only death ends it. */
+/** Redelivers until handled, like the broker. Only a crash ends it. */
 async function deliver(handle: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
@@ -68,7 +68,7 @@ async function deliver(handle: () => Promise<unknown>): Promise<void> {
 }
 
 describe('crash points of a handler', () => {
-  test('inbox and effect in one transaction: exactly one effect, wherever it stops', async () => {
+  test('inbox and effect in one transaction give exactly one effect at every crash point', async () => {
     const report = await enumerateCrashPoints({
       points,
       arrange,
@@ -88,7 +88,7 @@ describe('crash points of a handler', () => {
     expect(report).toMatchObject({ scenarios: 10, unreached: 0 });
   });
 
-  test('control: the inbox committed before the effect loses it', async () => {
+  test('control: an inbox row committed before the effect loses the effect', async () => {
     const run = (world: World) =>
       deliver(async () => {
         const { handled } = await handleOnce(database.kysely, inboxKey(world), () => Promise.resolve());
@@ -99,7 +99,7 @@ describe('crash points of a handler', () => {
     );
   });
 
-  test('control: an effect with no key of its own is repeated, when only the answer to the commit is lost', async () => {
+  test("control: an effect without a key repeats when only the commit's response is lost", async () => {
     const run = (world: World) =>
       deliver(async () => {
         const again = { ...anEvent(), routingKey: `order.created.${world.eventId}` };
@@ -118,10 +118,10 @@ describe('crash points of a handler', () => {
     ).rejects.toThrow(/^lose at step \d+, after commit/);
   });
 
-  test('after the crash nothing goes on, in catch and finally neither, and nothing stays locked', async () => {
+  test('after a crash no code continues, not even catch or finally, and no lock remains', async () => {
     const world = await arrange();
     const tried: string[] = [];
-    points.crashAt(3); // the insert has happened in Postgres
+    points.crashAt(3); // Postgres has executed the insert
     const dying = (async () => {
       try {
         await database.kysely.transaction().execute(async (tx) => {
@@ -182,7 +182,7 @@ describe('crash points of a relay', () => {
     expect((await createOutboxStore(watcher.kysely, 'api').backlog()).events).toBe(0);
   }
 
-  test('publish, then delete: nothing is lost, wherever it stops', async () => {
+  test('publishing before deleting loses no event at any crash point', async () => {
     const store = createOutboxStore(database.kysely, 'api');
     const report = await enumerateCrashPoints({
       points,
@@ -198,7 +198,7 @@ describe('crash points of a relay', () => {
     expect(report.scenarios).toBe(2 * report.steps.length);
   });
 
-  test('control: delete, then publish loses events', async () => {
+  test('control: deleting before publishing loses events', async () => {
     const run = () =>
       deliver(async () => {
         const rows = await database.kysely

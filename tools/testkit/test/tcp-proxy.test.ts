@@ -9,7 +9,7 @@ let closeServer: () => void;
 let client: Socket;
 let answered: string;
 
-/** A server that answers with what it is told, and hangs up when it is told to, behind the proxy. */
+/** Starts an echo server behind the proxy, which closes the connection on "hang up". */
 beforeEach(async () => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -38,10 +38,10 @@ afterEach(async () => {
   await proxy.close();
 });
 
-it('hands bytes on late, and all in their order, whatever the delay was when they came', async () => {
+it('delays bytes and keeps their order while the delay changes', async () => {
   const sent = Array.from({ length: 200 }, (_, index) => `${index};`);
   for (const [index, text] of sent.entries()) {
-    proxy.delayMs = (index * 7) % 20; // shorter ones come behind longer ones
+    proxy.delayMs = (index * 7) % 20; // shorter delays follow longer ones
     client.write(text);
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -56,14 +56,14 @@ it('hands bytes on late, and all in their order, whatever the delay was when the
   expect(performance.now() - startedAt).toBeGreaterThan(115); // both ways
 });
 
-it('brings what was said before the other side hung up', async () => {
+it('forwards bytes that were sent before the other side closed', async () => {
   proxy.delayMs = 40;
   client.write('hang up');
   await once(client, 'close');
   expect(answered).toBe('last words');
 });
 
-it('swallows everything as a blackhole, and ends connections by reset', async () => {
+it('drops all bytes in blackhole mode and resets connections', async () => {
   proxy.mode = 'blackhole';
   client.write('lost');
   await new Promise((resolve) => setTimeout(resolve, 50));

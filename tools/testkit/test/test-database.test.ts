@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('a test database', () => {
-  test('is migrated, empty, and one of its own', async () => {
+  test('is migrated, empty and separate', async () => {
     const [one, two] = await Promise.all([make(), make()]);
     const [a, b] = [one.open('admin'), two.open('admin')];
     await aMerchant(a.kysely);
@@ -28,7 +28,7 @@ describe('a test database', () => {
     await Promise.all([a.close(), b.close()]);
   });
 
-  test('is opened as any service, which may not make temporary tables', async () => {
+  test('can be opened as any service, which may not create temporary tables', async () => {
     const database = await make();
     for (const schema of SERVICE_SCHEMAS) {
       const opened = database.open(schema);
@@ -39,7 +39,7 @@ describe('a test database', () => {
     }
   });
 
-  test('says which pool was left open, and is dropped all the same', async () => {
+  test('names a pool that was left open, and is dropped nevertheless', async () => {
     const database = await createTestDatabase();
     const leaked = database.open('tracker');
     await sql`select 42 as leaked`.execute(leaked.kysely);
@@ -53,7 +53,7 @@ describe('a test database', () => {
   });
 });
 
-test('the scenario fits the schema', async () => {
+test('the scenario helpers match the schema', async () => {
   const database = await make();
   const admin = database.open('admin');
   const merchant = await aMerchant(admin.kysely, { version: 'V2' });

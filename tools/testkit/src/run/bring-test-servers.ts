@@ -1,42 +1,41 @@
 import { findOrBringServers } from '@opentill/test-servers/servers';
 
-/** Servers for a test run, wherever they come from. */
 export interface TestServers {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
-  /** RabbitMQ's HTTP API; undefined when the environment gave the broker. */
+  /** RabbitMQ's HTTP API. Undefined if the environment named the broker. */
   readonly managementUrl: string | undefined;
   stop(): Promise<void>;
 }
 
 /**
- * - `containers`: in containers, or not at all.
+ * - `containers`: only containers.
  * - `local`: processes of this machine.
- * - `any`: containers where an engine answers and brings them up, else local ones.
+ * - `any`: containers if an engine can start them, otherwise local processes.
  */
 export type TestServersFrom = 'containers' | 'local' | 'any';
 
 export interface BringOptions {
   readonly from: TestServersFrom;
-  /** For local servers' data and logs. */
+  /** Directory of local servers' data and logs. */
   readonly dir: string;
-  /** DATABASE_URL and AMQP_URL: what the environment names is used as it is. */
+  /** Values of DATABASE_URL and AMQP_URL. Servers named there are used unchanged. */
   readonly given: { readonly databaseUrl?: string | undefined; readonly amqpUrl?: string | undefined };
   readonly say: (line: string) => void;
 }
 
-/** Brings a database and a broker with throw-away data. Throws when `from` is containers and there is no engine. */
+/** Starts database and broker with temporary data. Throws if `from` is containers and no engine responds. */
 export async function bringTestServers(options: BringOptions): Promise<TestServers> {
   const { from, given } = options;
   if (from === 'local' || given.databaseUrl || given.amqpUrl) return bringLocalServers(options);
-  // Loaded where it is needed: it takes longer than most test files.
+  // Imported lazily, because loading it takes longer than most test files.
   const { hasContainerEngine, startTestContainers } = await import('./start-test-containers.ts');
   if (from === 'containers') return startTestContainers();
   if (!(await hasContainerEngine())) return bringLocalServers(options);
   try {
     return await startTestContainers();
   } catch (error) {
-    options.say(`containers did not come up, local servers are used: ${(error as Error).message}`);
+    options.say(`containers failed, using local servers: ${(error as Error).message}`);
     return bringLocalServers(options);
   }
 }

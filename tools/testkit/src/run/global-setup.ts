@@ -11,12 +11,13 @@ import {
   type TestServerUrls,
 } from './test-servers.ts';
 
-const START_DEADLINE_MS = 240_000; // holds the installation of a broker
+const START_DEADLINE_MS = 240_000; // includes installing a broker
 
 /**
- * One Postgres and one RabbitMQ for the whole run: those of the environment, those that a developer keeps running, or new
- * ones in a child process that ends with this one. Vitest calls this once per project; only the first call starts servers.
- * @returns ends the servers that this call started, and waits until they have ended
+ * Provides one Postgres and one RabbitMQ for the whole run: those of the environment, those that a developer keeps
+ * running, or new ones in a child process that ends with this one. Vitest calls this once per project; only the first
+ * call starts servers.
+ * @returns function that stops the servers of this call and waits for their end
  */
 export default async function setUpServers(): Promise<(() => Promise<void>) | undefined> {
   if (process.env[DATABASE_URL_VARIABLE] && process.env[AMQP_URL_VARIABLE]) return undefined;
@@ -43,7 +44,7 @@ function publish(urls: TestServerUrls): void {
   if (urls.managementUrl !== undefined) process.env[AMQP_MANAGEMENT_URL_VARIABLE] = urls.managementUrl;
 }
 
-/** The servers of a keep-servers.ts that still runs; the file must be our own. */
+/** Servers of a running keep-servers.ts. Trusts only a file of the same user. */
 function readKeptServers(file: string): TestServerUrls | undefined {
   try {
     if (statSync(file).uid !== process.getuid?.()) return undefined;
@@ -61,7 +62,7 @@ function startServers(): ChildProcess {
     ['--conditions=source', join(import.meta.dirname, 'keep-servers.ts'), '--while-stdin'],
     {
       stdio: ['pipe', 'pipe', 'inherit'],
-      detached: true, // Ctrl-C is the test runner's; its end closes the pipe, which ends the servers in order
+      detached: true, // Ctrl-C ends only the test runner; the closed pipe then stops the servers in order
       env: { ...process.env, NODE_OPTIONS: '' },
     },
   );

@@ -5,15 +5,15 @@ import { bringTestServers, type TestServersFrom } from './bring-test-servers.ts'
 import { keptServersFile, SERVERS_FROM_VARIABLE } from './test-servers.ts';
 
 /*
- * Brings one Postgres and one RabbitMQ for tests and stays until it is told to go: by SIGINT or SIGTERM, or, with
- * --while-stdin, by the end of its standard input (so that it can't outlive a test run, however that ends).
+ * Runs one Postgres and one RabbitMQ for tests until SIGINT or SIGTERM, or, with --while-stdin, until its standard
+ * input closes (so that it cannot outlive a test run).
  *
  *   node --conditions=source tools/testkit/src/run/keep-servers.ts [--while-stdin] [--urls-file]
  *
- * OPENTILL_TEST_SERVERS says where they come from (containers, local; by default containers where an engine answers).
- * With --urls-file later test runs of this checkout find the servers by themselves.
- * Prints one line of JSON, {"pid", "databaseUrl", "amqpUrl", "managementUrl"}, when both are ready; the same goes
- * into the file, which it removes at its end. Data are in a temporary directory, in memory where there is room.
+ * OPENTILL_TEST_SERVERS selects containers, local or any (default: containers if an engine responds).
+ * With --urls-file, later test runs of this checkout use these servers.
+ * Prints one line of JSON, {"pid", "databaseUrl", "amqpUrl", "managementUrl"}, when both are ready. The file has the
+ * same content and is removed at the end. Data are in a temporary directory, in memory if there is room.
  */
 const args = process.argv.slice(2);
 const urlsFile = args.includes('--urls-file') ? keptServersFile() : undefined;

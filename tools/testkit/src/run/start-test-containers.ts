@@ -2,14 +2,13 @@ import { getContainerRuntimeClient, GenericContainer, Wait, type StartedTestCont
 
 const POSTGRES_IMAGE = 'postgres:17-bookworm';
 const RABBITMQ_IMAGE = 'rabbitmq:4-management';
-/** Holds the pull of the images. */
+/** Includes pulling the images. */
 const START_DEADLINE_MS = 200_000;
 const STOP_DEADLINE_MS = 10_000;
 /** The services' roles have no passwords in tests. */
 const TRUST_EVERYBODY = 'local all all trust\nhost all all all trust\n';
 const HBA_FILE = '/tmp/pg_hba.conf';
 
-/** Postgres and RabbitMQ in containers, for one test run. */
 export interface TestContainers {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
@@ -17,7 +16,6 @@ export interface TestContainers {
   stop(): Promise<void>;
 }
 
-/** Whether a container engine answers. */
 export async function hasContainerEngine(): Promise<boolean> {
   return getContainerRuntimeClient().then(
     () => true,
@@ -25,7 +23,7 @@ export async function hasContainerEngine(): Promise<boolean> {
   );
 }
 
-/** Starts both at once; if one does not come up, the other is removed again and the reason is thrown. */
+/** Starts both concurrently. If one fails, removes the other and throws. */
 export async function startTestContainers(): Promise<TestContainers> {
   const results = await Promise.allSettled([startPostgres(), startRabbitMq()]);
   const started = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -49,7 +47,7 @@ export async function startTestContainers(): Promise<TestContainers> {
   };
 }
 
-/** Nothing is synced to the disk: the data are thrown away. */
+/** Skips syncing to disk, because the data are temporary. */
 async function startPostgres(): Promise<StartedTestContainer> {
   const settings = ['max_connections=300', 'fsync=off', 'full_page_writes=off', `hba_file=${HBA_FILE}`];
   return new GenericContainer(POSTGRES_IMAGE)
@@ -59,7 +57,7 @@ async function startPostgres(): Promise<StartedTestContainer> {
     .withExposedPorts(5432)
     .withStartupTimeout(START_DEADLINE_MS)
     .withWaitStrategy(
-      // By TCP: while the database is being made the server listens at a socket alone.
+      // Checks TCP, because during initialisation the server listens only on a Unix socket.
       Wait.forSuccessfulCommand('pg_isready -q -h 127.0.0.1 -U opentill -d opentill'),
     )
     .start();

@@ -2,24 +2,24 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What keep-servers.ts prints and writes. */
+/** JSON that keep-servers.ts prints and writes. */
 export interface TestServerUrls {
   readonly pid: number;
   readonly databaseUrl: string;
   readonly amqpUrl: string;
-  /** RabbitMQ's HTTP API; absent when the environment gave the broker. */
+  /** RabbitMQ's HTTP API. Absent if the environment named the broker. */
   readonly managementUrl?: string;
 }
 
-/** The environment variables by which test workers find the servers: a superuser's database URL, AMQP, its HTTP API. */
+/** Environment variables of test workers: a superuser's database URL, the AMQP URL and RabbitMQ's HTTP API. */
 export const DATABASE_URL_VARIABLE = 'OPENTILL_TEST_DATABASE_URL';
 export const AMQP_URL_VARIABLE = 'OPENTILL_TEST_AMQP_URL';
 export const AMQP_MANAGEMENT_URL_VARIABLE = 'OPENTILL_TEST_AMQP_MANAGEMENT_URL';
 
-/** Where servers for tests come from: `containers` (or none), `local`, or `any` of the two, which is the default. */
+/** Selects `containers`, `local` or `any` (default). */
 export const SERVERS_FROM_VARIABLE = 'OPENTILL_TEST_SERVERS';
 
-/** The file by which servers that a developer keeps running (keep-servers.ts --urls-file) are found; per checkout. */
+/** Path of the file that keep-servers.ts --urls-file writes, one per checkout. */
 export function keptServersFile(): string {
   const here = createHash('sha256')
     .update(import.meta.dirname)
