@@ -2,7 +2,6 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** A benchmark program in its own process. It answers one message at a time. */
 export interface Child {
   readonly pid: number;
   ask<Answer>(message: object): Promise<Answer>;

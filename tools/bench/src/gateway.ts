@@ -22,7 +22,6 @@ export interface BenchGateway {
   readonly gateway: Gateway;
   readonly arrivals: Arrival[];
   readonly callbackUrl: string;
-  /** Connects as the database owner. */
   readonly database: pg.Pool;
 }
 
@@ -37,7 +36,6 @@ const SERVICES = ['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender'
 const LIMITS_READ_MS = 6_000;
 const CONNECTIONS = 16;
 
-/** Runs `work` with a new gateway. Afterwards no process or file remains. */
 export async function withBenchGateway<Figures>(
   work: (bench: BenchGateway) => Promise<Figures>,
   services: readonly BrokerService[] = SERVICES,
@@ -72,7 +70,6 @@ export async function withBenchGateway<Figures>(
   }
 }
 
-/** Starts a callback receiver that responds at once. */
 async function recordCallbacks() {
   const arrivals: Arrival[] = [];
   const server = createServer((request, response) => {
@@ -100,7 +97,6 @@ async function recordCallbacks() {
   };
 }
 
-/** Raises the merchants' rate limits above the load. */
 export async function liftLimits({ database }: Pick<BenchGateway, 'database'>): Promise<void> {
   const limits = { createCollection: { requests: 1_000_000, seconds: 10 } };
   await database.query('update merchant set rate_limits = $1, updated_at = now()', [JSON.stringify(limits)]);
@@ -109,7 +105,6 @@ export async function liftLimits({ database }: Pick<BenchGateway, 'database'>): 
 
 let sent = 0;
 
-/** Returns a different client address for each request. */
 export function nextClient(): { readonly 'x-forwarded-for': string } {
   sent += 1;
   return { 'x-forwarded-for': `10.${(sent >> 16) & 255}.${(sent >> 8) & 255}.${sent & 255}` };

@@ -25,7 +25,6 @@ function megabytesIn(file: string, line: RegExp): number {
   return Math.round((kibibytes * 1024) / 1e5) / 10;
 }
 
-/** Processor time of all threads. */
 export function processorMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

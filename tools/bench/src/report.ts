@@ -4,14 +4,12 @@ export interface Table {
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
-/** Options of `npm run bench`. */
 export interface Run {
   say(line: string): void;
-  /** Runs each benchmark briefly, to check that it works. Its figures mean nothing. */
+  /** Checks only that a benchmark works. Its figures are meaningless. */
   readonly quick: boolean;
   /** Minutes that `rpc-cost` counts. */
   readonly minutes: number | undefined;
-  /** Number of deposit addresses in the database of `catch-up`. */
   readonly addresses: number | undefined;
 }
 

@@ -6,7 +6,6 @@ import type { BenchFamily } from './families/family.ts';
 import type { ScannerRequest } from './scanner-process.ts';
 import { numberOf, type BenchServers } from './servers.ts';
 
-/** Scanner in its own process, which can be restarted. */
 export interface ScannerProcess {
   readonly pid: number;
   start(networks: readonly NetworkConfig[]): Promise<void>;
@@ -18,7 +17,6 @@ export interface ScannerProcess {
 const ROLES = { EVM: 'scanner_evm', TRON: 'scanner_tron', SUI: 'scanner_sui' } as const;
 const ROWS_AT_ONCE = 20_000;
 
-/** `flags` are Node's, for heap limits. */
 export function startScannerProcess(
   family: ScannedFamily,
   { urlOf, amqpUrl }: BenchServers,
@@ -40,7 +38,6 @@ export function startScannerProcess(
   };
 }
 
-/** Deletes the scanned state of all chains. */
 export async function forgetChains({ admin }: BenchServers): Promise<void> {
   await admin.query(
     'truncate transfer, block, chain_cursor, scanner_evm.outbox, scanner_tron.outbox, scanner_sui.outbox cascade',
@@ -64,15 +61,11 @@ export async function placeCursor(
   );
 }
 
-/** Returns 0 without a cursor. */
 export function verifiedHeight({ admin }: BenchServers, { chain }: NetworkConfig): Promise<number> {
   return numberOf(admin, 'select verified_height n from chain_cursor where chain = $1', [chain]);
 }
 
-/**
- * Inserts deposit addresses without their orders, which the scanner does not read. Under the replica role a session
- * checks no foreign keys. Dropping and recreating unique constraints is faster than maintaining them.
- */
+/** The replica role checks no foreign keys, so orders are not needed. Recreating unique constraints is faster. */
 export async function fillDepositAddresses(
   { admin }: BenchServers,
   { family, storedAddress }: BenchFamily,

@@ -12,11 +12,9 @@ import { findOrBringServers } from '@opentill/test-servers/servers';
 const ROLES = ['tracker', 'signer', 'scanner_evm', 'scanner_tron', 'scanner_sui'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Temporary durable Postgres and RabbitMQ of a benchmark. */
 export interface BenchServers {
   readonly dir: string;
   readonly amqpUrl: string;
-  /** Connects as the database owner. */
   readonly admin: pg.Client;
   urlOf(role: Role): string;
   open(role: Role): Database;

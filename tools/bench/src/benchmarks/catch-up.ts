@@ -39,7 +39,6 @@ const TRX = {
 /** The heap limits that V8 chooses in a container of 256 MiB. */
 const HEAP_LIMITS = ['--max-old-space-size=128', '--max-semi-space-size=1'];
 
-/** Measures catching up with two sources and with one, alternating. */
 export const catchUp =
   (family: BenchFamily): Benchmark =>
   ({ say, quick, addresses = quick ? 1_000 : 1_000_000 }) =>
@@ -79,7 +78,7 @@ export const catchUp =
       }
     });
 
-/** Peak memory of a scanner that catches up, with normal blocks and with blocks ten times as large. */
+/** Compares normal blocks with blocks ten times as large. */
 export const scannerMemory =
   (family: BenchFamily): Benchmark =>
   ({ say, quick }) =>

@@ -8,7 +8,6 @@ import { round } from '../statistics.ts';
 const CONNECTIONS = 32;
 const OTHER_SERVICES = ['demo-shop', 'webhook-sender', 'confirmation-tracker', 'scanner-evm'] as const;
 
-/** Measures createCollection while the other services run, then without them. */
 export const creation: Benchmark = ({ say, quick }) =>
   withBenchGateway(async (bench) => {
     const [rounds, seconds] = quick ? [1, 2] : [3, 8];

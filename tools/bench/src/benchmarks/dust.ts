@@ -14,7 +14,6 @@ const MEASURED = 100;
 /** Discarded measurements while V8 optimises the code. */
 const WARMING = 20;
 
-/** Measures one more transfer to an order that has 10, 1,000 or 100,000 settled transfers. */
 export const dust: Benchmark = ({ say, quick }) =>
   withServers(say, async ({ admin, open }) => {
     const tracker = open('tracker');
@@ -131,7 +130,6 @@ async function measureOrder(
   return [round(median(inserts)), round(median(settles)), expireMs];
 }
 
-/** Puts fifty transfers into each block. */
 const INSERT = `
   insert into transfer (chain, family, tx_hash, position, contract_address, symbol, from_address, to_address, amount,
     block_height, block_hash, block_time, first_block_time, state)

@@ -8,7 +8,6 @@ import { quantile, round } from '../statistics.ts';
 import { sleep } from '../wait.ts';
 import { runLoad } from './payments.ts';
 
-/** Resident memory and proportional set size in MB, by process. */
 type Reading = ReadonlyMap<string, readonly [resident: number, proportional: number]>;
 
 const RATE = 20;
@@ -21,7 +20,7 @@ const SMALL_ENVIRONMENT: Readonly<Record<SmallProcess, Readonly<Record<string, s
 /** Started because the network configuration depends on them, then replaced by the small processes. */
 const REPLACED: readonly BrokerService[] = ['payout-signer', 'scanner-tron'];
 
-/** Memory of the gateway in two processes, and in one per service: idle, and with 20 payments/s on an EVM devnet. */
+/** Compares two processes with one per service, idle and with 20 payments/s on an EVM devnet. */
 export const memory: Benchmark = async (run) => {
   const small = await withBenchGateway(async (bench) => {
     for (const service of REPLACED) await bench.gateway.stopService(service);

@@ -16,7 +16,6 @@ export interface LoadFigures {
 const BLOCK_MS = 1_000;
 const DRAIN_LIMIT_MS = 90_000;
 
-/** Measures the time from block to callback through all services, with a block every second. */
 export const payments =
   (family: BenchFamily): Benchmark =>
   ({ say, quick }) =>

@@ -21,7 +21,6 @@ import { numberOf, withServers, type BenchServers } from '../servers.ts';
 import { round } from '../statistics.ts';
 import { until } from '../wait.ts';
 
-/** SQL that counts all payout attempts and the final ones. */
 const ATTEMPTS = {
   NONCES: {
     made: 'select count(distinct nonce) n from own_transaction',
@@ -33,11 +32,7 @@ const ATTEMPTS = {
   },
 } as const;
 
-/**
- * Measures 1,000 payouts from one hot wallet, all requested at once, with the local profile's cap on open payouts and
- * without. Fails if a payout took two attempts, if a nonce is missing, or if a receiver does not have exactly its
- * amount.
- */
+/** Fails if a payout took two attempts, a nonce is missing, or a receiver does not have exactly its amount. */
 export const payouts =
   (family: BenchFamily): Benchmark =>
   async ({ say, quick }) => {
@@ -108,7 +103,6 @@ async function makeKeys(dir: string, codec: AddressCodec): Promise<KeystoreSigne
   return openKeystoreSigner({ keystoreFile, passphrase, codecs: [codec], kind: 'test' });
 }
 
-/** Starts the signer in this process, with the same parts as its own process. */
 function startOwnSigner(
   { dir, amqpUrl, open }: BenchServers,
   paying: PayingNetwork,

@@ -46,10 +46,7 @@ interface Followed {
   readonly canned: CannedNetwork;
 }
 
-/**
- * Counts the scanner's calls and bytes, extrapolated to a day: shipped settings, two endpoints, a deposit per minute,
- * heads by polling, real block times. Measures TRON also with a poll interval of 6 s.
- */
+/** Uses shipped settings, two endpoints, a deposit per minute, heads by polling and real block times. */
 export const rpcCost =
   (family: BenchFamily): Benchmark =>
   ({ say, quick, minutes = quick ? 0.25 : 10 }) =>

@@ -25,7 +25,6 @@ const KINDS: Readonly<Record<string, { readonly path: string; readonly body?: st
   'POST, no name': { path: CREATE, body: BODY },
 };
 
-/** Processor time of a wrong signature with 1, 100 and 10,000 merchants. */
 export const signatures: Benchmark = ({ say, quick }) =>
   withBenchGateway(async (bench) => {
     const { gateway } = bench;

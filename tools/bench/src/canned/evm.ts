@@ -10,7 +10,6 @@ import {
   type Heads,
 } from './plan.ts';
 
-/** JSON fragments of answers about a block. */
 interface Block {
   readonly hash: string;
   readonly header: Buffer;

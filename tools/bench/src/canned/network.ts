@@ -10,7 +10,6 @@ export interface Traffic {
   readonly blocksPerDeposit: number;
 }
 
-/** Canned network with the tokens and block times of a configured one. */
 export function cannedNetwork(
   family: BenchFamily,
   network: NetworkConfig,
@@ -46,14 +45,11 @@ export function networkOn(
 }
 
 export interface CannedNode {
-  /** URLs of each source, by network. */
   readonly urls: Readonly<Record<string, readonly string[]>>;
-  /** Counts of each source since the last call, by network. */
   takeCounts(): Promise<Readonly<Record<string, readonly SourceCount[]>>>;
   stop(): Promise<void>;
 }
 
-/** Starts the process and waits until the first blocks of all networks are prepared. */
 export async function startCannedNode(networks: readonly CannedNetwork[]): Promise<CannedNode> {
   const child = startChild('canned/node');
   const request: NodeRequest = { ask: 'serve', networks };

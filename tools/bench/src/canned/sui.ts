@@ -25,7 +25,6 @@ function frame(message: Uint8Array, flag = 0): Buffer {
 const status = (code: number): Buffer => frame(Buffer.from(`grpc-status: ${code}\r\n`), TRAILER);
 const OK = status(0);
 
-/** Base58 look-alike with the length of a SUI digest. */
 function digestOf(text: string): string {
   return sha(text).slice(0, 44).replaceAll('0', 'G');
 }

@@ -5,9 +5,7 @@ import { rootOf } from '@opentill/chain-tron/prove-transactions';
 import { encodeRaw, type PayingContract } from '@opentill/chain-tron/sender/transaction';
 import { latin1, paidHex, sha, timeSecondsOf, type CannedChain, type CannedPlan } from './plan.ts';
 
-/** JSON answers about a block. */
 interface Block {
-  /** The block without its transactions. */
   readonly header: Buffer;
   readonly block: Buffer;
   readonly infos: Buffer;
@@ -203,7 +201,6 @@ function contractOf({
   return { type: 'TriggerSmartContract', value: { owner_address, contract_address: `41${token}`, data } };
 }
 
-/** Leaf of the block's transaction Merkle tree. */
 function leafOf({ rawHex, signature }: Drawn): Buffer {
   const whole = encodeWhole({
     ret: [{ contractRet: 'SUCCESS' }],

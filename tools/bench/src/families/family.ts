@@ -19,7 +19,6 @@ export interface PayingDevnet {
   /** Blocks after the payment's own block until it is credited. */
   readonly blocksToSuccess: number;
   queue(addresses: readonly string[]): Promise<unknown>;
-  /** Returns the height of the new block. */
   mine(): Promise<number>;
 }
 
@@ -53,7 +52,6 @@ export interface BenchFamily {
   readonly mainnet: 'ETH' | 'TRON' | 'SUI';
   /** Confirmations that the scanner requires above a block. */
   readonly depth: number;
-  /** Share of a block's transactions that move a token. */
   readonly tokenShare: number;
   /** Converts a contract address to the nodes' form. */
   nodeForm(contract: string): string;

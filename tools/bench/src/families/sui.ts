@@ -24,7 +24,6 @@ import {
 } from './family.ts';
 
 const CHAIN = 'SUI_TEST';
-/** More than the fees of all payouts. */
 const FEES_MIST = 10_000n * 10n ** 9n;
 async function takeOver({ sui: devnet }: Gateway): Promise<PayingDevnet> {
   if (devnet === undefined) throw new Error('no devnet of SUI');

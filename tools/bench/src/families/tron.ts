@@ -28,7 +28,6 @@ import {
 const CHAIN = 'TRON_TEST';
 /** Solidification lag of the local profile's devnet. */
 const SOLID_LAG_BLOCKS = 3;
-/** More than all payouts burn. */
 const FEES_SUN = 100_000n * 1_000_000n;
 
 async function takeOver({ tron: devnet }: Gateway): Promise<PayingDevnet> {
