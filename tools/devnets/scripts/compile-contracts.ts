@@ -2,15 +2,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/*
- * Compiles contracts/*.sol to artifacts/*.json:
- *   node tools/devnets/scripts/compile-contracts.ts
- * The artifacts are committed, so that only changes of a contract need the compiler. A test compares both.
- */
+// `node tools/devnets/scripts/compile-contracts.ts` writes artifacts/*.json. A test compares them with contracts/*.sol.
 const SOURCE = join(import.meta.dirname, '..', 'src');
 
 export interface ContractSet {
-  /** Contains `contracts` and `artifacts`. */
   readonly directory: string;
   readonly evmVersion: string;
 }

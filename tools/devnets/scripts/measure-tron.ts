@@ -8,10 +8,7 @@ import { startTronDevnet } from '../src/tron/start-tron-devnet.ts';
 import { addressOfKey, fromBase58, hex, hexBytes } from '../src/tron/tron-address.ts';
 import { transferData } from '../src/tron/tron-artifacts.ts';
 
-/*
- * Measures the TRON node over its HTTP API, with blocks of 200 token transfers to 50 receivers:
- *   node --conditions=source --expose-gc tools/devnets/scripts/measure-tron.ts [blocks]
- */
+// node --conditions=source --expose-gc tools/devnets/scripts/measure-tron.ts [blocks]
 const BLOCKS = Number(process.argv[2] ?? 20);
 const PER_BLOCK = 200;
 

@@ -7,7 +7,6 @@ import { runControl as runTronControl } from './tron/run-control.ts';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-/** Names in the first column of the heading's table. */
 function documented(heading: string): readonly string[] {
   const section = README.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
   const table = section.slice(section.indexOf('| name'));
@@ -17,7 +16,6 @@ function documented(heading: string): readonly string[] {
   );
 }
 
-/** Names listed by the error for an unknown control. */
 async function known(run: () => unknown): Promise<readonly string[]> {
   const refusal: unknown = await Promise.resolve()
     .then(run)

@@ -1,4 +1,3 @@
-/** parseArgs options of every devnet command. */
 export const COMMON_OPTIONS = {
   port: { type: 'string' },
   host: { type: 'string' },
@@ -24,7 +23,6 @@ export function commonOptionsOf(
   };
 }
 
-/** Throws an Error for the person who typed it. */
 export function wholeNumber(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,9}$/.test(text)) throw new Error(`${name} must be a whole number, not ${text}`);

@@ -4,12 +4,10 @@ import { requireFreePorts } from '@opentill/test-servers/port-owner';
 import { startProcessGroup, type ProcessGroup } from '@opentill/test-servers/process-group';
 
 export interface NodeProcessOptions {
-  /** Contains log and state file. */
   readonly dir: string;
   readonly port: number;
   /** Loads an earlier chain's state file from `dir`, and writes it on stop. @default false */
   readonly keepState?: boolean;
-  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -26,17 +24,15 @@ export interface NodeProcess extends Pick<
 
 export interface NodeKind {
   readonly kind: 'tron' | 'sui';
-  /** Display name. */
   readonly name: string;
   readonly args: readonly string[];
   readonly stateFile: string;
-  /** True if the node responds. May throw. */
   readonly answers: (url: string) => Promise<boolean>;
 }
 
 const START_DEADLINE_MS = 90_000;
 
-/** Starts the node and waits until it responds. Throws GatewayError of port-owner and process-group. */
+/** Waits until the node responds. Throws GatewayError of port-owner and process-group. */
 export async function startNodeProcess(
   { kind, name, args, stateFile, answers }: NodeKind,
   { dir, port, keepState = false, signal }: NodeProcessOptions,

@@ -9,11 +9,9 @@ export const RICH_ACCOUNT_INDEXES = [0, 1, 2, 3, 4] as const;
 /** Deploys the tokens. Its first nonces determine their addresses. */
 export const DEPLOYER_INDEX = 0;
 
-/** Sends demo payments. */
 export const CUSTOMER_INDEX = 1;
 
 export interface DevAccount {
-  /** Has an EIP-55 checksum. */
   readonly address: string;
   readonly privateKey: string;
 }

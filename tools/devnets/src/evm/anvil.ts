@@ -6,20 +6,16 @@ import { callRpc } from './json-rpc.ts';
 import { requireFreePorts } from '@opentill/test-servers/port-owner';
 import { startProcessGroup } from '@opentill/test-servers/process-group';
 
-/** - `ANVIL_BINARY_MISSING`: the npm package with this platform's binary is not installed. */
 export type AnvilErrorCode = 'ANVIL_BINARY_MISSING';
 
 /** `graceful` first writes the state file (with `keepState`); `kill` sends SIGKILL. */
 export type AnvilStopMode = 'graceful' | 'kill';
 
 export interface AnvilOptions {
-  /** Contains log and state file. */
   readonly dir: string;
-  /** Serves HTTP and WebSocket. */
   readonly port: number;
   /** Listening address. The accounts' keys are public. @default 127.0.0.1 */
   readonly host?: string;
-  /** EIP-155 chain id. */
   readonly chainId: number;
   /** Undefined mines a block for every transaction at once. */
   readonly blockTimeSeconds?: number | undefined;
@@ -28,7 +24,6 @@ export interface AnvilOptions {
   /** The `finalized` tag is two epochs behind the head. @default 32 slots */
   readonly slotsInAnEpoch?: number;
   readonly hardfork?: string;
-  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -39,7 +34,6 @@ export interface Anvil {
   readonly chainId: number;
   readonly pid: number;
   readonly logFile: string;
-  /** Resolves when the node has ended for any reason. */
   readonly exited: Promise<unknown>;
   isRunning(): boolean;
   lastLogLines(count: number): string;
@@ -50,10 +44,7 @@ export interface Anvil {
 const START_DEADLINE_MS = 90_000;
 const DEV_BALANCE_ETHER = 1_000_000;
 
-/**
- * Starts anvil with the ten well-known accounts (accounts.ts), each with 10^6 of the native coin. Throws GatewayError
- * of this module, port-owner and process-group.
- */
+/** Funds ten accounts (accounts.ts) with 10^6 native coins each. Throws also errors of port-owner and process-group. */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const { dir, port, chainId } = options;
   await requireFreePorts([{ port, purpose: `the devnet with chain id ${chainId}` }]);

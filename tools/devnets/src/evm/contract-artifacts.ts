@@ -20,7 +20,6 @@ export function contractInterface(name: ContractName): Interface {
   return new Interface(ARTIFACTS[name].abi as InterfaceAbi);
 }
 
-/** Creation code with encoded constructor arguments, as 0x hex. */
 export function creationCode(name: ContractName, constructorArguments: readonly unknown[]): string {
   return ARTIFACTS[name].bytecode + contractInterface(name).encodeDeploy(constructorArguments).slice(2);
 }

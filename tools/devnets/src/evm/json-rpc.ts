@@ -1,9 +1,6 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/**
- * - `DEVNET_UNREACHABLE`: no response in time, or not JSON-RPC.
- * - `DEVNET_REFUSED`: the node returned an error; context contains `rpcCode` and `rpcMessage`.
- */
+/** `DEVNET_REFUSED`: the node returned an error; context contains `rpcCode` and `rpcMessage`. */
 export type JsonRpcErrorCode = 'DEVNET_UNREACHABLE' | 'DEVNET_REFUSED';
 
 interface JsonRpcAnswer {
@@ -19,7 +16,6 @@ export interface JsonRpcCall {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 
-/** Throws GatewayError<JsonRpcErrorCode>. */
 export async function callRpc<Result = unknown>(
   rpcUrl: string,
   method: string,
@@ -30,7 +26,7 @@ export async function callRpc<Result = unknown>(
   return result as Result;
 }
 
-/** Sends several calls in one request and returns results in their order. Throws if any call fails. */
+/** Returns results in the order of the calls. Throws if any call fails. */
 export async function callRpcBatch(
   rpcUrl: string,
   calls: readonly JsonRpcCall[],

@@ -5,10 +5,7 @@ import { DEPLOYER_INDEX, devAccount, RICH_ACCOUNT_INDEXES } from './accounts.ts'
 import { sendTransaction, waitForReceipt, type EvmReceipt } from './transactions.ts';
 import { callRpc, callRpcBatch } from './json-rpc.ts';
 
-/**
- * - `TOKENS_NOT_DEPLOYABLE`: account 0 was already used, so tokens cannot get their fixed addresses.
- * - `CONTRACT_NOT_DEPLOYED`: the creation reverted.
- */
+/** `TOKENS_NOT_DEPLOYABLE`: account 0 was already used, so tokens cannot get their fixed addresses. */
 export type EvmDevnetErrorCode = 'TOKENS_NOT_DEPLOYABLE' | 'CONTRACT_NOT_DEPLOYED';
 
 /** The same on every devnet, because account 0 creates the tokens with nonces 0 and 1. */
@@ -23,15 +20,11 @@ export interface DevTokensOptions {
   readonly usdcDecimals: number;
 }
 
-/** Initial balance of each rich account, in whole tokens. */
 const RICH_TOKENS = 1_000_000_000n;
 const SUPPLY_TOKENS = 1_000_000_000_000n;
 const DEPLOY_GAS_LIMIT = 5_000_000n;
 
-/**
- * Deploys USDT (TetherLike) and USDC (UsdcLike) at DEV_TOKEN_ADDRESSES and funds accounts 0 to 4. Does nothing if both
- * contracts exist. Mines a block. Throws GatewayError<EvmDevnetErrorCode>.
- */
+/** Deploys the tokens and funds accounts 0 to 4, unless both contracts exist. Mines a block. */
 export async function deployDevTokens(options: DevTokensOptions): Promise<typeof DEV_TOKEN_ADDRESSES> {
   const { rpcUrl } = options;
   const deployer = devAccount(DEPLOYER_INDEX);
@@ -159,10 +152,7 @@ export async function headHeight(rpcUrl: string): Promise<number> {
   return Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
 }
 
-/**
- * Replaces the last `depth` blocks by as many new ones. They contain only the given raw transactions, at `blockOffset`
- * (0 is the deepest replaced block). Other transactions of the replaced blocks are lost.
- */
+/** Replaces the last `depth` blocks. The new ones contain only `replacements`; `blockOffset` 0 is the deepest one. */
 export async function reorg(options: {
   readonly rpcUrl: string;
   readonly depth: number;
@@ -175,7 +165,6 @@ export async function reorg(options: {
   await callRpc(options.rpcUrl, 'anvil_reorg', [options.depth, pairs]);
 }
 
-/** Returns an id for restoreSnapshot. */
 export async function takeSnapshot(rpcUrl: string): Promise<string> {
   return callRpc<string>(rpcUrl, 'evm_snapshot', []);
 }
@@ -185,7 +174,6 @@ export async function restoreSnapshot(rpcUrl: string, snapshotId: string): Promi
   await callRpc(rpcUrl, 'evm_revert', [snapshotId]);
 }
 
-/** Removes a pending transaction from the node's pool. */
 export async function dropTransaction(rpcUrl: string, txid: string): Promise<void> {
   await callRpc(rpcUrl, 'anvil_dropTransaction', [txid]);
 }

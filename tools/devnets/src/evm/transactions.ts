@@ -3,15 +3,11 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { callRpc, callRpcBatch } from './json-rpc.ts';
 import { waitUntil } from '@opentill/test-servers/poll-until';
 
-/**
- * - `NONCE_RACE`: other senders repeatedly used the key's next nonce first.
- * - `RECEIPT_MISSING`: no block contained the transaction in time.
- */
+/** `NONCE_RACE`: other senders repeatedly used the key's next nonce first. */
 export type EvmTransactionErrorCode = 'NONCE_RACE' | 'RECEIPT_MISSING';
 
 export interface TransactionRequest {
   readonly rpcUrl: string;
-  /** Hex with 0x. */
   readonly fromKey: string;
   /** null creates a contract from `data`. */
   readonly to: string | null;

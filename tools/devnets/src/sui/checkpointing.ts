@@ -2,15 +2,12 @@ import type { Chain } from './chain/chain.ts';
 import type { Checkpoint } from './chain/checkpoint.ts';
 import { closeCheckpoint } from './chain/close-checkpoint.ts';
 
-/** Creates checkpoints on a timer or on request. */
 export interface Checkpointing {
   close(count: number): Checkpoint;
-  /** Closes a checkpoint that ends the epoch. */
   closeEpoch(): Checkpoint;
   /** 0 means only on request. */
   checkpointMs(): number;
   setCheckpointMs(checkpointMs: number): void;
-  /** Delays the next checkpoint by `byMs`. */
   stepTimeMs(byMs: number): void;
   pause(): void;
   resume(): void;

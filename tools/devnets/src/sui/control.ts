@@ -10,7 +10,6 @@ import type { DevTokenSymbol } from './genesis.ts';
 import type { SuiFault } from './grpc/faults.ts';
 import type { SuiNode } from './open-node.ts';
 
-/** - `BAD_CONTROL`: the control does not exist, or its arguments are invalid. */
 export type SuiControlErrorCode = 'BAD_CONTROL';
 
 /** Actions of tests on chain and node. Each is also `POST /devnet/<name>`. */
@@ -23,7 +22,6 @@ export interface SuiControl {
   setCheckpointMs(checkpointMs: number): void;
   /** Delays the next checkpoint and advances the chain's clock by `byMs`. */
   stepTimeMs(byMs: number): void;
-  /** Stops checkpoints by the timer. */
   pause(): void;
   resume(): void;
   /** Sends from account 0 in ordinary transactions. Closes a checkpoint if the chain creates them only on request. */
@@ -33,7 +31,6 @@ export interface SuiControl {
       readonly mist?: bigint;
       readonly symbol?: DevTokenSymbol;
       readonly amountBaseUnits?: bigint;
-      /** @default 'coin' */
       readonly form?: GiftForm;
     },
   ): Promise<{ readonly digests: readonly string[] }>;
@@ -43,19 +40,14 @@ export interface SuiControl {
   /** Allows gasless transfers of a coin from this amount on. Undefined disallows them. */
   setGasless(symbol: DevTokenSymbol, minimumBaseUnits: bigint | undefined): void;
   setReferenceGasPrice(mist: bigint): void;
-  /**
-   * Pays the gas of this payer's transactions from a shared object: they have costs, but gas changes no balance.
-   * Undefined ends it.
-   */
+  /** Pays this payer's gas from a shared object, so that gas changes no balance. Undefined ends it. */
   setGasGivenBack(address: string | undefined): void;
   /** Makes the node misbehave until the fault has happened often enough or is cleared. */
   fault(fault: SuiFault): void;
   clearFaults(): void;
-  /** Closes all connections of the node, including subscriptions. */
   dropConnections(): void;
   /** Removes checkpoints below this one from the node. */
   prune(lowestCheckpoint: number): void;
-  /** Starts another node of the same chain, with its own faults. */
   openNode(): Promise<SuiNode>;
   summary(): SuiSummary;
 }

@@ -2,7 +2,6 @@ import { Ed25519Keypair } from '@mysten/sui/keypairs/ed25519';
 import { Secp256k1Keypair } from '@mysten/sui/keypairs/secp256k1';
 import { blake2b256 } from './digest.ts';
 
-/** Account with a publicly known key. */
 export interface SuiDevAccount {
   readonly address: string;
   /** Bech32 text `suiprivkey1…`, which includes the scheme. */

@@ -21,7 +21,6 @@ export function blake2b256(...parts: readonly Uint8Array[]): Uint8Array {
   return blake2b(Buffer.concat(parts), HASH);
 }
 
-/** Returns Base58. */
 export function digestOf(what: Hashed, bytes: Uint8Array): string {
   return toBase58(blake2b256(Buffer.from(`${what}::`), bytes));
 }

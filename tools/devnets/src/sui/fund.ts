@@ -7,10 +7,7 @@ import { submit } from './chain/submit.ts';
 import { transactionBytes } from './chain/transaction.ts';
 import type { DevKeypair } from './dev-accounts.ts';
 
-/**
- * Form of received money: a coin object; an addition to the address balance; or a party object, a coin ordered by
- * consensus that ordinary transactions cannot use.
- */
+/** party: a coin ordered by consensus, which ordinary transactions cannot use. */
 export type GiftForm = 'coin' | 'address' | 'party';
 
 export interface Gift {

@@ -13,7 +13,6 @@ export type DevTokenSymbol = 'USDC' | 'USDT';
 /** Initial balance of every account: one half in coins, the other in the address balance. */
 const RICH_MIST = 10_000_000n * 10n ** 9n;
 const RICH_TOKENS = 1_000_000_000n * 10n ** BigInt(DEV_TOKEN_DECIMALS);
-/** Coins of each type that an account has. */
 const COINS = 4n;
 /** Start of Mainnet. Constant, because the chain id depends on it, and earlier than any time that a test uses. */
 const GENESIS_TIME_MS = Date.UTC(2023, 4, 3);
@@ -47,7 +46,6 @@ function devCoins(tokens: Readonly<Record<DevTokenSymbol, string>>): readonly Co
   ];
 }
 
-/** Creates a chain with checkpoint 0. Half of each account's initial balance is in coins, half in address balances. */
 export function createGenesisChain(options: {
   readonly seed: string;
   readonly accounts: readonly SuiDevAccount[];

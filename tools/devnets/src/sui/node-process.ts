@@ -11,7 +11,6 @@ export type SuiNodeProcess = NodeProcess;
 const CHECKPOINT_MS = 250;
 const PROBE_TIMEOUT_MS = 1_000;
 
-/** Throws GatewayError of port-owner and process-group. */
 export async function startSuiNode(options: SuiNodeOptions): Promise<SuiNodeProcess> {
   const args = [`--checkpoint-ms=${options.checkpointMs ?? CHECKPOINT_MS}`];
   return startNodeProcess(

@@ -9,7 +9,6 @@ export interface SuiNode {
   fault(fault: SuiFault): void;
   clearFaults(): void;
   dropConnections(): void;
-  /** Removes checkpoints below this one from the node. */
   prune(lowestCheckpoint: number): void;
   close(): Promise<void>;
 }
@@ -21,7 +20,6 @@ export async function openNode(
     readonly host: string;
     readonly port: number;
     readonly consensusMs: number;
-    /** Handles `POST /devnet/<name>` of this node. */
     readonly runControl: (node: SuiNode) => RunControl;
   },
 ): Promise<SuiNode> {

@@ -3,10 +3,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { DevTokenSymbol } from './genesis.ts';
 import { waitUntil } from '@opentill/test-servers/poll-until';
 
-/**
- * - `SUI_DEVNET_REFUSED`: the devnet rejected a request; the message contains the reason.
- * - `SUI_NOT_CHECKPOINTED`: no checkpoint contained the transaction in time.
- */
+/** `SUI_NOT_CHECKPOINTED`: no checkpoint contained the transaction in time. */
 export type SuiPaymentErrorCode = 'SUI_DEVNET_REFUSED' | 'SUI_NOT_CHECKPOINTED';
 
 export interface SuiGift {
@@ -15,7 +12,6 @@ export interface SuiGift {
   readonly mist?: bigint;
   readonly symbol?: DevTokenSymbol;
   readonly amountBaseUnits?: bigint;
-  /** Coin object or address balance. @default 'coin' */
   readonly form?: 'coin' | 'address';
 }
 

@@ -8,7 +8,7 @@ import type { SuiFault } from './grpc/faults.ts';
 type Body = Readonly<Record<string, unknown>>;
 type Run = (control: SuiControl, body: Body) => unknown;
 
-/** Handlers of `POST /devnet/<name>`. Values have the names of SuiControl's parameters, amounts are decimal strings. */
+/** Values have the names of SuiControl's parameters; amounts are decimal strings. */
 const CONTROLS: Readonly<Record<string, Run>> = {
   summary: (control) => control.summary(),
   checkpoint: (control, body) => control.checkpoint(optionalNumber(body, 'count') ?? 1),
@@ -45,7 +45,6 @@ const CONTROLS: Readonly<Record<string, Run>> = {
   openNode: async (control) => ({ url: (await control.openNode()).url }),
 };
 
-/** Throws GatewayError<SuiControlErrorCode>. */
 export async function runControl(control: SuiControl, name: string, body: Body): Promise<unknown> {
   const run = Object.hasOwn(CONTROLS, name) ? CONTROLS[name] : undefined;
   if (run === undefined) {
@@ -56,7 +55,6 @@ export async function runControl(control: SuiControl, name: string, body: Body):
 
 const FAUCET_MIST = 10_000_000_000n;
 
-/** Response to `POST /v2/gas` of a faucet. */
 async function answerFaucet(control: SuiControl, body: Body): Promise<object> {
   const request = (body['FixedAmountRequest'] ?? {}) as Body;
   const { digests } = await control.fund(text(request, 'recipient'), { mist: FAUCET_MIST });

@@ -19,7 +19,7 @@ const DEFAULT_CHECKPOINT_MS = 250;
 /** Similar to a validator's delay, so that conflicts between transactions can be observed. */
 const DEFAULT_CONSENSUS_MS = 100;
 
-/** Parses the arguments after `opentill devnet sui`, or returns a text to print. */
+/** Returns a text to print if the arguments are invalid or ask for help. */
 export function readSuiDevnetArguments(args: readonly string[]): SuiDevnetOptions | string {
   try {
     const { values } = parseArgs({
@@ -41,7 +41,6 @@ export function readSuiDevnetArguments(args: readonly string[]): SuiDevnetOption
   }
 }
 
-/** Starts a devnet and prints its addresses and keys. Throws a system error if the port is taken. */
 export async function runSuiDevnet(
   options: SuiDevnetOptions,
   print: (line: string) => void,

@@ -24,10 +24,7 @@ export interface SuiDevnetOptions {
   readonly port?: number;
   /** The accounts' keys are public. @default 127.0.0.1 */
   readonly host?: string;
-  /**
-   * Wall time between checkpoints (250 on Mainnet), which have the clock's time. 0 creates checkpoints only on request
-   * (`control.checkpoint`), 250 ms of chain time apart, independent of the clock.
-   */
+  /** Wall time between checkpoints. 0: only on request (`control.checkpoint`), 250 ms of chain time apart. */
   readonly checkpointMs: number;
   /** Delay of a transaction's execution, during which its objects are locked. @default 0 */
   readonly consensusMs?: number;
@@ -51,10 +48,7 @@ export interface SuiDevnet {
   readonly url: string;
   /** Digest of checkpoint 0, base58. */
   readonly chainId: string;
-  /**
-   * Each has ten million SUI and 10^9 of each token, half in coins and half in address balances. Every second account
-   * has a secp256k1 key.
-   */
+  /** Each has 10^7 SUI and 10^9 of each token, half in address balances. Every second key is secp256k1. */
   readonly accounts: readonly SuiDevAccount[];
   /** Canonical coin types with six decimals. */
   readonly tokens: Readonly<Record<DevTokenSymbol, string>>;
@@ -68,10 +62,7 @@ const DEFAULT_SEED = 'opentill devnet';
 const ACCOUNTS = 10;
 const KEEP_CHECKPOINTS = 20_000;
 
-/**
- * Starts a SUI node with checkpoint 1. Throws a system error (EADDRINUSE) if the port is taken, and
- * GatewayError<SavedSuiChainErrorCode>.
- */
+/** Throws a system error (EADDRINUSE) if the port is taken, and GatewayError<SavedSuiChainErrorCode>. */
 export async function startSuiDevnet(options: SuiDevnetOptions): Promise<SuiDevnet> {
   const { seed = DEFAULT_SEED, host = '127.0.0.1', consensusMs = 0, log = () => {}, stateFile } = options;
   const accounts = devAccounts(seed, ACCOUNTS);

@@ -9,7 +9,6 @@ export interface CommitteeMember {
   readonly weight: bigint;
 }
 
-/** Aggregated signature of a quorum on a checkpoint. */
 export interface Certificate {
   readonly epoch: bigint;
   /** Compressed G1 point, 48 bytes. */

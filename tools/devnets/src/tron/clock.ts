@@ -1,6 +1,4 @@
-/** Chain clock: the machine's clock plus an offset. */
 export interface DevnetClock {
-  /** Epoch ms. */
   readonly now: () => number;
   step(byMs: number): void;
 }

@@ -18,23 +18,17 @@ import { createState } from './state/state.ts';
 import { accountKey, fromBase58, hexBytes, parseAddress } from './tron-address.ts';
 import { transferData } from './tron-artifacts.ts';
 
-/** - `BAD_CONTROL`: the control does not exist, or its arguments are invalid. */
 export type TronControlErrorCode = 'BAD_CONTROL';
 
 /** Actions of tests on the chain. Each is also `POST /devnet/<name>`. */
 export interface TronControl {
-  /** Mines blocks at once. @default 1 */
   mine(count?: number): Promise<ChainSummary>;
-  /**
-   * Replaces the last `depth` blocks by `blocks` others (default depth + 1, because the longer chain wins). Their
-   * transactions enter the first new block; `drop` discards them. Throws below the solidified block.
-   */
+  /** Adds `blocks` (default depth + 1). `drop` discards the removed transactions. Throws below the solidified block. */
   reorganise(depth: number, options?: { drop?: boolean; blocks?: number }): Promise<ChainSummary>;
   /** 0 mines only on request. */
   setBlockTimeMs(blockTimeMs: number): void;
   /** Delays the next block and advances the chain's clock by `byMs`. */
   stepTimeMs(byMs: number): void;
-  /** Stops blocks by the timer. */
   pause(): void;
   resume(): void;
   /** Sets a contract's dynamic energy factor in 1/10,000 above 1 (maximum 34,000). */

@@ -1,7 +1,6 @@
 import { addressOfKey, hex, toBase58 } from './tron-address.ts';
 import { sha256 } from './sha256.ts';
 
-/** Account with a publicly known key. */
 export interface TronDevAccount {
   readonly address: string;
   readonly privateKeyHex: string;

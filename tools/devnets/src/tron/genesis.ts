@@ -14,7 +14,6 @@ const DEV_TOKEN_DECIMALS = 6;
 const TOKENS = { USDT: 'Tether USD', USDC: 'USD Coin' } as const;
 export type DevTokenSymbol = keyof typeof TOKENS;
 
-/** Initial balances of every account. */
 const RICH_SUN = 100_000_000_000_000n;
 const RICH_TOKENS = 1_000_000_000n;
 const SUPPLY_TOKENS = 1_000_000_000_000n;
@@ -32,7 +31,6 @@ function creationId(seed: string, symbol: DevTokenSymbol): Uint8Array {
   return sha256(Buffer.from(`${seed} creation of ${symbol}`));
 }
 
-/** Creates accounts, tokens and the rest of the network's stake in the state of block 0. */
 export async function fillGenesis(
   execution: Execution,
   options: {

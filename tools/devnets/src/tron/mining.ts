@@ -4,18 +4,15 @@ import { mineBlock } from './chain/mine-block.ts';
 import { popBlocks } from './chain/reorganise.ts';
 import { LIMITS } from './chain/parameters.ts';
 
-/** Mines blocks on a timer or on request. */
 export interface Mining {
   mine(count: number): Promise<Block>;
   reorganise(depth: number, options: { readonly drop?: boolean; readonly blocks?: number }): Promise<Block>;
   /** 0 means only on request. */
   blockTimeMs(): number;
-  /** Delays the next block by `byMs`. */
   stepTimeMs(byMs: number): void;
   setBlockTimeMs(blockTimeMs: number): void;
   pause(): void;
   resume(): void;
-  /** Stops the timer and waits for a block in progress. */
   stop(): Promise<void>;
 }
 
@@ -80,10 +77,7 @@ export function createMining(
   };
 }
 
-/**
- * Timed blocks have the clock's time. Requested blocks are three seconds apart, at multiples of three seconds, as on a
- * real network. Chain time then does not depend on a test's duration, so nothing expires early in a slow test.
- */
+/** Requested blocks are three seconds apart, independent of the clock, so that nothing expires early in a slow test. */
 function nextBlockTime(chain: Chain, blockTimeMs: number, stepMs: number): number {
   const last = chain.head.timestampMs + stepMs;
   if (blockTimeMs > 0) return Math.max(chain.now(), last + 1);

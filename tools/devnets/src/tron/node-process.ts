@@ -11,7 +11,6 @@ export type TronNode = NodeProcess;
 
 const PROBE_TIMEOUT_MS = 1_000;
 
-/** Throws GatewayError of port-owner and process-group. */
 export async function startTronNode(options: TronNodeOptions): Promise<TronNode> {
   const args = [`--block-time-ms=${options.blockTimeMs}`, `--solid-lag=${options.solidLagBlocks}`];
   return startNodeProcess(

@@ -3,10 +3,7 @@ import type { DevTokenSymbol } from './genesis.ts';
 import { accountKey, fromBase58 } from './tron-address.ts';
 import { waitUntil } from '@opentill/test-servers/poll-until';
 
-/**
- * - `TRON_DEVNET_REFUSED`: the devnet rejected a request; the message contains the reason.
- * - `TRON_NOT_MINED`: no block contained the transaction in time.
- */
+/** `TRON_NOT_MINED`: no block contained the transaction in time. */
 export type TronPaymentErrorCode = 'TRON_DEVNET_REFUSED' | 'TRON_NOT_MINED';
 
 export interface TronGift {

@@ -6,9 +6,7 @@ import type { JsonObject } from './protobuf/json.ts';
 
 type Run = (control: TronControl, body: JsonObject) => unknown;
 
-/**
- * Handlers of `POST /devnet/<name>`. Values have the names of TronControl's parameters, amounts are decimal strings.
- */
+/** Values have the names of TronControl's parameters; amounts are decimal strings. */
 const CONTROLS: Readonly<Record<string, Run>> = {
   summary: (control) => control.summary(),
   mine: (control, body) => control.mine(optionalNumber(body, 'count') ?? 1),
@@ -41,7 +39,6 @@ const CONTROLS: Readonly<Record<string, Run>> = {
   },
 };
 
-/** Throws GatewayError<TronControlErrorCode>. */
 export async function runControl(control: TronControl, name: string, body: JsonObject): Promise<unknown> {
   const run = Object.hasOwn(CONTROLS, name) ? CONTROLS[name] : undefined;
   if (run === undefined) {

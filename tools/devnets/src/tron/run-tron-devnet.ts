@@ -17,7 +17,7 @@ A TRON node with a chain of its own, for TronWeb and for anything that speaks ja
 const DEFAULT_PORT = 9090;
 const DEFAULT_BLOCK_TIME_MS = 3000;
 
-/** Parses the arguments after `opentill devnet`, or returns a text to print. */
+/** Returns a text to print if the arguments are invalid or ask for help. */
 export function readDevnetArguments(args: readonly string[]): TronDevnetOptions | string {
   const [kind, ...rest] = args;
   if (kind !== 'tron') return USAGE;
@@ -42,7 +42,6 @@ export function readDevnetArguments(args: readonly string[]): TronDevnetOptions 
   }
 }
 
-/** Starts a devnet and prints its addresses and keys. Throws a system error if the port is taken. */
 export async function runTronDevnet(
   options: TronDevnetOptions,
   print: (line: string) => void,

@@ -6,14 +6,11 @@ import { signHash } from './chain/signature.ts';
 import type { TronDevAccount } from './dev-accounts.ts';
 import { hexBytes } from './tron-address.ts';
 
-/*
- * Fake energy provider. It delegates its stake's energy to receivers that customers name, paid from their prepaid
- * balances. Implements TronSave's API (docs.tronsave.io, "Buy resources with an API key", version 2) and can misbehave.
- */
+// Fake energy provider with TronSave's API (docs.tronsave.io, "Buy resources with an API key", version 2).
 
 /** Misbehaviour for the next `times` orders (default: until cleared). */
 export type SellerFault =
-  /** Charges the order and delegates nothing. */
+  /** Charges without delegating. */
   | { readonly kind: 'never-delivers'; readonly times?: number }
   /** Delegates after this delay. */
   | { readonly kind: 'late'; readonly delayMs: number; readonly times?: number }
@@ -23,23 +20,20 @@ export type SellerFault =
   | { readonly kind: 'charges-and-fails'; readonly times?: number }
   /** Charges and delegates, but never responds. */
   | { readonly kind: 'hangs'; readonly times?: number }
-  /** Returns 400 and charges nothing. */
+  /** Returns 400 without charging. */
   | { readonly kind: 'refuses'; readonly times?: number };
 
 export interface SoldEnergy {
   readonly orderId: string;
   readonly receiver: string;
   readonly energy: number;
-  /** Sun charged to the customer. */
   readonly payoutAmount: number;
-  /** Energy delegated so far. */
   delivered: number;
 }
 
 export interface EnergySellerOptions {
   /** URL of the devnet's node, or a function if the node starts later. */
   readonly nodeUrl: string | (() => string);
-  /** Devnet account whose stake is delegated. */
   readonly account: TronDevAccount;
   readonly apiKey: string;
   /** Sun per unit of energy. @default 44 */
@@ -53,7 +47,6 @@ export interface EnergySellerOptions {
 export interface EnergySeller {
   readonly url: string;
   readonly apiKey: string;
-  /** All paid orders, oldest first. */
   orders(): readonly SoldEnergy[];
   balanceSun(): number;
   setUnitPriceSun(sun: number): void;
@@ -103,7 +96,6 @@ interface Shop {
   balanceSun: number;
   readonly sold: SoldEnergy[];
   readonly faults: { readonly fault: SellerFault; left: number }[];
-  /** Scheduled deliveries. */
   readonly late: Set<NodeJS.Timeout>;
   readonly deliver: (order: SoldEnergy, energy: number) => Promise<void>;
 }

@@ -18,10 +18,7 @@ export interface TronDevnetOptions {
   readonly port?: number;
   /** The accounts' keys are public. @default 127.0.0.1 */
   readonly host?: string;
-  /**
-   * Wall time between blocks, which have the clock's time. 0 mines only on request (`control.mine`), three seconds of
-   * chain time apart, independent of the clock.
-   */
+  /** Wall time between blocks. 0: only on request (`control.mine`), three seconds of chain time apart. */
   readonly blockTimeMs: number;
   /** Blocks between the solidified block and the head. @default 18, as with 27 producers */
   readonly solidLagBlocks?: number;
@@ -60,14 +57,10 @@ export type { DevTokenSymbol };
 export const DEFAULT_SEED = 'opentill devnet';
 const DEFAULT_SOLID_LAG_BLOCKS = 18;
 const ACCOUNTS = 10;
-/** Time between the chain's initial blocks. */
 const SLOT_MS = 3_000;
 const MAINNET_STAKED_TRX = [27_000_000_000n, 19_000_000_000n] as const;
 
-/**
- * Starts a TRON node. Mines empty blocks first until block 1 is solidified. Throws a system error (EADDRINUSE) if the
- * port is taken, and GatewayError<SavedChainErrorCode>.
- */
+/** Mines empty blocks until block 1 is solidified. Throws EADDRINUSE and GatewayError<SavedChainErrorCode>. */
 export async function startTronDevnet(options: TronDevnetOptions): Promise<TronDevnet> {
   const { seed = DEFAULT_SEED, host = '127.0.0.1', log = () => {}, stateFile } = options;
   const solidLagBlocks = options.solidLagBlocks ?? DEFAULT_SOLID_LAG_BLOCKS;
@@ -123,7 +116,6 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
   };
 }
 
-/** Strictly increasing time. */
 function countUp(now: () => number): () => number {
   let last = 0;
   return () => {

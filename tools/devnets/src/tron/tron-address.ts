@@ -2,9 +2,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { sha256 } from './sha256.ts';
 
-/*
- * Addresses have 21 bytes: 0x41 and the EVM's 20 bytes. EVM and state keys use the 20 bytes in hex.
- */
+// Addresses have 21 bytes: 0x41 and the EVM's 20 bytes. EVM and state keys use the 20 bytes in hex.
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const PREFIX = 0x41;
 
@@ -17,7 +15,6 @@ export function addressOfPublicKey(publicKey: Uint8Array): Uint8Array {
   return withPrefix(keccak_256(publicKey.subarray(1)).subarray(12));
 }
 
-/** Converts 20 bytes to 21. */
 export function withPrefix(twentyBytes: Uint8Array): Uint8Array {
   const address = new Uint8Array(21);
   address[0] = PREFIX;

@@ -2,7 +2,6 @@ import { Interface, type InterfaceAbi } from 'ethers';
 import tronMulti from './artifacts/TronMulti.json' with { type: 'json' };
 import tronTether from './artifacts/TronTether.json' with { type: 'json' };
 
-/** Compiled for TRON by scripts/compile-contracts.ts. */
 const ARTIFACTS = { TronMulti: tronMulti, TronTether: tronTether };
 
 export type TronContractName = keyof typeof ARTIFACTS;

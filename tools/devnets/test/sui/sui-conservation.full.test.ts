@@ -10,7 +10,6 @@ import { netGas, type TransactionRecord } from '../../src/sui/chain/transaction.
 import { SUI_TYPE } from '../../src/sui/coin-type.ts';
 import { startWorld, windowOf, type World } from './world.ts';
 
-/** Deterministic pseudo-random numbers. */
 function createDice(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
@@ -19,7 +18,6 @@ function createDice(seed: number): (sides: number) => number {
   };
 }
 
-/** Sums of all objects and address balances by coin type. */
 function supplies({ devnet }: World): Map<string, bigint> {
   const sums = new Map<string, bigint>();
   const add = (coinType: string, amount: bigint): void => {
@@ -32,7 +30,6 @@ function supplies({ devnet }: World): Map<string, bigint> {
 
 type Dice = (sides: number) => number;
 
-/** Adds commands, some of which fail. */
 function fillProgram(transaction: Transaction, world: World, signer: Signer, dice: Dice): void {
   const { devnet } = world;
   const owner = signer.toSuiAddress();

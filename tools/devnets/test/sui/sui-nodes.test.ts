@@ -44,7 +44,6 @@ function subscribe(client: SuiGrpcClient): {
   return { frames: responses[Symbol.asyncIterator](), started: headers, stop: () => gone.abort() };
 }
 
-/** Reads the next `count` checkpoints, closing them on demand. */
 async function read(
   frames: AsyncIterator<GrpcTypes.SubscribeCheckpointsResponse>,
   count: number,

@@ -18,10 +18,7 @@ import { SUI_TYPE } from '../../src/sui/coin-type.ts';
 import { digestOf } from '../../src/sui/digest.ts';
 import { createGenesisChain, devTokenTypes } from '../../src/sui/genesis.ts';
 
-/*
- * A checkpoint of a real network, byte for byte as its validators wrote it. Two of its transactions are executed again
- * and must have the recorded effects.
- */
+// A checkpoint of a real network, byte for byte. Two of its transactions are executed again.
 interface Recording {
   readonly summary: string;
   readonly contents: string;

@@ -14,7 +14,6 @@ import {
 export interface World {
   readonly devnet: SuiDevnet;
   readonly client: SuiGrpcClient;
-  /** Keys of the funded accounts. */
   readonly keys: readonly Signer[];
   clientOf(url: string): SuiGrpcClient;
   /** Base units in coins and address balance together. */
@@ -116,7 +115,6 @@ export function windowOf(
   };
 }
 
-/** Result of a successful or failed transaction. */
 export function told<T extends { readonly $kind: string }>(
   result: T,
 ): NonNullable<T extends { Transaction?: infer A } ? A : never> {

@@ -4,10 +4,7 @@ import { TronWeb, utils } from 'tronweb';
 import type { Parsed } from './world.ts';
 import type { TronDevnet } from '../../src/tron/start-tron-devnet.ts';
 
-/*
- * Replays a scenario recorded on a private java-tron 4.8.0 chain (fixtures/java-tron-4.8.0-answers.json): the same
- * transactions with other keys, reference blocks and times, and the same requests. TronWeb encodes and signs.
- */
+// Replays a scenario of a java-tron 4.8.0 chain (fixtures/java-tron-4.8.0-answers.json) with other keys and times.
 export type Answers = Record<string, unknown>;
 type Json = Record<string, unknown>;
 interface RecordedTransaction {
@@ -31,14 +28,12 @@ const RECORDED_ROLES = {
   tether: '41499b6ecbd61fe1eea03e68261233aad66f383b82',
   like: '412cd404ff1bdbe92c7abe69ec91deb90e94f1b3a5',
   multi: '4100bd8ad456087abd6e5ee28127dd6f6c5f2e1ab4',
-  /** Address without an account. */
   nobody: TronWeb.address.toHex('TC5xa7rz2ksABJ4ECtEWgeNpbAT1fRv63S'),
 } as const;
 type Role = keyof typeof RECORDED_ROLES;
 
 /** Responses with role names in place of addresses, so that they can be compared. */
 export interface Played {
-  /** Unchanged responses. */
   readonly own: Answers;
   readonly answers: Answers;
   readonly recorded: Answers;
@@ -100,7 +95,6 @@ function createPlayer(devnet: TronDevnet) {
     return response.json();
   };
   const mine = async (count: number): Promise<unknown> => devnet.control.mine(count);
-  /** Replaces recorded addresses by this run's. */
   const translate = (text: string): string => {
     let translated = text;
     for (const [role, address] of Object.entries(roles)) {
@@ -137,7 +131,6 @@ function createPlayer(devnet: TronDevnet) {
     const unsigned = { ...transaction, txID, raw_data_hex: utils.transaction.txPbToRawDataHex(pb) };
     return utils.crypto.signTransaction(keys[as]!, unsigned as never) as unknown as Json;
   };
-  /** Returns the response with its message as text. */
   const send = async (signed: Json): Promise<Json> => {
     const answer = await ask('wallet/broadcasttransaction', signed);
     if (answer.message) answer.message = Buffer.from(answer.message, 'hex').toString();

@@ -52,7 +52,6 @@ const KNOWN_DIFFERENCES: readonly (readonly [answer: RegExp, path: RegExp, why: 
   [/^contractinfo$/, /\.energy_usage$/, 'counted once per transaction; java-tron counted more'],
   [/^contractinfo$/, /\.update_cycle$/, 'cycles are counted from 1, so that a factor set at once lasts'],
 ];
-/** Recorded responses that are not requested, and why. */
 const NOT_ASKED: Readonly<Record<string, string>> = {
   final: 'head and solidified height of the recording: 19 apart, where the devnet keeps a set distance',
   'rpc.range': 'the logs of rpc.logs once more',
@@ -82,7 +81,6 @@ test('returns every recorded response', () => {
 test("fields that vary per chain follow the protocol's rules, recorded and own", () => {
   expect(faultsIn(RECORDED)).toEqual([]);
   expect(faultsIn(played.own)).toEqual([]);
-  // The rules detect an invalid response.
   const spoilt = structuredClone(played.own) as Record<string, never>;
   const { transactions, block_header: header } = spoilt['block']! as {
     transactions: { raw_data: { expiration: number } }[];

@@ -4,10 +4,7 @@ import { messageFromJson, type JsonObject } from '../../src/tron/protobuf/json.t
 import { encodeMessage } from '../../src/tron/protobuf/wire.ts';
 import type { Answers } from './recorded-scenario.ts';
 
-/*
- * Fields that differ per chain and run follow from other fields by rules, which must hold for java-tron's and our
- * responses. TronWeb and our codec encode; expected results come from the recorded responses.
- */
+// Checks fields that differ per chain and run by rules that must hold for java-tron's and our responses.
 
 interface Transaction extends JsonObject {
   readonly txID: string;
@@ -50,7 +47,6 @@ const hexSha256 = (hex: string): string => sha256(Buffer.from(hex, 'hex')).toStr
 const digits = (height: number): string => height.toString(16).padStart(16, '0');
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null;
 
-/** Returns violations as texts. */
 export function faultsIn(answers: Answers): readonly string[] {
   const faults: string[] = [];
   const infos = new Map<string, Info>();
@@ -135,7 +131,6 @@ function rootOf(hashes: readonly Buffer[]): Buffer {
   return rootOf(parents);
 }
 
-/** Every object in the responses with its path. */
 function* partsOf(value: unknown, path = ''): Generator<readonly [path: string, value: JsonObject]> {
   if (!isObject(value)) return;
   if (path !== '') yield [path, value];

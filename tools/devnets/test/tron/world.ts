@@ -5,7 +5,6 @@ import {
   type TronDevnetOptions,
 } from '../../src/tron/start-tron-devnet.ts';
 
-/** Untyped JSON. */
 export type Parsed = ReturnType<typeof JSON.parse>;
 type Json = Record<string, Parsed>;
 
@@ -14,7 +13,6 @@ export interface World {
   readonly devnet: TronDevnet;
   readonly tronWeb: TronWeb;
   ask(path: string, body?: Json): Promise<Json>;
-  /** TronWeb with another key. */
   walletOf(privateKey: string): TronWeb;
   /** Signs, sends, mines a block and returns the receipt. */
   land(transaction: unknown, wallet?: TronWeb): Promise<Json>;
@@ -62,7 +60,6 @@ export function newAccount(): { address: string; hex: string; privateKey: string
   return { address: address.base58, hex: address.hex.toLowerCase(), privateKey };
 }
 
-/** Decodes a message in hex. */
 export function textOf(hex: string): string {
   return Buffer.from(hex, 'hex').toString();
 }

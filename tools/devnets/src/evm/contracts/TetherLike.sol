@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Implementation that a deprecated TetherLike forwards calls to.
 interface IUpgradedTether {
     function balanceOf(address who) external view returns (uint256);
     function transferByLegacy(address from, address to, uint256 value) external;

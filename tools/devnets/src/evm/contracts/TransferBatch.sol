@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Sends its own money like exchanges and multi-senders: many transfers in one transaction, native coin sent by
-/// the contract (invisible in the transaction's `value`), and reverted transfers.
+/// Its native coin transfers are invisible in a transaction's `value`, and some of its transfers revert.
 contract TransferBatch {
     struct Item {
         address token; // zero means the native coin
@@ -18,7 +17,6 @@ contract TransferBatch {
         sendAll(items);
     }
 
-    /// Transfers everything, then reverts. The receipt has status failed and no logs.
     function sendThenRevert(Item[] calldata items) external payable {
         sendAll(items);
         revert Reverted();

@@ -25,7 +25,6 @@ export interface Epoch {
   readonly number: bigint;
   readonly startMs: number;
   readonly firstCheckpoint: number;
-  /** Gas paid by the epoch's transactions so far. */
   gas: GasSummary;
 }
 
@@ -39,17 +38,13 @@ export interface Chain {
   readonly id: string;
   readonly parameters: ChainParameters;
   readonly coins: Map<string, CoinInfo>;
-  /** Newest version of each object. */
   readonly objects: Map<string, SuiObject>;
-  /** Retained versions by `versionKey`. */
   readonly objectVersions: Map<string, SuiObject>;
-  /** Address balances by `fundsKey`. */
   readonly funds: Map<string, bigint>;
   /** State that nodes report as coins and balances. Updated with each checkpoint. */
   readonly index: OwnershipIndex;
   readonly transactions: Map<string, TransactionRecord>;
   readonly checkpoints: Map<number, Checkpoint>;
-  /** Number of retained checkpoints. */
   readonly keepCheckpoints: number;
   lowestCheckpoint: number;
   head: Checkpoint;
@@ -57,9 +52,8 @@ export interface Chain {
   readonly pastEpochs: PastEpoch[];
   /** Executed transactions of the next checkpoint, in order. */
   pending: TransactionRecord[];
-  /** Called with each new checkpoint. */
   readonly listeners: Set<(checkpoint: Checkpoint) => void>;
-  /** References to owned objects that are waiting in consensus, with the transaction that uses them. */
+  /** Owned object references that wait in consensus, and the transaction that uses each. */
   readonly locks: Map<string, string>;
   readonly submissions: Map<string, Promise<TransactionRecord>>;
   /** Consensus waits until it resolves. Undefined while consensus is not held back. */
@@ -112,14 +106,12 @@ export function fundsOf(funds: ReadonlyMap<string, bigint>, address: string, coi
   return funds.get(fundsKey(address, coinType)) ?? 0n;
 }
 
-/** Deletes the entry when the balance becomes zero. */
 function changeFunds(funds: Map<string, bigint>, key: string, delta: bigint): void {
   const left = (funds.get(key) ?? 0n) + delta;
   if (left === 0n) funds.delete(key);
   else funds.set(key, left);
 }
 
-/** Applies a transaction's outcome to the state. */
 export function commitOutcome(chain: EmptyChain, record: TransactionRecord): void {
   for (const change of record.outcome.changes) {
     if (change.kind === 'funds') {
@@ -185,7 +177,6 @@ export function clockOf(chain: EmptyChain): SuiObject | undefined {
   return chain.objects.get(CLOCK_ID);
 }
 
-/** Change of an address balance as effects represent it. */
 export function fundsChange(
   address: string,
   coinType: string,

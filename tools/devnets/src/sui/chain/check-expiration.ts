@@ -5,10 +5,7 @@ import type { TransactionData } from './transaction.ts';
 type Expiration = TransactionData['expiration'];
 type Window = Extract<Expiration, { $kind: 'ValidDuring' }>['ValidDuring'];
 
-/**
- * Checks that a transaction may run in this epoch. One that consumes no object version (`needsWindow`) is protected
- * against replay only by its expiration window. Throws GatewayError<RefusalCode>.
- */
+/** A transaction that consumes no object version (`needsWindow`) is protected against replay only by its window. */
 export function checkExpiration(
   chain: Chain,
   { expiration }: TransactionData,

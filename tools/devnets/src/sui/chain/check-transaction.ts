@@ -20,7 +20,6 @@ export interface CheckedTransaction {
   readonly data: TransactionData;
   readonly program: Program;
   readonly gas: GasPayment;
-  /** One entry per input; undefined for inputs that are not objects. */
   readonly inputObjects: readonly (SuiObject | undefined)[];
   readonly gasCoins: readonly SuiObject[];
   /** Amounts reserved from address balances by `fundsKey`, including gas. */
@@ -29,10 +28,7 @@ export interface CheckedTransaction {
   readonly ownedInputs: readonly string[];
 }
 
-/**
- * Performs the checks of validators before execution (validity_check, check_transaction_input). `unpaid` skips gas
- * checks, because a simulation brings its own gas. Throws GatewayError<RefusalCode>.
- */
+/** Checks of validators before execution (validity_check, check_transaction_input). `unpaid` skips gas checks. */
 export function checkTransaction(
   chain: Chain,
   data: TransactionData,
@@ -84,7 +80,6 @@ export function uncheckedTransaction(chain: Chain, data: TransactionData): Check
   return { data, program, gas, inputObjects, gasCoins: [], withdrawals: new Map(), ownedInputs: [] };
 }
 
-/** An object reference as validators print it. */
 function objectLabel({ objectId, version, digest }: ObjectReference): string {
   return `(${objectId}, SequenceNumber(${version}), o#${digest})`;
 }
@@ -188,7 +183,6 @@ function checkOwner(object: SuiObject, address: string): void {
   );
 }
 
-/** Returns the referenced object if the version is still current. */
 function ownedObject(chain: Chain, reference: ObjectReference, owner: string): SuiObject {
   const object = chain.objects.get(reference.objectId) ?? notFound(reference.objectId, reference.version);
   const asked = BigInt(reference.version);

@@ -5,10 +5,7 @@ import { LIMITS } from './parameters.ts';
 import { invalidInput } from './refusal.ts';
 import { programOf, type TransactionData } from './transaction.ts';
 
-/**
- * Returns the amounts that a transaction may take from address balances, including gas, by `fundsKey`. Throws
- * GatewayError<RefusalCode> if a balance is too low.
- */
+/** Returns amounts reserved from address balances by `fundsKey`, including gas. Throws if a balance is too low. */
 export function checkWithdrawals(
   chain: Chain,
   data: TransactionData,

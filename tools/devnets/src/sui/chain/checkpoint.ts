@@ -11,7 +11,6 @@ export interface Checkpoint {
   readonly transactions: readonly TransactionRecord[];
   /** Transactions of the chain up to and including this checkpoint. */
   readonly totalTransactions: number;
-  /** Gas of the epoch so far. */
   readonly epochGas: GasSummary;
   readonly contentDigest: string;
   readonly contentsBytes: Uint8Array;

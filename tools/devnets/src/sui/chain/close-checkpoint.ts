@@ -35,7 +35,6 @@ function summaryBytes(summary: Summary, versionSpecificData: Uint8Array): Uint8A
   return writer.bytes(versionSpecificData).finish();
 }
 
-/** Encodes a checkpoint with consistent digests and bytes. */
 export function encodeCheckpoint(
   summary: Omit<Summary, 'contentDigest'>,
   transactions: readonly TransactionRecord[],
@@ -59,7 +58,6 @@ function sumGas(before: GasSummary, records: readonly TransactionRecord[]): GasS
   return { computationCost, storageCost, storageRebate, nonRefundableStorageFee };
 }
 
-/** Creates the checkpoint after `previous` and makes it the head. */
 export function sealCheckpoint(
   chain: EmptyChain,
   previous: Checkpoint | undefined,
@@ -92,7 +90,7 @@ export function sealCheckpoint(
   return checkpoint;
 }
 
-/** Closes a checkpoint with the pending transactions. Its time is never before that of the previous one. */
+/** The checkpoint's time is never before that of the previous one. */
 export function closeCheckpoint(
   chain: Chain,
   nowMs: number,

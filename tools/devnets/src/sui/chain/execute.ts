@@ -16,14 +16,12 @@ interface Execution {
   readonly digest: string;
   readonly lamportVersion: bigint;
   readonly budget: bigint;
-  /** Sum of all gas coins and the reservation, minus the budget. */
   readonly gasCoin: LiveCoin | undefined;
 }
 
 /** Gas coin id if only an address balance pays; no coin has it. */
 const FUNDS_GAS_COIN_ID = `0x${'0'.repeat(64)}`;
 
-/** Returns the outcome without changing the chain's state. */
 export function execute(chain: EmptyChain, checked: CheckedTransaction, digest: string): Outcome {
   const objects = inputsOf(checked);
   const budget = BigInt(checked.data.gasData.budget);
@@ -131,7 +129,6 @@ function restoreGasCoin({ checked, budget }: Execution, coin: LiveCoin): void {
   coin.owner = undefined;
 }
 
-/** Changes of the program, without gas. */
 function changesOf(execution: Execution, machine: Machine, run: ProgramRun): readonly ObjectChange[] {
   const changes: ObjectChange[] = [];
   for (const coin of run.inputCoins) {

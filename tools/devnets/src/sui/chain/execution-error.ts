@@ -2,7 +2,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { BcsWriter } from '../bcs-writer.ts';
 import { FRAMEWORK } from '../coin-type.ts';
 
-/** CommandArgumentError: reason why a command could not use an argument. */
+/** CommandArgumentError. */
 export type ArgumentProblem =
   | 'TYPE_MISMATCH'
   | 'INVALID_BCS_BYTES'
@@ -25,7 +25,6 @@ export type FailureReason =
       readonly kind: 'COMMAND_ARGUMENT_ERROR';
       readonly argument: number;
       readonly problem: ArgumentProblem;
-      /** For INDEX_OUT_OF_BOUNDS and similar problems. */
       readonly index?: number;
       readonly secondaryIndex?: number;
     }
@@ -74,13 +73,11 @@ export function stop(reason: FailureReason): never {
   });
 }
 
-/** Undefined for any other error. */
 export function reasonOfStop(error: unknown): FailureReason | undefined {
   if (!(error instanceof GatewayError) || error.code !== 'PROGRAM_STOPPED') return undefined;
   return error.context['reason'] as FailureReason;
 }
 
-/** Writes ExecutionStatus in BCS. */
 export function writeStatus(writer: BcsWriter, failure: ExecutionFailure | undefined): void {
   if (failure === undefined) {
     writer.u8(0);

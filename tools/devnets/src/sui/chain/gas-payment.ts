@@ -6,7 +6,6 @@ import type { ObjectReference, TransactionData } from './transaction.ts';
 export type GasPayment =
   /** All coins are merged into the first. */
   | { readonly kind: 'coins'; readonly coins: readonly ObjectReference[] }
-  /** Pays only from the owner's address balance. */
   | { readonly kind: 'funds' }
   /** Reserves part of the owner's address balance as the gas coin. Given coins are merged into the balance. */
   | {
@@ -38,7 +37,6 @@ export function reservationIdOf(chainId: string, owner: string): string {
   return hexOf(id.map((byte, index) => byte ^ (mask[index] ?? 0)));
 }
 
-/** Returns the object reference that encodes a reservation. */
 export function writeReservation(
   chainId: string,
   owner: string,

@@ -1,10 +1,7 @@
 import { LIMITS } from './parameters.ts';
 import type { GasSummary, ObjectChange, Program } from './transaction.ts';
 
-/**
- * Approximate computation units. Native coin commands are cheap: hundreds fit into the first 1,000 units, and costs are
- * rounded up to 1,000.
- */
+/** Approximate units: hundreds of native coin commands fit into the first 1,000 units. */
 const UNITS_BASE = 60n;
 const UNITS_PER_COMMAND = 10n;
 const UNITS_PER_CHANGE = 2n;
@@ -19,7 +16,6 @@ export function computationCost(program: Program, changes: readonly ObjectChange
   return steps * LIMITS.gasStepUnits * price;
 }
 
-/** Storage cost of the written bytes and rebate of the deleted ones. */
 export function storageGas(changes: readonly ObjectChange[]): Omit<GasSummary, 'computationCost'> {
   let storageCost = 0n;
   let freed = 0n;

@@ -17,7 +17,6 @@ const ALLOWED_CALLS = new Set([
   'coin::put',
 ]);
 
-/** True if the program only moves coins of the allowed types. */
 export function isGaslessProgram(chain: EmptyChain, program: Program): boolean {
   const { gaslessMinimums } = chain.parameters;
   if (gaslessMinimums.size === 0 || program.commands.length === 0) return false;

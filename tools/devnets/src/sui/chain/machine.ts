@@ -29,13 +29,11 @@ export interface Slot {
   value: Value | undefined;
 }
 
-/** State of a running program. */
 export interface Machine {
   readonly sender: string;
   readonly digest: string;
   readonly coinInfo: ReadonlyMap<string, CoinInfo>;
   readonly created: LiveCoin[];
-  /** Changes of address balances by `fundsKey`. */
   readonly funds: Map<string, { address: string; coinType: string; delta: bigint }>;
 }
 
@@ -76,7 +74,6 @@ export function sendCoin(machine: Machine, coin: LiveCoin, owner: ObjectOwner): 
   coin.owner = owner;
 }
 
-/** A change of 0 leaves no entry. */
 export function moveFunds(machine: Machine, address: string, coinType: string, delta: bigint): void {
   if (delta === 0n) return;
   if (delta > 0n) checkRecipient(machine, coinType, address);
@@ -85,7 +82,6 @@ export function moveFunds(machine: Machine, address: string, coinType: string, d
   machine.funds.set(key, { address, coinType, delta: before + delta });
 }
 
-/** Argument of a command, with its index for error messages. */
 export interface Operand {
   readonly slot: Slot;
   readonly index: number;
@@ -95,7 +91,6 @@ export function wrongArgument(index: number, problem: ArgumentProblem): never {
   return stop({ kind: 'COMMAND_ARGUMENT_ERROR', argument: index, problem });
 }
 
-/** Reads a value without moving it. */
 function look({ slot, index }: Operand): Value {
   return slot.value ?? wrongArgument(index, 'ARGUMENT_WITHOUT_VALUE');
 }
@@ -173,7 +168,6 @@ export function readU64(operand: Operand): bigint {
   return pureBytes(operand, 8).readBigUInt64LE(0);
 }
 
-/** Returns `0x` and 64 hex digits. */
 export function readAddress(operand: Operand): string {
   return `0x${pureBytes(operand, 32).toString('hex')}`;
 }

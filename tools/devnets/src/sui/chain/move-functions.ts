@@ -60,7 +60,6 @@ function splitCoin(machine: Machine, coin: LiveCoin, amount: bigint): LiveCoin {
   return createCoin(machine, coin.coinType, amount);
 }
 
-/** Takes the amount of a withdrawal from the address balance. */
 function redeem({ machine, coinType, argument }: MoveCall): bigint {
   const { owner, limit } = lookWithdrawal(argument(0), coinType);
   take(argument(0));

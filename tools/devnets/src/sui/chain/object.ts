@@ -8,7 +8,6 @@ export type ObjectOwner =
   | { readonly kind: 'consensus'; readonly address: string; readonly startVersion: bigint }
   | { readonly kind: 'shared'; readonly initialSharedVersion: bigint };
 
-/** Immutable stored version of an object. */
 export interface SuiObject {
   readonly id: string;
   readonly version: bigint;
@@ -18,16 +17,12 @@ export interface SuiObject {
   /** BCS of the Move struct. */
   readonly contents: Uint8Array;
   readonly previousTransaction: string;
-  /** Paid by the transaction that wrote it. */
   readonly storageRebateMist: bigint;
-  /** BCS of the whole object. */
   readonly bytes: Uint8Array;
-  /** Undefined if the object is not a coin. */
   readonly coin: { readonly coinType: string; readonly balance: bigint } | undefined;
 }
 
 export type NewObject = Pick<SuiObject, 'id' | 'version' | 'owner' | 'previousTransaction'> & {
-  /** @default storage cost of its bytes */
   readonly storageRebateMist?: bigint;
 };
 

@@ -1,4 +1,3 @@
-/** Values that validators agree on for an epoch. */
 export interface ChainParameters {
   /** Minimum price of a computation unit in MIST. */
   referenceGasPrice: bigint;

@@ -1,8 +1,6 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** gRPC status names with which a node rejects a request. */
 export type RefusalCode =
-  /** The request or transaction is invalid. */
   | 'INVALID_ARGUMENT'
   /** Unknown: never existed, does not exist yet, or was pruned. */
   | 'NOT_FOUND'

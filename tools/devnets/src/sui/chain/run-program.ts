@@ -33,9 +33,7 @@ interface Frame {
   readonly gas: Slot;
 }
 
-/**
- * Runs a transaction's commands. Their changes are in the machine; the caller discards those of a failed transaction.
- */
+/** Changes are collected in the machine; the caller discards those of a failed transaction. */
 export function runProgram(
   machine: Machine,
   transaction: Pick<CheckedTransaction, 'program' | 'data' | 'inputObjects'>,
@@ -148,7 +146,6 @@ function runMoveCall(
   });
 }
 
-/** `index` is the argument's position in its command. */
 function operand(frame: Frame, argument: Argument | undefined, index: number): Operand {
   if (argument === undefined) return stop({ kind: 'ARITY_MISMATCH' });
   switch (argument.$kind) {

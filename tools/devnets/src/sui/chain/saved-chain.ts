@@ -18,7 +18,6 @@ export function writeChain(chain: Chain, file: string): void {
   renameSync(draft, file);
 }
 
-/** Returns `fresh` if the file does not exist. Throws GatewayError<SavedSuiChainErrorCode>. */
 export function loadChain(file: string, fresh: Chain): Chain {
   if (!existsSync(file)) return fresh;
   const { version, chain } = deserialize(readFileSync(file)) as { version: number; chain: SavedChain };

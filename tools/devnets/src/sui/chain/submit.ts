@@ -21,10 +21,7 @@ export interface Submission {
 const REJECTED =
   'Transaction is rejected as invalid by more than 1/3 of validators by stake (non-retriable). Non-retriable errors: ';
 
-/**
- * Executes a transaction and returns its final record, which the next checkpoint will contain. Submitting the same
- * bytes again returns the same record. Throws GatewayError<RefusalCode>.
- */
+/** Idempotent: the same bytes return the same record. The record is final; the next checkpoint will contain it. */
 export async function submit(
   chain: Chain,
   { bytes, signatures }: Submission,

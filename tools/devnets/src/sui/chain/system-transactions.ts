@@ -90,17 +90,13 @@ export function prologue(chain: EmptyChain, round: number, timestampMs: number):
   return record;
 }
 
-/** Initial address balance. */
 export interface GenesisFunds {
   readonly address: string;
   readonly coinType: string;
   readonly amount: bigint;
 }
 
-/**
- * First transaction, which creates the initial state without a sender. `make` receives its digest and builds the
- * objects.
- */
+/** Creates the initial state without a sender. `make` receives the transaction's digest. */
 export function genesisTransaction(
   chain: EmptyChain,
   make: (previousTransaction: string) => readonly SuiObject[],

@@ -53,17 +53,14 @@ export interface BalanceChange {
 }
 
 export interface Outcome {
-  /** Undefined on success. */
   readonly failure: ExecutionFailure | undefined;
   readonly epoch: bigint;
   readonly gas: GasSummary;
-  /** Version of every object that the transaction wrote. */
   readonly lamportVersion: bigint;
   /** Sorted by id. */
   readonly changes: readonly ObjectChange[];
   /** Undefined if an address balance paid, or no gas was paid. */
   readonly gasObjectId: string | undefined;
-  /** Digests of the transactions that created its inputs. */
   readonly dependencies: readonly string[];
   readonly balanceChanges: readonly BalanceChange[];
   readonly effectsBytes: Uint8Array;
@@ -88,7 +85,6 @@ export interface TransactionPlace {
   readonly sequence: number;
 }
 
-/** Throws GatewayError<RefusalCode> if the bytes are not a transaction. */
 export function parseTransaction(bytes: Uint8Array): TransactionData {
   try {
     return bcs.TransactionData.parse(bytes).V1;
@@ -107,7 +103,6 @@ export function transactionDigest(bytes: Uint8Array): string {
   return digestOf('TransactionData', bytes);
 }
 
-/** Throws GatewayError<RefusalCode> for a system transaction. */
 export function programOf(data: TransactionData): Program {
   if (data.kind.$kind === 'ProgrammableTransaction') return data.kind.ProgrammableTransaction;
   return refuse('INVALID_ARGUMENT', 'only programmable transactions can be sent');

@@ -5,7 +5,6 @@ import { runCall } from './run-call.ts';
 
 const BODY_BYTES = 4 * 1024 * 1024;
 
-/** Handles gRPC over HTTP/2. */
 export async function answerNative(
   { node, methods }: AnswerDeps,
   stream: ServerHttp2Stream,

@@ -3,7 +3,6 @@ import { messageFrame, readMessage, statusHeaders, trailersFrame } from './frame
 import { headOf, lowestOf, type Node } from './node.ts';
 import { runCall, type Ending, type Methods } from './run-call.ts';
 
-/** Runs `POST /devnet/<name>`. Throws a GatewayError for an unknown name or invalid values. */
 export type RunControl = (name: string, body: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
 export interface AnswerDeps {
@@ -103,7 +102,6 @@ async function end(
   response.end();
 }
 
-/** Headers of every response of a node. */
 export function nodeHeaders(node: Node): Record<string, string> {
   const { chain } = node;
   const height = headOf(node, '');

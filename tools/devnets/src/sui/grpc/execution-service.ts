@@ -52,7 +52,6 @@ function readSubmission({ transaction, signatures }: GrpcTypes.ExecuteTransactio
   };
 }
 
-/** Simulates execution without changing the chain. */
 function pretend({ chain }: Node, { bytes, signatures }: Submission): TransactionRecord {
   const data = parseTransaction(bytes);
   checkSignatures(data, bytes, signatures);

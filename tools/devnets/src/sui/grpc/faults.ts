@@ -1,9 +1,6 @@
 import type { RefusalCode } from '../chain/refusal.ts';
 
-/**
- * Misbehaviour of one node; the chain and its other nodes stay correct. `method` is a part of the affected method names
- * (`GetCheckpoint`; default: all). `times` limits how often it happens (default: until cleared).
- */
+/** Affects one node. `method` is a part of method names (default: all), `times` the occurrences (default: unlimited). */
 export type SuiFault = { readonly method?: string; readonly times?: number } & (
   | { readonly kind: 'status'; readonly code: RefusalCode; readonly message?: string }
   /** RESOURCE_EXHAUSTED above this rate. */
@@ -11,17 +8,14 @@ export type SuiFault = { readonly method?: string; readonly times?: number } & (
   | { readonly kind: 'latency'; readonly delayMs: number }
   /** Closes the connection before the response. */
   | { readonly kind: 'cut' }
-  /** Hides the newest checkpoints. */
   | { readonly kind: 'lag'; readonly checkpoints: number }
   /** Subscriptions stay open without messages. Clearing the fault does not revive existing ones. */
   | { readonly kind: 'silent-streams' }
-  /** Subscriptions omit a checkpoint. */
   | { readonly kind: 'skip-checkpoint' }
   /** Omits balance changes without an error, like a node without that index. */
   | { readonly kind: 'no-balance-changes' }
   /** Does not find transactions by digest, although checkpoints contain them, like a node that lost that index. */
   | { readonly kind: 'no-transaction-index' }
-  /** Does not implement ListCheckpoints and ListTransactions. */
   | { readonly kind: 'no-history' }
   /** Serves different checkpoints from this one on. */
   | { readonly kind: 'fork'; readonly fromCheckpoint: number }
@@ -33,16 +27,11 @@ export type SuiFault = { readonly method?: string; readonly times?: number } & (
       readonly coinType: string;
       readonly amountBaseUnits: bigint;
     }
-  /** Omits transactions that pay an address. */
   | { readonly kind: 'hide-payments'; readonly address: string }
-  /**
-   * Serves a forged chain from a checkpoint on, without transactions that pay the address, also when asked by digest.
-   * Totals, digests and links are consistent; only the validators' signatures belong to the real chain.
-   */
+  /** Serves a consistent forged chain without payments to the address; only the validators' signatures do not match. */
   | { readonly kind: 'forge-without'; readonly fromCheckpoint: number; readonly address: string }
   /** Omits the bytes against which a checkpoint's contents can be checked. */
   | { readonly kind: 'no-checkpoint-bytes' }
-  /** Executes a transaction without sending a response. */
   | { readonly kind: 'lose-execute-answer' }
   /** Reports a transaction as executed without executing it. */
   | { readonly kind: 'swallow-execute' }
@@ -51,7 +40,6 @@ export type SuiFault = { readonly method?: string; readonly times?: number } & (
 export type SuiFaultKind = SuiFault['kind'];
 
 export interface SuiFaults {
-  /** Several faults can be active at once. */
   add(fault: SuiFault): void;
   clear(): void;
   /** Returns an active fault of a kind for a method and counts one occurrence. */

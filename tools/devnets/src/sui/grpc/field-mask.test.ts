@@ -12,7 +12,6 @@ const EFFECTS = GrpcTypes.TransactionEffects.create({
   changedObjects: [{ objectId: '0x1', outputDigest: 'o' }],
 });
 
-/** Returns the masked transaction and the fields that were computed. */
 function masked(...paths: readonly string[]): { readonly message: object; readonly made: readonly string[] } {
   const made: string[] = [];
   const mask = readMask(GrpcTypes.ExecutedTransaction, { paths }, ['digest']);

@@ -17,7 +17,6 @@ interface FieldShape {
 export interface FieldMask {
   /** Mask of a field's message; undefined if the field was not requested. */
   child(name: string): FieldMask | undefined;
-  /** True if all fields below were requested. */
   readonly isWhole: boolean;
 }
 
@@ -101,7 +100,6 @@ function pruneValue(field: FieldShape, value: unknown, mask: FieldMask): unknown
   return prune(type, value, mask);
 }
 
-/** Copies only the requested fields of a message. */
 function prune(type: MessageShape, value: unknown, mask: FieldMask): unknown {
   const source = value as Record<string, unknown>;
   const message = type.create() as Record<string, unknown>;

@@ -9,7 +9,6 @@ type Forgery = Extract<SuiFault, { kind: 'fork' | 'forge-without' }>;
 /** Version-specific data that differs from the real chain's, so that a fork has other digests. */
 const OF_A_FORK = Uint8Array.of(0, 1, 0, 0, 0, 0, 0, 0, 0, 0);
 
-/** Checkpoints that a node has forged, and the number of the next one. */
 interface Made {
   readonly checkpoints: Map<number, Checkpoint>;
   next: number;
@@ -17,7 +16,7 @@ interface Made {
 
 const forgeries = new WeakMap<Forgery, Made>();
 
-/** Returns the forged checkpoint. Forged checkpoints link to each other from the fault's first one on. */
+/** Forged checkpoints link to each other from the fault's first one on. */
 export function forgedCheckpoint(chain: Chain, checkpoint: Checkpoint, fault: Forgery): Checkpoint {
   const first = Math.max(fault.fromCheckpoint, chain.lowestCheckpoint);
   const made = forgeries.get(fault) ?? { checkpoints: new Map<number, Checkpoint>(), next: first };

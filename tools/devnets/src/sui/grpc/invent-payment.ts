@@ -11,7 +11,7 @@ import {
 } from '../chain/transaction.ts';
 import type { SuiFault } from './faults.ts';
 
-/** Returns a forged transaction for a checkpoint, the same on each request. */
+/** Returns the same transaction on each request. */
 export function inventPayment(
   chain: Chain,
   checkpoint: Checkpoint,

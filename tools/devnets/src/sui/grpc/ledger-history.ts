@@ -95,7 +95,6 @@ function offerHistory({ faults }: Node, method: string): void {
 type Place = Pick<TransactionPlace, 'checkpoint' | 'sequence'>;
 
 interface Range {
-  /** In the requested order. */
   readonly numbers: readonly number[];
   readonly descending: boolean;
   readonly after: Place | undefined;

@@ -1,7 +1,6 @@
 import type { Node } from './node.ts';
 
 export interface Call {
-  /** Method name, for faults and masks. */
   readonly method: string;
   /** Aborted when the connection or the node closes. */
   readonly signal: AbortSignal;
@@ -18,7 +17,6 @@ export type Handler =
 /** Handlers by method name. Other methods are unimplemented. */
 export type Handlers = Readonly<Record<string, Handler>>;
 
-/** Types a handler with the service definition's messages. */
 export function unary<Request, Response>(
   run: (node: Node, request: Request, call: Call) => Response | Promise<Response>,
 ): Handler {

@@ -6,13 +6,10 @@ import { forgedCheckpoint, pays } from './forge-checkpoint.ts';
 import type { SuiFaults } from './faults.ts';
 import { inventPayment } from './invent-payment.ts';
 
-/** One node of a chain, with its own faults. */
 export interface Node {
   readonly chain: Chain;
   readonly faults: SuiFaults;
-  /** Delay before a transaction is executed. */
   readonly consensusMs: number;
-  /** Lowest checkpoint that the node serves. */
   lowestCheckpoint: number;
 }
 
@@ -20,13 +17,12 @@ export function lowestOf({ chain, lowestCheckpoint }: Node): number {
   return Math.max(chain.lowestCheckpoint, lowestCheckpoint);
 }
 
-/** Newest checkpoint that the node reports. */
 export function headOf(node: Node, method: string): number {
   const lag = node.faults.holding('lag', method)[0]?.checkpoints ?? 0;
   return Math.max(lowestOf(node), node.chain.head.number - lag);
 }
 
-/** Checkpoint as the node reports it. Throws GatewayError<RefusalCode>. */
+/** Applies the node's faults. Throws GatewayError<RefusalCode>. */
 export function checkpointAt(node: Node, number: number, method: string): Checkpoint {
   const checkpoint = node.chain.checkpoints.get(number);
   if (checkpoint === undefined || number < lowestOf(node) || number > headOf(node, method)) {
@@ -35,7 +31,6 @@ export function checkpointAt(node: Node, number: number, method: string): Checkp
   return distort(node, checkpoint, method);
 }
 
-/** Applies the node's faults to a checkpoint. */
 export function distort({ chain, faults }: Node, checkpoint: Checkpoint, method: string): Checkpoint {
   let told = checkpoint;
   for (const fault of [...faults.holding('fork', method), ...faults.holding('forge-without', method)])

@@ -11,7 +11,6 @@ const {
   TransactionExpiration_TransactionExpirationKind: ExpirationKind,
 } = GrpcTypes;
 
-/** Input of transactionBytes, which accepts numbers in any form. */
 export type DraftTransaction = Parameters<typeof transactionBytes>[0];
 type DraftProgram = Extract<
   DraftTransaction['kind'],

@@ -10,7 +10,6 @@ import type { Node } from './node.ts';
 import { STATE_HANDLERS } from './state-service.ts';
 import { SUBSCRIPTION_HANDLERS } from './subscription-service.ts';
 
-/** Serialisation of a message by the service definitions. */
 interface Codec {
   toBinary(message: unknown): Uint8Array;
   fromBinary(bytes: Uint8Array): unknown;
@@ -24,7 +23,6 @@ export interface Method {
   readonly handler: Handler | undefined;
 }
 
-/** Methods by path. */
 export type Methods = ReadonlyMap<string, Method>;
 
 export function createMethods(): Methods {
@@ -54,7 +52,6 @@ export function createMethods(): Methods {
   );
 }
 
-/** gRPC status codes. */
 const CODES: Readonly<Record<string, number>> = {
   INVALID_ARGUMENT: 3,
   DEADLINE_EXCEEDED: 4,

@@ -10,7 +10,6 @@ export type { RunControl } from './answer-web.ts';
 
 export interface NodeServer {
   readonly url: string;
-  /** Closes open connections. Clients may reconnect. */
   dropConnections(): void;
   close(): Promise<void>;
 }

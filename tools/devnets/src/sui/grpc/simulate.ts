@@ -45,7 +45,7 @@ const GAS_COIN_READ_UNITS = 40n * 15n;
 /** Committee indices of three proposers. Up to three are free of charge. */
 const PROPOSERS = [0, 1, 2];
 
-/** Simulates a transaction. Chooses gas first if the client sent a draft. Throws GatewayError<RefusalCode>. */
+/** Chooses gas first if the client sent a draft. Throws GatewayError<RefusalCode>. */
 export function simulate(
   chain: Chain,
   request: GrpcTypes.SimulateTransactionRequest,
@@ -83,7 +83,6 @@ function normalise(draft: Parameters<typeof transactionBytes>[0]): TransactionDa
   }
 }
 
-/** `isMocked` pays with a mock coin. */
 function run(chain: Chain, data: TransactionData, isMocked: boolean): TransactionRecord {
   const bytes = transactionBytes(data);
   const checked = checkTransaction(chain, data, bytes, { unpaid: isMocked });
@@ -164,7 +163,6 @@ function withGas(data: TransactionData, gas: Partial<TransactionData['gasData']>
   return { ...data, gasData: { ...data.gasData, ...gas } };
 }
 
-/** Estimates the budget and selects gas payment where the client left them open. */
 function chooseGas(
   chain: Chain,
   asked: GrpcTypes.Transaction,

@@ -32,7 +32,6 @@ export const SUBSCRIPTION_HANDLERS: Handlers = {
   ),
 };
 
-/** Yields each new checkpoint as the node reports it. */
 async function* follow(node: Node, { method, signal }: Call): AsyncGenerator<Checkpoint> {
   const waiting: Checkpoint[] = [];
   let isSilent = false;

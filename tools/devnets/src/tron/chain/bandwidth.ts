@@ -7,11 +7,7 @@ import { LIMITS } from './parameters.ts';
 import { invalid, refuse } from './refusal.ts';
 import { bandwidthUsed, freeBandwidthUsed, resourceLimit, usageAfter } from './resources.ts';
 
-/**
- * Charges the owner for the transaction's bytes: from staked bandwidth, otherwise from the daily free bandwidth,
- * otherwise wholly in TRX. Creating an account excludes free bandwidth and costs a flat fee (BandwidthProcessor.consume
- * of java-tron).
- */
+/** Uses staked bandwidth, then daily free bandwidth, then TRX (BandwidthProcessor.consume of java-tron). */
 export function chargeBandwidth(
   execution: Execution,
   charge: {
@@ -54,7 +50,6 @@ function payFor(execution: Execution, owner: Uint8Array, feeSun: bigint): Resour
   return { net_fee: feeSun };
 }
 
-/** Burns a fee for a transaction's bytes. Rejects if the balance is too low. */
 export function payBandwidthFee(execution: Execution, owner: Uint8Array, feeSun: bigint): void {
   const { state } = execution;
   if (balanceOf(state, owner) < feeSun) refuse('BANDWITH_ERROR', 'Account resource insufficient error.');

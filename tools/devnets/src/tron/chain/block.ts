@@ -36,16 +36,12 @@ export interface Producer {
   readonly address: Uint8Array;
 }
 
-/** TRON's maximum. */
 const PRODUCERS_MAX = 27;
 const BLOCK_VERSION = 32;
 /** Parent hash of Mainnet's genesis block. */
 const GENESIS_PARENT = 'e58f33f9baf9305dc6f82b9f1934ea8f0ade2defb951258d50167028c780351f';
 
-/**
- * Derives block producers' keys from the seed, as many as give this solidification lag when they alternate. java-tron
- * solidifies a block after 70 % of the producers built on it (DposService.updateSolidBlock).
- */
+/** As many keys as give this lag: java-tron solidifies a block after 70 % of the producers built on it. */
 export function createProducers(seed: string, solidLagBlocks: number): readonly [Producer, ...Producer[]] {
   let count = 1;
   while (count < PRODUCERS_MAX && count - Math.floor((3 * (count + 1)) / 10) <= solidLagBlocks) count += 1;

@@ -14,10 +14,7 @@ export interface BroadcastAnswer {
   readonly message: string;
 }
 
-/**
- * Adds a signed transaction to the pool or returns the error, in the order of checks of java-tron's
- * Wallet.broadcastTransaction. Executes it on the head and the earlier transactions of the pool.
- */
+/** Checks in the order of java-tron's Wallet.broadcastTransaction, then executes on the head and the pool. */
 export async function broadcast(chain: Chain, sent: Transaction): Promise<BroadcastAnswer> {
   return chain.turns.take(async () => {
     const { ret: _ret, ...transaction } = sent;
@@ -39,7 +36,6 @@ export async function broadcast(chain: Chain, sent: Transaction): Promise<Broadc
   });
 }
 
-/** Throws GatewayError<RefusalCode>. The caller holds the turn. */
 async function queue(chain: Chain, entry: PendingTransaction): Promise<void> {
   requirePlace(chain, entry.transaction, entry.id, undefined);
   const state = chain.pendingState;

@@ -33,9 +33,7 @@ export interface Chain {
   readonly solidLagBlocks: number;
   /** Chain time in epoch ms. */
   readonly now: () => number;
-  /** State of the head. */
   readonly committed: CommittedState;
-  /** Retained blocks by number. */
   readonly blocks: Map<number, Block>;
   readonly numbersById: Map<string, number>;
   readonly transactionPlaces: Map<string, { readonly block: number; readonly index: number }>;
@@ -51,23 +49,18 @@ export interface Chain {
 }
 
 export interface ChainOptions {
-  /** Determines keys and genesis block. */
   readonly seed: string;
   readonly solidLagBlocks: number;
   readonly now: () => number;
   readonly parameters?: Partial<ChainParameters>;
-  /** Older blocks are deleted. */
   readonly keepBlocks?: number;
-  /** Continues the chain of this file if it exists (saved-chain.ts). */
   readonly stateFile?: string;
-  /** Creates the state of block 0. */
   readonly fillGenesis: (execution: Execution) => Promise<void>;
 }
 
 /** More than the maximum age of a reference block, 65,536. */
 const KEEP_BLOCKS = 100_000;
 
-/** Throws GatewayError<SavedChainErrorCode>. */
 export async function createChain(options: ChainOptions): Promise<Chain> {
   const producers = createProducers(options.seed, options.solidLagBlocks);
   const tvm = await createTvm();

@@ -5,10 +5,7 @@ import type { Chain } from './chain.ts';
 import { LIMITS } from './parameters.ts';
 import { refuse } from './refusal.ts';
 
-/**
- * Checks in java-tron's order (Manager.processTransaction) reference block, size, expiration, a single contract, and
- * that the transaction is new. `blockTimeMs` is the time of its block.
- */
+/** Checks in the order of java-tron's Manager.processTransaction. `blockTimeMs` is the time of the block. */
 export function requirePlace(
   chain: Chain,
   transaction: Transaction,

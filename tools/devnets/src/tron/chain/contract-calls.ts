@@ -126,7 +126,6 @@ function callerEnergyLimit({ execution, owner, feeLimitSun }: CallContext, value
   return Math.min(left + Number(spendable / price), Number(feeLimitSun / price));
 }
 
-/** Share of a call's energy that the contract's owner pays. */
 interface OriginShare {
   readonly address: Uint8Array;
   readonly account: TronAccount;

@@ -19,7 +19,6 @@ export function energyFactor(execution: Execution, contractKey: string): number 
   return contractEnergyNow(state, contractKey, executionCycle(execution), parameters).factor;
 }
 
-/** Adds the energy of a call, without penalty. */
 export function recordEnergyUse(execution: Execution, contractKey: string, energy: number): void {
   const { parameters, state } = execution;
   if (parameters.allowDynamicEnergy === 0) return;

@@ -61,7 +61,6 @@ export function activate(state: State, address: Uint8Array, atMs: number): void 
   putAccount(state, address, newAccount('NORMAL', atMs));
 }
 
-/** In sun. */
 export function balanceOf(state: State, address: Uint8Array): bigint {
   return state.get('evm', accountKey(address))?.balance ?? 0n;
 }
@@ -77,7 +76,6 @@ export function changeBalance(state: State, address: Uint8Array, changeSun: bigi
   state.set('evm', key, { ...before, balance });
 }
 
-/** Removes TRX from an account and counts it as burned. */
 export function burn(state: State, address: Uint8Array, amountSun: bigint): void {
   changeBalance(state, address, -amountSun);
   const totals = totalsOf(state);

@@ -7,10 +7,7 @@ import { LIMITS } from './parameters.ts';
 import { processTransaction } from './process-transaction.ts';
 import { isRefusal } from './refusal.ts';
 
-/**
- * Creates the next block from the pool. Executes each transaction again; invalid ones disappear without a trace, as in
- * java-tron. Those that do not fit stay. The caller holds the turn.
- */
+/** Executes transactions again and silently drops invalid ones, like java-tron. The caller holds the turn. */
 export async function mineBlock(chain: Chain, timestampMs: number): Promise<Block> {
   const waiting = [...chain.pending.values()];
   resetPool(chain);
@@ -49,7 +46,6 @@ export async function mineBlock(chain: Chain, timestampMs: number): Promise<Bloc
 /** Keeps a block near its size limit; exact sizes do not matter here. */
 const TYPICAL_TRANSACTION_BYTES = 500;
 
-/** Empties the pool and resets its state to the head's. */
 export function resetPool(chain: Chain): void {
   chain.pending = new Map();
   chain.pendingState = createState(chain.committed);

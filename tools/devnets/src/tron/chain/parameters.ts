@@ -1,7 +1,4 @@
-/*
- * TRON's governance parameters with the values of 2026, and node limits. Amounts in sun. Source: getchainparameters
- * of java-tron 4.8.0, where names have the prefix `get` and a capital.
- */
+// Values of 2026 from getchainparameters of java-tron 4.8.0, whose names have the prefix `get`. Amounts in sun.
 export const DEFAULT_CHAIN_PARAMETERS = {
   maintenanceTimeInterval: 21_600_000,
   accountUpgradeCost: 9_999_000_000,
@@ -84,7 +81,6 @@ export type ChainParameters = Record<ChainParameterName, number>;
 export const LIMITS = {
   /** A fuller pool returns SERVER_BUSY. */
   pendingTransactions: 2_000,
-  /** Maximum time of a transaction in the pool. */
   pendingTimeoutMs: 60_000,
   transactionBytes: 500 * 1024,
   blockBytes: 2_000_000,

@@ -24,10 +24,7 @@ export interface Processed {
   readonly info: TransactionInfo;
 }
 
-/**
- * Charges and executes a transaction whose reference and signature are already checked (Manager.processTransaction of
- * java-tron). Throws GatewayError<RefusalCode> if it may not enter a block; the caller then reverts the state.
- */
+/** Expects a checked reference and signature (Manager.processTransaction). If it throws, revert the state. */
 export async function processTransaction(
   execution: Execution,
   transaction: Transaction,

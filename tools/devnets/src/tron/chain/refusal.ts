@@ -19,7 +19,6 @@ export function refuse(code: RefusalCode, message: string): never {
   throw new GatewayError<RefusalCode>(code, message, { retryable: false });
 }
 
-/** Rejects a contract that fails its actuator's validation. */
 export function invalid(message: string): never {
   return refuse('CONTRACT_VALIDATE_ERROR', `Contract validate error : ${message}`);
 }

@@ -6,10 +6,7 @@ import { queueAgain } from './broadcast.ts';
 import type { Chain, PendingTransaction } from './chain.ts';
 import { resetPool } from './mine-block.ts';
 
-/**
- * Removes the last `depth` blocks. Their transactions return to the front of the pool, as when java-tron switches
- * forks; `drop` discards them. Throws an Error below the solidified block. The caller holds the turn.
- */
+/** Returns transactions to the front of the pool, unless `drop`. Throws below the solidified block. Needs the turn. */
 export async function popBlocks(chain: Chain, depth: number, drop: boolean): Promise<void> {
   const lowest = chain.head.number - depth;
   if (!(depth > 0) || lowest < chain.solidNumber) {

@@ -10,10 +10,7 @@ export function slotOf(timestampMs: number): number {
   return Math.floor(timestampMs / 3_000);
 }
 
-/**
- * Usage at `nowSlot` if `used` was counted at `usedSlot` and `added` is used now. Rounds like
- * ResourceProcessor.increase of java-tron.
- */
+/** `used` counts as of `usedSlot`, `added` is used now. Rounds like ResourceProcessor.increase of java-tron. */
 export function usageAfter(used: number, usedSlot: number, added: number, nowSlot: number): number {
   const elapsed = nowSlot - usedSlot;
   const average = Math.ceil((used * PRECISION) / WINDOW_SLOTS);

@@ -7,9 +7,7 @@ import { sha256 } from '../sha256.ts';
 
 export interface ContractRun {
   readonly contractResult: number;
-  /** Failure text of the receipt. */
   readonly failure: string | undefined;
-  /** Includes the dynamic energy penalty. */
   readonly energyUsed: number;
   readonly penalty: number;
   readonly returned: Uint8Array;
@@ -19,11 +17,7 @@ export interface ContractRun {
 
 const FACTOR_UNIT = 10_000;
 
-/**
- * Runs a call or creation on the execution's state and converts the EVM's result to TRON's terms. A failed run leaves
- * the state unchanged. `factor` is the contract's dynamic energy. The penalty is computed on the total, not per
- * operation as in java-tron, which differs by less than 0.3 %.
- */
+/** A failed run leaves the state unchanged. The energy penalty on the total differs from java-tron's by < 0.3 %. */
 export async function runContract(
   execution: Execution,
   request: {

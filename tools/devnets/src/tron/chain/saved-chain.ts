@@ -27,7 +27,6 @@ export function writeChain(chain: Omit<SavedChain, 'version'>, file: string): vo
   renameSync(draft, file);
 }
 
-/** Undefined if the file does not exist. Throws GatewayError<SavedChainErrorCode>. */
 export function loadChain(file: string, genesisId: string): SavedChain | undefined {
   if (!existsSync(file)) return undefined;
   const saved = deserialize(readFileSync(file)) as SavedChain;

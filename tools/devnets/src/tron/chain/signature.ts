@@ -6,10 +6,7 @@ import { refuse } from './refusal.ts';
 /** Owner and active permission of every account. Others, such as multi-signature, are not supported. */
 const KNOWN_PERMISSIONS: readonly number[] = [0, 2];
 
-/**
- * Checks the owner's signature with the messages of java-tron's TransactionCapsule. `v` may be 0, 1, 27 or 28; the
- * transaction id does not cover the signature.
- */
+/** Fails with the messages of java-tron's TransactionCapsule. `v` may be 0, 1, 27 or 28. */
 export function requireSignature(transaction: Transaction, txid: Uint8Array, owner: Uint8Array): void {
   const fail = (message: string): never => refuse('SIGERROR', `Validate signature error: ${message}`);
   const signatures = transaction.signature ?? [];

@@ -21,17 +21,14 @@ contract TronMulti {
         }
     }
 
-    /// Sends the caller's tokens; the caller must have approved this contract.
     function sendFrom(address token, address[] calldata to, uint256[] calldata values) external {
         for (uint256 i = 0; i < to.length; i++) ISpendableToken(token).transferFrom(msg.sender, to[i], values[i]);
     }
 
-    /// Sends this contract's tokens.
     function sendOwn(address token, address[] calldata to, uint256[] calldata values) external {
         for (uint256 i = 0; i < to.length; i++) ISpendableToken(token).transfer(to[i], values[i]);
     }
 
-    /// Emits a Transfer event without a token.
     function fakeTransfer(address from, address to, uint256 value) external {
         emit Transfer(from, to, value);
     }

@@ -36,7 +36,6 @@ export const BROADCAST_ENDPOINTS: Record<string, Endpoint> = {
   broadcasthex: broadcastHex,
 };
 
-/** Success response to a broadcast that is discarded. */
 export function pretendToTake({ body, visible }: NodeRequest): JsonObject {
   const isHex = body['transaction'] !== undefined;
   const txid = hex(transactionId(isHex ? sentAsHex(body) : transactionFromJson(body, visible)));

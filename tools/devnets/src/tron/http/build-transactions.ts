@@ -5,9 +5,7 @@ import { accountKey, isAddress } from '../tron-address.ts';
 import { newTransaction, newTransactionJson } from './new-transaction.ts';
 import { nodeError, stateOf, type Endpoint, type NodeRequest } from './node.ts';
 
-/*
- * Endpoints that build an unsigned transaction. They make a few of the checks that the broadcast repeats.
- */
+// These endpoints make a few of the checks that a broadcast repeats.
 const VALIDATE = 'org.tron.core.exception.ContractValidateException';
 
 function build(type: string, check: (request: NodeRequest, parameter: object) => void = () => {}): Endpoint {

@@ -16,7 +16,6 @@ const CONSTANT_ENERGY_LIMIT = 100_000_000;
 
 type Trigger = TriggerSmartContract & { readonly owner_address: Uint8Array; readonly data: Uint8Array };
 
-/** Reads a call from selector and parameter, or from complete data. */
 function readTrigger({ body }: NodeRequest): Trigger {
   const { owner_address: owner, contract_address: contract, function_selector: selector } = body;
   if (typeof owner !== 'string' || owner === '') throw new Error("owner_address isn't set.");
@@ -55,7 +54,6 @@ function failed(code: string, message: string): JsonObject {
   return { result: { code, message: Buffer.from(message).toString('hex') } };
 }
 
-/** Runs a call on the visible state and discards its changes. */
 async function runConstant(request: NodeRequest, trigger: Trigger): Promise<ContractRun> {
   const { chain } = request;
   return chain.turns.take(async () => {

@@ -1,7 +1,4 @@
-/**
- * Misbehaviour of the node; the chain stays correct. `path` is a part of the affected endpoint paths
- * (`gettransactioninfo`; default: all). `times` limits how often it happens (default: until cleared).
- */
+/** Affects the node. `path` is a part of endpoint paths (default: all), `times` the occurrences (default: unlimited). */
 export type TronFault = { readonly path?: string; readonly times?: number } & (
   | { readonly kind: 'status'; readonly status: number }
   /** Returns 429 above this rate, like TronGrid. */
@@ -11,9 +8,7 @@ export type TronFault = { readonly path?: string; readonly times?: number } & (
   | { readonly kind: 'empty' }
   /** Closes the connection in the middle of a response. */
   | { readonly kind: 'cut' }
-  /** Hides the newest blocks. */
   | { readonly kind: 'lag'; readonly blocks: number }
-  /** Accepts a broadcast without sending a response. */
   | { readonly kind: 'lose-broadcast-answer' }
   /** Reports a broadcast as accepted and discards it. */
   | { readonly kind: 'swallow-broadcast' }
@@ -22,7 +17,6 @@ export type TronFault = { readonly path?: string; readonly times?: number } & (
 export type TronFaultKind = TronFault['kind'];
 
 export interface Faults {
-  /** Several faults can be active at once. */
   add(fault: TronFault): void;
   clear(): void;
   /** Returns an active fault of a kind for a path and counts one occurrence. */

@@ -17,7 +17,6 @@ function rpcError(code: number, message: string): GatewayError<'RPC_ERROR'> {
   return new GatewayError('RPC_ERROR', message, { retryable: false, context: { code } });
 }
 
-/** Handles a single call or a batch. */
 export function answerJsonRpc(chain: Chain, top: number, body: unknown): unknown {
   if (Array.isArray(body)) return body.map((one) => answerOne(chain, top, one as JsonObject));
   return answerOne(chain, top, body as JsonObject);

@@ -17,7 +17,6 @@ export interface NodeRequest {
   readonly visible: boolean;
 }
 
-/** Object, or JSON text from a cache. */
 export type NodeAnswer = object | PreparedJson;
 
 export interface PreparedJson {
@@ -36,7 +35,6 @@ export function blockAt({ chain, top }: NodeRequest, number: number): Block | un
   return number >= 0 && number <= top ? chain.blocks.get(number) : undefined;
 }
 
-/** Returns a private copy of the state, whose changes are discarded. */
 export function stateOf({ chain, top }: NodeRequest): State {
   if (top >= chain.head.number) return createState(chain.pendingState);
   // No state below the solidified block is kept, even if a lagging node should serve it.

@@ -10,7 +10,6 @@ const LIMIT_NEXT_MAX = 100;
 const LATEST_MAX = 99;
 const CACHE_BYTES = 32 * 1024 * 1024;
 
-/** Each chain gets its own cache. */
 export function createBlockEndpoints(): Record<string, Endpoint> {
   const cache = createAnswerCache(CACHE_BYTES);
   const show = (request: NodeRequest, block: Block | undefined, detail = true): NodeAnswer => {

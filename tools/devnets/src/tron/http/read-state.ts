@@ -11,7 +11,6 @@ import { nodeError, stateOf, type Endpoint, type NodeRequest } from './node.ts';
 import { describeBlock } from './read-blocks.ts';
 import { accountResources, accountToJson } from './show-account.ts';
 
-/** Reads an address. An invalid one gives java-tron's error. */
 function requestAddress({ body }: NodeRequest, name: string): Uint8Array {
   try {
     return parseAddress(body[name]);

@@ -6,7 +6,6 @@ import { decodeMessage } from '../protobuf/wire.ts';
 import { toBase58, withPrefix } from '../tron-address.ts';
 import { blockAt, type Endpoint, type NodeRequest } from './node.ts';
 
-/** Endpoints that read one transaction from a block or the pool. */
 export const TRANSACTION_ENDPOINTS: Record<string, Endpoint> = {
   gettransactioninfobyid: (request) => {
     const found = placeOf(request);

@@ -19,7 +19,6 @@ export interface NodeServer {
   readonly url: string;
 }
 
-/** Runs `POST /devnet/<name>`. Throws a GatewayError for an unknown name or invalid values. */
 export type RunControl = (name: string, body: JsonObject) => Promise<unknown>;
 
 interface ServerDeps {
@@ -62,7 +61,6 @@ export async function serveNode(
   return { server, url: `http://${options.host}:${port}` };
 }
 
-/** Also closes idle keep-alive connections. */
 export async function stopServing(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
@@ -156,7 +154,6 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Merges query and body; the body is JSON or a form. */
 function readParameters(url: URL, text: string): JsonObject {
   const query = Object.fromEntries(url.searchParams);
   if (text.trim() === '') return query;

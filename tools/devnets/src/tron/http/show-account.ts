@@ -84,7 +84,6 @@ function unstakingToJson(entry: TronAccount['unstaking'][number]): JsonObject {
   };
 }
 
-/** Response of getaccountresource. */
 export function accountResources(
   account: TronAccount,
   context: { readonly slot: number; readonly totals: Totals; readonly parameters: ChainParameters },

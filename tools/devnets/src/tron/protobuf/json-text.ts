@@ -1,7 +1,6 @@
 // JSON with int64 integers, such as amounts in sun, which a double cannot represent. Keeps every digit.
 const rawJson = (JSON as unknown as { rawJSON(text: string): object }).rawJSON;
 
-/** Returns a value that JSON.stringify writes with all digits. */
 export function jsonInteger(value: bigint): number | object {
   return value <= 9_007_199_254_740_991n && value >= -9_007_199_254_740_991n
     ? Number(value)

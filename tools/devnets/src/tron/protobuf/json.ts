@@ -5,10 +5,7 @@ import { decodeMessage, encodeMessage } from './wire.ts';
 
 export type JsonObject = { [key: string]: unknown };
 
-/**
- * Converts a message like java-tron's JsonFormat: without default values, bytes in hex, enums by name, addresses in
- * base58 if `visible`.
- */
+/** Like java-tron's JsonFormat: no default values, bytes in hex, enums by name, base58 addresses if `visible`. */
 export function messageToJson(type: string, message: object, visible: boolean): JsonObject {
   const json: JsonObject = {};
   for (const field of messageSchema(type).fields) {

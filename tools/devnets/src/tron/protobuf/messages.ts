@@ -1,7 +1,4 @@
-/*
- * Decoded protocol messages with the field names of java-tron's JSON. Fields with proto3 defaults (zero, empty, false)
- * are absent. int64 is bigint, an enum is its number.
- */
+// Fields have java-tron's JSON names. Proto3 defaults (zero, empty, false) are absent. int64 is bigint.
 
 export interface Transaction {
   readonly raw_data: RawData;
@@ -66,7 +63,6 @@ export interface SmartContract {
   readonly version?: number;
 }
 
-/** Union of all staking contracts' fields. */
 export interface StakeContract {
   readonly owner_address?: Uint8Array;
   readonly receiver_address?: Uint8Array;
@@ -134,7 +130,6 @@ export interface InternalTransaction {
   readonly rejected?: boolean;
 }
 
-/** Numbers of ContractResult, the outcome of a contract's execution. */
 export const CONTRACT_RESULT = {
   SUCCESS: 1,
   REVERT: 2,

@@ -1,8 +1,4 @@
-/*
- * Messages of java-tron's protocol that a TRON devnet uses (tronprotocol/protocol, core/Tron.proto and
- * core/contract/*.proto): field names, numbers and types. `address` is `bytes` on the wire, and a base58 string in
- * `visible` JSON.
- */
+// From tronprotocol/protocol, core/Tron.proto and core/contract/*.proto. `address` is `bytes` on the wire.
 const PROTOCOL = `
 enum ContractType { AccountCreateContract = 0; TransferContract = 1; TransferAssetContract = 2;
   CreateSmartContract = 30; TriggerSmartContract = 31; AccountPermissionUpdateContract = 46; FreezeBalanceV2Contract = 54;
@@ -70,7 +66,6 @@ export interface Field {
   readonly name: string;
   readonly number: number;
   readonly repeated: boolean;
-  /** Scalar type, or name of an enum or a message. */
   readonly type: string;
   readonly kind: ScalarType | 'enum' | 'message';
 }
@@ -90,7 +85,6 @@ const SCALARS: readonly string[] = ['address', 'bytes', 'string', 'int64', 'int3
 
 const { messages, enums } = parseProtocol(PROTOCOL);
 
-/** Throws for a name that PROTOCOL does not define. */
 export function messageSchema(type: string): MessageSchema {
   const schema = messages.get(type);
   if (schema === undefined) throw new Error(`no message ${type}`);

@@ -1,4 +1,3 @@
-/** State by kind of record. Values are immutable. */
 export interface StateRecords {
   /** By account key: account data other than its balance. */
   readonly account: TronAccount;

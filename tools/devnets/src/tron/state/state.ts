@@ -1,14 +1,10 @@
 import type { RecordKind, StateRecords } from './records.ts';
 
-/** Returns undefined for a missing key. */
 export interface StateReader {
   read(key: string): unknown;
 }
 
-/**
- * Changes on top of a reader, which stays unchanged. `mark` and `revertTo` undo changes, for the EVM and for rejected
- * transactions.
- */
+/** Changes on top of an unchanged reader. The EVM and rejected transactions use `mark` and `revertTo`. */
 export interface State extends StateReader {
   get<K extends RecordKind>(kind: K, key: string): StateRecords[K] | undefined;
   /** undefined deletes. */
@@ -57,17 +53,14 @@ export function createState(below: StateReader): State {
   };
 }
 
-/** State of the newest block, with undo. */
 export interface CommittedState extends StateReader {
   /** Applies changes and returns the replaced values. */
   commit(changes: ReadonlyMap<string, unknown>): UndoLog;
   /** Reverts the last commit. */
   undo(log: UndoLog): void;
-  /** All values, for saving. */
   values(): ReadonlyMap<string, unknown>;
 }
 
-/** Previous values by key. */
 export type UndoLog = Map<string, unknown>;
 
 export function createCommittedState(initial: ReadonlyMap<string, unknown> = new Map()): CommittedState {

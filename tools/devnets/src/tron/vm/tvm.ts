@@ -5,10 +5,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { createEvmState, type EvmState } from '../state/evm-state.ts';
 import type { State } from '../state/state.ts';
 
-/*
- * EVM with TRON's energy prices: Petersburg and PUSH0 with the costs of java-tron's EnergyCost.java. Listed are the
- * differences from the EVM. Copies have no base cost, memory operations a base cost of 1.
- */
+// Costs in java-tron's EnergyCost.java that differ from the EVM's (Petersburg and PUSH0).
 const TVM_PRICES: Readonly<Record<string, number>> = {
   sloadGas: 50,
   callGas: 40,
@@ -47,11 +44,9 @@ export interface TvmResult {
   /** Without refunds, which TRON does not have. */
   readonly energyUsed: bigint;
   readonly returned: Uint8Array;
-  /** The EVM's error name. */
   readonly error: string | undefined;
   readonly logs: readonly { address: Uint8Array; topics: Uint8Array[]; data: Uint8Array }[];
   readonly internal: readonly InternalCall[];
-  /** Account keys of self-destructed contracts. */
   readonly destroyed: readonly string[];
 }
 
@@ -115,10 +110,7 @@ function tvmParams(): typeof paramsEVM {
   return params;
 }
 
-/**
- * Uses TRON's contract addresses: from transaction id and owner; for nested creations from transaction id and counter;
- * for CREATE2 with 0x41 instead of 0xff.
- */
+/** Addresses depend on transaction id and owner; nested ones on id and counter. CREATE2 uses 0x41 instead of 0xff. */
 function placeContractsAsTron(evm: EVM): { begin(call: TvmCall): void } {
   let txid: Uint8Array = new Uint8Array(32);
   let owner: Uint8Array = new Uint8Array(21);
