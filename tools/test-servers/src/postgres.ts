@@ -7,7 +7,6 @@ import { startProcessGroup } from './process-group.ts';
 import { chooseServiceUser, makeUserDirectory, type ServiceUser } from './service-user.ts';
 import { waitUntil } from './poll-until.ts';
 
-/** - `POSTGRES_INIT_FAILED`: initdb failed. The message contains its output. */
 export type PostgresErrorCode = 'POSTGRES_INIT_FAILED';
 
 /**
@@ -17,17 +16,14 @@ export type PostgresErrorCode = 'POSTGRES_INIT_FAILED';
 export type PostgresStopMode = 'smart' | 'fast' | 'immediate' | 'kill';
 
 export interface PostgresOptions {
-  /** Contains `data`, the log and possibly a copy of the binaries. Starting again here continues with the data. */
+  /** Contains data, log and possibly a copy of the binaries. Starting here again continues with the data. */
   readonly dir: string;
-  /** TCP port on 127.0.0.1. */
   readonly port: number;
   /** False skips syncing to disk. Data then survive killed processes, but not a crash of the machine. @default true */
   readonly durable?: boolean;
-  /** Override the settings below. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Directory for a copy of the binaries that later runs reuse. @default inside `dir` */
   readonly binariesDir?: string;
-  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -35,10 +31,8 @@ export interface PostgresServer {
   /** Superuser `opentill`, database `opentill`, no password. */
   readonly url: string;
   readonly port: number;
-  /** Process id of the postmaster. */
   readonly pid: number;
   readonly logFile: string;
-  /** Resolves when the server has ended for any reason. */
   readonly exited: Promise<unknown>;
   isRunning(): boolean;
   lastLogLines(count: number): string;
@@ -68,11 +62,7 @@ const SETTINGS = {
 };
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
 
-/**
- * Starts a Postgres that listens on 127.0.0.1 and trusts every connection. Under root it runs as `postgres` or
- * `nobody`, because Postgres rejects root. Throws GatewayError of this module, process-group, service-user or
- * postgres-binaries.
- */
+/** Listens on 127.0.0.1 and trusts every connection. Under root it runs as `postgres` or `nobody`. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const user = chooseServiceUser(['postgres', 'nobody']);
   makeUserDirectory(options.dir, user);

@@ -6,19 +6,13 @@ export async function acceptsTcp(port: number, host = '127.0.0.1'): Promise<bool
   return probe(port, host, undefined, () => true);
 }
 
-/**
- * Sends the AMQP 0-9-1 protocol header. True if the broker responds with a method frame that contains connection.start
- * (class 10, method 10).
- */
+/** True if the broker responds to the AMQP 0-9-1 header with connection.start (class 10, method 10). */
 export async function answersAmqp(port: number, host = '127.0.0.1'): Promise<boolean> {
   const header = Buffer.from([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
   return probe(port, host, header, (answer) => answer[0] === 1 && answer.readUInt32BE(7) === 0x000a_000a);
 }
 
-/**
- * Sends a start-up message. True if the server requests authentication ('R'). A starting or recovering server responds
- * 'E' (57P03 cannot_connect_now).
- */
+/** True if the server requests authentication ('R'). A starting or recovering one responds 'E' (57P03). */
 export async function answersPostgres(port: number, user: string, host = '127.0.0.1'): Promise<boolean> {
   const parameters = Buffer.from(`user\0${user}\0database\0postgres\0\0`);
   const head = Buffer.alloc(8);
@@ -27,7 +21,6 @@ export async function answersPostgres(port: number, user: string, host = '127.0.
   return probe(port, host, Buffer.concat([head, parameters]), (answer) => answer[0] === 0x52);
 }
 
-/** Connects, sends `request` if given, and passes the first received bytes to the check. */
 async function probe(
   port: number,
   host: string,

@@ -45,14 +45,12 @@ import { waitUntil } from './poll-until.ts';
 export type ProcessGroupErrorCode =
   'PROCESS_NOT_STARTED' | 'PROCESS_EXITED_EARLY' | 'PROCESS_NOT_READY' | 'PROCESS_NOT_STOPPED';
 
-/** Exit of the group's leader. Exactly one of the two is set. */
 export interface ExitStatus {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
 export interface ProcessGroupOptions {
-  /** Used in error texts. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -80,22 +78,18 @@ export interface ReadyCondition {
 
 export interface ProcessGroup {
   readonly name: string;
-  /** Process id of the leader, equal to the group's id. */
   readonly pid: number;
   readonly logFile: string;
   /** Resolves when the leader has ended. Never rejects. */
   readonly exited: Promise<ExitStatus>;
   isRunning(): boolean;
-  /** Sends a signal to the group. False if it has ended. */
   signal(signal: NodeJS.Signals): boolean;
   /** Ends the group and waits until no member is left. Idempotent. */
   stop(options?: { readonly signal?: NodeJS.Signals; readonly deadlineMs?: number }): Promise<void>;
   lastLogLines(count: number): string;
 }
 
-/**
- * Arguments: stop signal, and tenths of a second until SIGKILL. Reads the group's id, then a line that ends the guard.
- */
+/** Arguments: stop signal, tenths of a second until SIGKILL. Reads the group id, then a line that ends the guard. */
 const GUARD_SCRIPT = `
 read -r group || exit 0
 if read -r _; then exit 0; fi
@@ -114,10 +108,7 @@ const LEADER_SCRIPT = `read -r _ || exit 0; exec "$0" "$@" </dev/null`;
 const DEFAULT_STOP_DEADLINE_MS = 8_000;
 const KILL_DEADLINE_MS = 30_000;
 
-/**
- * Starts a child in its own process group and waits until it is ready, if there is a condition. Throws
- * GatewayError<ProcessGroupErrorCode> or the reason of the condition's signal, and then leaves nothing running.
- */
+/** Waits until the child is ready. Throws GatewayError<ProcessGroupErrorCode> or the signal's reason. */
 export async function startProcessGroup(
   options: ProcessGroupOptions,
   ready?: ReadyCondition,

@@ -3,10 +3,8 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** - `RABBITMQ_MISSING`: no broker is installed and installing failed. The message says what to do. */
 export type RabbitMqInstallErrorCode = 'RABBITMQ_MISSING';
 
-/** Absolute paths. */
 export interface RabbitMqBinaries {
   readonly server: string;
   readonly ctl: string;
@@ -17,10 +15,7 @@ export interface RabbitMqBinaries {
 const SCRIPT_DIRECTORIES = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin'];
 const ERLANG_DIRECTORIES = ['/usr/lib/erlang/bin', '/opt/homebrew/bin', '/usr/local/lib/erlang/bin'];
 
-/**
- * policy-rc.d(8) keeps the package from starting its own broker. A concurrent caller waits for the lock and then finds
- * the package installed.
- */
+/** policy-rc.d(8) keeps the package from starting its own broker. Concurrent installers wait for the lock. */
 const INSTALL_SCRIPT = `
 exec 9</var/lib/dpkg && flock 9
 policy=/usr/sbin/policy-rc.d
@@ -42,7 +37,6 @@ const HALF_INSTALLED: ReadonlySet<string> = new Set([
   'triggers-pending',
 ]);
 
-/** Undefined if RabbitMQ or Erlang's epmd is missing. */
 function findRabbitMq(path: string = process.env['PATH'] ?? ''): RabbitMqBinaries | undefined {
   const searchPath = path.split(delimiter).filter((directory) => directory.startsWith('/'));
   const find = (name: string, directories: readonly string[]): string | undefined =>
@@ -53,10 +47,7 @@ function findRabbitMq(path: string = process.env['PATH'] ?? ''): RabbitMqBinarie
   return server && ctl && epmd ? { server, ctl, epmd } : undefined;
 }
 
-/**
- * Finds the broker's programs. On Debian-like systems installs a missing package if root or sudo without password is
- * available, after a line to `say`. Throws GatewayError<RabbitMqInstallErrorCode>.
- */
+/** Under root or with passwordless sudo, installs a missing package on Debian-like systems. */
 export async function findOrInstallRabbitMq(say: (line: string) => void): Promise<RabbitMqBinaries> {
   const found = findRabbitMq();
   if (found !== undefined && !(await isHalfInstalled())) return found;

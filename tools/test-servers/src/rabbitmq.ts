@@ -13,20 +13,16 @@ export type RabbitMqStopMode = 'graceful' | 'kill';
 export interface RabbitMqOptions {
   /** Contains data, logs and configuration. Starting again here continues with the data. */
   readonly dir: string;
-  /** AMQP port on 127.0.0.1. */
   readonly port: number;
   /** Port on 127.0.0.1 for the management plugin's HTTP API, which adds about a second to the start. */
   readonly managementPort?: number;
-  /** Receives a line if the package must be installed. */
   readonly say?: (line: string) => void;
-  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface RabbitMqServer {
   /** URL of the user guest, who has all permissions. */
   readonly url: string;
-  /** HTTP API with the same user, if requested. */
   readonly managementUrl?: string;
   readonly port: number;
   /** Process id of the start script, which leads the broker's process group. */
@@ -34,7 +30,6 @@ export interface RabbitMqServer {
   readonly logFile: string;
   /** Path of rabbitmqctl and its environment for this node. */
   readonly ctl: { readonly command: string; readonly env: Readonly<Record<string, string>> };
-  /** Resolves when the node has ended for any reason. */
   readonly exited: Promise<unknown>;
   isRunning(): boolean;
   lastLogLines(count: number): string;
@@ -49,11 +44,7 @@ const STOP_DEADLINE_MS = 4_000;
 /** Printed when listeners are open and queues recovered. */
 const STARTED = 'Server startup complete';
 
-/**
- * Starts a RabbitMQ node with its own node name, ports, directories and epmd, which Erlang would otherwise leave behind
- * as a daemon. Everything listens on 127.0.0.1. Under root it runs as the package's user. Throws GatewayError of
- * process-group, service-user or rabbitmq-install.
- */
+/** Uses its own epmd, because Erlang's would remain as a daemon. Under root it runs as the package's user. */
 export async function startRabbitMq(options: RabbitMqOptions): Promise<RabbitMqServer> {
   const binaries = await findOrInstallRabbitMq(options.say ?? (() => {}));
   const user = chooseServiceUser(['rabbitmq', 'nobody']);
@@ -86,10 +77,7 @@ export async function startRabbitMq(options: RabbitMqOptions): Promise<RabbitMqS
   }
 }
 
-/**
- * Writes the node's files and returns its environment. The node name, which data contain, depends only on the
- * directory.
- */
+/** The node name depends only on the directory, because data contain it. */
 async function writeConfiguration(options: RabbitMqOptions): Promise<Record<string, string>> {
   const { dir, port, managementPort } = options;
   const configFile = join(dir, 'rabbitmq.conf');

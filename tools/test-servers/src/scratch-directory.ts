@@ -2,7 +2,6 @@ import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Temporary directory that servers' users can enter. */
 export async function withScratchDirectory(work: (directory: string) => Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'opentill-devnet-'));
   chmodSync(directory, 0o711);
@@ -17,10 +16,7 @@ const MEMORY = '/dev/shm';
 /** Far more than the data, write-ahead logs and queues of the test servers. */
 const ROOM_BYTES = 8 * 1024 ** 3;
 
-/**
- * Parent directory for temporary test data, in memory if there is room. A test database has 800 files. ext4 takes up to
- * a second to create them, because it skips recently freed inodes; memory takes 0.1 s.
- */
+/** Prefers memory: ext4 takes up to a second for a test database's 800 files, memory takes 0.1 s. */
 export function scratchParent(): string {
   try {
     accessSync(MEMORY, constants.W_OK);

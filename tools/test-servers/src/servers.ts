@@ -14,7 +14,6 @@ export type ServerOrigin = 'given' | 'container' | 'local';
 export interface ServersOptions {
   /** Contains the servers' data and logs: `postgres/`, `rabbitmq/`, and `binaries/`, which later runs reuse. */
   readonly dir: string;
-  /** Values of DATABASE_URL and AMQP_URL. An empty string counts as not set. */
   readonly given: { readonly databaseUrl?: string | undefined; readonly amqpUrl?: string | undefined };
   /** Ports on 127.0.0.1 for started servers. @default free ports */
   readonly ports?: { readonly database?: number; readonly broker?: number };
@@ -26,13 +25,10 @@ export interface ServersOptions {
   readonly management?: boolean;
   /** False never uses containers. @default true */
   readonly containers?: boolean;
-  /** Receives a line for every slow step. */
   readonly say?: (line: string) => void;
-  /** Aborts the start with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Server that was started here and must be stopped. */
 export interface OwnServer {
   readonly name: string;
   readonly exited: Promise<unknown>;
@@ -46,7 +42,6 @@ export interface FoundServer {
   readonly origin: ServerOrigin;
   /** RabbitMQ's HTTP API, if requested and the broker was started here. */
   readonly managementUrl?: string;
-  /** Undefined for a server named by the environment. */
   readonly own?: OwnServer;
 }
 
@@ -61,10 +56,7 @@ const POSTGRES_IMAGE = 'postgres:17-bookworm';
 const RABBITMQ_IMAGE = 'rabbitmq:4-management';
 const CONTAINER_DEADLINE_MS = 60_000;
 
-/**
- * Finds or starts a database and a broker concurrently: given URL, otherwise container, otherwise local process. If one
- * fails, stops the other. Throws GatewayError of postgres, rabbitmq-install and process-group.
- */
+/** Prefers a given URL, then a container, then a local process. If one server fails, stops the other. */
 export async function findOrBringServers(options: ServersOptions): Promise<Servers> {
   const say = options.say ?? (() => {});
   const isAllGiven = Boolean(options.given.databaseUrl && options.given.amqpUrl);

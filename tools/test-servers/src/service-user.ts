@@ -8,17 +8,13 @@ import { GatewayError } from '@opentill/domain/gateway-error';
  */
 export type ServiceUserErrorCode = 'SERVICE_USER_MISSING' | 'STATE_DIR_NOT_TRAVERSABLE';
 
-/** Unprivileged user of /etc/passwd. */
 export interface ServiceUser {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/**
- * User for a server: undefined (the current user) unless we are root, then the first existing one of `names`. Throws
- * GatewayError<ServiceUserErrorCode>.
- */
+/** Undefined (the current user) unless we are root, then the first existing one of `names`. */
 export function chooseServiceUser(names: readonly string[]): ServiceUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = parsePasswd(readFileSync('/etc/passwd', 'utf8'));
@@ -33,7 +29,6 @@ export function chooseServiceUser(names: readonly string[]): ServiceUser | undef
   );
 }
 
-/** Parses a passwd(5) file and skips other lines. */
 export function parsePasswd(text: string): Map<string, ServiceUser> {
   const users = new Map<string, ServiceUser>();
   for (const line of text.split('\n')) {

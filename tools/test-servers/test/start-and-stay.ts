@@ -3,10 +3,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { join } from 'node:path';
 import { startProcessGroup } from '../src/process-group.ts';
 
-/*
- * Parent process that tests kill. Starts a group that ignores its stop signal.
- * Arguments: the group's directory, and optionally the number of the child at whose start this process kills itself.
- */
+// Parent for tests. Arguments: the group's directory, and optionally the number of the child at whose start it dies.
 const directory = process.argv[2] ?? '';
 const diesAt = Number(process.argv[3] ?? Number.NaN);
 let children = 0;
