@@ -7,10 +7,7 @@ import { baseUnits } from '@opentill/domain/money';
 import type { ChainHarness, ChainTraits, Movement } from './chain-harness.ts';
 import { describeFates } from './describe-fates.ts';
 
-/**
- * Tests every family's address codec and reader on a devnet. The suite creates blocks itself, so it needs exclusive use
- * of the devnet.
- */
+/** Creates blocks itself, so it needs exclusive use of the devnet. */
 export function describeChainFamily(
   name: string,
   makeHarness: () => Promise<ChainHarness>,
@@ -34,7 +31,6 @@ export function describeChainFamily(
 
 type Get = () => ChainHarness;
 
-/** Sends one transaction and mines it. */
 async function mined(
   chain: ChainHarness,
   movements: readonly Movement[],

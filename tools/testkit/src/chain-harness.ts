@@ -12,18 +12,15 @@ export type Movement =
       readonly to: Address;
       readonly amount: bigint;
     }
-  /** Transfer event of a contract that is not configured. */
   | { readonly kind: 'fakeToken'; readonly to: Address; readonly amount: bigint }
   /** Invalid logs of a configured token that resemble transfers. */
   | { readonly kind: 'malformed'; readonly to: Address }
-  /** Event of a configured token other than Transfer. */
   | { readonly kind: 'otherEvent' };
 
 /** Differences from chains that record each transfer separately and can reorganise. */
 export interface ChainTraits {
   /** Records only net amounts per transaction, address and token. */
   readonly recordsNetAmounts?: boolean;
-  /** Never replaces a block. */
   readonly isFinalAtOnce?: boolean;
   /** Maximum amount of a movement of the harness. @default 2^256 - 1 */
   readonly largestAmount?: bigint;
@@ -40,25 +37,17 @@ export interface ChainHarness {
   /** Texts that `parse` must reject, and accepted texts with their canonical forms. */
   readonly refusedAddresses: readonly string[];
   readonly acceptedAddresses: readonly (readonly [text: string, canonical: string])[];
-  /** Unused address. */
   newAddress(): Address;
   /** Sender of the next submitted transaction, different each time. */
   nextSender(): Address;
-  /**
-   * Submits one transaction with all movements; `mine` includes it. `fails` makes it revert. On families where a sender
-   * moves only its own money, movements of other addresses are omitted.
-   */
+  /** `fails` makes the transaction revert. May omit movements of addresses other than the sender's. */
   submit(movements: readonly Movement[], options?: { readonly fails?: boolean }): Promise<TxHash>;
-  /** Sends the bytes of an earlier transaction again. */
   resubmit(txHash: TxHash): Promise<void>;
   /** Mines pending transactions in order of submission. Returns the height. */
   mine(): Promise<number>;
   /** Makes the existing blocks final, if necessary by mining more. Absent if the verified pass may read any block. */
   settle?(): Promise<void>;
-  /**
-   * Replaces the last `depth` blocks by empty ones. Their transactions are lost until submitted again. Absent on chains
-   * with immediate finality.
-   */
+  /** Replaces the last `depth` blocks by empty ones. Absent on chains with immediate finality. */
   reorg?(depth: number): Promise<void>;
   stop(): Promise<void>;
 }

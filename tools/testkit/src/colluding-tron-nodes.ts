@@ -4,10 +4,7 @@ import { hex } from '@opentill/devnets/tron/tron-address';
 import { createLyingTronProxy, type AskedOfTron, type LyingTronProxy } from './lying-tron-proxy.ts';
 import { headerHash, withHeader, type BlockWithHeader } from './tron-block-id.ts';
 
-/**
- * Ways to omit transactions. ROOT_KEPT keeps the headers. FORGED_HEADERS recomputes the roots, links all later blocks
- * to the changed ones, and signs them with the nodes' key under the witnesses' names.
- */
+/** FORGED_HEADERS recomputes roots and links, and signs headers with the nodes' key under the witnesses' names. */
 export type Omission = 'ROOT_KEPT' | 'FORGED_HEADERS';
 
 export interface ColludingNodes {
@@ -27,9 +24,7 @@ interface Block extends BlockWithHeader {
 const EMPTY_ROOT = '0'.repeat(64);
 const ATTACKER_KEY = sha256(Buffer.from('a key of two colluding nodes'));
 
-/**
- * Starts two nodes with the same wrong answers. A block with a hidden transaction must contain no other transaction.
- */
+/** A block with a hidden transaction must contain no other transaction. */
 export async function startColludingNodes(upstreamUrl: string): Promise<ColludingNodes> {
   const hidden = new Set<string>();
   const forged = new Map<string, Block>();
@@ -52,7 +47,6 @@ export async function startColludingNodes(upstreamUrl: string): Promise<Colludin
     return transactions === undefined ? block : { ...block, transactions };
   }
 
-  /** Returns the forged block that both nodes serve. */
   async function forge(honest: Block): Promise<Block> {
     const known = forged.get(honest.blockID);
     if (known !== undefined) return known;

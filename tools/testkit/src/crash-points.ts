@@ -13,31 +13,20 @@ export class Crash extends Error {
  */
 export type Fault = 'crash' | 'lose';
 
-/** Counts steps before and after a process's side effects, and makes one of them fail. */
 export interface CrashPoints {
   /** Names of the steps since `crashAt`, including the failing one: 'before commit', 'after publish', … */
   readonly steps: readonly string[];
-  /** True after the fault. */
   readonly struck: boolean;
-  /** True after a crash. */
   readonly crashed: boolean;
-  /**
-   * Starts a new life of the process. Fails at the `at`-th step (from 1) or the first step of that name; undefined
-   * never fails.
-   */
+  /** Starts a new life. Fails at the `at`-th step (from 1) or the first step of that name; undefined never fails. */
   crashAt(at: number | string | undefined, fault?: Fault): void;
   /** @throws Crash, or with fault 'lose' the error of `lost` (default: retryable GatewayError CALL_UNAVAILABLE) */
   step(name: string, lost?: () => Error): void;
   /** Adds a step before and after any side effect, such as an HTTP request. */
   around<T>(name: string, effect: () => Promise<T>): Promise<T>;
-  /** Adds a step before and after each call of the function. */
   wrap<A extends unknown[], T>(name: string, effect: (...args: A) => Promise<T>): (...args: A) => Promise<T>;
-  /** Adds a step before and after each `publish`. */
   wrapPublisher<P extends { publish(...args: never[]): Promise<unknown> }>(publisher: P): P;
-  /**
-   * For `openDatabase({ wrapPool: points.wrapPool })`. Adds a step before each statement and after each durable one
-   * (commit, or a statement outside a transaction). A crash closes connections, so that Postgres rolls back.
-   */
+  /** Adds a step before each statement and after each durable one. A crash closes connections, which rolls back. */
   readonly wrapPool: (pool: PostgresPool) => PostgresPool;
 }
 
@@ -150,11 +139,7 @@ export interface Enumeration<World> {
   readonly points: CrashPoints;
   /** Creates the initial state of one scenario, without the tested process and without a wrapped database. */
   readonly arrange: () => Promise<World>;
-  /**
-   * One life of the process: starts it, lets it finish its work and stops it. Rejects, or resolves with
-   * `points.crashed`, when it dies; it is then called again without a fault. No work of that life may continue
-   * afterwards.
-   */
+  /** One life of the process, with no work left at its end. If it dies, it is called again without a fault. */
   readonly run: (world: World) => Promise<void>;
   /** Rejects if the final state is wrong. */
   readonly check: (world: World) => Promise<void>;
@@ -165,7 +150,6 @@ export interface Enumeration<World> {
 }
 
 export interface EnumerationReport {
-  /** Steps of the undisturbed run. */
   readonly steps: readonly string[];
   readonly scenarios: number;
   /** Scenarios that did not reach the step. Expected only with concurrent work. */
@@ -173,9 +157,7 @@ export interface EnumerationReport {
 }
 
 /**
- * Runs the process once without a fault to count its steps. Then tests each step and fault in a new world: disturbs the
- * run, restarts the process if it died, and checks the result.
- *
+ * Tests each step and fault in a new world: disturbs the run, restarts a dead process, and checks the result.
  * @throws Error naming step and fault of the first scenario that fails or does not end
  */
 export async function enumerateCrashPoints<World>(
@@ -204,7 +186,6 @@ export async function enumerateCrashPoints<World>(
   return { steps, scenarios, unreached };
 }
 
-/** Returns true if the fault happened. */
 async function runScenario<World>(
   title: string,
   { points, arrange, run, check }: Enumeration<World>,

@@ -4,7 +4,6 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import type { ChainHarness, ChainTraits, Movement } from './chain-harness.ts';
 
-/** Tests what every family's reader reports of transactions that the gateway signed. */
 export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }: ChainTraits): void {
   /** Requires the same result from one source and from two. */
   async function fatesOf(own: readonly OwnTransaction[]): Promise<FatesRead> {
@@ -14,7 +13,6 @@ export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }
     return read;
   }
 
-  /** A transaction that should move 7 of the first token, and its movements. */
   function intended(): { readonly intent: Omit<OwnTransaction, 'txHash'>; readonly movement: Movement } {
     const { nextSender, newAddress, tokens } = get();
     const [from, to] = [nextSender(), newAddress()];

@@ -31,7 +31,6 @@ export const SUI_DEVNET_PAYOUTS: SuiPayoutsConfig = {
   maxGasPriceMist: '5000',
 };
 
-/** Network with three confirmations on an anvil, with both test tokens. */
 export function evmDevnetNetwork(
   { rpcUrl, wsUrl }: Pick<Anvil, 'rpcUrl' | 'wsUrl'>,
   network: Pick<NetworkConfig, 'chain' | 'chainId'> & Partial<NetworkConfig>,

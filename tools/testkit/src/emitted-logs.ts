@@ -17,7 +17,6 @@ const APPROVAL_TOPIC = '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200a
 const word = (address: string): string => zeroPadValue(address, 32);
 const amountWord = (amount: bigint): string => toBeHex(amount, 32);
 
-/** Compiles `log-emitter.sol`, a contract that emits any logs. */
 export function compileLogEmitter(): { readonly abi: Interface; readonly bytecode: string } {
   const require = createRequire(import.meta.url);
   const solc = require('solc') as { compile(input: string): string };

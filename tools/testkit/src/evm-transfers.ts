@@ -7,14 +7,13 @@ export interface EvmTransferLog {
   readonly tx: string;
   readonly token: string;
   readonly to: string;
-  /** Base units. */
   readonly amount: bigint;
   readonly height: number;
   readonly block: string;
   readonly logIndex: string;
 }
 
-/** Transfers of tokens in a range of blocks, including zero amounts. */
+/** Includes zero amounts. */
 export async function readEvmTransfers(
   rpcUrl: string,
   tokens: readonly string[],

@@ -9,37 +9,29 @@ import { seededRandom } from './seeded-random.ts';
 export type RpcFault =
   /** 429 with `Retry-After: 1`. */
   | 'rateLimited'
-  /** The connection is reset before a response. */
   | 'connectionReset'
   /** Half of the response, then an orderly end of the connection. */
   | 'truncatedJson'
-  /** HTTP 503 with an HTML page. */
   | 'unavailable'
-  /** The response is delayed by `delayMs`. */
   | 'delayed'
   /** The node lags by `lagBlocks`: older head, null for newer blocks, incomplete logs without an error. */
   | 'laggingNode'
   /** A batch response lacks one answer. */
   | 'answerMissing'
-  /** -32603 internal error. */
   | 'internalError'
-  /** eth_chainId of another network. */
   | 'wrongChainId'
   /** Blocks are current, but logs come from a node that lags by `lagBlocks` (batches split among nodes). */
   | 'laggingLogs'
-  /** eth_getLogs returns [] although there are logs. */
   | 'falseEmpty'
   /** eth_getLogs omits all logs of one block. */
   | 'droppedBlockOfLogs'
   /** eth_getLogs omits one log. A single source does not reveal it if the block has other logs. */
   | 'droppedLog'
-  /** eth_getLogs returns a log twice. */
   | 'duplicatedLog'
   /** eth_getLogs returns a log of a block that is not on the chain. */
   | 'orphanedLog'
   /** eth_getLogs adds an invented log: another amount to the recipient of a real one. */
   | 'inventedLog'
-  /** A receipt is null. */
   | 'receiptMissing'
   /** The last one of a block's receipts is missing. */
   | 'blockReceiptsShort';
@@ -57,15 +49,9 @@ export interface LyingRpcOptions {
   readonly rangeCapBlocks?: number;
   /** Rejects responses with more logs than this, with a provider's message. */
   readonly resultCapLogs?: number;
-  /**
-   * Logs that `droppedLog` may omit; default all. Two sources cannot reveal a log that both omit, so two proxies of one
-   * node need disjoint sets.
-   */
+  /** Logs that `droppedLog` may omit; default all. Two proxies of one node need disjoint sets. */
   readonly mayDrop?: (log: DroppableLog) => boolean;
-  /**
-   * Replaces the faults of single calls by a test's own response; undefined keeps them. `honest` sends this or another
-   * call to the node.
-   */
+  /** Replaces faults of single calls by a test's own response; undefined keeps them. */
   readonly override?: (
     call: RpcCall,
     honest: (call: Omit<RpcCall, 'id'>) => Promise<unknown>,
@@ -77,7 +63,6 @@ export interface RpcAnswerError {
   readonly message: string;
 }
 
-/** Identifies a log of a node. */
 export interface DroppableLog {
   readonly transactionHash: string;
   readonly logIndex: string;
@@ -88,7 +73,6 @@ export interface LyingRpcProxy {
   readonly url: string;
   /** Number of injected faults that could have an effect. */
   readonly injected: Partial<Record<RpcFault | 'rangeCap' | 'resultCap', number>>;
-  /** Number of calls by method. */
   readonly calls: Record<string, number>;
   setFaults(faults: Partial<Record<RpcFault, number>>): void;
   close(): Promise<void>;
@@ -110,7 +94,6 @@ interface LogFilter {
   readonly blockHash?: string;
 }
 
-/** A node's state for one HTTP request. */
 interface View {
   readonly lagBlocks: number;
   readonly head: number;
@@ -118,10 +101,7 @@ interface View {
 
 const hex = (value: number): string => `0x${value.toString(16)}`;
 
-/**
- * Starts a Byzantine JSON-RPC node in front of an honest one, on a free port of 127.0.0.1. The same seed and sequence
- * of requests give the same faults.
- */
+/** Byzantine node in front of an honest one. The same seed and sequence of requests give the same faults. */
 export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<LyingRpcProxy> {
   const random = seededRandom(options.seed);
   const lagBlocks = options.lagBlocks ?? 4;

@@ -11,13 +11,10 @@ export type TronNodeFault =
   | 'rateLimited'
   /** TronGrid's 403 for a key that exceeds its rate, suspended for a second. */
   | 'suspended'
-  /** The connection is reset before a response. */
   | 'connectionReset'
   /** Half of the response, then an orderly end of the connection. */
   | 'truncatedJson'
-  /** HTTP 503 with an HTML page. */
   | 'unavailable'
-  /** The response is delayed by `delayMs`. */
   | 'delayed'
   /** HTTP 200 and `{"Error":"class java.lang…"}`. */
   | 'errorObject'
@@ -25,11 +22,9 @@ export type TronNodeFault =
   | 'laggingNode'
   /** The head is far above every block, with matching height and id. */
   | 'jumpedHead'
-  /** Block 0 of another network. */
   | 'wrongGenesis'
   /** `{}` instead of a block or receipt. */
   | 'emptyObject'
-  /** `[]` instead of receipts. */
   | 'emptyInfos'
   /** A block without its transactions and receipts, with the original header. */
   | 'emptyBlock'
@@ -37,7 +32,6 @@ export type TronNodeFault =
   | 'leftOut'
   /** Like leftOut, and another transaction of the block has an unknown field in its result. */
   | 'leftOutBesideOdd'
-  /** Reports the head as solidified. */
   | 'solidAhead'
   /** Reports a solidified block far above every block. */
   | 'solidJumped'
@@ -47,13 +41,10 @@ export type TronNodeFault =
   | 'truncatedInfos'
   /** Receipts of the previous block. */
   | 'otherInfos'
-  /** Two receipts are swapped. */
   | 'swappedInfos'
   /** A receipt lacks a log. A single source does not reveal it. */
   | 'droppedLog'
-  /**
-   * A receipt has an invented log: another amount to the recipient of a real one. A single source does not reveal it.
-   */
+  /** A receipt has an invented log: another amount to a real recipient. A single source does not reveal it. */
   | 'inventedLog'
   /** Reports a failed transaction as successful, with the log that it would have emitted. */
   | 'inventedSuccess'
@@ -71,10 +62,7 @@ export interface LyingTronOptions {
   readonly delayMs?: number;
   /** Transactions that faults may affect; default all. Two proxies need disjoint sets. */
   readonly mayLieOf?: (txHash: string) => boolean;
-  /**
-   * Replaces a response unless it returns undefined; `honest` sends the request to the node. Such a response has no
-   * fault.
-   */
+  /** Replaces a response, without faults, unless it returns undefined. */
   readonly override?: (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
 }
 
@@ -89,7 +77,6 @@ export interface LyingTronProxy {
   readonly url: string;
   /** Number of injected faults that could have an effect. */
   readonly injected: Partial<Record<TronNodeFault, number>>;
-  /** Number of requests by method. */
   readonly calls: Record<string, number>;
   setFaults(faults: Partial<Record<TronNodeFault, number>>): void;
   close(): Promise<void>;
@@ -111,7 +98,6 @@ interface RawInfo {
   readonly log?: readonly RawLog[];
 }
 const JUMP_BLOCKS = 5_000;
-/** Distance by which `solidFellBack` moves back. */
 const FALL_BLOCKS = 40;
 /** Faults that remove the same data from a block and from its receipts. */
 const SHORTENINGS = ['emptyBlock', 'leftOut', 'leftOutBesideOdd'] as const;
@@ -119,10 +105,7 @@ type Shortening = (typeof SHORTENINGS)[number];
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
-/**
- * Starts a Byzantine TRON node in front of an honest one, on a free port of 127.0.0.1. The same seed and sequence of
- * requests give the same faults.
- */
+/** Byzantine node in front of an honest one. The same seed and sequence of requests give the same faults. */
 export async function createLyingTronProxy(options: LyingTronOptions): Promise<LyingTronProxy> {
   const { mayLieOf = () => true, lagBlocks = 3 } = options;
   const random = seededRandom(options.seed);
@@ -148,9 +131,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     return head.block_header?.raw_data.number ?? 0;
   };
 
-  /**
-   * Omissions by block, chosen when its first half (transactions or receipts) is requested, so that both halves agree.
-   */
+  /** Omissions by block, chosen at the first request for transactions or receipts, so that both agree. */
   const shortened = new Map<number, { readonly method: string; readonly lie: Shortening | undefined }>();
   function shorteningOf(method: string, height: number): Shortening | undefined {
     const half = shortened.get(height);
@@ -173,7 +154,6 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     return told('solidFellBack', await honest(path, { ...body, id_or_num: `${height}` }));
   }
 
-  /** Response of a lagging node. */
   async function asOfBefore({ path, method, body }: AskedOfTron, truth: unknown): Promise<unknown> {
     const [, side = 'wallet'] = path.split('/');
     const top = Math.max(0, (await headHeight(side)) - lagBlocks);
@@ -315,7 +295,6 @@ export function oddly<T extends object>(transaction: T & { readonly ret?: readon
   return { ...transaction, ret: [{ ...transaction.ret?.[0], odd: 1 }] };
 }
 
-/** Height of the block in a response. */
 function heightIn(answer: unknown): number | undefined {
   if (Array.isArray(answer)) return (answer as readonly RawInfo[])[0]?.blockNumber;
   if (!isObject(answer)) return undefined;

@@ -82,13 +82,11 @@ export async function sign(db: Db, order: OrderRow): Promise<OwnTransactionRow> 
   });
 }
 
-/** Same write as the signer after a broadcast. */
 export async function send(db: Db, order: Pick<OrderRow, 'order_pk'>): Promise<void> {
   await sql`update payout set first_sent_at = now(), version = version + 1, updated_at = now()
     where order_pk = ${order.order_pk} and first_sent_at is null`.execute(db);
 }
 
-/** Same write as the signer for a refusal. */
 export async function refuse(db: Db, order: Pick<OrderRow, 'order_pk'>, reason: string): Promise<void> {
   await sql`update payout set state = 'REFUSED', reason = ${reason}, version = version + 1, updated_at = now()
     where order_pk = ${order.order_pk}`.execute(db);

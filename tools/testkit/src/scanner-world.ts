@@ -16,7 +16,6 @@ export interface ScannerOfFamily<App> {
   readonly service: 'scanner-evm' | 'scanner-tron' | 'scanner-sui';
   readonly network: NetworkConfig;
   newAddress(): string;
-  /** Fields of the orders that addresses belong to. */
   readonly order?: OrderOverrides;
   /** True if the seen cursor matches the node's head by hash and the verified cursor is at its depth. */
   isCaughtUp(cursor: ScanCursor): boolean | Promise<boolean>;
@@ -40,19 +39,14 @@ export interface Replica<App> {
   readonly metrics: Metrics;
   /** Failures that need an operator. */
   readonly failures: unknown[];
-  /** Kinds of active alarms. */
   alarms(): Promise<readonly string[]>;
-  /**
-   * Number of SQL statements without transaction control and without timed ones (lease, event relay, pauses, presence),
-   * whose number depends on the machine's speed.
-   */
+  /** Excludes transaction control and timed statements, whose number depends on the machine's speed. */
   statements(): number;
   stop(): Promise<void>;
 }
 
 const CAUGHT_UP_MAX_MS = 60_000;
 
-/** Scanner of a devnet with its own database and broker. */
 export async function createScannerWorldOf<App extends { start(): void; stop(): Promise<void> }>(
   ofFamily: ScannerOfFamily<App>,
 ) {
@@ -115,13 +109,11 @@ export async function createScannerWorldOf<App extends { start(): void; stop(): 
     broker,
     network,
     ...watched,
-    /** Creates an order and returns its deposit address. */
     async newDepositAddress(): Promise<string> {
       const address = newAddress();
       await aCollection(admin.kysely, { chain, family, address, merchant_id: merchantId, ...order });
       return address;
     },
-    /** Waits for `isCaughtUp`. */
     caughtUp: () =>
       waitUntil(
         'the scanner is at the head',

@@ -6,7 +6,6 @@ import { MERCHANT_TOKEN_LENGTH_MIN, upsertMerchant, type MerchantSettings } from
 import { sealSecret, tokenAad } from '@opentill/db/sealed-secret';
 import type { ChainCursorTable, OrdersTable, TransferTable } from '@opentill/db/tables';
 
-/** Encrypts the secrets of scenario merchants. */
 export const TEST_SECRETS_KEY = Buffer.alloc(32, 'opentill-test-key');
 export const TEST_SECRETS_KEY_BASE64 = TEST_SECRETS_KEY.toString('base64');
 
@@ -19,20 +18,15 @@ export const ONE_USDT = 1_000_000n;
 const USDT_CONTRACT = '0x00000000000000000000000000000000000dec06';
 const MINUTE_MS = 60_000;
 
-/** Canonical EVM address: 0x and 40 lower-case hex digits. */
 export function anEvmAddress(): string {
   return `0x${randomBytes(20).toString('hex')}`;
 }
 
-/** Random 32-byte block or transaction hash. */
 export function aHash(): string {
   return `0x${randomBytes(32).toString('hex')}`;
 }
 
-/**
- * Creates a V3 merchant without callback URL and returns its secrets in clear. `db` of all helpers in this file is
- * opened as 'admin', because they write tables of several services.
- */
+/** Returns secrets in clear. All helpers here need a `db` opened as 'admin', to write several services' tables. */
 export async function aMerchant(
   db: Db,
   overrides: Partial<MerchantSettings> = {},

@@ -1,4 +1,4 @@
-/** Pseudo-random numbers from 0 to 1 (mulberry32). */
+/** mulberry32; numbers from 0 to 1. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

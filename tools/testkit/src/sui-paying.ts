@@ -8,7 +8,6 @@ import type { SuiDevnet } from '@opentill/devnets/sui/start-sui-devnet';
 
 const GAS_BUDGET_MIST = 50_000_000;
 
-/** Keys of the devnet's funded accounts. */
 export function suiPayersOf({ accounts }: Pick<SuiDevnet, 'accounts'>): readonly Signer[] {
   return accounts.map(({ scheme, secretKey }) =>
     scheme === 'ED25519'
@@ -33,9 +32,7 @@ export interface PayOptions {
 }
 
 export interface SuiPaying {
-  /** Sends the transaction; the next checkpoint includes it. */
   pay(payer: Signer, outputs: readonly SuiOutput[], options?: PayOptions): Promise<TxHash>;
-  /** Sends the same bytes again. */
   again(txHash: TxHash): Promise<void>;
 }
 

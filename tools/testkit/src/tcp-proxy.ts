@@ -6,7 +6,6 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
  */
 export type ProxyMode = 'pass' | 'blackhole' | 'half' | 'refuse';
 
-/** TCP proxy that simulates network failures. */
 export interface TcpProxy {
   readonly port: number;
   /** A blackhole loses bytes. Call reset() when it ends, because a TCP stream cannot continue with a gap. */
@@ -15,7 +14,6 @@ export interface TcpProxy {
   delayMs: number;
   /** Returns the URL with the proxy's host and port. */
   through(url: string): string;
-  /** Resets every connection. */
   reset(): void;
   close(): Promise<void>;
 }

@@ -5,9 +5,7 @@ import { permissions, EVENTS_EXCHANGE } from '@opentill/contracts/topology';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { AMQP_MANAGEMENT_URL_VARIABLE, AMQP_URL_VARIABLE } from './run/test-servers.ts';
 
-/** Virtual host of one test file, with the gateway's queues. */
 export interface TestBroker {
-  /** URL of a user with all permissions. */
   readonly url: string;
   /** URL of a user with only a service's permissions. */
   urlFor(service: ServiceName): Promise<string>;
@@ -16,7 +14,6 @@ export interface TestBroker {
   consumers(queue: string): Promise<number>;
   /** Publishes any content to the events exchange and waits for the confirm. */
   publish(routingKey: string, content: Buffer | string): Promise<void>;
-  /** Removes all messages from a queue. */
   take(queue: string): Promise<GetMessage[]>;
   /** Channel for setting up and inspecting; the same one until it closes. */
   channel(): Promise<ConfirmChannel>;
@@ -27,7 +24,6 @@ export interface TestBroker {
 }
 
 export interface TestBrokerOptions {
-  /** @default true */
   readonly declare?: boolean;
 }
 
@@ -36,7 +32,6 @@ const STALE_AFTER_SECONDS = 3_600;
 const CLOSING_MS = 30_000;
 const OWN_CONNECTION = 'opentill-testkit';
 
-/** Creates a virtual host and declares the gateway's queues, in about half a second. Call `drop` in afterAll. */
 export async function createTestBroker(options: TestBrokerOptions = {}): Promise<TestBroker> {
   const api = createManagementApi();
   await dropStale(api);

@@ -7,16 +7,13 @@ import { MIGRATIONS } from '@opentill/db/migrations';
 import { restrictDatabase, roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 
-/** Migrated database of one test file. */
 export interface TestDatabase {
   /** URL of the owner (superuser), for setting up and inspecting. */
   readonly adminUrl: string;
   url(role: ServiceSchema): string;
   /** Opens a pool for a service's role or the owner. Close it before `drop`. */
   open(role: ServiceSchema | 'admin'): Database;
-  /**
-   * Drops the database. Rejects if a connection is still open after `closingMs`, because a test did not close a pool.
-   */
+  /** Rejects if a connection is still open after `closingMs`, because a test did not close a pool. */
   drop(closingMs?: number): Promise<void>;
 }
 
@@ -94,10 +91,7 @@ async function dropStaleDatabases(server: pg.Client): Promise<void> {
   for (const { datname } of rows) await server.query(`drop database if exists ${datname}`);
 }
 
-/**
- * Clones the migrated template, in about 0.1 s if the server's data are in memory (scratchParent). Call `drop` in
- * afterAll.
- */
+/** Takes about 0.1 s if the server's data are in memory (scratchParent). Call `drop` in afterAll. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `opentill_test_${Math.floor(Date.now() / 1000)}_${randomBytes(6).toString('hex')}`;
   const adminUrl = databaseUrl(name);

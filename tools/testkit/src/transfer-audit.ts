@@ -7,16 +7,13 @@ export interface Deposit {
   readonly tx: string;
   /** Position in the transaction, in the family's notation. */
   readonly position: string;
-  /** Null for the native coin. */
   readonly token: string | null;
   readonly to: string;
-  /** Base units. */
   readonly amount: string;
   readonly height: number;
   readonly block: string;
 }
 
-/** Differences between a database's transfers and the chain. */
 export interface TransferFindings {
   /** Payments that are missing or not verified. */
   readonly missed: readonly string[];
@@ -68,10 +65,7 @@ export async function compareTransfers(admin: Db, truth: readonly Deposit[]): Pr
   };
 }
 
-/**
- * Ids of verified transfers without a block.verified event, and of events without a verified transfer. Polls until
- * there are none, at most `limitMs`.
- */
+/** Ids of verified transfers without an event, and of events without a verified transfer, after at most `limitMs`. */
 export async function untoldTransfers(
   admin: Db,
   scan: Pick<WatchedScan, 'takeEvents'>,

@@ -2,7 +2,6 @@ import { messageFromJson, type JsonObject } from '@opentill/devnets/tron/protobu
 import { encodeMessage } from '@opentill/devnets/tron/protobuf/wire';
 import { sha256 } from '@opentill/devnets/tron/sha256';
 
-/** The part of a node's block that determines its id. */
 export interface BlockWithHeader {
   readonly block_header: { readonly raw_data: Readonly<Record<string, unknown>> };
 }

@@ -17,31 +17,24 @@ export interface TruthPlan {
   readonly name: string;
   readonly seed: number;
   readonly blocks: number;
-  /** Number of evenly spread reorganisations. @default 0 */
+  /** Evenly spread. @default 0 */
   readonly reorgs?: number;
-  /** Number of scanner restarts, instead of reorganisations. @default 0 */
+  /** Number of scanner restarts, used instead of reorganisations. @default 0 */
   readonly restarts?: number;
   /** Number of the scanner's Byzantine sources. */
   readonly sources: 1 | 2;
-  /**
-   * The second source is down during the second third of the blocks. Then it stays down until the verified cursor is
-   * where it may be ('until-verified') or an alarm reports that nothing is verified ('until-alarm').
-   */
+  /** The second source is down for a third of the blocks, then until the cursor or an alarm shows the effect. */
   readonly outage?: 'brief' | 'until-verified' | 'until-alarm';
   readonly network?: Partial<NetworkConfig>;
 }
 
-/** Comparison of the database with the node. */
 export interface TruthFindings extends TransferFindings {
   readonly deposits: number;
-  /** True if the verified cursor passed the last deposit in time. */
   readonly settled: boolean;
   /** Verified rows without an event, and events without a verified row. Empty if events are not checked. */
   readonly untold: readonly string[];
   readonly naive: { readonly missed: number; readonly invented: number };
-  /** State at the end of the outage, for plans with one. */
   readonly outage: OutageFindings | undefined;
-  /** Failures of the scanner that need an operator. */
   readonly failures: readonly unknown[];
   readonly seconds: number;
 }
@@ -49,15 +42,12 @@ export interface TruthFindings extends TransferFindings {
 export interface OutageFindings {
   /** Progress of the verified cursor during the outage. */
   readonly verifiedBlocks: number;
-  /** True if the cursor advanced as far as it may. */
   readonly isVerified: boolean;
-  /** Alarms during the outage. */
   readonly alarms: readonly string[];
 }
 
 /** Simple scanner without any protection, for comparison. */
 export interface NaiveScanner {
-  /** Reads up to the head that the node reports. */
   step(): Promise<void>;
   /** Payments that it would credit, as `transaction amount` or by `keyOf`. */
   readonly credited: ReadonlySet<string>;
@@ -90,7 +80,6 @@ export interface TruthScene<Chain extends TruthChain, Extra> {
   readonly outage: {
     /** Stops the second source. From then on the first one has no fault that only two sources reveal. */
     begin(): void | Promise<void>;
-    /** Restarts the second source. */
     revive(): void;
     /** Restores all faults of both sources. */
     restore(): void;

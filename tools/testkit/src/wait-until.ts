@@ -1,10 +1,7 @@
 /** Generous, for busy machines. A condition that never becomes true costs a failing test this much time. */
 const PATIENCE_MS = 90_000;
 
-/**
- * Resolves once `condition` is true, polled every few milliseconds. An error counts as false. Rejects after `timeoutMs`
- * with `what` and the last error.
- */
+/** Counts an error of `condition` as false. Rejects after `timeoutMs` with `what` and the last error. */
 export async function waitUntil(
   what: string,
   condition: () => boolean | Promise<boolean>,

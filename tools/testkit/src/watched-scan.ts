@@ -5,7 +5,6 @@ import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import type { TestBroker } from './test-broker.ts';
 
-/** Cursor of a chain, as block heights. */
 export interface ScanCursor {
   readonly head: number;
   readonly seen: number;
@@ -15,7 +14,6 @@ export interface ScanCursor {
   readonly token: number;
 }
 
-/** Progress of a chain's scanner, read from its database and the broker. */
 export interface WatchedScan {
   /** Throws if there is no cursor yet. */
   cursor(): Promise<ScanCursor>;
@@ -55,7 +53,6 @@ export function watchScan(chain: Chain, admin: Db, broker: TestBroker): WatchedS
   };
 }
 
-/** Kinds of the active alarms in a scanner's metrics. */
 export async function raisedAlarms(metrics: { render(): Promise<string> }): Promise<readonly string[]> {
   const raised = (await metrics.render()).matchAll(/^opentill_scanner_alarm_bool\{.*kind="([^"]+)".*\} 1$/gm);
   return [...raised].map(([, kind]) => kind!);

@@ -9,7 +9,7 @@ let closeServer: () => void;
 let client: Socket;
 let answered: string;
 
-/** Starts an echo server behind the proxy, which closes the connection on "hang up". */
+/** Echo server that closes the connection on "hang up". */
 beforeEach(async () => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -3,21 +3,15 @@ import { findOrBringServers } from '@opentill/test-servers/servers';
 export interface TestServers {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
-  /** RabbitMQ's HTTP API. Undefined if the environment named the broker. */
   readonly managementUrl: string | undefined;
   stop(): Promise<void>;
 }
 
-/**
- * - `containers`: only containers.
- * - `local`: processes of this machine.
- * - `any`: containers if an engine can start them, otherwise local processes.
- */
+/** `any` prefers containers and falls back to local processes. */
 export type TestServersFrom = 'containers' | 'local' | 'any';
 
 export interface BringOptions {
   readonly from: TestServersFrom;
-  /** Directory of local servers' data and logs. */
   readonly dir: string;
   /** Values of DATABASE_URL and AMQP_URL. Servers named there are used unchanged. */
   readonly given: { readonly databaseUrl?: string | undefined; readonly amqpUrl?: string | undefined };

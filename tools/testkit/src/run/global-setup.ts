@@ -14,9 +14,8 @@ import {
 const START_DEADLINE_MS = 240_000; // includes installing a broker
 
 /**
- * Provides one Postgres and one RabbitMQ for the whole run: those of the environment, those that a developer keeps
- * running, or new ones in a child process that ends with this one. Vitest calls this once per project; only the first
- * call starts servers.
+ * Uses servers of the environment, those that a developer keeps running, or new ones in a child process.
+ * Vitest calls this once per project; only the first call starts servers.
  * @returns function that stops the servers of this call and waits for their end
  */
 export default async function setUpServers(): Promise<(() => Promise<void>) | undefined> {

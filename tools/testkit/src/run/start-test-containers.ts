@@ -5,7 +5,6 @@ const RABBITMQ_IMAGE = 'rabbitmq:4-management';
 /** Includes pulling the images. */
 const START_DEADLINE_MS = 200_000;
 const STOP_DEADLINE_MS = 10_000;
-/** The services' roles have no passwords in tests. */
 const TRUST_EVERYBODY = 'local all all trust\nhost all all all trust\n';
 const HBA_FILE = '/tmp/pg_hba.conf';
 
@@ -47,7 +46,6 @@ export async function startTestContainers(): Promise<TestContainers> {
   };
 }
 
-/** Skips syncing to disk, because the data are temporary. */
 async function startPostgres(): Promise<StartedTestContainer> {
   const settings = ['max_connections=300', 'fsync=off', 'full_page_writes=off', `hba_file=${HBA_FILE}`];
   return new GenericContainer(POSTGRES_IMAGE)

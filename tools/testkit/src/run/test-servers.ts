@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** JSON that keep-servers.ts prints and writes. */
 export interface TestServerUrls {
   readonly pid: number;
   readonly databaseUrl: string;
   readonly amqpUrl: string;
-  /** RabbitMQ's HTTP API. Absent if the environment named the broker. */
   readonly managementUrl?: string;
 }
 
@@ -16,7 +14,6 @@ export const DATABASE_URL_VARIABLE = 'OPENTILL_TEST_DATABASE_URL';
 export const AMQP_URL_VARIABLE = 'OPENTILL_TEST_AMQP_URL';
 export const AMQP_MANAGEMENT_URL_VARIABLE = 'OPENTILL_TEST_AMQP_MANAGEMENT_URL';
 
-/** Selects `containers`, `local` or `any` (default). */
 export const SERVERS_FROM_VARIABLE = 'OPENTILL_TEST_SERVERS';
 
 /** Path of the file that keep-servers.ts --urls-file writes, one per checkout. */
