@@ -22,10 +22,7 @@ export interface TopUp {
   readonly txid: string;
 }
 
-/**
- * Sends coin (for fees) and tokens (for payouts) to the hot wallet on every devnet, and books them. Skips wallets that
- * have tokens. Records unbooked payments in `file`: the next start repairs an interrupted one. Booking is idempotent.
- */
+/** Skips wallets that have tokens. Records unbooked payments in `file`: the next start repairs an interrupted one. */
 export async function fundHotWallets(funding: {
   readonly chains: RunningChains;
   readonly wallet: Pick<WalletFiles, 'evmHotWallet' | 'tronHotWallet' | 'suiHotWallet'>;

@@ -54,10 +54,7 @@ const SWEEPS: Readonly<Partial<Record<Family, object>>> = {
   },
 };
 
-/**
- * Seals the policy of the local profile, unless it is already sealed for the same text and networks. The first run also
- * creates the approver's key.
- */
+/** Keeps a policy that is sealed for the same text and networks. The first run creates the approver's key. */
 export async function preparePolicy(
   directory: StateDirectory,
   secrets: LocalSecrets,
