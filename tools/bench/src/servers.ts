@@ -53,7 +53,6 @@ export async function withServers<T>(
   }
 }
 
-/** Returns column `n` of the first row. */
 export async function numberOf(admin: pg.Client, sql: string, values: unknown[] = []): Promise<number> {
   return Number((await admin.query<{ n: string }>(sql, values)).rows[0]?.n ?? 0);
 }

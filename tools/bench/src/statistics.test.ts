@@ -3,14 +3,14 @@ import { markdownOf } from './report.ts';
 import { median, quantile, round } from './statistics.ts';
 
 describe('median and quantile', () => {
-  it('return an element of the sorted values', () => {
+  it('returns an element of the sorted values', () => {
     expect(median([30, 4, 100])).toBe(30);
     expect(median([4, 3, 2, 1])).toBe(3);
     const hundred = Array.from({ length: 100 }, (_, place) => 100 - place);
     expect([0.5, 0.9, 0.99, 1].map((share) => quantile(hundred, share))).toEqual([50, 90, 99, 100]);
   });
 
-  it('return NaN without values', () => {
+  it('returns NaN without values', () => {
     expect(median([])).toBeNaN();
     expect(quantile([], 0.5)).toBeNaN();
   });

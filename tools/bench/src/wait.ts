@@ -12,7 +12,7 @@ export async function until(
 ): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`bench: not in time: ${what}`);
+    if (performance.now() > deadline) throw new Error(`bench: timed out: ${what}`);
     await sleep(pollMs);
   }
 }

@@ -126,7 +126,7 @@ function cannedOf(family: BenchFamily, network: NetworkConfig): CannedNetwork {
 
 function blocksOf({ chain }: NetworkConfig): BlocksOf {
   const blocks = BLOCKS[chain];
-  if (blocks === undefined) throw new Error(`rpc-cost.ts: BLOCKS has no ${chain}. Add what its blocks hold.`);
+  if (blocks === undefined) throw new Error(`rpc-cost.ts: BLOCKS has no ${chain}. Add its blocks.`);
   return blocks;
 }
 

@@ -37,7 +37,6 @@ export interface CannedChain {
   readonly genesisId: string;
   readonly contentType: string;
   facts(height: number): BlockFacts;
-  /** Prepares the answers about a block. Call with ascending heights. */
   make(height: number): void;
   forget(height: number): void;
   /** Returns the parts of a response body. `body` is latin1. Calls `count` with each method of the request. */

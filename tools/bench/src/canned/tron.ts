@@ -207,7 +207,7 @@ function leafOf({ rawHex, signature }: Drawn): Buffer {
     signature: [signature],
     raw_data_hex: rawHex,
   });
-  if (whole === undefined) throw new Error('a transaction that cannot be encoded');
+  if (whole === undefined) throw new Error('a canned transaction could not be encoded');
   return hash('sha256', whole.bytes, 'buffer');
 }
 

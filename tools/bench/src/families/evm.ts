@@ -43,7 +43,7 @@ const BLOCK_GAS = '0x3b9aca00';
 /** Pays many orders in one transaction through a contract, so that payments cost the node little. */
 async function takeOver({ chains }: Gateway): Promise<PayingDevnet> {
   const rpcUrl = chains.find(({ network }) => network.chain === CHAIN)?.node.rpcUrl;
-  if (rpcUrl === undefined) throw new Error(`no devnet of ${CHAIN}`);
+  if (rpcUrl === undefined) throw new Error(`the gateway has no ${CHAIN} devnet`);
   const fromKey = devAccount(RICH_ACCOUNT).privateKey;
   const contract = 'TransferBatch' as const;
   const address = await deployContract({ rpcUrl, fromKey, contract });
@@ -76,7 +76,7 @@ async function startPayoutChain({ dir, maxOpen }: PayoutChainOptions): Promise<P
   await deployDevTokens({ rpcUrl, usdtDecimals: 6, usdcDecimals: 6 });
   const network = await localNetwork('EVM', CHAIN, { url: rpcUrl, maxOpen });
   const terms = payoutTermsOf(network);
-  if (terms === undefined) throw new TypeError(`${CHAIN} has no terms of payouts`);
+  if (terms === undefined) throw new TypeError(`${CHAIN} has no payout terms`);
   return {
     network,
     contract: USDT,

@@ -53,7 +53,6 @@ export interface BenchFamily {
   /** Confirmations that the scanner requires above a block. */
   readonly depth: number;
   readonly tokenShare: number;
-  /** Converts a contract address to the nodes' form. */
   nodeForm(contract: string): string;
   /** Converts the result of `depositHex` to the form that the database stores. */
   storedAddress(hex: string): string;

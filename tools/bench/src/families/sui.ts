@@ -26,7 +26,7 @@ import {
 const CHAIN = 'SUI_TEST';
 const FEES_MIST = 10_000n * 10n ** 9n;
 async function takeOver({ sui: devnet }: Gateway): Promise<PayingDevnet> {
-  if (devnet === undefined) throw new Error('no devnet of SUI');
+  if (devnet === undefined) throw new Error('the gateway has no SUI devnet');
   const { url } = devnet.node;
   await controlSuiDevnet(url, 'pause');
   const payment = { url, symbol: 'USDT', amountBaseUnits: PAYMENT_BASE_UNITS } as const;
@@ -44,7 +44,7 @@ async function startPayoutChain({ dir, maxOpen }: PayoutChainOptions): Promise<P
   const network = await localNetwork('SUI', CHAIN, { url, maxOpen });
   const contract = findToken(network, 'USDT')?.contract ?? '';
   const terms = suiPayoutTermsOf(network);
-  if (terms === undefined) throw new TypeError(`${CHAIN} has no terms of payouts`);
+  if (terms === undefined) throw new TypeError(`${CHAIN} has no payout terms`);
   return {
     network,
     contract,

@@ -31,7 +31,7 @@ const SOLID_LAG_BLOCKS = 3;
 const FEES_SUN = 100_000n * 1_000_000n;
 
 async function takeOver({ tron: devnet }: Gateway): Promise<PayingDevnet> {
-  if (devnet === undefined) throw new Error('no devnet of TRON');
+  if (devnet === undefined) throw new Error('the gateway has no TRON devnet');
   const { url } = devnet.node;
   await controlTronDevnet(url, 'pause');
   const payment = { url, symbol: 'USDT', amountBaseUnits: PAYMENT_BASE_UNITS } as const;
@@ -53,7 +53,7 @@ async function startPayoutChain({ dir, maxOpen }: PayoutChainOptions): Promise<P
   const network = await localNetwork('TRON', CHAIN, { url, maxOpen });
   const contract = findToken(network, 'USDT')?.contract ?? '';
   const terms = tronPayoutTermsOf(network);
-  if (terms === undefined) throw new TypeError(`${CHAIN} has no terms of payouts`);
+  if (terms === undefined) throw new TypeError(`${CHAIN} has no payout terms`);
   return {
     network,
     contract,
