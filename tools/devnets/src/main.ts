@@ -4,7 +4,6 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** Starts the requested chain, or returns a text to print. */
 async function run(args: readonly string[]): Promise<{ close(): Promise<void> } | string> {
   const [kind, ...rest] = args;
   if (kind === 'sui') {

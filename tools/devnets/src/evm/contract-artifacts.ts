@@ -5,7 +5,6 @@ import transferBatch from './artifacts/TransferBatch.json' with { type: 'json' }
 import upgradedTether from './artifacts/UpgradedTether.json' with { type: 'json' };
 import usdcLike from './artifacts/UsdcLike.json' with { type: 'json' };
 
-/** Compiled by scripts/compile-contracts.ts. */
 const ARTIFACTS = {
   FakeToken: fakeToken,
   TetherLike: tetherLike,

@@ -48,7 +48,7 @@ async function post(rpcUrl: string, body: string, timeoutMs: number): Promise<Js
     });
     const answers: unknown = await response.json();
     if (!Array.isArray(answers))
-      throw new Error(`not a batch answer: ${JSON.stringify(answers).slice(0, 200)}`);
+      throw new Error(`not a batch response: ${JSON.stringify(answers).slice(0, 200)}`);
     return answers as JsonRpcAnswer[];
   } catch (cause) {
     throw new GatewayError<JsonRpcErrorCode>(

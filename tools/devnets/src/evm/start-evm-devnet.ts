@@ -82,7 +82,6 @@ export async function deployContract(request: {
   return receipt.contractAddress ?? '';
 }
 
-/** Returns the transaction hash without waiting for a block. */
 export async function callContract(request: {
   readonly rpcUrl: string;
   readonly fromKey: string;
@@ -110,7 +109,6 @@ export async function payToken(payment: {
   return sendTransaction({ rpcUrl, fromKey, to: token, data: transferData(to, amountBaseUnits) });
 }
 
-/** Returns the transaction hash without waiting for a block. */
 export async function payNative(payment: {
   readonly rpcUrl: string;
   readonly fromKey: string;

@@ -48,7 +48,7 @@ export async function sendTransaction(request: TransactionRequest): Promise<stri
       if (attempt === NONCE_ATTEMPTS) {
         throw new GatewayError<EvmTransactionErrorCode>(
           'NONCE_RACE',
-          'The nonce was always taken by others.',
+          'Other senders used every nonce of this key first. Send again.',
           {
             retryable: true,
             cause: error,
@@ -95,7 +95,7 @@ export async function waitForReceipt(
     { deadlineMs, pollIntervalMs: 50 },
   );
   if (receipt !== null) return receipt;
-  throw new GatewayError<EvmTransactionErrorCode>('RECEIPT_MISSING', `No block holds ${txid} yet.`, {
+  throw new GatewayError<EvmTransactionErrorCode>('RECEIPT_MISSING', `No block contains ${txid} yet.`, {
     retryable: true,
     context: { rpcUrl, txid, deadlineMs },
   });

@@ -14,7 +14,7 @@ export interface Checkpointing {
 }
 
 /** Chain time between checkpoints that are created on request. */
-const TOLD_SPACING_MS = 250;
+const REQUESTED_SPACING_MS = 250;
 
 export function createCheckpointing(
   chain: Chain,
@@ -27,7 +27,7 @@ export function createCheckpointing(
   const nextTime = (): number => {
     const last = chain.head.timestampMs + stepMs;
     stepMs = 0;
-    return checkpointMs > 0 ? Math.max(options.now(), last) : last + TOLD_SPACING_MS;
+    return checkpointMs > 0 ? Math.max(options.now(), last) : last + REQUESTED_SPACING_MS;
   };
   const restart = (): void => {
     clearInterval(timer);

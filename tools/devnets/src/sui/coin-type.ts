@@ -2,7 +2,6 @@ import { bcs } from '@mysten/sui/bcs';
 import { normalizeStructTag, normalizeSuiAddress } from '@mysten/sui/utils';
 import { createBcsWriter } from './bcs-writer.ts';
 
-/** Framework package: coins, balances, transfers. */
 export const FRAMEWORK = normalizeSuiAddress('0x2');
 export const SUI_TYPE = `${FRAMEWORK}::sui::SUI`;
 

@@ -14,9 +14,7 @@ export type SuiControlErrorCode = 'BAD_CONTROL';
 
 /** Actions of tests on chain and node. Each is also `POST /devnet/<name>`. */
 export interface SuiControl {
-  /** Closes checkpoints at once. @default 1 */
   checkpoint(count?: number): SuiSummary;
-  /** Closes a checkpoint that ends the epoch. */
   advanceEpoch(): SuiSummary;
   /** 0 creates checkpoints only on request. */
   setCheckpointMs(checkpointMs: number): void;
@@ -42,7 +40,6 @@ export interface SuiControl {
   setReferenceGasPrice(mist: bigint): void;
   /** Pays this payer's gas from a shared object, so that gas changes no balance. Undefined ends it. */
   setGasGivenBack(address: string | undefined): void;
-  /** Makes the node misbehave until the fault has happened often enough or is cleared. */
   fault(fault: SuiFault): void;
   clearFaults(): void;
   dropConnections(): void;
@@ -57,7 +54,6 @@ export interface SuiSummary {
   readonly digest: string;
   readonly timestampMs: number;
   readonly epoch: number;
-  /** Executed transactions that wait for the next checkpoint. */
   readonly pending: number;
   readonly transactions: number;
 }
@@ -133,7 +129,7 @@ function summaryOf({ head, epoch, pending }: Chain): SuiSummary {
 }
 
 function readAddress(text: string): string {
-  return isValidSuiAddress(text) ? normalizeSuiAddress(text) : bad(`${text} is no address`);
+  return isValidSuiAddress(text) ? normalizeSuiAddress(text) : bad(`${text} is not an address`);
 }
 
 function regulatedCoin({ chain, tokens }: SuiControlDeps, symbol: DevTokenSymbol): CoinInfo {

@@ -29,7 +29,6 @@ export function hexOf(bytes: Uint8Array): string {
   return `0x${Buffer.from(bytes).toString('hex')}`;
 }
 
-/** Id of the n-th object that a transaction creates. */
 export function objectIdOf(transactionDigest: string, index: number): string {
   const count = createBcsWriter().u64(index).finish();
   return hexOf(blake2b256(Uint8Array.of(REGULAR_OBJECT_ID), fromBase58(transactionDigest), count));
@@ -47,7 +46,6 @@ export function addressOf(flag: number, publicKey: Uint8Array): string {
   return hexOf(blake2b256(Uint8Array.of(flag), publicKey));
 }
 
-/** Hash that a transaction's signatures sign. */
 export function signingHash(transactionBytes: Uint8Array): Uint8Array {
   return blake2b256(TRANSACTION_INTENT, transactionBytes);
 }

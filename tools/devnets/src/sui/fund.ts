@@ -25,7 +25,6 @@ type Commands = Program['commands'];
 
 const GIFT_BUDGET_MIST = 50_000_000n;
 
-/** Sends from the sender's address balance. Throws GatewayError<RefusalCode>. */
 export async function sendGift(
   chain: Chain,
   from: DevKeypair,

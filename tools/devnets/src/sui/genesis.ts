@@ -18,7 +18,6 @@ const COINS = 4n;
 const GENESIS_TIME_MS = Date.UTC(2023, 4, 3);
 const NAMES: Readonly<Record<DevTokenSymbol, string>> = { USDC: 'USDC', USDT: 'Tether USD' };
 
-/** The types depend only on the seed, so they are known before the node runs. */
 export function devTokenTypes(seed: string): Record<DevTokenSymbol, string> {
   const typeOf = (symbol: DevTokenSymbol): string => {
     const name = symbol.toLowerCase();

@@ -67,7 +67,7 @@ export async function waitForSuiCheckpoint(url: string, digest: string): Promise
   };
   await waitUntil(isThere, { deadlineMs: CHECKPOINTED_DEADLINE_MS, pollIntervalMs: POLL_INTERVAL_MS });
   if (checkpoint !== undefined) return Number(checkpoint);
-  const message = `no checkpoint had ${digest} within ${CHECKPOINTED_DEADLINE_MS / 1_000} s`;
+  const message = `no checkpoint contained ${digest} within ${CHECKPOINTED_DEADLINE_MS / 1_000} s`;
   throw new GatewayError<SuiPaymentErrorCode>('SUI_NOT_CHECKPOINTED', message, { retryable: true });
 }
 

@@ -68,7 +68,6 @@ async function answerFaucet(control: SuiControl, body: Body): Promise<object> {
 
 type Read = (body: Body) => object;
 
-/** Parses the fields of each fault kind other than `method` and `times`. */
 const FAULTS: Readonly<Record<SuiFault['kind'], Read>> = {
   status: (body) => ({
     code: text(body, 'code'),

@@ -44,9 +44,7 @@ export interface SuiDevnetOptions {
 }
 
 export interface SuiDevnet {
-  /** Base URL for SuiGrpcClient. Also serves `devnet/…`. */
   readonly url: string;
-  /** Digest of checkpoint 0, base58. */
   readonly chainId: string;
   /** Each has 10^7 SUI and 10^9 of each token, half in address balances. Every second key is secp256k1. */
   readonly accounts: readonly SuiDevAccount[];

@@ -42,7 +42,6 @@ export interface TronControl {
   ): Promise<{ txids: string[] }>;
   /** Stakes `sun` of an account for energy without a transaction, as if it had always been staked. */
   stake(address: string, sun: bigint): Promise<void>;
-  /** Makes the node misbehave until the fault has happened often enough or is cleared. */
   fault(fault: TronFault): void;
   clearFaults(): void;
   summary(): ChainSummary;
@@ -163,7 +162,7 @@ function setStake(chain: Chain, key: string, sun: bigint): void {
   const state = createState(chain.committed);
   const balance = state.get('evm', key)?.balance ?? 0n;
   if (state.get('account', key) === undefined || balance < sun)
-    throw bad('only an account with so much can stake');
+    throw bad('the account does not exist or has less than this stake');
   for (const id of Object.keys(changes))
     for (const layer of [chain.pendingState, state]) {
       const colon = id.indexOf(':');

@@ -98,7 +98,7 @@ async function run(
     factor: 0,
   });
   if (result.contractResult !== CONTRACT_RESULT.SUCCESS) {
-    throw new GatewayError('GENESIS_FAILED', `a test token could not be made: ${result.failure}`, {
+    throw new GatewayError('GENESIS_FAILED', `a test token could not be deployed: ${result.failure}`, {
       retryable: false,
     });
   }

@@ -69,9 +69,13 @@ export async function waitForTronReceipt(
   if (await waitUntil(isMined, { deadlineMs: MINED_DEADLINE_MS, pollIntervalMs: POLL_INTERVAL_MS }))
     return receipt;
   const seconds = MINED_DEADLINE_MS / 1_000;
-  throw new GatewayError<TronPaymentErrorCode>('TRON_NOT_MINED', `no block had ${txid} within ${seconds} s`, {
-    retryable: true,
-  });
+  throw new GatewayError<TronPaymentErrorCode>(
+    'TRON_NOT_MINED',
+    `no block contained ${txid} within ${seconds} s`,
+    {
+      retryable: true,
+    },
+  );
 }
 
 async function post(url: string, path: string, body: object): Promise<Readonly<Record<string, unknown>>> {

@@ -47,7 +47,6 @@ export async function runControl(control: TronControl, name: string, body: JsonO
   return run(control, body);
 }
 
-/** Name of the number that each fault kind requires. */
 const FAULT_NUMBERS: Readonly<Record<TronFault['kind'], string | undefined>> = {
   status: 'status',
   'rate-limit': 'perSecond',

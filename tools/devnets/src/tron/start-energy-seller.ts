@@ -12,9 +12,7 @@ import { hexBytes } from './tron-address.ts';
 export type SellerFault =
   /** Charges without delegating. */
   | { readonly kind: 'never-delivers'; readonly times?: number }
-  /** Delegates after this delay. */
   | { readonly kind: 'late'; readonly delayMs: number; readonly times?: number }
-  /** Delegates this percentage of the order. */
   | { readonly kind: 'too-little'; readonly percent: number; readonly times?: number }
   /** Charges and delegates, but returns 500, so that the customer does not learn of it. */
   | { readonly kind: 'charges-and-fails'; readonly times?: number }
@@ -192,7 +190,6 @@ async function readWish(request: IncomingMessage): Promise<Wish> {
   return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Wish;
 }
 
-/** Delegates enough stake for the energy, in an ordinary transaction. */
 async function lend(
   { nodeUrl: node, account }: EnergySellerOptions,
   receiver: string,
@@ -201,7 +198,7 @@ async function lend(
   const nodeUrl = typeof node === 'string' ? node : node();
   const totals = await post(nodeUrl, 'getaccountresource', { address: account.address, visible: true });
   const { TotalEnergyLimit: limit, TotalEnergyWeight: weight } = totals as Record<string, number>;
-  if (limit === undefined || weight === undefined) throw refused('the seller has no account');
+  if (limit === undefined || weight === undefined) throw refused('its account does not exist');
   // Stake counts in whole TRX. Rounds up, so that the delegation covers the energy.
   const balance = Math.ceil((energy * weight) / limit + 1) * SUN_PER_TRX;
   const built = await post(nodeUrl, 'delegateresource', {
@@ -228,7 +225,7 @@ async function post(url: string, method: string, body: object): Promise<object> 
 }
 
 function refused(why: string): GatewayError<'SELLER_CANNOT_LEND'> {
-  return new GatewayError('SELLER_CANNOT_LEND', `the devnet's seller of energy could not lend: ${why}`, {
+  return new GatewayError('SELLER_CANNOT_LEND', `the devnet's energy seller could not delegate: ${why}`, {
     retryable: false,
   });
 }

@@ -26,7 +26,6 @@ export interface TronDevnetOptions {
   readonly genesisTimeMs?: number;
   /** Determines accounts, tokens and chain id. */
   readonly seed?: string;
-  /** Overrides for the parameters of 2026. */
   readonly parameters?: Partial<ChainParameters>;
   /** Whole TRX staked by the rest of the network: bandwidth, energy. @default about Mainnet's */
   readonly stakedTrx?: readonly [bigint, bigint];
@@ -38,7 +37,6 @@ export interface TronDevnetOptions {
 }
 
 export interface TronDevnet {
-  /** Base URL of `wallet/…`, `walletsolidity/…` and `devnet/…`. */
   readonly url: string;
   /** `0x` and the last 4 bytes of block 0's id. */
   readonly chainId: string;
@@ -80,8 +78,7 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
   if (chain.head.number === 0) await makeFirstBlocks(chain, solidLagBlocks + 1);
   const mining = createMining(chain, {
     blockTimeMs: options.blockTimeMs,
-    onError: (error) =>
-      log(`block could not be made: ${error instanceof Error ? error.stack : String(error)}`),
+    onError: (error) => log(`mining a block failed: ${error instanceof Error ? error.stack : String(error)}`),
   });
   const faults = createFaults();
   const control = createControl({

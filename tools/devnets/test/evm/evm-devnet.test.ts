@@ -275,21 +275,21 @@ test('USDC rejects blacklisted receivers; fake token and batch emit arbitrary lo
       contract: 'FakeToken',
       constructorArguments: [6, 'Tether USD', 'USDT'],
     });
-    const lie = async (method: string, ...methodArguments: unknown[]) =>
+    const emit = async (method: string, ...methodArguments: unknown[]) =>
       (await send(rpcUrl, { fromKey, contract: 'FakeToken', address: fake, method, methodArguments })).logs;
-    expect(await lie('emitNftTransfer', payer.address, payee.address, 1n)).toMatchObject([
+    expect(await emit('emitNftTransfer', payer.address, payee.address, 1n)).toMatchObject([
       { data: '0x', topics: { length: 4 } },
     ]);
-    expect(await lie('emitTransferWithoutData', payer.address, payee.address)).toMatchObject([
+    expect(await emit('emitTransferWithoutData', payer.address, payee.address)).toMatchObject([
       { data: '0x', topics: { length: 3 } },
     ]);
-    expect(await lie('emitTransfer', payer.address, payee.address, 5n)).toMatchObject([
+    expect(await emit('emitTransfer', payer.address, payee.address, 5n)).toMatchObject([
       { topics: { length: 3 } },
     ]);
-    expect(await lie('emitUnindexedTransfer', payer.address, payee.address, 5n)).toMatchObject([
+    expect(await emit('emitUnindexedTransfer', payer.address, payee.address, 5n)).toMatchObject([
       { topics: { length: 1 } },
     ]);
-    expect(await lie('emitTransferWithData', payer.address, payee.address, '0x01')).toMatchObject([
+    expect(await emit('emitTransferWithData', payer.address, payee.address, '0x01')).toMatchObject([
       { data: '0x01' },
     ]);
 

@@ -92,14 +92,14 @@ test('subscriptions, lists and single requests return the same linked checkpoint
   const first = await read(frames, 2);
   const to = newAddress();
   const { digests } = await devnet.control.fund(to, { symbol: 'USDC', amountBaseUnits: 5n });
-  const told = [...first, ...(await read(frames, 1))];
-  const isTold = (): boolean =>
-    told.some(({ transactions }) => transactions.some(({ digest }) => digest === digests[0]));
-  while (!isTold()) told.push(...(await read(frames, 1)));
-  told.push(...(await read(frames, 3)));
+  const streamed = [...first, ...(await read(frames, 1))];
+  const isStreamed = (): boolean =>
+    streamed.some(({ transactions }) => transactions.some(({ digest }) => digest === digests[0]));
+  while (!isStreamed()) streamed.push(...(await read(frames, 1)));
+  streamed.push(...(await read(frames, 3)));
   stop();
   devnet.control.setCheckpointMs(0);
-  const seen = told.slice(-8); // no more than one list returns
+  const seen = streamed.slice(-8); // no more than one list returns
   const start = Number(seen[0]!.sequenceNumber);
   expect(numbersOf(seen)).toEqual(seen.map((_, index) => start + index));
   expect(seen.slice(1).map(({ summary }) => summary?.previousDigest)).toEqual(
@@ -221,10 +221,10 @@ test('a second node can fork, invent or hide payments, or omit balance changes',
   };
   const under = async (fault: SuiFault): Promise<readonly (string | undefined)[]> => {
     node.fault(fault);
-    const told = await paidBy(other);
+    const amounts = await paidBy(other);
     expect(await paidBy(client)).toEqual(['8']);
     node.clearFaults();
-    return told;
+    return amounts;
   };
   expect(await under({ kind: 'no-balance-changes' })).toEqual([]);
   expect(await under({ kind: 'hide-payments', address: to })).toEqual([]);

@@ -18,7 +18,6 @@ export interface World {
   clientOf(url: string): SuiGrpcClient;
   /** Base units in coins and address balance together. */
   balanceOf(owner: string, symbol: DevTokenSymbol): Promise<bigint>;
-  /** Builds with the node, signs, executes and closes a checkpoint. */
   land(transaction: Transaction, signer?: Signer): Promise<Landed>;
   /** Builds a transfer from address balances without the node, valid in this epoch. */
   offline(from: Signer, to: string, amount: bigint, nonce: number): Promise<Written>;

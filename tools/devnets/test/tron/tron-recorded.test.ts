@@ -89,11 +89,11 @@ test("fields that vary per chain follow the protocol's rules, recorded and own",
   transactions[0]!.raw_data.expiration += 1;
   header.raw_data.txTrieRoot = 'ab'.repeat(32);
   expect(faultsIn(spoilt)).toEqual([
-    'block: the root is not of its transactions',
-    'block: the id is not of its header',
+    'block: the root does not match its transactions',
+    'block: the id does not match its header',
     'block: not signed by its producer',
     'block.transactions.0: raw_data is not what was signed',
-    'block.transactions.0: it does not end 60 s after its reference block',
+    'block.transactions.0: it does not expire 60 s after its reference block',
   ]);
 });
 

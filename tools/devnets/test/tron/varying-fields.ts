@@ -75,7 +75,11 @@ export function faultsIn(answers: Answers): readonly string[] {
     const [tx, info, sent] = ['tx', 'info', 'broadcast'].map(
       (part) => answers[name.replace(/tx$/, part)] as JsonObject | undefined,
     );
-    mustBe(tx?.['txID'] === info?.['id'] && tx?.['txID'] === sent?.['txid'], name, 'told by several ids');
+    mustBe(
+      tx?.['txID'] === info?.['id'] && tx?.['txID'] === sent?.['txid'],
+      name,
+      'reported with several ids',
+    );
   }
   mustBe(starts.size === 1, 'all', `times that fit ${starts.size} beginnings`);
   return faults;
@@ -92,7 +96,7 @@ function checkTransaction(
   const { raw_data: raw, raw_data_hex: hex, txID, signature = [] } = transaction;
   const encoded = utils.transaction.txPbToRawDataHex(utils.transaction.txJsonToPb(transaction as never));
   mustBe(encoded.toLowerCase() === hex, path, 'raw_data is not what was signed');
-  mustBe(hexSha256(hex) === txID, path, 'the id is not of what was signed');
+  mustBe(hexSha256(hex) === txID, path, 'the id does not match the signed bytes');
   const owner = raw.contract[0].parameter.value.owner_address;
   for (const one of signature)
     mustBe(utils.crypto.ecRecover(txID, one).toLowerCase() === owner, path, 'not signed by its owner');
@@ -100,7 +104,11 @@ function checkTransaction(
   const reference = info.blockNumber - 1;
   mustBe(raw.ref_block_bytes === digits(reference).slice(12), path, 'another reference block');
   const referenceMs = info.blockTimeStamp - SLOT_MS;
-  mustBe(raw.expiration === referenceMs + VALID_MS, path, 'it does not end 60 s after its reference block');
+  mustBe(
+    raw.expiration === referenceMs + VALID_MS,
+    path,
+    'it does not expire 60 s after its reference block',
+  );
   const isMadeThen = raw.timestamp >= referenceMs && raw.timestamp < info.blockTimeStamp;
   mustBe(isMadeThen, path, 'made at another time');
 }
@@ -112,9 +120,9 @@ function checkBlock(path: string, block: Block, mustBe: MustBe): void {
   );
   for (const one of block.transactions ?? [])
     mustBe(one.raw_data.ref_block_hash === raw.parentHash.slice(16, 32), path, 'another reference block');
-  mustBe(rootOf(leaves).toString('hex') === raw.txTrieRoot, path, 'the root is not of its transactions');
+  mustBe(rootOf(leaves).toString('hex') === raw.txTrieRoot, path, 'the root does not match its transactions');
   const hash = sha256(encodeMessage('HeaderRaw', messageFromJson('HeaderRaw', raw, false))).toString('hex');
-  mustBe(block.blockID === digits(raw.number) + hash.slice(16), path, 'the id is not of its header');
+  mustBe(block.blockID === digits(raw.number) + hash.slice(16), path, 'the id does not match its header');
   mustBe(raw.parentHash.startsWith(digits(raw.number - 1)), path, 'a parent of another height');
   const producer = utils.crypto.ecRecover(hash, signature).toLowerCase();
   mustBe(producer === raw.witness_address, path, 'not signed by its producer');

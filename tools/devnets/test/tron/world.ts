@@ -14,7 +14,6 @@ export interface World {
   readonly tronWeb: TronWeb;
   ask(path: string, body?: Json): Promise<Json>;
   walletOf(privateKey: string): TronWeb;
-  /** Signs, sends, mines a block and returns the receipt. */
   land(transaction: unknown, wallet?: TronWeb): Promise<Json>;
   transferOf(symbol: 'USDT' | 'USDC', to: string, amount: bigint, wallet?: TronWeb): Promise<Json>;
 }

@@ -15,7 +15,6 @@ export interface CoinInfo {
   paused: boolean;
 }
 
-/** Coins by owner, and address balances by `fundsKey`. */
 export interface OwnershipIndex {
   readonly objects: Map<string, Map<string, SuiObject>>;
   readonly funds: Map<string, bigint>;
@@ -172,7 +171,6 @@ export function pruneBelow(chain: EmptyChain, lowest: number): void {
   chain.lowestCheckpoint = Math.max(chain.lowestCheckpoint, lowest);
 }
 
-/** The clock object exists from checkpoint 0 on. */
 export function clockOf(chain: EmptyChain): SuiObject | undefined {
   return chain.objects.get(CLOCK_ID);
 }

@@ -45,7 +45,7 @@ function signerOf(message: Uint8Array, serialized: Uint8Array): string {
   const flag = serialized[0];
   const keyBytes = flag === ED25519 ? 32 : 33;
   if (flag === undefined || flag > SECP256R1 || serialized.length !== 1 + SIGNATURE_BYTES + keyBytes) {
-    return bad('Signature is not valid: only those of single keys are known here');
+    return bad('Signature is not valid: only single-key signatures are supported');
   }
   const signature = serialized.subarray(1, 1 + SIGNATURE_BYTES);
   const publicKey = serialized.subarray(1 + SIGNATURE_BYTES);

@@ -41,7 +41,7 @@ function withdrawalsOf(chain: Chain, data: TransactionData, gas: GasPayment): Ma
   }
   for (const { FundsWithdrawal: withdrawal } of inputs) {
     if (withdrawal.withdrawFrom.$kind === 'SenderAllowance') {
-      invalidInput('Invalid withdraw reservation: allowances are not known here');
+      invalidInput('Invalid withdraw reservation: allowances are not supported');
     }
     const address = withdrawal.withdrawFrom.$kind === 'Sponsor' ? owner : data.sender;
     const coinType = canonicalType(withdrawal.typeArg.Balance);

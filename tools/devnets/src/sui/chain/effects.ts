@@ -19,7 +19,6 @@ export interface EffectsInput {
 
 const EFFECTS_V2 = 1;
 
-/** Orders, encodes and hashes a transaction's effects (TransactionEffectsV2). */
 export function outcomeOf(input: EffectsInput): Outcome {
   const changes = input.changes.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const dependencies = [...new Set(input.dependencies)].toSorted((a, b) =>

@@ -23,7 +23,6 @@ export interface Reservation {
   readonly epoch: bigint;
 }
 
-/** Undefined if the reference names an object. */
 export function readReservation(reference: ObjectReference): Reservation | undefined {
   const bytes = Buffer.from(fromBase58(reference.digest));
   if (bytes.length !== 32 || !bytes.subarray(12).equals(RESERVATION_MAGIC)) return undefined;

@@ -14,7 +14,6 @@ export interface SuiObject {
   readonly digest: string;
   readonly type: string;
   readonly owner: ObjectOwner;
-  /** BCS of the Move struct. */
   readonly contents: Uint8Array;
   readonly previousTransaction: string;
   readonly storageRebateMist: bigint;

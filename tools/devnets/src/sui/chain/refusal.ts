@@ -4,7 +4,6 @@ export type RefusalCode =
   | 'INVALID_ARGUMENT'
   /** Unknown: never existed, does not exist yet, or was pruned. */
   | 'NOT_FOUND'
-  /** The transaction conflicts with another. */
   | 'FAILED_PRECONDITION'
   | 'OUT_OF_RANGE'
   | 'RESOURCE_EXHAUSTED'
@@ -13,7 +12,6 @@ export type RefusalCode =
   | 'UNIMPLEMENTED'
   | 'INTERNAL';
 
-/** Rejects a request with a full node's code and message. */
 export function refuse(code: RefusalCode, message: string): never {
   throw new GatewayError<RefusalCode>(code, message, { retryable: false });
 }

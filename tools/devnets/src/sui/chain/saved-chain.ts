@@ -22,9 +22,13 @@ export function loadChain(file: string, fresh: Chain): Chain {
   if (!existsSync(file)) return fresh;
   const { version, chain } = deserialize(readFileSync(file)) as { version: number; chain: SavedChain };
   if (version !== VERSION || chain.id !== fresh.id) {
-    throw new GatewayError<SavedSuiChainErrorCode>('NOT_THIS_CHAIN', `${file} holds another chain.`, {
-      retryable: false,
-    });
+    throw new GatewayError<SavedSuiChainErrorCode>(
+      'NOT_THIS_CHAIN',
+      `${file} contains another chain. Delete the file or use another.`,
+      {
+        retryable: false,
+      },
+    );
   }
   return { ...chain, listeners: new Set(), locks: new Map(), submissions: new Map(), held: undefined };
 }

@@ -26,7 +26,6 @@ const CORS = {
   'access-control-expose-headers': '*',
 } as const;
 
-/** Handles HTTP/1.1: gRPC-web in binary or base64, and controls. */
 export async function answerWeb(
   deps: AnswerDeps,
   request: IncomingMessage,

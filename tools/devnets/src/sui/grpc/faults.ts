@@ -6,7 +6,6 @@ export type SuiFault = { readonly method?: string; readonly times?: number } & (
   /** RESOURCE_EXHAUSTED above this rate. */
   | { readonly kind: 'rate-limit'; readonly perSecond: number }
   | { readonly kind: 'latency'; readonly delayMs: number }
-  /** Closes the connection before the response. */
   | { readonly kind: 'cut' }
   | { readonly kind: 'lag'; readonly checkpoints: number }
   /** Subscriptions stay open without messages. Clearing the fault does not revive existing ones. */

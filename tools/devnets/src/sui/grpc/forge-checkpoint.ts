@@ -44,7 +44,6 @@ function forge(truth: Checkpoint, previous: Checkpoint | undefined, fault: Forge
   return encodeCheckpoint(summary, transactions, ...(isFork ? [OF_A_FORK] : []));
 }
 
-/** True if a transaction increased the balance of one of the addresses. */
 export function pays({ outcome }: TransactionRecord, addresses: readonly string[]): boolean {
   return outcome.balanceChanges.some(({ address, amount }) => amount > 0n && addresses.includes(address));
 }

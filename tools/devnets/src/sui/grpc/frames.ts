@@ -27,7 +27,6 @@ export interface CallStatus {
   readonly message: string;
 }
 
-/** The message is percent-encoded. */
 export function statusHeaders({ code, message }: CallStatus): Record<string, string> {
   const status = { 'grpc-status': String(code) };
   return message === '' ? status : { ...status, 'grpc-message': encodeURIComponent(message) };

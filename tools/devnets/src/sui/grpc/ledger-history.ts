@@ -26,17 +26,17 @@ export const LEDGER_HISTORY_HANDLERS: Handlers = {
       const matches = readFilter(request.filter);
       const range = rangeOf(node, request, method);
       const most = pageOf(request.options, CHECKPOINTS_OF_PAGE);
-      let told = 0;
+      let sent = 0;
       for (const number of range.numbers) {
         const checkpoint = checkpointAt(node, number, method);
         if (matches !== undefined && !checkpoint.transactions.some(matches)) continue;
-        told += 1;
+        sent += 1;
         const place = { checkpoint: number, sequence: checkpoint.totalTransactions };
         const frame: GrpcTypes.ListCheckpointsResponse = {
           checkpoint: showCheckpoint(node, checkpoint, mask, method),
           watermark: { cursor: writeCursor(place), checkpoint: BigInt(number) },
         };
-        if (told === most) {
+        if (sent === most) {
           yield { ...frame, end: { reason: EndReason.ITEM_LIMIT } };
           return;
         }
@@ -52,15 +52,15 @@ export const LEDGER_HISTORY_HANDLERS: Handlers = {
       const matches = readFilter(request.filter);
       const range = rangeOf(node, request, method);
       const most = pageOf(request.options, TRANSACTIONS_OF_PAGE);
-      let told = 0;
+      let sent = 0;
       for (const number of range.numbers) {
         const { transactions } = checkpointAt(node, number, method);
         for (const record of range.descending ? transactions.toReversed() : transactions) {
           const { place } = record;
           if (place === undefined || !isWithin(place, range) || matches?.(record) === false) continue;
-          told += 1;
+          sent += 1;
           const frame = transactionFrame(node, record, place, mask, method);
-          if (told === most) {
+          if (sent === most) {
             yield { ...frame, end: { reason: EndReason.ITEM_LIMIT } };
             return;
           }

@@ -14,7 +14,6 @@ export type Handler =
   | { readonly kind: 'unary'; readonly run: UnaryHandler }
   | { readonly kind: 'stream'; readonly run: StreamHandler };
 
-/** Handlers by method name. Other methods are unimplemented. */
 export type Handlers = Readonly<Record<string, Handler>>;
 
 export function unary<Request, Response>(

@@ -32,19 +32,22 @@ export function checkpointAt(node: Node, number: number, method: string): Checkp
 }
 
 export function distort({ chain, faults }: Node, checkpoint: Checkpoint, method: string): Checkpoint {
-  let told = checkpoint;
+  let reported = checkpoint;
   for (const fault of [...faults.holding('fork', method), ...faults.holding('forge-without', method)])
-    told = forgedCheckpoint(chain, told, fault);
+    reported = forgedCheckpoint(chain, reported, fault);
   if (faults.holding('no-checkpoint-bytes', method).length > 0)
-    told = { ...told, contentsBytes: new Uint8Array(), summaryBytes: new Uint8Array() };
+    reported = { ...reported, contentsBytes: new Uint8Array(), summaryBytes: new Uint8Array() };
   const hidden = faults.holding('hide-payments', method).map(({ address }) => address);
   if (hidden.length > 0)
-    told = { ...told, transactions: told.transactions.filter((record) => !pays(record, hidden)) };
+    reported = { ...reported, transactions: reported.transactions.filter((record) => !pays(record, hidden)) };
   for (const fault of faults.holding('invent-payment', method)) {
-    if (fault.checkpoint !== told.number) continue;
-    told = { ...told, transactions: [...told.transactions, inventPayment(chain, told, fault)] };
+    if (fault.checkpoint !== reported.number) continue;
+    reported = {
+      ...reported,
+      transactions: [...reported.transactions, inventPayment(chain, reported, fault)],
+    };
   }
-  return told;
+  return reported;
 }
 
 /** Finds a transaction whose checkpoint the node has. Throws GatewayError<RefusalCode>. */

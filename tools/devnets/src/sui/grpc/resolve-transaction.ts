@@ -137,7 +137,7 @@ function resolveCommand({ command }: GrpcTypes.Command): DraftCommand {
       };
     }
     default:
-      return bad(`the command ${command.oneofKind ?? ''} is not known here`);
+      return bad(`unsupported command ${command.oneofKind ?? ''}`);
   }
 }
 

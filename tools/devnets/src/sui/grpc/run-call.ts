@@ -93,8 +93,7 @@ export async function runCall(running: RunningCall): Promise<Ending> {
 
 async function run({ node, method, path, message, call, send }: RunningCall): Promise<Ending> {
   const handler = method?.handler;
-  if (method === undefined || handler === undefined)
-    return refuse('UNIMPLEMENTED', `${path} is not known here`);
+  if (method === undefined || handler === undefined) return refuse('UNIMPLEMENTED', `unknown method ${path}`);
   const { name } = method;
   if ((await applyFaults(node, name)) === 'cut') return 'cut';
   if (message === undefined) return refuse('INTERNAL', 'the request has no message');

@@ -40,7 +40,7 @@ const MOCK_BALANCE = 1_000_000_000_000_000_000n;
 const ZERO_DIGEST = toBase58(new Uint8Array(32));
 /** Computation units added to an estimate. */
 const SAFE_OVERHEAD_UNITS = 1_000n;
-/** Units for reading another gas coin: almost nothing, but rounded up. */
+/** Units for reading another gas coin: almost none, but rounded up. */
 const GAS_COIN_READ_UNITS = 40n * 15n;
 /** Committee indices of three proposers. Up to three are free of charge. */
 const PROPOSERS = [0, 1, 2];
@@ -110,7 +110,6 @@ function mockCoin(owner: string): SuiObject {
   return coinObject({ ...object, storageRebateMist: 0n }, SUI_TYPE, MOCK_BALANCE);
 }
 
-/** Replaces the gas payment by a mock coin that covers any cost. */
 function withMock(checked: CheckedTransaction): CheckedTransaction {
   const { data } = checked;
   const budget = String(LIMITS.gasBudgetMist);
@@ -222,7 +221,6 @@ function payWithCoins(chain: Chain, data: TransactionData, isEstimated: boolean)
   return withGas(data, { payment, budget: String(budget) });
 }
 
-/** The owner's SUI coins that the transaction does not use otherwise, the largest first. */
 function spendableCoins(chain: Chain, data: TransactionData): readonly SuiObject[] {
   const used = new Set(
     programOf(data).inputs.flatMap((input) =>

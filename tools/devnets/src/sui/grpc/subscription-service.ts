@@ -17,14 +17,14 @@ export const SUBSCRIPTION_HANDLERS: Handlers = {
     async function* subscribe(node, request, call) {
       const mask = readMask(GrpcTypes.Checkpoint, request.readMask, CHECKPOINT_DEFAULTS);
       const matches = readFilter(request.filter);
-      let told: number | undefined;
+      let lastSent: number | undefined;
       for await (const checkpoint of follow(node, call)) {
         const cursor = BigInt(checkpoint.number);
         if (matches === undefined || checkpoint.transactions.some(matches)) {
-          told = checkpoint.number;
+          lastSent = checkpoint.number;
           yield { cursor, checkpoint: showCheckpoint(node, checkpoint, mask, call.method) };
-        } else if (told === undefined || checkpoint.number - told >= PROGRESS_CHECKPOINTS) {
-          told = checkpoint.number;
+        } else if (lastSent === undefined || checkpoint.number - lastSent >= PROGRESS_CHECKPOINTS) {
+          lastSent = checkpoint.number;
           yield { cursor };
         }
       }

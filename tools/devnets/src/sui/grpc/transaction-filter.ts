@@ -4,7 +4,6 @@ import { addressOfOwner } from '../chain/object.ts';
 import { refuse } from '../chain/refusal.ts';
 import type { ObjectChange, TransactionRecord } from '../chain/transaction.ts';
 
-/** Nodes' default limit per filter. */
 const MOST_LITERALS = 10;
 
 export type TransactionMatcher = (record: TransactionRecord) => boolean;
@@ -46,7 +45,7 @@ function readPredicate(predicate: Predicate): TransactionMatcher {
       return ({ outcome }) => outcome.changes.some(({ id }) => id === objectId);
     }
     default:
-      return refuse('UNIMPLEMENTED', `the filter ${predicate.oneofKind ?? ''} is not known here`);
+      return refuse('UNIMPLEMENTED', `unsupported filter ${predicate.oneofKind ?? ''}`);
   }
 }
 

@@ -31,7 +31,6 @@ export interface Chain {
   readonly parameters: ChainParameters;
   readonly producers: readonly [Producer, ...Producer[]];
   readonly solidLagBlocks: number;
-  /** Chain time in epoch ms. */
   readonly now: () => number;
   readonly committed: CommittedState;
   readonly blocks: Map<number, Block>;

@@ -63,7 +63,6 @@ export function onlyContract(transaction: Transaction): ContractCall {
   return call ?? invalid('No contract!');
 }
 
-/** The owner of a contract signs and pays. */
 export function ownerOf(call: ContractCall): Uint8Array {
   const { owner_address: owner } = decodeParameter<{ owner_address?: Uint8Array }>(call);
   return isAddress(owner) ? owner : invalid('Invalid ownerAddress');

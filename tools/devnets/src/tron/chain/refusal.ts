@@ -14,7 +14,6 @@ export type RefusalCode =
   | 'SERVER_BUSY'
   | 'OTHER_ERROR';
 
-/** Rejects a transaction with java-tron's code and message. */
 export function refuse(code: RefusalCode, message: string): never {
   throw new GatewayError<RefusalCode>(code, message, { retryable: false });
 }

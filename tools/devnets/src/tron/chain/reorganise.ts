@@ -10,7 +10,9 @@ import { resetPool } from './mine-block.ts';
 export async function popBlocks(chain: Chain, depth: number, drop: boolean): Promise<void> {
   const lowest = chain.head.number - depth;
   if (!(depth > 0) || lowest < chain.solidNumber) {
-    throw new Error(`only the ${chain.head.number - chain.solidNumber} blocks above the solidified can go`);
+    throw new Error(
+      `only the ${chain.head.number - chain.solidNumber} blocks above the solidified one can be removed`,
+    );
   }
   const waiting = [...chain.pending.values()];
   const popped: PendingTransaction[] = [];
@@ -18,7 +20,7 @@ export async function popBlocks(chain: Chain, depth: number, drop: boolean): Pro
     const { head } = chain;
     const parent = chain.blocks.get(head.number - 1);
     if (head.undo === undefined || parent === undefined)
-      throw new Error(`block ${head.number} can't be undone`);
+      throw new Error(`block ${head.number} cannot be undone`);
     chain.committed.undo(head.undo);
     chain.blocks.delete(head.number);
     chain.numbersById.delete(head.id);

@@ -31,9 +31,13 @@ export function loadChain(file: string, genesisId: string): SavedChain | undefin
   if (!existsSync(file)) return undefined;
   const saved = deserialize(readFileSync(file)) as SavedChain;
   if (saved.version !== VERSION || saved.blocks[0]?.id !== genesisId) {
-    throw new GatewayError<SavedChainErrorCode>('NOT_THIS_CHAIN', `${file} holds another chain.`, {
-      retryable: false,
-    });
+    throw new GatewayError<SavedChainErrorCode>(
+      'NOT_THIS_CHAIN',
+      `${file} contains another chain. Delete the file or use another.`,
+      {
+        retryable: false,
+      },
+    );
   }
   return saved;
 }

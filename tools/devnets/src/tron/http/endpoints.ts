@@ -6,7 +6,6 @@ import { STATE_ENDPOINTS } from './read-state.ts';
 import { BUILD_ENDPOINTS } from './build-transactions.ts';
 import { CALL_ENDPOINTS } from './call-contracts.ts';
 
-/** Endpoints of `wallet/` and `walletsolidity/` by lower-case name. */
 export function createEndpoints(): Record<string, Endpoint> {
   return {
     ...createBlockEndpoints(),

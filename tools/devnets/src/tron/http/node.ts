@@ -30,7 +30,6 @@ export function nodeError(javaClass: string, message: string): GatewayError<'NOD
   return new GatewayError('NODE_ERROR', `class ${javaClass} : ${message}`, { retryable: false });
 }
 
-/** Undefined if the block is unknown or above `top`. */
 export function blockAt({ chain, top }: NodeRequest, number: number): Block | undefined {
   return number >= 0 && number <= top ? chain.blocks.get(number) : undefined;
 }

@@ -90,7 +90,6 @@ function blockToJson(
   };
 }
 
-/** Block number and id in the format of getnodeinfo. */
 export function describeBlock(chain: Chain, number: number): string {
   return `Num:${number},ID:${chain.blocks.get(number)?.id ?? ''}`;
 }

@@ -18,8 +18,8 @@ export const TRANSACTION_ENDPOINTS: Record<string, Endpoint> = {
     const waiting = request.side === 'wallet' ? request.chain.pending.get(wantedId(request)) : undefined;
     if (waiting === undefined) return {};
     // The real node also reports pool transactions as successful.
-    const looks: Transaction = { ...waiting.transaction, ret: [{ contractRet: 1 }] };
-    return transactionToJson(looks, request.visible);
+    const shown: Transaction = { ...waiting.transaction, ret: [{ contractRet: 1 }] };
+    return transactionToJson(shown, request.visible);
   },
   gettransactionfrompending: (request) => {
     const waiting = request.chain.pending.get(wantedId(request));

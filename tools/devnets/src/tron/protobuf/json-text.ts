@@ -38,7 +38,6 @@ export function readJson(text: string): unknown {
   );
 }
 
-/** Converts a request's number or string to text; null gives an empty text. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'object'

@@ -11,7 +11,6 @@ export interface RawData {
   readonly ref_block_hash?: Uint8Array;
   /** Epoch ms. */
   readonly expiration?: bigint;
-  /** Memo. */
   readonly data?: Uint8Array;
   readonly contract?: readonly ContractCall[];
   readonly timestamp?: bigint;

@@ -46,7 +46,6 @@ export function transactionToJson(transaction: Transaction, visible: boolean): J
   return describe(transaction, { bytes, id: sha256(bytes), visible });
 }
 
-/** Same for protobuf bytes whose id is known. */
 export function encodedTransactionToJson(encoded: Uint8Array, id: string, visible: boolean): JsonObject {
   const transaction = decodeMessage<Transaction>('Transaction', encoded);
   return describe(transaction, { bytes: fieldBytes(encoded, RAW_DATA_FIELD), id: hexBytes(id), visible });

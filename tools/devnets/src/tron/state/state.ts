@@ -56,7 +56,6 @@ export function createState(below: StateReader): State {
 export interface CommittedState extends StateReader {
   /** Applies changes and returns the replaced values. */
   commit(changes: ReadonlyMap<string, unknown>): UndoLog;
-  /** Reverts the last commit. */
   undo(log: UndoLog): void;
   values(): ReadonlyMap<string, unknown>;
 }
