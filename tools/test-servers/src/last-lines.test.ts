@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readLastLines } from './last-lines.ts';
 
-test('returns the last lines of short and long files, and nothing of a missing one', () => {
+test('returns the last lines of short and long files, and none of a missing one', () => {
   const dir = mkdtempSync(join(tmpdir(), 'opentill-lines-'));
   try {
     const file = join(dir, 'log');

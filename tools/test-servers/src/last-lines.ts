@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 const TAIL_BYTES = 32_768;
 
-/** Reads at most the last 32 KiB. Returns an empty text if the file cannot be read. */
+/** Reads at most the last 32 KiB. Empty if the file cannot be read. */
 export function readLastLines(file: string, count: number): string {
   let descriptor: number;
   try {

@@ -15,8 +15,8 @@ export async function requireFreePorts(
   for (const { port, purpose } of ports) {
     if (await isPortFree(port)) continue;
     const owner = findPortOwner(port);
-    const whose = owner === undefined ? 'another process' : `process ${owner.pid} (${owner.command})`;
-    problems.push(`port ${port}, needed for ${purpose}, is taken by ${whose}`);
+    const holder = owner === undefined ? 'another process' : `process ${owner.pid} (${owner.command})`;
+    problems.push(`port ${port}, needed for ${purpose}, is taken by ${holder}`);
   }
   if (problems.length === 0) return;
   const sentence = `${problems.join('; ')}.`;

@@ -139,7 +139,6 @@ export async function startProcessGroup(
 
 type Leader = ChildProcess & { readonly pid: number; readonly stdin: Writable };
 
-/** The shell becomes the leader when it reads a line from stdin. */
 async function spawnLeader(options: ProcessGroupOptions, mark: string): Promise<Leader> {
   mkdirSync(dirname(options.logFile), { recursive: true });
   const log = openSync(options.logFile, 'a');
@@ -179,7 +178,7 @@ function mustBeExecutable({ command, env }: ProcessGroupOptions): void {
       return false;
     }
   };
-  if (!folders.some(isExecutable)) throw new Error(`${command} is no executable file`);
+  if (!folders.some(isExecutable)) throw new Error(`${command} is not an executable file`);
 }
 
 function createGroup(options: ProcessGroupOptions, child: Leader, mark: string, guard: Guard): ProcessGroup {
