@@ -57,7 +57,7 @@ export async function startColludingNodes(upstreamUrl: string): Promise<Colludin
     const isShortened = left.transactions?.length !== honest.transactions?.length;
     if (!isShortened && parent.blockID === honest.block_header.raw_data['parentHash']) return honest;
     if (isShortened && left.transactions?.length !== 0)
-      throw new Error('a block with other transactions than hidden ones');
+      throw new Error('a block contains hidden and other transactions');
     const block = withHeader(left, {
       parentHash: parent.blockID,
       ...(isShortened && { txTrieRoot: EMPTY_ROOT }),

@@ -56,14 +56,14 @@ export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }
     it('disputes a named transaction that another wallet sent', async () => {
       const { submit, mine, newAddress, tokens } = get();
       const [others, to] = [newAddress(), newAddress()];
-      const told: OwnTransaction[] = [];
+      const named: OwnTransaction[] = [];
       for (const fails of [false, true]) {
         const txHash = await submit([{ kind: 'transfer', token: 1, to, amount: 3n }], { fails });
         for (const contract of [tokens[0], null])
-          told.push({ txHash, from: others, contract, to, amountBaseUnits: baseUnits(7n) });
+          named.push({ txHash, from: others, contract, to, amountBaseUnits: baseUnits(7n) });
       }
       await mine();
-      for (const own of told) {
+      for (const own of named) {
         const { fates, disputed } = await fatesOf([own]);
         expect({ fates, disputed }).toEqual({ fates: [], disputed: [own.txHash] });
       }

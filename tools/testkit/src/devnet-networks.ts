@@ -57,7 +57,7 @@ export function evmDevnetNetwork(
   };
 }
 
-/** TRON_TEST on a devnet, with both tokens and TRX. Has payouts only if `overrides` contains them. */
+/** Has payouts only if `overrides` contains them. */
 export function tronDevnetNetwork(
   devnet: Pick<TronDevnet, 'url' | 'chainId' | 'tokens'>,
   overrides: Partial<NetworkConfig> = {},
@@ -82,7 +82,7 @@ export function tronDevnetNetwork(
   };
 }
 
-/** SUI_TEST on a devnet, with both tokens and SUI. Has payouts only if `overrides` contains them. */
+/** Has payouts only if `overrides` contains them. */
 export function suiDevnetNetwork(
   devnet: Pick<SuiDevnet, 'url' | 'chainId' | 'tokens'>,
   overrides: Partial<NetworkConfig> = {},

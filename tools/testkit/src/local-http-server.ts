@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens on a free port of 127.0.0.1 and returns the URL. */
 export async function listenLocally(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-/// Emits any logs on request.
 contract LogEmitter {
     struct Log { address at; bytes32[] topics; bytes data; }
 
@@ -10,7 +9,7 @@ contract LogEmitter {
     /// Emits each log from the contract at `at`, in order, in one transaction.
     function emitAll(Log[] calldata logs, bool fail) external {
         for (uint256 i = 0; i < logs.length; i++) LogEmitter(logs[i].at).emitOne(logs[i].topics, logs[i].data);
-        require(!fail, "told to fail");
+        require(!fail, "failure requested");
     }
 
     function emitOne(bytes32[] calldata t, bytes calldata data) external {

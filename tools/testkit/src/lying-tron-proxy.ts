@@ -113,7 +113,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
   const calls: Record<string, number> = {};
   let faults = options.faults ?? {};
   const happens = (fault: TronNodeFault): boolean => random() < (faults[fault] ?? 0);
-  const told = <T>(fault: TronNodeFault, lie: T): T => {
+  const inject = <T>(fault: TronNodeFault, lie: T): T => {
     injected[fault] = (injected[fault] ?? 0) + 1;
     return lie;
   };
@@ -147,50 +147,51 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
   /** Response of a node with a wrong solidified block; undefined for the true response. */
   async function lieOfSolid({ path, body }: AskedOfTron, truth: unknown): Promise<unknown> {
     if (happens('solidAhead'))
-      return told('solidAhead', await honest(path.replace('walletsolidity', 'wallet'), body));
-    if (happens('solidJumped')) return told('solidJumped', jumped(truth));
+      return inject('solidAhead', await honest(path.replace('walletsolidity', 'wallet'), body));
+    if (happens('solidJumped')) return inject('solidJumped', jumped(truth));
     if (!happens('solidFellBack')) return undefined;
     const height = Math.max(1, (heightIn(truth) ?? 0) - FALL_BLOCKS);
-    return told('solidFellBack', await honest(path, { ...body, id_or_num: `${height}` }));
+    return inject('solidFellBack', await honest(path, { ...body, id_or_num: `${height}` }));
   }
 
   async function asOfBefore({ path, method, body }: AskedOfTron, truth: unknown): Promise<unknown> {
     const [, side = 'wallet'] = path.split('/');
     const top = Math.max(0, (await headHeight(side)) - lagBlocks);
     if (method === 'getblock' && body['id_or_num'] === undefined)
-      return told('laggingNode', await honest(path, { ...body, id_or_num: `${top}` }));
+      return inject('laggingNode', await honest(path, { ...body, id_or_num: `${top}` }));
     const height = heightIn(truth);
     if (height === undefined || height <= top) return truth;
-    return told('laggingNode', Array.isArray(truth) ? [] : {});
+    return inject('laggingNode', Array.isArray(truth) ? [] : {});
   }
 
   async function lieAbout(asked: AskedOfTron, truth: unknown): Promise<unknown> {
     const { method, body, path } = asked;
     if (method === 'getblock') {
       if (body['id_or_num'] === '0')
-        return happens('wrongGenesis') ? told('wrongGenesis', ofAnotherChain(truth)) : truth;
+        return happens('wrongGenesis') ? inject('wrongGenesis', ofAnotherChain(truth)) : truth;
       if (body['id_or_num'] === undefined && path.startsWith('/walletsolidity/') && isObject(truth)) {
         const lie = await lieOfSolid(asked, truth);
         if (lie !== undefined) return lie;
       }
-      if (body['id_or_num'] === undefined && happens('jumpedHead')) return told('jumpedHead', jumped(truth));
+      if (body['id_or_num'] === undefined && happens('jumpedHead'))
+        return inject('jumpedHead', jumped(truth));
     }
     const isWhole = method === 'getblockbynum' || method === 'gettransactioninfobyblocknum';
     const shortening = isWhole ? shorteningOf(method, Number(body['num'])) : undefined;
-    if (shortening === 'emptyBlock') return withoutTransactions(truth, told);
+    if (shortening === 'emptyBlock') return withoutTransactions(truth, inject);
     if (shortening !== undefined) return withoutOne(shortening, truth, Number(body['num']));
-    if (isObject(truth) && happens('emptyObject')) return told('emptyObject', {});
+    if (isObject(truth) && happens('emptyObject')) return inject('emptyObject', {});
     if (method === 'gettransactioninfobyid' && isObject(truth)) return lieOfOne(truth as RawInfo);
     if (method !== 'gettransactioninfobyblocknum' || !Array.isArray(truth) || truth.length === 0)
       return truth;
     const infos = truth as readonly RawInfo[];
-    if (happens('emptyInfos')) return told('emptyInfos', []);
+    if (happens('emptyInfos')) return inject('emptyInfos', []);
     if (happens('truncatedInfos'))
-      return told('truncatedInfos', infos.slice(0, Math.floor(random() * infos.length)));
+      return inject('truncatedInfos', infos.slice(0, Math.floor(random() * infos.length)));
     if (happens('swappedInfos') && infos.length > 1)
-      return told('swappedInfos', [infos[1], infos[0], ...infos.slice(2)]);
+      return inject('swappedInfos', [infos[1], infos[0], ...infos.slice(2)]);
     if (happens('otherInfos'))
-      return told('otherInfos', await honest(path, { num: Number(body['num']) - 1 }));
+      return inject('otherInfos', await honest(path, { num: Number(body['num']) - 1 }));
     return infos.map(lieOfOne);
   }
 
@@ -201,24 +202,25 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
       const { id, txID } = list[place] ?? {};
       return mayLieOf(id ?? txID ?? '') ? list.filter((_, other) => other !== place) : list;
     };
-    if (Array.isArray(truth)) return truth.length === 0 ? truth : told(fault, without(truth));
+    if (Array.isArray(truth)) return truth.length === 0 ? truth : inject(fault, without(truth));
     if (!isObject(truth) || !('transactions' in truth)) return truth;
     const left = without(truth.transactions as { readonly txID: string }[]);
     const [first, ...others] = fault === 'leftOutBesideOdd' ? left : [];
-    return told(fault, { ...truth, transactions: first === undefined ? left : [oddly(first), ...others] });
+    return inject(fault, { ...truth, transactions: first === undefined ? left : [oddly(first), ...others] });
   }
 
   function lieOfOne(info: RawInfo): RawInfo {
     const { log: logs = [] } = info;
     if (!mayLieOf(info.id ?? '')) return info;
-    if (logs.length > 0 && happens('droppedLog')) return told('droppedLog', { ...info, log: logs.slice(1) });
+    if (logs.length > 0 && happens('droppedLog'))
+      return inject('droppedLog', { ...info, log: logs.slice(1) });
     if (logs.length > 0 && happens('inventedLog')) {
       const more = { ...logs[0]!, data: '7'.padStart(64, '0') };
-      return told('inventedLog', { ...info, log: [...logs, more] });
+      return inject('inventedLog', { ...info, log: [...logs, more] });
     }
     if (logs.length > 0 && happens('inventedFailure')) {
       const { log: _, ...rest } = info;
-      return told('inventedFailure', {
+      return inject('inventedFailure', {
         ...rest,
         result: 'FAILED',
         receipt: { ...info.receipt, result: 'REVERT' },
@@ -227,7 +229,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     const hasFailed = info.receipt?.result !== undefined && info.receipt.result !== 'SUCCESS';
     if (!hasFailed || !happens('inventedSuccess')) return info;
     const { result: _, ...rest } = info as RawInfo & { readonly result?: string };
-    return told('inventedSuccess', { ...rest, receipt: { ...info.receipt, result: 'SUCCESS' } });
+    return inject('inventedSuccess', { ...rest, receipt: { ...info.receipt, result: 'SUCCESS' } });
   }
 
   async function answer(asked: AskedOfTron, response: ServerResponse): Promise<void> {
@@ -241,9 +243,9 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     if (isBehind) truth = await asOfBefore(asked, truth);
     const text = JSON.stringify(await lieAbout(asked, truth));
     response.setHeader('content-type', 'application/json');
-    if (happens('delayed')) await told('delayed', delay(options.delayMs ?? 150));
+    if (happens('delayed')) await inject('delayed', delay(options.delayMs ?? 150));
     if (happens('truncatedJson') && text.length > 4)
-      response.end(told('truncatedJson', text.slice(0, text.length / 2)));
+      response.end(inject('truncatedJson', text.slice(0, text.length / 2)));
     else response.end(text);
   }
 
@@ -253,17 +255,17 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
       const method = path.split('/').at(-1) ?? '';
       const text = await readBody(request);
       calls[method] = (calls[method] ?? 0) + 1;
-      if (happens('connectionReset')) return told('connectionReset', request.socket.destroy());
+      if (happens('connectionReset')) return inject('connectionReset', request.socket.destroy());
       if (happens('rateLimited'))
-        return told('rateLimited', response.writeHead(429, { 'retry-after': '1' }).end('{}'));
+        return inject('rateLimited', response.writeHead(429, { 'retry-after': '1' }).end('{}'));
       if (happens('suspended')) {
         const why = 'The key exceeds the frequency limit(15), and the query server is suspended for 1s';
-        return told('suspended', response.writeHead(403).end(JSON.stringify({ Error: why })));
+        return inject('suspended', response.writeHead(403).end(JSON.stringify({ Error: why })));
       }
       if (happens('unavailable'))
-        return told('unavailable', response.writeHead(503).end('<html>unavailable</html>'));
+        return inject('unavailable', response.writeHead(503).end('<html>unavailable</html>'));
       if (happens('errorObject'))
-        return told('errorObject', response.end('{"Error":"class java.lang.NullPointerException : null"}'));
+        return inject('errorObject', response.end('{"Error":"class java.lang.NullPointerException : null"}'));
       return answer(
         { path, method, body: (text === '' ? {} : JSON.parse(text)) as AskedOfTron['body'] },
         response,
@@ -283,11 +285,14 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
   };
 }
 
-function withoutTransactions(truth: unknown, told: (fault: 'emptyBlock', lie: unknown) => unknown): unknown {
-  if (Array.isArray(truth)) return truth.length === 0 ? truth : told('emptyBlock', []);
+function withoutTransactions(
+  truth: unknown,
+  inject: (fault: 'emptyBlock', lie: unknown) => unknown,
+): unknown {
+  if (Array.isArray(truth)) return truth.length === 0 ? truth : inject('emptyBlock', []);
   if (!isObject(truth) || !('transactions' in truth)) return truth;
   const { transactions: _, ...rest } = truth;
-  return told('emptyBlock', rest);
+  return inject('emptyBlock', rest);
 }
 
 /** Adds an unknown field to the result. */

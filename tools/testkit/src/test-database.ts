@@ -8,7 +8,6 @@ import { restrictDatabase, roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 
 export interface TestDatabase {
-  /** URL of the owner (superuser), for setting up and inspecting. */
   readonly adminUrl: string;
   url(role: ServiceSchema): string;
   /** Opens a pool for a service's role or the owner. Close it before `drop`. */

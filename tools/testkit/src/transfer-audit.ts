@@ -17,7 +17,6 @@ export interface Deposit {
 export interface TransferFindings {
   /** Payments that are missing or not verified. */
   readonly missed: readonly string[];
-  /** Transfers without a payment on the chain. */
   readonly invented: readonly string[];
   /** Number of transfers that lost the state VERIFIED. */
   readonly unverified: number;
@@ -74,15 +73,15 @@ export async function untoldTransfers(
   const { rows } = await sql<{ id: string }>`
     select transfer_id::text as id from transfer where state = 'VERIFIED'`.execute(admin);
   const verified = new Set(rows.map((row) => row.id));
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const different = (): readonly string[] => [
-    ...[...verified].filter((id) => !told.has(id)),
-    ...[...told].filter((id) => !verified.has(id)),
+    ...[...verified].filter((id) => !reported.has(id)),
+    ...[...reported].filter((id) => !verified.has(id)),
   ];
   const deadline = performance.now() + limitMs;
   do {
     for (const event of await scan.takeEvents('block.verified'))
-      for (const id of event.data.transferIds) told.add(id);
+      for (const id of event.data.transferIds) reported.add(id);
   } while (different().length > 0 && performance.now() < deadline);
   return different();
 }

@@ -24,7 +24,6 @@ export function headerHash(rawData: Readonly<Record<string, unknown>>): Uint8Arr
   return sha256(encodeMessage('HeaderRaw', messageFromJson('HeaderRaw', { ...rawData }, false)));
 }
 
-/** First digits of the ids of a height. */
 export function heightDigits(height: number): string {
   return height.toString(16).padStart(HEIGHT_DIGITS, '0');
 }

@@ -21,7 +21,6 @@ export interface TruthPlan {
   readonly reorgs?: number;
   /** Number of scanner restarts, used instead of reorganisations. @default 0 */
   readonly restarts?: number;
-  /** Number of the scanner's Byzantine sources. */
   readonly sources: 1 | 2;
   /** The second source is down for a third of the blocks, then until the cursor or an alarm shows the effect. */
   readonly outage?: 'brief' | 'until-verified' | 'until-alarm';
@@ -40,7 +39,6 @@ export interface TruthFindings extends TransferFindings {
 }
 
 export interface OutageFindings {
-  /** Progress of the verified cursor during the outage. */
   readonly verifiedBlocks: number;
   readonly isVerified: boolean;
   readonly alarms: readonly string[];
@@ -93,7 +91,6 @@ export interface TruthScene<Chain extends TruthChain, Extra> {
 }
 
 export interface TruthChain {
-  /** Deposits may use this address from now on. */
   addAddress(address: string): void;
   /** Mines a block with payments to our addresses, to others, and with false payments. */
   produceBlock(): Promise<void>;

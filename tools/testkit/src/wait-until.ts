@@ -17,5 +17,5 @@ export async function waitUntil(
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error(`not within ${timeoutMs} ms: ${what}`, { cause });
+  throw new Error(`timed out after ${timeoutMs} ms: ${what}`, { cause });
 }

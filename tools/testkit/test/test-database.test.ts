@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('a test database', () => {
-  test('is migrated, empty and separate', async () => {
+  test('creates a migrated, empty and separate database', async () => {
     const [one, two] = await Promise.all([make(), make()]);
     const [a, b] = [one.open('admin'), two.open('admin')];
     await aMerchant(a.kysely);
@@ -28,7 +28,7 @@ describe('a test database', () => {
     await Promise.all([a.close(), b.close()]);
   });
 
-  test('can be opened as any service, which may not create temporary tables', async () => {
+  test('opens a database as any service, without the right to temporary tables', async () => {
     const database = await make();
     for (const schema of SERVICE_SCHEMAS) {
       const opened = database.open(schema);
@@ -39,7 +39,7 @@ describe('a test database', () => {
     }
   });
 
-  test('names a pool that was left open, and is dropped nevertheless', async () => {
+  test('drops a database and reports a pool that was left open', async () => {
     const database = await createTestDatabase();
     const leaked = database.open('tracker');
     await sql`select 42 as leaked`.execute(leaked.kysely);
