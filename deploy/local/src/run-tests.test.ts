@@ -38,7 +38,7 @@ test('counts a file without tests as a failure', () => {
   });
 });
 
-test('counts a run that failed without a failed test, or without a report, as a failure', () => {
+test('counts a run that failed without a failed test or a report as a failure', () => {
   expect(countResults({ ...results, numFailedTests: 0, testResults: [] }, 1)).toEqual({
     passed: 7,
     failed: 1,

@@ -96,7 +96,7 @@ describe('build fingerprint', () => {
     return write;
   }
 
-  test('changes with every source, setting and output, and with no other file', async () => {
+  test('changes the fingerprint with every source, setting and output only', async () => {
     const { fingerprintOf } = (await import(join(BOOTSTRAP, 'build.mjs'))) as {
       fingerprintOf(root: string): string;
     };
