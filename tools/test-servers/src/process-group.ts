@@ -187,7 +187,7 @@ function createGroup(options: ProcessGroupOptions, child: Leader, mark: string, 
   const exited = new Promise<ExitStatus>((resolve) => {
     child.once('exit', (code, signal) => {
       running = false;
-      // Without members there is nothing to stop later, when the kernel may have reused the id.
+      // A group without members must not be stopped later, because the kernel may reuse its id.
       if (findGroupMembers(child.pid, mark).length === 0) stopping ??= guard.release();
       resolve({ code, signal });
     });

@@ -22,7 +22,7 @@ export interface TruthPlan {
   /** Number of scanner restarts, used instead of reorganisations. @default 0 */
   readonly restarts?: number;
   readonly sources: 1 | 2;
-  /** The second source is down for a third of the blocks; then until the cursor is where it may be, or until an alarm. */
+  /** The second source is down for a third of the blocks; then until the cursor is up to date, or until an alarm. */
   readonly outage?: 'brief' | 'until-verified' | 'until-alarm';
   readonly network?: Partial<NetworkConfig>;
 }

@@ -135,7 +135,7 @@ async function startWorld(family: BenchFamily, blocks: number, transactions: num
   };
 }
 
-/** Runs from the start of the scanner until the last block is verified. @returns blocks/s, ms of processor time per block */
+/** Runs until the last block is verified. @returns blocks/s, ms of processor time per block */
 async function runScanner(
   servers: BenchServers,
   { blocks, genesis, networkWith }: World,

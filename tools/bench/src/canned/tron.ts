@@ -211,7 +211,7 @@ function leafOf({ rawHex, signature }: Drawn): Buffer {
   return hash('sha256', whole.bytes, 'buffer');
 }
 
-/** Placeholder with a signature's length; it verifies nothing. */
+/** Invalid placeholder with a signature's length. */
 function filler(seed: string, digits: number): string {
   return seed.repeat(Math.ceil(digits / seed.length)).slice(0, digits);
 }

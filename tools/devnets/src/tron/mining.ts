@@ -77,7 +77,7 @@ export function createMining(
   };
 }
 
-/** Requested blocks are three seconds apart, independent of the clock, so that nothing expires early in a slow test. */
+/** Requested blocks are three seconds apart, independent of the clock, so that a slow test sees no early expiry. */
 function nextBlockTime(chain: Chain, blockTimeMs: number, stepMs: number): number {
   const last = chain.head.timestampMs + stepMs;
   if (blockTimeMs > 0) return Math.max(chain.now(), last + 1);

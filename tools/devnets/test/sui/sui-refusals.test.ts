@@ -67,7 +67,7 @@ test('executes only the first of two transactions that use the same coin', async
   devnet.control.checkpoint();
 });
 
-test('charges gas for a failed transaction and moves nothing else', async () => {
+test('charges only gas for a failed transaction', async () => {
   const { devnet, keys, execute } = world;
   const [from, to] = [keys[4]!, newAddress()];
   const transaction = new Transaction();

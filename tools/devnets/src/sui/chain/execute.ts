@@ -79,7 +79,7 @@ function lacksFunds(chain: EmptyChain, { withdrawals }: CheckedTransaction): Exe
   return lacking ? { reason: { kind: 'INSUFFICIENT_FUNDS_FOR_WITHDRAW' }, command: undefined } : undefined;
 }
 
-/** Executes nothing. Gas coins pay for it; address balances do not, because they may be what is missing. */
+/** Skips execution. Gas coins still pay; address balances do not, because they may be what is missing. */
 function cancel(execution: Execution, failure: ExecutionFailure): Settled {
   if (execution.checked.gas.kind === 'coins') return charge(execution, failure, undefined);
   return { failure, gas: NO_GAS, changes: untouchedInputs(execution) };

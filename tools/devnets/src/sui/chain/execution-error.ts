@@ -12,7 +12,7 @@ export type ArgumentProblem =
   | 'INVALID_GAS_COIN_USAGE'
   | 'ARGUMENT_WITHOUT_VALUE';
 
-/** Reason of a failure during execution. The transaction is on the chain, paid gas and moved nothing else. */
+/** Reason of a failure during execution. The failed transaction is on the chain and moved only its gas. */
 export type FailureReason =
   | { readonly kind: 'INSUFFICIENT_GAS' }
   | { readonly kind: 'INSUFFICIENT_COIN_BALANCE' }

@@ -47,7 +47,7 @@ export function coinObject(object: NewObject, coinType: string, balance: bigint)
   return store(object, { type: coinObjectType(coinType), contents, coin: { coinType, balance } });
 }
 
-/** Clock object, which every consensus commit writes. It costs nothing. */
+/** Clock object, which every consensus commit writes. It is free. */
 export function clockObject(object: Omit<NewObject, 'id' | 'owner'>, timestampMs: number): SuiObject {
   const contents = createBcsWriter().address(CLOCK_ID).u64(timestampMs).finish();
   const owner = { kind: 'shared', initialSharedVersion: 1n } as const;

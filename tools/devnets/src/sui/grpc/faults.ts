@@ -1,6 +1,6 @@
 import type { RefusalCode } from '../chain/refusal.ts';
 
-/** Affects one node. `method` is a part of method names (default: all), `times` the occurrences (default: unlimited). */
+/** Affects one node. `method` is a part of method names (default: all), `times` a limit (default: none). */
 export type SuiFault = { readonly method?: string; readonly times?: number } & (
   | { readonly kind: 'status'; readonly code: RefusalCode; readonly message?: string }
   /** RESOURCE_EXHAUSTED above this rate. */

@@ -51,7 +51,7 @@ export function readMask(
   return maskOf(root);
 }
 
-/** A node without children selects its whole field; deeper paths add nothing. */
+/** A node without children selects its whole field, so deeper paths are ignored. */
 function addPath(root: Tree, names: readonly string[]): void {
   let tree = root;
   for (const [depth, name] of names.entries()) {

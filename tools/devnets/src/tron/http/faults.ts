@@ -1,4 +1,4 @@
-/** Affects the node. `path` is a part of endpoint paths (default: all), `times` the occurrences (default: unlimited). */
+/** Affects the node. `path` is a part of endpoint paths (default: all), `times` a limit (default: none). */
 export type TronFault = { readonly path?: string; readonly times?: number } & (
   | { readonly kind: 'status'; readonly status: number }
   /** Returns 429 above this rate, like TronGrid. */
