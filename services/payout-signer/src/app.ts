@@ -40,7 +40,6 @@ import { startMarkingUnpayable } from './wallet/mark-unpayable.ts';
 import { createClockReader } from './wallet/watch-clocks.ts';
 
 export interface SignerDeps {
-  /** Connected as the role opentill_signer. */
   readonly db: Db;
   readonly broker: Broker;
   readonly logger: Logger;
@@ -50,20 +49,18 @@ export interface SignerDeps {
   readonly networks: readonly PayingNetwork[];
   /** Networks without a `payouts` section. Their payouts get the obstacle PAYOUTS_NOT_CONFIGURED, and expire. */
   readonly unpayable?: readonly OfNetwork[];
-  /** Hot wallets whose keys the keystore holds, one per family. */
+  /** One per family of the keystore. */
   readonly wallets: readonly Address[];
-  /** Derives deposit addresses, from which sweeps are signed. */
   readonly keys: Pick<DepositSigner, 'admitDeposit' | 'isDeposit'>;
   readonly policy: PolicyJudge;
-  /** Energy sellers for sweeps, by chain (TRON). */
+  /** By chain (TRON). */
   readonly sellers?: ReadonlyMap<Chain, EnergySeller>;
-  /** Unique to the process. */
   readonly instanceId: string;
   /** Directory of the send marks (nonce/nonce-mark.ts, expiring/send-mark.ts). Must outlive the database. */
   readonly stateDirectory: string;
-  /** Receives errors that stop the service. */
+  /** Called with errors that stop the service. */
   readonly fail: (error: unknown) => void;
-  /** Receives the error when no chain passes its start-up checks. @default fail */
+  /** Called when no chain passes its start-up checks. @default fail */
   readonly onNoneUsable?: (error: unknown) => void;
   readonly timing?: Partial<SignerTiming>;
 }
@@ -100,7 +97,6 @@ const DEFAULT_TIMING: SignerTiming = {
 export interface SignerApp {
   /** Checks of /readyz: each wallet and the database. The broker's state is informational. Empty before `start`. */
   readonly checks: Checks;
-  /** Drives every wallet of every network, relays the events and announces this instance. */
   start(): void;
   /** Stops consumers and drivers first; returns within 6 s. The next process sends what is stored and unsent. */
   stop(): Promise<void>;
@@ -109,7 +105,7 @@ export interface SignerApp {
 const SCHEMA = 'signer';
 const HOUSEKEEPING_MS = 600_000;
 
-/** Creates the service. Closes no connection of `deps`. */
+/** Closes no connection of `deps`. */
 export function createApp(deps: SignerDeps): SignerApp {
   let work: Work | undefined;
   return {

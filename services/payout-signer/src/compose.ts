@@ -40,7 +40,6 @@ import type { PayingNetwork } from './payouts/paying-network.ts';
 const SERVICE = 'payout-signer';
 const CODECS = [evmFamily.addressCodec, tronFamily.addressCodec, suiFamily.addressCodec];
 
-/** Composition root: opens connections, builds the dependencies and starts the service. */
 export const composePayoutSigner: Compose = async (env, { fail, sharesProcess }) => {
   refuseSecretsInEnvironment(env);
   const config = readSignerConfig(env);
@@ -113,7 +112,7 @@ function refuseMainNetworks(networks: readonly NetworkConfig[]): void {
   );
 }
 
-/** Opens the keystore and the policy that was sealed for it. The passphrase does not outlive this function. */
+/** The passphrase does not outlive this function. */
 async function openKeys(
   config: SignerConfig,
   networks: readonly NetworkConfig[],
@@ -169,7 +168,6 @@ interface KeyContext {
   readonly stateDirectory: string;
 }
 
-/** Separates networks with a `payouts` section from those without one. */
 function sortNetworks(
   networks: readonly NetworkConfig[],
   keyContext: KeyContext,
@@ -241,7 +239,6 @@ function payOnEvm(
   };
 }
 
-/** Callbacks of the senders of all families that log about their sources. */
 function logSources({ chain }: NetworkConfig, logger: Logger) {
   return {
     onSendAnswer: (answer: { readonly outcome: string; readonly lied?: true }) => {

@@ -27,9 +27,8 @@ export interface SignerConfig extends ServiceSettings {
   readonly sourceRisksAccepted: readonly SourceRiskKind[];
   /** Writable directory for the send marks. Must survive the loss of the database. */
   readonly stateDirectory: string;
-  /** URL of the energy seller for sweeps on TRON. undefined: no energy is bought. */
   readonly energySellerUrl: string | undefined;
-  /** File with the API key of the operator's account at the seller. */
+  /** API key of the operator's account at the seller. */
   readonly energySellerKeyFile: string | undefined;
   /** Chains to pay on. undefined: all enabled ones. */
   readonly chains: readonly string[] | undefined;
@@ -71,10 +70,7 @@ export const SIGNER_CONFIG_SCHEMA = {
   },
 } as const;
 
-/**
- * Reads the signer's settings from the environment.
- * @throws GatewayError CONFIG_INVALID that names every mistake
- */
+/** @throws GatewayError CONFIG_INVALID that names every mistake */
 export function readSignerConfig(env: Environment): SignerConfig {
   const variables = readConfig<Variables>(SIGNER_CONFIG_SCHEMA, env);
   return {
@@ -100,7 +96,7 @@ export type SelectNetworksErrorCode =
 
 const PAYABLE: readonly Family[] = ['EVM', 'TRON', 'SUI'];
 
-/** Enabled networks of payable families; only those in `chains` if given. Throws CHAINS_INVALID. */
+/** @throws GatewayError CHAINS_INVALID */
 export function selectNetworks(
   networks: readonly NetworkConfig[],
   chains: readonly string[] | undefined,

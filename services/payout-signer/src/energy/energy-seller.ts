@@ -1,9 +1,8 @@
 import type { Address } from '@opentill/chain/address-codec';
 
 /*
- * A seller lends energy to an address for money. Orders are paid from a balance that the operator keeps with the
- * seller. So no order sends coin, and a seller can take at most that balance. Delivery is what two nodes report for
- * the address, never the seller's answer.
+ * Orders are paid from a balance that the operator keeps with the seller. So no order sends coin, and a seller can take
+ * at most that balance. Delivery is what two nodes report for the address, never the seller's answer.
  */
 
 export interface EnergyQuote {
@@ -28,13 +27,10 @@ export type OrderOutcome =
   | { readonly kind: 'UNKNOWN'; readonly why: string };
 
 export interface EnergySeller {
-  /** Host name of the seller, for logs and metrics. */
+  /** Host name, for logs and metrics. */
   readonly name: string;
-  /** Quotes at least `energy`. undefined when the seller does not offer that much or does not answer. Never throws. */
+  /** undefined when the seller does not offer that much or does not answer. Never throws. */
   quote(energy: bigint, receiver: Address, signal: AbortSignal): Promise<EnergyQuote | undefined>;
-  /**
-   * Places one order. Not idempotent: sellers accept no order id of the customer, so a repeated call is a second
-   * order. Never throws.
-   */
+  /** Never throws. Not idempotent: sellers accept no order id of the customer, so a repeated call is a second order. */
   order(order: EnergyOrder, signal: AbortSignal): Promise<OrderOutcome>;
 }

@@ -10,8 +10,7 @@ export type SellerConfigErrorCode =
   'ENERGY_SELLER_INCOMPLETE';
 
 /**
- * The configured energy seller, for each TRON network. The policy decides on which of them energy is bought. The API
- * key comes from a file that only its owner may read.
+ * One seller for all TRON networks; the policy decides on which of them energy is bought.
  * @throws GatewayError FILE_UNREADABLE, FILE_TOO_OPEN, ENERGY_SELLER_INCOMPLETE
  */
 export async function openSellers(

@@ -17,14 +17,13 @@ export interface TronsaveOptions {
 
 const TIMEOUT_MS = 10_000;
 const DURATION_SECONDS = 3_600;
-/** Smallest order that TronSave sells, in units of energy. */
+/** Smallest order, in units of energy. */
 const ENERGY_MIN = 65_000n;
 const ANSWER_CHARACTERS_MAX = 65_536;
 const WHY_CHARACTERS_MAX = 120;
-/** Accepted format of an order id. */
 const REFERENCE = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Buys energy from TronSave for one hour at a time. The sweep is sent as soon as the energy arrives. */
+/** Buys energy for one hour at a time. The sweep is sent as soon as the energy arrives. */
 export function createTronsaveSeller(options: TronsaveOptions): EnergySeller {
   const { url } = options;
   return {
@@ -52,7 +51,6 @@ export function createTronsaveSeller(options: TronsaveOptions): EnergySeller {
       const answer = await callApi(options, '/v2/buy-resource', request, signal);
       if (answer.kind !== 'SUCCESS') return answer;
       const ref = answer.data['orderId'];
-      // The order was placed, but its id is unusable.
       if (typeof ref !== 'string' || !REFERENCE.test(ref))
         return { kind: 'UNKNOWN', why: 'order placed without a usable id' };
       return { kind: 'ORDERED', ref };
@@ -93,7 +91,7 @@ type Answer =
   | { readonly kind: 'REFUSED'; readonly why: string }
   | { readonly kind: 'UNKNOWN'; readonly why: string };
 
-/** HTTP statuses with which the seller itself rejects an order. Excludes statuses of proxies, such as 408. */
+/** Statuses with which the seller itself rejects an order. Excludes statuses of proxies, such as 408. */
 const REFUSALS: readonly number[] = [400, 401, 402, 403, 404, 422];
 /** Rejection of a duplicate: this order may exist already. */
 const DUPLICATE_MESSAGE = /duplicate|exist|already/i;

@@ -2,13 +2,12 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { FeeElsewhere, OpenAttempt } from './store/attempt-facts.ts';
 
-/** Remaining funds of a wallet after everything that may still leave it. */
 export interface AttemptBudget {
   /** Deducts the payment and its cost if both are covered. Otherwise deducts neither and returns what is missing. */
   take(intent: PaymentIntent, costBaseUnits: bigint): 'TAKEN' | 'NO_TOKENS' | 'NO_GAS';
   /** NO_TOKENS if the amount to pay is not covered. Deducts no funds. */
   lacks(intent: PaymentIntent): 'NO_TOKENS' | undefined;
-  /** True if the funds also cover this fee. Deducts no funds. */
+  /** Deducts no funds. */
   hasFee(costBaseUnits: bigint): boolean;
 }
 
@@ -25,7 +24,6 @@ export interface AttemptFunds {
  * Balances minus what may still leave the wallet. Open attempts count at their highest cost, unless the balances
  * include their block. The allowance pays fees before coin does. Lending energy takes away the stake behind the
  * allowance, so fees count in coin from then on and while a loan is under way.
- * @param feesElsewhere see ExpiringView; each transaction counts once, even if it is listed twice
  */
 export function createAttemptBudget(
   { block, amounts, allowanceBaseUnits, scattered }: AttemptFunds,

@@ -14,7 +14,7 @@ const attempts = Array.from({ length: 8 }, (_, place) => ({
 }));
 const view = { attempts, cursor: { overMs: 1_000 } } as unknown as ExpiringView;
 
-/** Runs one pass. `fail` returns the error that nodes give when asked for these hashes. */
+/** `fail` returns the error that nodes give when asked for these hashes. */
 async function pass(
   fail: (asked: readonly string[]) => Error | undefined,
   seen = view,

@@ -8,13 +8,12 @@ import type { ExpiringContext } from './pass-deps.ts';
 const TOGETHER_MS = 60_000;
 const TOGETHER_MAX = 200;
 
-/** Searches per pass. A failed search is repeated in halves; each search reads blocks. */
+/** Per pass. A failed search is repeated in halves; each search reads blocks. */
 const TRIES_MAX = 8;
 
 /**
- * Marks attempts DEAD that are over and in no block, by the proof that attempt-facts.ts describes. Their payouts may
- * then be signed again. An attempt that a block holds waits for the scanner to record it. An attempt that cannot be
- * proven now waits without delaying the others.
+ * Marks attempts DEAD by the proof that attempt-facts.ts describes. Their payouts may then be signed again. An attempt
+ * that a block holds waits for the scanner to record it. An attempt without proof does not delay the others.
  * @returns whether any attempt was marked DEAD
  */
 export async function expireDeadAttempts(context: ExpiringContext, view: ExpiringView): Promise<boolean> {
@@ -63,7 +62,7 @@ function maySucceedInHalves(error: unknown): error is Error {
   return isReaderError(error, 'INCONSISTENT_ANSWER') || isReaderError(error, 'BLOCK_NOT_FOUND');
 }
 
-/** Searches the blocks from the lowest reference to the last expiry. Marks DEAD the attempts in none of them. */
+/** Searches the blocks from the lowest reference to the last expiry. */
 async function expireAbsent(
   { sender, store, lease, memory, observe, key, rules, signal }: ExpiringContext,
   due: readonly OpenAttempt[],
@@ -92,7 +91,6 @@ async function expireAbsent(
   return buried.length > 0;
 }
 
-/** The attempt with the lowest reference, and those that expire at nearly the same time. */
 function together(attempts: readonly OpenAttempt[]): readonly OpenAttempt[] {
   const sorted = attempts.toSorted((a, b) => a.validity.reference.height - b.validity.reference.height);
   const [first] = sorted;
@@ -102,7 +100,7 @@ function together(attempts: readonly OpenAttempt[]): readonly OpenAttempt[] {
     .slice(0, TOGETHER_MAX);
 }
 
-/** Attempts whose stored bytes match their row, above all the expiry. Reports the others as forged; they never die. */
+/** Reports attempts whose stored bytes differ from their row, above all in the expiry, as forged. They never die. */
 async function verifyStoredBytes(
   { store, sender, observe, key }: ExpiringContext,
   attempts: readonly OpenAttempt[],

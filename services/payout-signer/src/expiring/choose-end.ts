@@ -4,10 +4,7 @@ import type { ExpiringContext } from './pass-deps.ts';
 import type { End } from './store/attempt-facts.ts';
 import type { ExpiringView } from './store/attempt-store.ts';
 
-/**
- * Largest lead of a head over the own scan to sign by. An attempt with a later expiry could not be proven dead in
- * time.
- */
+/** Largest lead of a head over the own scan to sign by. A later expiry could not be proven dead in time. */
 const BEHIND_MS = 60_000;
 
 /** Longest duration of two epochs. */
@@ -22,9 +19,8 @@ export function isBehind({ cursor }: ExpiringView, headMs: number): boolean {
 }
 
 /**
- * End of a transaction that is signed now. By time: `validForMs` after the head. By epochs: from the epoch of the
- * last block that the own scan verified, which no node can invent. undefined while that epoch is unknown or behind
- * the node's.
+ * By time: `validForMs` after the head. By epochs: from the epoch of the last block that the own scan verified, which
+ * no node can invent. undefined while that epoch is unknown or behind the node's.
  */
 export async function chooseEnd(
   { sender, signal }: ExpiringContext,
@@ -37,8 +33,7 @@ export async function chooseEnd(
   try {
     const window = await sender.epochs.currentWindow(epoch, { signal });
     if (window.epochs.first !== epoch) return undefined;
-    // The expected end of the epochs is one node's answer and proves no expiry. Bounded, so that it stays a valid
-    // time.
+    // The expected end of the epochs is one node's answer and proves no expiry. Bounded to a valid time.
     const verifiedMs = cursor?.verified.timeMs ?? 0;
     const isTime = Number.isSafeInteger(window.expiresMs) && window.expiresMs > verifiedMs;
     const latestMs = verifiedMs + WINDOW_MAX_MS;

@@ -16,7 +16,6 @@ export function startExpiringDriver(deps: ExpiringDriverDeps): Driver {
   return driveWallet(deps, () => createExpiringPass(deps));
 }
 
-/** Opens the store and the send mark of such a wallet, and drives it. */
 export function openExpiringDriver(
   parts: WalletParts,
   { terms, sender }: ExpiringPaying,

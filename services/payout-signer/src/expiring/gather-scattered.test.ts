@@ -15,15 +15,15 @@ interface Given {
   readonly heldSymbols?: readonly string[];
   /** Sets a halt between reading the view and the commit. */
   readonly isHaltedMeanwhile?: boolean;
-  /** Spendable amount of the native coin. */
+  /** Spendable native coin. */
   readonly coin?: bigint;
-  /** Fees of other transactions: in the view, and at the commit. */
+  /** In the view, and at the commit. */
   readonly fees?: readonly [readonly FeeElsewhere[], readonly FeeElsewhere[]];
   readonly scattered?: ReadonlyMap<string | null, bigint>;
   readonly open?: readonly OpenGathering[];
 }
 
-/** Runs one gathering pass. Returns what was asked, stored and sent, in order. */
+/** Returns what was asked, stored and sent, in order. */
 async function gather({ coin = FEE, scattered = new Map([['usdt', 5n]]), ...given }: Given) {
   const did: string[] = [];
   const [feesThen = [], feesNow = []] = given.fees ?? [];
@@ -128,7 +128,6 @@ test('skips a gathering whose fee is promised to other transactions', async () =
   expect(await gather({ coin: FEE - 1n })).toEqual(['asked ,usdt']);
   expect(await gather({ fees: [other, []] })).toEqual(['asked ,usdt']);
   expect(await gather({ fees: [[], other] })).toEqual(['asked ,usdt']);
-  // Both lists name the same transaction, so it counts once.
   expect(await gather({ coin: FEE + 1n, fees: [other, other] })).toContain('sent of usdt');
 });
 

@@ -8,18 +8,16 @@ import type { ExpiringView, OpenGathering } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import { chooseEnd, isBehind } from './choose-end.ts';
 
-/** Gatherings under way at once. Each one adds to the requests to nodes and reserves a fee. */
+/** Each gathering under way adds to the requests to nodes and reserves a fee. */
 const OPEN_MAX = 8;
 /** After this time a gathering was signed for coins that have changed. Its asset is gathered again meanwhile. */
 const LANDS_WITHIN_MS = 1_800_000;
 
 /**
- * Moves money of the wallet into the form that payments use. On SUI, received coins become part of the address
- * balance. The native coin comes first, because it pays the fees of the others. One transaction at a time per asset,
- * and none of an asset on hold.
+ * Moves received money into the form that payments use: on SUI, coins into the address balance. Native coin comes
+ * first, because it pays the fees of the others. One transaction at a time per asset, and none of an asset on hold.
  *
- * No payment depends on a gathering: the money stays in the wallet with any outcome. Each one is stored before it is
- * sent, or the scanner would report it as foreign. It is sent again until a block holds it or none can.
+ * No payment depends on a gathering. Each one is stored before it is sent, or the scanner would report it as foreign.
  * @param look reads the current view: this pass may have spent coin since the last one
  */
 export async function gatherScattered(
@@ -35,7 +33,7 @@ export async function gatherScattered(
   memory.gatheredAtMs = nowMs;
   const view = await look();
   const open = await store.openGatherings();
-  // Stored bytes are sent even while the wallet is halted: they may have been sent before.
+  // Sent even while the wallet is halted: they may have been sent before.
   await sendAgain(context, open);
   const isAllowed = pausedBy === undefined && rules.policy.allowsChain(key.chain);
   if (view.halted !== null || view.cursor === null || !isAllowed) return;
@@ -71,7 +69,6 @@ export async function gatherScattered(
   }
 }
 
-/** True for native coin that yields more than its own fee. */
 function bringsItsFee({ contract, amountBaseUnits, feeLimitBaseUnits }: Gathering): boolean {
   return contract === null && amountBaseUnits > feeLimitBaseUnits;
 }
@@ -91,7 +88,6 @@ function isYoung({ signedAt }: OpenGathering, now: Date): boolean {
   return now.getTime() - signedAt.getTime() < LANDS_WITHIN_MS;
 }
 
-/** Resends the stored bytes of those that no block holds yet. */
 async function sendAgain(
   { store, sender, signal }: ExpiringContext,
   open: readonly OpenGathering[],
@@ -115,7 +111,7 @@ interface Scattering {
   readonly heldAs?: string;
 }
 
-/** The native coin first. Less than one whole token is not worth a fee: any third party may send dust. */
+/** Native coin first. Less than one whole token is not worth a fee: any third party may send dust. */
 function assetsOf({ rules: { network, codec } }: ExpiringContext): readonly Scattering[] {
   const tokens = network.tokens.flatMap(({ contract: written, decimals, symbol }): Scattering[] => {
     const contract = written === null ? undefined : contractIn(codec, written);

@@ -12,7 +12,7 @@ import type { AttemptStore } from './store/attempt-store.ts';
 import type { SendMark } from './send-mark.ts';
 
 export interface ExpiringTiming {
-  /** Pause before stored bytes are sent a second time; doubles each time. Pools forget after a minute. */
+  /** Before the second send; doubles each time. Pools forget after a minute. */
   readonly resendMs: number;
   readonly resendMaxMs: number;
   /** Balance polling interval. `NEVER` for deposit addresses, which are emptied at once. */
@@ -34,12 +34,11 @@ export interface ExpiringPassDeps {
   readonly onCommitted: () => void;
 }
 
-/** State of a driver from pass to pass, for as long as it holds the lease. Losing it only costs time. */
+/** State from pass to pass, for as long as the driver holds the lease. Losing it only costs time. */
 export interface ExpiringMemory extends RequestPage {
-  /** Number of sends and time of the last one, by transaction, in this process. */
   readonly sends: Map<TxHash, { readonly times: number; readonly atMs: number }>;
   readonly pauses: ObstaclePauses;
-  /** Back-off of attempts that could not be proven dead, so that not every pass asks nodes for every block. */
+  /** Back-off of attempts without proof of death, so that not every pass asks nodes for every block. */
   readonly burials: ObstaclePauses;
   balancesAtMs: number;
   gatheredAtMs: number;

@@ -53,7 +53,7 @@ async function runPass(
 
   await runStep(context, 'send', () => resend(context, view));
   if (sendsOnly) return undefined;
-  // Runs before a payout becomes unsigned and may expire. Checks that the database knows everything that was sent.
+  // Before a payout becomes unsigned and may expire: checks that the database knows everything that was sent.
   const pausedBy = await stopForClocks(context, await watchForgotten(context, view));
   const buried = await runStep(context, 'bury', () => expireDeadAttempts(context, view));
   // Payouts of dead attempts are unsigned again.
@@ -71,7 +71,7 @@ async function watchBlockKeys({ sender, observe, key, signal }: ExpiringContext)
   if (blockKeys !== undefined) observe.newBlockKeys(key, await blockKeys.newBlockKeys({ signal }));
 }
 
-/** Halts the wallet for transactions that the database does not know, before the pass relies on the view. */
+/** Before the pass relies on the view. */
 async function haltForForeign(context: ExpiringContext, view: ExpiringView): Promise<ExpiringView> {
   return (await watchForeign(context, view)) ? look(context) : view;
 }

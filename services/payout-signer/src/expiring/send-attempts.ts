@@ -3,13 +3,12 @@ import { inFlight, mayLand, type OpenAttempt } from './store/attempt-facts.ts';
 import type { ExpiringView } from './store/attempt-store.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringTiming } from './pass-deps.ts';
 
-/** A transaction to send: its payout, and the values that the send mark stores first. */
 export type Sendable = Pick<OpenAttempt, 'txHash' | 'orderPk' | 'validity'>;
 
 /**
  * Stored transactions to send now, oldest first: each one that this process has not sent yet, so all after a start.
- * Others are due again after growing pauses, regardless of nodes' answers. Excludes those that a block holds, and
- * those past their end by the chain's own time or epoch.
+ * Others are due again after growing pauses, regardless of nodes' answers. Excludes those that a block holds, and those
+ * past their end by the chain's own time or epoch.
  */
 export function chooseSends(
   { attempts, cursor }: Pick<ExpiringView, 'attempts' | 'cursor'>,
@@ -37,14 +36,14 @@ export function forgetSettled(memory: Pick<ExpiringMemory, 'sends'>, attempts: r
 }
 
 /**
- * Sends stored bytes and records the outcomes. The bytes are read from the database, so only committed ones are sent.
- * No node's outcome is final; only the own scan decides.
+ * Reads the bytes from the database, so only committed ones are sent. No node's outcome is final; only the own scan
+ * decides.
  */
 export async function sendStored(context: ExpiringContext, chosen: readonly Sendable[]): Promise<void> {
   if (chosen.length === 0) return;
   const { store, sender, lease, memory, mark, monotonicMs, observe, key, signal } = context;
   const bytes = await store.readRaw(chosen.map(({ txHash }) => txHash));
-  // From here on this machine knows that it sent them, even if the database is lost.
+  // Even if the database is lost, this machine knows from here on that it sent them.
   const epochs = chosen.flatMap(({ validity }) => validity.epochs?.last ?? []);
   await mark.raise({
     uniqueMs: Math.max(...chosen.map(({ validity }) => validity.uniqueMs)),
@@ -59,7 +58,7 @@ export async function sendStored(context: ExpiringContext, chosen: readonly Send
   const sent = signed.map(({ txHash, orderPk }, place) => {
     return { txHash, orderPk, outcome: outcomes[place] ?? ('UNKNOWN' as const) };
   });
-  // Remembered even if recording fails: the next send records it.
+  // Also if recording fails: the next send records it.
   const atMs = monotonicMs();
   for (const { txHash } of sent) {
     const times = (memory.sends.get(txHash)?.times ?? 0) + 1;

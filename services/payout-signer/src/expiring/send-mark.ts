@@ -7,21 +7,21 @@ import type { WalletKey } from '../payouts/payout-facts.ts';
 export type SendMarkErrorCode =
   /** The file holds no valid mark, or cannot be read. The wallet signs no transaction until it is repaired. */
   | 'SEND_MARK_UNREADABLE'
-  /** The mark was not written. No new transaction is sent. */
+  /** No new transaction is sent. */
   | 'SEND_MARK_UNWRITABLE';
 
 /** Maxima over all sent transactions. */
 export interface MarkOfSends {
   readonly uniqueMs: number;
-  /** Latest expiry, by the chain's time. After it none of them can land. */
+  /** Latest expiry, by the chain's time. */
   readonly expiresMs: number;
   /** Chains with epochs: the last epoch in which any of them can land. */
   readonly lastEpoch?: number;
 }
 
 /**
- * Furthest point to which this machine sent for a wallet. The file outlives the database, as NonceMark does on chains
- * with nonces. It proves that something was sent, never the opposite. So it only ever stops signing.
+ * Furthest point to which this machine sent for a wallet, in a file that outlives the database (see NonceMark). It
+ * proves that something was sent, never the opposite. So it only ever stops signing.
  */
 export interface SendMark {
   /** undefined if this machine sent no transaction of the wallet. */
@@ -36,10 +36,10 @@ export const NO_SEND_MARK: SendMark = {
   raise: () => Promise.resolve(),
 };
 
-/** Opens the mark of a wallet. Replicas on the same machine may share the directory. */
+/** Replicas on the same machine may share the directory. */
 export function openSendMark(directory: string, { chain, wallet }: WalletKey): SendMark {
   const path = join(directory, `send-mark-${chain}-${wallet}.json`);
-  /** Last value known to be on disk. A lower one needs no write. */
+  /** Last value known to be on disk. */
   let known: MarkOfSends | undefined;
 
   async function read(): Promise<MarkOfSends | undefined> {
@@ -53,7 +53,7 @@ export function openSendMark(directory: string, { chain, wallet }: WalletKey): S
       if (!isMark(to))
         throw markError('SEND_MARK_UNWRITABLE', 'the send mark would hold invalid times', path);
       if (known !== undefined && isWithin(to, known)) return;
-      // Another process may have written a higher mark, which must not be lost.
+      // Another process may have written a higher mark.
       const highest = further(to, await readMark(path));
       try {
         const text = `${JSON.stringify({ chain, wallet, ...highest })}\n`;

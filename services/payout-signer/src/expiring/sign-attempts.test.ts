@@ -16,7 +16,7 @@ interface Given {
   readonly cost?: bigint;
 }
 
-/** Signs three payouts that cost 10 each, with this much coin. Returns the stored payouts and obstacles. */
+/** Signs three payouts that cost 10 each. Returns the stored payouts and obstacles. */
 async function sign(
   coin: bigint,
   [feesThen, feesNow]: readonly [readonly FeeElsewhere[], readonly FeeElsewhere[]],
@@ -121,7 +121,7 @@ test('leaves fees to transactions signed since the view, even when theirs ended'
   const [old, fresh] = [fee('old'), fee('fresh')];
   expect(await sign(30n, [[], []])).toEqual(['a', 'b', 'c']);
   expect(await sign(30n, [[], [fresh]])).toEqual(['a', 'b']);
-  // Counted once while it is open. A new one counts in addition, because the balances may be older than its end.
+  // Counts once while open. A new one counts in addition, because the balances may be older than its end.
   expect(await sign(40n, [[old], [old]])).toEqual(['a', 'b', 'c']);
   expect(await sign(40n, [[old], [fresh]])).toEqual(['a', 'b']);
   expect(await sign(30n, [[], [fresh, old, fee('another')]])).toEqual([]);

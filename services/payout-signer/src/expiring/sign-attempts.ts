@@ -28,8 +28,7 @@ interface Ready extends DuePayment {
 }
 
 /**
- * Signs authorised payouts, each as one transaction that expires. Stores the bytes before it sends them. Payouts that
- * cannot be signed now are tried again later.
+ * Signs each payout as one transaction that expires. Stores the bytes before it sends them.
  * @returns number of payouts signed
  */
 export async function signAttempts(
@@ -74,7 +73,6 @@ export async function signAttempts(
 
 type Funds = AttemptFunds & { readonly block: { readonly height: number; readonly timeSeconds: number } };
 
-/** Tries each payment on the chain and deducts it from the budget. */
 async function prepare(
   context: ExpiringContext,
   view: ExpiringView,
@@ -123,8 +121,8 @@ async function prepare(
 }
 
 /**
- * See isFeeWithin. Fees that the address's own allowance covers are free; fees that a sponsoring hot wallet pays
- * (SUI) count. An unknown gas price blocks only the payouts that it bounds.
+ * See isFeeWithin. Fees that the address's own allowance covers are free; fees that a sponsoring hot wallet pays (SUI)
+ * count. An unknown gas price blocks only the payouts that it bounds.
  */
 async function boundFees(
   { sender, key, rules, signal }: ExpiringContext,
@@ -141,7 +139,7 @@ async function boundFees(
   };
 }
 
-/** Signs each payout with its own unique time. Stores all bytes in one commit, or none. */
+/** Each payout gets its own unique time. Stores all bytes in one commit, or none. */
 async function signAndSave(
   context: ExpiringContext,
   view: ExpiringView,
@@ -187,7 +185,7 @@ function chooseUnpaid(
   });
 }
 
-/** Predicate: another wallet pays the fee, and that wallet is halted. The signer must not spend from it. */
+/** True when another wallet pays the fee, and that wallet is halted. The signer must not spend from it. */
 function findHaltedPayer(
   { sender, key }: Pick<ExpiringContext, 'sender' | 'key'>,
   haltedWallets: ReadonlySet<Address>,
@@ -214,7 +212,7 @@ async function signAll(
 }
 
 interface Bounds {
-  /** Verified by the own scan, so final. */
+  /** Final: verified by the own scan. */
   readonly reference: NonNullable<ExpiringView['cursor']>['verified'];
   readonly end: End;
   /** Higher than the unique time of every attempt of the wallet. */

@@ -4,10 +4,9 @@ import type { ExpiringContext } from './pass-deps.ts';
 const NAMED_MAX = 5;
 
 /**
- * Halts the wallet when the scanner verified transactions of it that this gateway did not sign. A third party has the
- * key or an allowance, or the commits that signed them were lost. No transaction count shows this on these chains, so
- * the scanner checks the sender of every transaction.
- * @returns whether it was halted now
+ * A third party has the key or an allowance, or the commits that signed these transactions were lost. No transaction
+ * count shows this on chains without nonces, so the scanner checks the sender of every transaction.
+ * @returns whether the wallet was halted now
  */
 export async function watchForeign(
   { store, lease, observe, key }: ExpiringContext,

@@ -5,9 +5,8 @@ import type { ExpiringContext } from './pass-deps.ts';
 import type { MarkOfSends } from './send-mark.ts';
 
 /**
- * Compares the database with the send mark. A database that knows less was restored or lost commits, so the wallet is
- * halted until an operator releases it. After the release it waits until the chain's final time is past everything
- * that was sent. By then no forgotten transaction can land.
+ * A database that knows less than the send mark was restored or lost commits. The wallet is then halted. After an
+ * operator's release it waits until the chain's final time is past everything that was sent.
  * @returns the obstacle that stops the wallet in addition to a halt
  */
 export async function watchForgotten(

@@ -5,9 +5,8 @@ import type { Chain } from '@opentill/domain/chains';
 import { writeFileAtomically } from '@opentill/wallet/write-file-atomically';
 
 /**
- * Signing keys of a TRON network's witnesses, in a file of the state directory that no database role can change.
- * Without the file the signer learns them again, which takes a day.
- * @throws a system error if the file cannot be read or written
+ * The file is in the state directory, so no database role can change it. Without it the signer learns the keys again,
+ * which takes a day.
  */
 export function openWitnessKeyFile(directory: string, chain: Chain): WitnessKeyStore {
   const path = join(directory, `witness-keys-${chain}.json`);

@@ -6,13 +6,9 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import type { DepositDrivers } from '../wallet/drive-deposits.ts';
 import type { Driver } from '../wallet/drive-wallet.ts';
 
-/** Events that only make a driver poll now. */
 export type WakingEvent = 'payout.requested' | 'payout.decided' | 'fate.changed';
 
-/**
- * Wakes the drivers that an event concerns. The event has no other effect, so it needs no inbox: a duplicate wakes
- * twice. The next poll replaces a lost event, or one that reached a replica without the lease.
- */
+/** The event has no other effect, so it needs no inbox. The next poll replaces a lost event. */
 function wakeDrivers(
   drivers: readonly (Driver | DepositDrivers)[],
   { data }: EventEnvelope<WakingEvent>,

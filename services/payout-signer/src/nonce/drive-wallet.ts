@@ -13,7 +13,7 @@ export function startDriver(deps: DriverDeps): Driver {
   return driveWallet(deps, () => createPass(deps));
 }
 
-/** Opens the store and the nonce mark of such a wallet, and drives it. `timing.bumpAfterMs` overrides the network's. */
+/** `timing.bumpAfterMs` overrides the network's. */
 export function openNonceDriver(
   parts: WalletParts,
   { terms, sender, reader }: NoncePaying,

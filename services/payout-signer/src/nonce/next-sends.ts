@@ -2,7 +2,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { FeePrices, FeeTerms, SendOutcome } from '@opentill/chain/wallet-sender';
 import { inFlight, isMined, type OpenNonce, type OwnAttempt } from './store/nonce-facts.ts';
 
-/** Sends of this process. No decision depends on them: without them, everything is sent at once. */
+/** No decision depends on it: without it, everything is sent at once. */
 export interface SendMemory {
   /** Number of sends, time of the first and the last one, and the seen height at the first. */
   readonly sends: Map<
@@ -12,7 +12,7 @@ export interface SendMemory {
 }
 
 export interface SendTiming {
-  /** Pause before stored bytes are sent a second time; doubles each time. */
+  /** Before the second send; doubles each time. */
   readonly resendMs: number;
   readonly resendMaxMs: number;
   /** A transaction in no block for this long is replaced by one with a higher fee. */
@@ -23,7 +23,7 @@ export function createSendMemory(): SendMemory {
   return { sends: new Map() };
 }
 
-/** Drops transactions that are in a block or gone. If a reorganisation brings one back, it is sent at once. */
+/** If a reorganisation brings a transaction back, it is sent at once. */
 export function forgetSettled(memory: SendMemory, nonces: readonly OpenNonce[]): void {
   const waiting = new Set(inFlight(nonces).flatMap((nonce) => nonce.attempts.map((a) => a.txHash)));
   for (const txHash of memory.sends.keys()) if (!waiting.has(txHash)) memory.sends.delete(txHash);
@@ -54,9 +54,9 @@ const NOT_TAKEN: ReadonlySet<SendOutcome | null> = new Set<SendOutcome | null>([
 ]);
 
 /**
- * Stored transactions to send now, lowest nonce first: the newest of each nonce in flight, and its predecessors if
- * nodes did not accept it. Includes each one that this process has not sent yet, so all after a start. Others are due
- * again after growing pauses, because pools forget without notice.
+ * Lowest nonce first: the newest transaction of each nonce in flight, and its predecessors if nodes did not accept it.
+ * Includes each one that this process has not sent yet. Others are due again after growing pauses, because pools forget
+ * without notice.
  */
 export function chooseSends(
   nonces: readonly OpenNonce[],
@@ -87,29 +87,28 @@ export interface Bump {
   readonly terms: FeeTerms;
 }
 
-/** Blocks that must have come since the send. Higher fees do not speed up a stalled chain. */
+/** Higher fees do not speed up a stalled chain. */
 const BLOCKS_BEFORE_BUMP = 2;
-/** Nonces considered for a bump: the lowest ones block all others. */
+/** The lowest nonces block all others. */
 const BUMPS_AT_ONCE = 8;
 
-/** Transactions to replace. `atCap`: the lowest nonce, if it needs a bump that the fee cap forbids. */
+/** `atCap`: the lowest nonce, if it needs a bump that the fee cap forbids. */
 export interface Bumps {
   readonly bumps: readonly Bump[];
   readonly atCap: OpenNonce | undefined;
 }
 
 export interface BumpMoment {
-  /** Monotonic clock of this process. */
   readonly ms: number;
-  /** Clock of the database. If it steps back, the process clock still detects a late transaction. */
+  /** If the database's clock steps back, the process clock still detects a late transaction. */
   readonly databaseMs: number;
   readonly seenHeight: number;
   readonly prices: FeePrices;
 }
 
 /**
- * Transactions to replace: the lowest one that waited too long, at any fee, and the next ones that waited too long
- * and pay less than the current price. Underpriced ones need not wait.
+ * The lowest transaction that waited too long, at any fee, and the next ones that waited too long and pay less than the
+ * current price. Underpriced ones need not wait.
  */
 export function chooseBumps(
   nonces: readonly OpenNonce[],
@@ -137,7 +136,6 @@ export function chooseBumps(
   return { bumps, atCap };
 }
 
-/** Since when each open nonce has been under suspicion of foreign use. */
 export type Suspicions = Map<number, { readonly sinceMs: number; readonly seenHeight: number }>;
 
 /**

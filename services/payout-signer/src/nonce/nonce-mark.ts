@@ -7,15 +7,13 @@ import type { WalletKey } from '../payouts/payout-facts.ts';
 export type NonceMarkErrorCode =
   /** The file holds no valid mark, or cannot be read. The wallet signs no transaction until it is repaired. */
   | 'NONCE_MARK_UNREADABLE'
-  /** The mark was not written. No new transaction is sent. */
+  /** No new transaction is sent. */
   | 'NONCE_MARK_UNWRITABLE';
 
 /**
- * Highest nonce of a wallet with which this machine ever sent a transaction. It outlives the database: a database
- * that knows less was restored from a backup, or failed over to a copy without the last commits.
- *
- * A mark proves that a transaction was sent, never the opposite: a replica on another machine has its own mark, and
- * the file may be lost. So it only ever stops signing.
+ * Highest nonce with which this machine ever sent a transaction of the wallet. It outlives the database, which may be
+ * restored or lose its last commits. It proves that a transaction was sent, never the opposite: the file may be lost,
+ * and other machines have their own. So it only ever stops signing.
  */
 export interface NonceMark {
   /** undefined if this machine sent no transaction of the wallet. */
@@ -24,19 +22,16 @@ export interface NonceMark {
   raise(nonce: number): Promise<void>;
 }
 
-/**
- * For deposit addresses: no file is kept. They pay only cold storage and hot wallets, so a second transaction only
- * moves what the first one left. There are also too many of them for files.
- */
+/** Deposit addresses keep no file: there are too many, and a second transaction only moves what the first one left. */
 export const NO_NONCE_MARK: NonceMark = {
   read: () => Promise.resolve(undefined),
   raise: () => Promise.resolve(),
 };
 
-/** Opens the mark of a wallet. Replicas on the same machine may share the directory. */
+/** Replicas on the same machine may share the directory. */
 export function openNonceMark(directory: string, { chain, wallet }: WalletKey): NonceMark {
   const path = join(directory, `nonce-mark-${chain}-${wallet}.json`);
-  /** Last value known to be on disk. A lower one needs no write. */
+  /** Last value known to be on disk. */
   let known: number | undefined;
 
   async function read(): Promise<number | undefined> {
@@ -48,7 +43,7 @@ export function openNonceMark(directory: string, { chain, wallet }: WalletKey): 
     read,
     async raise(nonce) {
       if (known !== undefined && nonce <= known) return;
-      // Another process may have written a higher mark, which must not be lost.
+      // Another process may have written a higher mark.
       const highest = Math.max(nonce, (await readMark(path)) ?? nonce);
       const text = `${JSON.stringify({ chain, wallet, nonce: highest })}\n`;
       try {

@@ -8,7 +8,6 @@ import type { OpenNonce } from './store/nonce-facts.ts';
 const key = { chain: 'ETH', wallet: '0xf' };
 const LIMIT_MS = 600_000;
 const STEP_MS = 60_000;
-/** A new driver, and the `pool-disbelieved` alarms that it raised. */
 function newDriver() {
   const alarms: number[] = [];
   const memory = { poolClaims: createPoolClaims(STEP_MS) };
@@ -51,7 +50,7 @@ test('pauses when the pool of a single source holds unknown transactions', async
 describe('contradicted pool of a single source', () => {
   const contradicted = { highest: 6, agreed: 3, answers: 2 };
   const quiet = { highest: 3, agreed: 3, answers: 2 };
-  /** Checks these pools one minute apart, for a wallet whose next nonce is 3. 'behind': the scanner has no cursor. */
+  /** One minute apart, for a wallet whose next nonce is 3. 'behind': the scanner has no cursor. */
   async function runChecks(...pendings: readonly (typeof contradicted | 'behind')[]) {
     const { context, alarms, leftTo } = newDriver();
     const paused: boolean[] = [];

@@ -4,23 +4,21 @@ import type { WalletView } from './store/payout-store.ts';
 import { lowestUnsigned } from './plan-nonces.ts';
 
 export interface NonceGate {
-  /** Obstacle that forbids assigning nonces now. */
   readonly pausedBy: Obstacle | undefined;
-  /** Next nonce that was never assigned; meaningless while paused. */
+  /** Meaningless while paused. */
   readonly nextNonce: number;
 }
 
 /**
- * Decides whether nonces may be assigned, and from which one on. A wallet's first nonce is the chain's count at a
- * verified block, by two sources; after that the database counts.
+ * A wallet's first nonce is the chain's count at a verified block, by two sources; after that the database counts.
  *
  * The signer pauses if the chain or a pool has more transactions than the database has signed bytes for. Then a third
- * party has the key, or the database is older than what was signed. Nonces that were assigned and are free again do
- * not explain a higher count: no bytes were stored for them.
+ * party has the key, or the database is older than what was signed. Nonces that are free again do not explain a higher
+ * count: no bytes were stored for them.
  *
- * One source is enough to pause. A single source's pool that another one contradicts pauses for a limited time,
- * because no block refutes a pool. After that, transactions that move no money use up the nonces that it claims
- * (pool-claims.ts, watch-restored.ts), and payouts get the nonces above.
+ * One source is enough to pause. A single source's pool that another one contradicts pauses for a limited time, because
+ * no block refutes a pool. After that, transactions that move no money use up the claimed nonces (pool-claims.ts,
+ * watch-restored.ts), and payouts get the nonces above.
  */
 export async function openGate(
   context: PassContext,

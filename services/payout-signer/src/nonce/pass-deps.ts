@@ -18,11 +18,9 @@ export interface PassTiming extends SendTiming {
   readonly cancelGapAfterMs: number;
   /** Balance polling interval. `NEVER` for deposit addresses, which are emptied at once. */
   readonly balancesEveryMs: number | 'NEVER';
-  /** Interval between counts of the wallet's transactions while none is in flight. */
+  /** While none of the wallet's transactions is in flight. */
   readonly idleCountEveryMs: number;
-  /** A count that is not older than this is reused by the next pass. */
   readonly countEveryMs: number;
-  /** A chain that is ahead for this long halts the wallet. */
   readonly aheadHaltAfterMs: number;
   /** Total time for which a single source's contradicted pool pauses signing. Then its claimed nonces are used up. */
   readonly poolBelievedMs: number;
@@ -37,7 +35,7 @@ export interface PassDeps {
   readonly reader: Pick<ChainReader, 'readFates'>;
   readonly mark: NonceMark;
   readonly readClocks: ReadClocks;
-  /** Milliseconds of a monotonic clock. All times that this process remembers are by it. */
+  /** By a monotonic clock, like all times that this process remembers. */
   readonly monotonicMs: () => number;
   readonly observe: Observe;
   readonly timing: PassTiming;
@@ -45,7 +43,7 @@ export interface PassDeps {
   readonly onCommitted: () => void;
 }
 
-/** State of a driver from pass to pass, for as long as it holds the lease. Losing it only costs time. */
+/** State from pass to pass, for as long as the driver holds the lease. Losing it only costs time. */
 export interface PassMemory {
   readonly sends: SendMemory;
   readonly vouches: Verifications;
@@ -54,16 +52,14 @@ export interface PassMemory {
   requestedAfter: string | undefined;
   readonly suspicions: Suspicions;
   readonly gapsSinceMs: Map<number, number>;
-  /** True during the first round over all waiting payouts: the policy may have changed since the last process. */
+  /** First round over all waiting payouts: the policy may have changed since the last process. */
   isFirstRound: boolean;
   balancesAtMs: number;
   counts: ChainCounts | undefined;
   readonly poolClaims: PoolClaims;
-  /** Since when the chain has been ahead, and in how many checks. */
   ahead: { readonly sinceMs: number; readonly checks: number } | undefined;
 }
 
-/** Transaction counts of the wallet on the chain, by the monotonic clock. */
 export interface ChainCounts {
   readonly atMs: number;
   readonly latest: number;

@@ -23,7 +23,7 @@ import { usedUpTo, watchRestored } from './watch-restored.ts';
 const LIMITS = { requested: 200, unsigned: 200 } as const;
 const SENDS_AT_ONCE = 256;
 
-/** Creates the pass of one driver, with its memory. A new holder of the lease needs a new one. */
+/** A new holder of the lease needs a new one. */
 export function createPass(deps: PassDeps): Pass {
   const memory: PassMemory = {
     sends: createSendMemory(),
@@ -75,7 +75,7 @@ async function readAndApplyUpdates(context: PassContext): Promise<WalletView> {
   return readVerified(context);
 }
 
-/** Reads the view. Only transactions that our key verifiably signed count as landed. */
+/** Only transactions that our key verifiably signed count as landed. */
 async function readVerified(context: PassContext): Promise<WalletView> {
   const view = await look(context);
   await verifySiblings(context, view.nonces);
@@ -97,7 +97,6 @@ function resend(context: PassContext, view: WalletView): Promise<void> {
   );
 }
 
-/** Steps that need the chain's count of the wallet's transactions. */
 async function admitAndSign(context: PassContext, before: WalletView): Promise<'more' | 'done'> {
   const counts = await countIfDue(context, before);
   if (counts === undefined) {
@@ -117,7 +116,6 @@ async function admitAndSign(context: PassContext, before: WalletView): Promise<'
     save: (decide) => context.store.authorise(context.lease, gate.nextNonce, decide),
   });
   const turned = nextRequestPage(context.memory, before, authorised);
-  // Payouts authorised in this pass count from now on.
   if (authorised === 'WRITTEN') spent.forget();
   const view = authorised === 'WRITTEN' ? await readVerified(context) : before;
   const next = { ...gate, nextNonce: view.nextNonce ?? gate.nextNonce };
@@ -126,7 +124,7 @@ async function admitAndSign(context: PassContext, before: WalletView): Promise<'
   return signed > 0 || turned || authorised === 'WRITTEN' ? 'more' : 'done';
 }
 
-/** A current or recent count; undefined when no step needs one. */
+/** undefined when no step needs a count. */
 async function countIfDue(context: PassContext, view: WalletView): Promise<ChainCounts | undefined> {
   const { sender, key, memory, timing, monotonicMs, signal } = context;
   const atMs = monotonicMs();

@@ -1,13 +1,12 @@
 import { noncesToReserve, type OpenNonce } from './store/nonce-facts.ts';
 
-/** RESERVED nonces that no payout holds, ascending. */
 export function freeNonces(nonces: readonly OpenNonce[]): readonly number[] {
   return nonces.filter((n) => n.state === 'RESERVED' && n.orderPk === null).map((n) => n.nonce);
 }
 
 /**
- * Nonces for payouts that are ready, in order: the lowest unsigned ones, whichever payout reserved them, then new
- * ones. So every nonce below a signed one is signed, and a payout that is not ready leaves no gap.
+ * The lowest unsigned nonces, whichever payout reserved them, then new ones. So every nonce below a signed one is
+ * signed, and a payout that is not ready leaves no gap.
  */
 export function noncesToSign(
   nonces: readonly OpenNonce[],
@@ -18,24 +17,18 @@ export function noncesToSign(
   return noncesToReserve(reserved, nextNonce, count);
 }
 
-/**
- * RESERVED nonces below a SIGNED one: they keep all nonces above from getting into a block. And those up to `usedUp`,
- * which no payout may get.
- */
+/** RESERVED nonces below a SIGNED one block all nonces above. Also those up to `usedUp`, which no payout may get. */
 export function findGaps(nonces: readonly OpenNonce[], usedUp = -1): readonly OpenNonce[] {
   const highestSigned = Math.max(-1, ...nonces.filter((n) => n.state === 'SIGNED').map((n) => n.nonce));
   return nonces.filter((n) => n.state === 'RESERVED' && (n.nonce < highestSigned || n.nonce <= usedUp));
 }
 
-/**
- * Lowest nonce without stored bytes: reserved, free, or else `next`. If the chain counts more transactions than this,
- * it holds one that the database does not know.
- */
+/** If the chain counts more transactions than this, it holds one that the database does not know. */
 export function lowestUnsigned(nonces: readonly OpenNonce[], next: number): number {
   return Math.min(next, ...nonces.filter((n) => n.state === 'RESERVED').map((n) => n.nonce));
 }
 
-/** Number of nonces that may still be reserved or sent. Those in a block do not count: no pool holds them. */
+/** Nonces in a block do not count: no pool holds them. */
 export function freeSlots(nonces: readonly OpenNonce[], maxOpen: number): number {
   const open = nonces.filter((n) =>
     n.state === 'RESERVED' ? n.orderPk !== null : !n.attempts.some((attempt) => attempt.isMined),

@@ -1,11 +1,8 @@
 import type { OpenNonce } from './store/nonce-facts.ts';
 
-/** Claims of a single source's pool; see createPoolClaims. */
 export interface PoolClaims {
   /**
-   * Records one check of the chain's counts.
-   * - SINGLE_SOURCE: only one source's pool is ahead of the database; another source answered and is not, nor are
-   *   blocks.
+   * - SINGLE_SOURCE: one source's pool is ahead of the database; another source answered and is not, nor are blocks.
    * - CONFIRMED: blocks or two sources are ahead.
    * - QUIET: no source is ahead, or none answered.
    */
@@ -13,26 +10,24 @@ export interface PoolClaims {
   /** True while a single source's pool is still enough to pause. */
   isBelieved(limitMs: number): boolean;
   /**
-   * Ends the pause. The claimed nonces from `lowest` to below `highest` are left to transactions that move no money.
-   * At most `most` of all claims until they are confirmed: no more were ever in flight at once.
+   * Ends the pause. Transactions that move no money get the claimed nonces from `lowest` to below `highest`. At most
+   * `most` of all claims until they are confirmed: no more were ever in flight at once.
    */
   leave(lowest: number, highest: number, most: number): void;
   /** No payout gets a nonce up to this one, and payouts wait until all of them are final; -1: none. */
   leftTo(): number;
   /**
-   * Sets the state of a driver that begins. It cannot know why nonces are being filled, so it takes each CANCEL in
-   * flight for a claim. Only the first call has an effect.
+   * A driver that begins cannot know why nonces are being filled, so it takes each CANCEL in flight for a claim. Only
+   * the first call has an effect.
    */
   inherit(nonces: readonly OpenNonce[]): void;
 }
 
 /**
- * No block ever refutes what a source claims about its pool. So a Byzantine source could stop a wallet permanently.
- * And a source without a pool contradicts an honest one that holds our transactions. So a pool that only one source
- * shows is believed for a limited time in total. Interrupted claims add up until blocks or another source confirm
- * them. After that the claimed nonces are used up. A wrong claim then costs some fees, and a right one harms no
- * payout.
- *
+ * No block ever refutes a source's pool, so a Byzantine source could stop a wallet permanently. And a source without a
+ * pool contradicts an honest one. So a pool that only one source shows is believed for a limited total time, until
+ * blocks or another source confirm it. After that the claimed nonces are used up. A wrong claim then costs some fees,
+ * and a right one harms no payout.
  * @param stepMaxMs most time that counts between two checks: without checks, no source was contradicted
  */
 export function createPoolClaims(stepMaxMs: number): PoolClaims {

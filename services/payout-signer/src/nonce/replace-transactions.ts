@@ -10,12 +10,10 @@ import { reportForged, verifyAttempts, withoutForged } from './vouch-attempts.ts
 import { inFlight, type OpenNonce } from './store/nonce-facts.ts';
 
 /**
- * Replaces transactions that wait too long by ones of the same nonce with a higher fee: signed, stored, then sent.
- * Earlier ones are kept, and any of them may still land.
+ * Replaces late transactions by ones of the same nonce with a higher fee. Any of them may still land.
  *
  * Signs no replacement while the wallet is halted, beyond the wallet's coin, or above a sweep's cost bound. It also
- * needs stored bytes that our key signed for exactly this payment. Columns of a row authorise no payment, so rows
- * that a third party inserted are skipped.
+ * needs stored bytes that our key signed for exactly this payment, so rows that a third party inserted are skipped.
  */
 export async function bumpFees(context: PassContext, view: WalletView): Promise<void> {
   const { sender, store, lease, observe, key, timing, memory, monotonicMs, signal } = context;
@@ -49,8 +47,8 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
 }
 
 /**
- * Bumps that the wallet's coin pays for at their highest cost. Nodes reject others, and the earlier transaction still
- * lands when fees fall. A deposit address has little more coin than the fee that was brought.
+ * Nodes reject a bump that the wallet's coin cannot pay, and the earlier transaction still lands when fees fall. A
+ * deposit address has little more coin than the fee that was brought.
  */
 async function choosePayable(
   { sender, key, signal }: PassContext,
@@ -66,9 +64,8 @@ async function choosePayable(
 }
 
 /**
- * Bumps within the cost bounds of sweeps. The bounds hold as long as the transaction is in flight, and no customer's
- * address pays an unplanned fee. A transaction without a bump lands when fees fall. Exempt are transactions of the
- * hot wallet with others behind them: they block payouts.
+ * Sweeps stay within their cost bounds as long as the transaction is in flight. Without a bump it lands when fees fall.
+ * Exempt are transactions of the hot wallet with others behind them: they block payouts.
  */
 export async function chooseWithin(
   { store, rules, key }: Pick<PassContext, 'store' | 'rules' | 'key'>,
@@ -104,8 +101,8 @@ async function signBump({ sender, key }: PassContext, bump: Bump): Promise<Signe
 
 /**
  * Fills free nonces below signed ones, when no payout came for them, by transactions that move no money. Without them
- * no nonce above could get into a block. Also fills those up to `usedUp`, which no payout may get. While the chain is
- * ahead, only these are filled: they compete with transactions in some pool.
+ * no nonce above could get into a block. Also fills those up to `usedUp`. While the chain is ahead, only those are
+ * filled: they compete with transactions in some pool.
  */
 export async function closeGaps(
   context: PassContext,

@@ -4,8 +4,7 @@ import type { PassContext } from './pass-deps.ts';
 import type { WalletView } from './store/payout-store.ts';
 
 /**
- * Sends stored bytes and records the outcomes. The bytes are read from the database, so only committed ones are sent.
- * No node's outcome is final: what is in no block is sent again, and only receipts decide.
+ * Reads the bytes from the database, so only committed ones are sent. No node's outcome is final; only receipts decide.
  */
 export async function sendStored(
   context: PassContext,
@@ -15,7 +14,7 @@ export async function sendStored(
   if (chosen.length === 0) return;
   const { store, sender, lease, memory, mark, monotonicMs, observe, key, signal } = context;
   const bytes = await store.readRaw(chosen.map(({ txHash }) => txHash));
-  // From here on this machine knows that it sent them, even if the database is lost.
+  // Even if the database is lost, this machine knows from here on that it sent them.
   await mark.raise(Math.max(...chosen.map(({ nonce }) => nonce)));
   const signed = chosen.flatMap(({ txHash, orderPk }) => {
     const raw = bytes.get(txHash);
@@ -27,7 +26,7 @@ export async function sendStored(
     orderPk,
     outcome: outcomes[place] ?? 'UNKNOWN',
   }));
-  // Remembered even if recording fails: the next send records it.
+  // Also if recording fails: the next send records it.
   rememberSent(
     memory.sends,
     sent.map(({ txHash }) => txHash),

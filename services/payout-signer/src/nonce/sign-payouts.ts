@@ -27,8 +27,7 @@ interface Ready extends DuePayment {
 }
 
 /**
- * Signs authorised payouts, stores the bytes, and only then sends them. Payouts that cannot be signed give their
- * nonces back and are tried again later.
+ * Stores the bytes before it sends them. Payouts that cannot be signed give their nonces back.
  * @returns number of payouts signed
  */
 export async function signPayouts(
@@ -83,7 +82,6 @@ async function judgeUnpaid(
   return { allowed, refused: [...doubtful, ...refused] };
 }
 
-/** Tries each payment on the chain and deducts it from the budget. */
 async function prepare(
   context: PassContext,
   view: WalletView,
@@ -121,7 +119,7 @@ async function prepare(
   return { ready, hindered };
 }
 
-/** Signs with the lowest nonces. Stores all bytes in one commit, or none. */
+/** Uses the lowest nonces. Stores all bytes in one commit, or none. */
 async function signAndSave(
   context: PassContext,
   view: WalletView,

@@ -12,7 +12,7 @@ const NOW = new Date('2026-11-22T00:00:00Z');
 
 interface Given {
   readonly kind: MovementKind;
-  /** Price of a unit of work; undefined: no node reports one. */
+  /** undefined: no node reports one. */
   readonly workPrice: bigint | undefined;
   readonly units?: bigint;
   /** Fees that the stake covers, or the hot wallet's balance if it is the sponsor. */
@@ -22,7 +22,7 @@ interface Given {
   readonly paidBesides?: bigint;
 }
 
-/** The payout to sign and the view of its wallet. Its planned cost is 1000. */
+/** Its planned cost is 1000. */
 const facts = (given: Given) => {
   const { kind } = given;
   const isDeposit = kind === 'SWEEP';
@@ -137,7 +137,6 @@ function contextOf(given: Given) {
   return { context, obstacles };
 }
 
-/** @returns the obstacles, or SIGNED */
 async function outcomeOf(given: Given, how: 'NONCES' | 'TIMES'): Promise<readonly string[]> {
   const { context, obstacles } = contextOf(given);
   const { view } = facts(given);

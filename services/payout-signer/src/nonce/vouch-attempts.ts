@@ -1,12 +1,12 @@
 import type { PassContext, PassMemory } from './pass-deps.ts';
 import type { OpenNonce, OwnAttempt, Verifications } from './store/nonce-facts.ts';
 
-/** Rows verified in one pass. Each costs a signature check, and a third party may insert any number. */
+/** Per pass. Each costs a signature check, and a third party may insert any number. */
 const VERIFIED_AT_ONCE = 64;
 
 /**
- * Verifies the stored bytes of attempts that share a nonce and are not verified yet. Rows that a third party inserted
- * must not decide which attempt is newest, or whether one landed. A single attempt is verified when it is replaced.
+ * Rows that a third party inserted must not decide which attempt is newest, or whether one landed. A single attempt is
+ * verified when it is replaced.
  */
 export async function verifySiblings(context: PassContext, nonces: readonly OpenNonce[]): Promise<void> {
   const { memory } = context;
@@ -20,7 +20,7 @@ export async function verifySiblings(context: PassContext, nonces: readonly Open
   reportForged(context, nonces);
 }
 
-/** Sets the alarm `forged` while a nonce that is not final has a forged attempt. */
+/** Keeps the alarm `forged` set while a nonce that is not final has a forged attempt. */
 export function reportForged({ memory, observe, key }: PassContext, nonces: readonly OpenNonce[]): void {
   const forged = nonces.flatMap(({ nonce, attempts }) =>
     attempts.flatMap(({ txHash }) => {
@@ -31,10 +31,7 @@ export function reportForged({ memory, observe, key }: PassContext, nonces: read
   observe.forged(key, forged);
 }
 
-/**
- * Verifies the stored bytes again, even if they were verified before. @returns those that our key signed for exactly
- * what the row contains
- */
+/** Verifies again, even what was verified before. Returns attempts whose rows our key signed exactly. */
 export async function verifyAttempts<T extends { readonly nonce: OpenNonce; readonly attempt: OwnAttempt }>(
   { store, sender, key, memory }: PassContext,
   attempts: readonly T[],
@@ -53,10 +50,7 @@ export async function verifyAttempts<T extends { readonly nonce: OpenNonce; read
   });
 }
 
-/**
- * Nonces without attempts that are known to be forged. Where all of them are, they stay: bytes that became unreadable
- * may still be sent.
- */
+/** Where all attempts are forged, they stay: bytes that became unreadable may still be sent. */
 export function withoutForged(
   { vouches }: Pick<PassMemory, 'vouches'>,
   nonces: readonly OpenNonce[],
@@ -70,9 +64,8 @@ export function withoutForged(
 }
 
 /**
- * Nonces in which only attempts that our key verifiably signed count as landed, where there are several. So a row
- * that a third party inserted, with the hash of some mined transaction, uses up no nonce. Our own bytes are sent as
- * long as they may land.
+ * Where a nonce has several attempts, only those that our key verifiably signed count as landed. So a row that a third
+ * party inserted, with the hash of some mined transaction, uses up no nonce.
  */
 export function withVerifiedFates(
   { vouches }: Pick<PassMemory, 'vouches'>,

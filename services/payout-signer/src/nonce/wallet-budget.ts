@@ -2,7 +2,6 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import type { FeePrices, PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { OpenNonce } from './store/nonce-facts.ts';
 
-/** Remaining funds of a wallet after everything that may still leave it. */
 export interface WalletBudget {
   /** Deducts the payment and its fees if both are covered. Otherwise deducts neither and returns what is missing. */
   take(intent: PaymentIntent, gasLimit: bigint): 'TAKEN' | 'NO_TOKENS' | 'NO_GAS';
@@ -11,8 +10,8 @@ export interface WalletBudget {
 }
 
 /**
- * Balances minus what may still leave the wallet: signed transactions at their highest cost. The first `count` are
- * not deducted, because the chain had them when the balances were read.
+ * Signed transactions are deducted at their highest cost, except the first `count`: the chain had them when the
+ * balances were read.
  */
 export function createBudget(
   { amounts, count }: { readonly amounts: ReadonlyMap<TokenContract | null, bigint>; readonly count: number },

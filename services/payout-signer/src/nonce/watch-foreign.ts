@@ -4,15 +4,13 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { WalletView } from './store/payout-store.ts';
 import type { OpenNonce } from './store/nonce-facts.ts';
 
-/** Nonces recorded in one commit. After a restore from an old backup there may be many. */
+/** Per commit. After a restore from an old backup there may be many. */
 const TAKEN_AT_ONCE = 1_000;
 
 /**
- * Halts the wallet when a transaction that the database does not know used one of its nonces. A third party has the
- * key, or the commits that signed it were lost. Proof is the wallet's transaction count at a verified block and, for
- * a nonce signed here, that none of its transactions has a receipt. Two sources must agree on each. Where two are
- * configured, a single one is never accepted, because the result is permanent.
- *
+ * Halts the wallet when a transaction that the database does not know used one of its nonces. Proof is the transaction
+ * count at a verified block and, for a nonce signed here, that none of its transactions has a receipt. Two sources must
+ * agree on each. Where two are configured, a single one is never accepted, because the result is permanent.
  * @param chainCount highest count of any source: a suspicion, not a proof
  */
 export async function watchForeign(
@@ -40,7 +38,7 @@ export async function watchForeign(
   observe.foreignNonces(key, taken);
 }
 
-/** The nonces' transactions for which two sources do not agree that no block up to this height holds them. */
+/** Transactions for which two sources do not agree that no block up to this height holds them. */
 async function findPresent(
   { reader, key, signal }: PassContext,
   nonces: readonly OpenNonce[],

@@ -7,13 +7,12 @@ import type { KnownNonces, WalletView } from './store/payout-store.ts';
 const CHECKS_BEFORE_HALT = 2;
 
 /**
- * Compares the database with what was sent. A database that knows less was restored or lost commits, and signs no
- * transaction until an operator releases the wallet. The mark of this machine is proof at once. A chain that is ahead
- * is proof if it stays so, by two sources or the only one.
+ * A database that knows less than was sent was restored or lost commits, and signs no transaction until an operator
+ * releases the wallet. The mark of this machine is proof at once. A chain that is ahead is proof if it stays so, by two
+ * sources or the only one.
  *
  * After the release no payout gets a nonce up to the mark: forgotten bytes may land there, and only there. The same
  * applies to nonces that a single source's pool keeps claiming (pool-claims.ts), which halts no wallet.
- *
  * @returns the gate, paused where payouts must wait, and the highest nonce that no payout may get
  */
 export async function watchRestored(
@@ -36,7 +35,7 @@ export function usedUpTo({ poolClaims }: Pick<PassMemory, 'poolClaims'>, view: W
   return Math.max(view.releasedMark ?? -1, poolClaims.leftTo());
 }
 
-/** True while a nonce up to `mark` is not used up permanently, by final bytes of ours or by an unknown transaction. */
+/** A nonce up to `mark` is not used up permanently, by final bytes of ours or by an unknown transaction. */
 function isBelow({ nonces, highestUsed, nextNonce }: WalletView, mark: number): boolean {
   const open = nonces.some(
     ({ nonce, state, purpose }) => nonce <= mark && (state === 'RESERVED' || purpose === 'CANCEL'),
@@ -51,15 +50,14 @@ function isAbove(
   return mark > Math.max(highestUsed ?? -1, (nextNonce ?? 0) - 1);
 }
 
-/** True if a payout has, or would get, an unsigned nonce up to `mark`. */
 function hasPayoutsUpTo({ nonces, nextNonce }: WalletView, mark: number): boolean {
   const isHeld = nonces.some((n) => n.nonce <= mark && n.state === 'RESERVED' && n.orderPk !== null);
   return isHeld || nextNonce === null || nextNonce <= mark;
 }
 
 /**
- * Halts the wallet when a proof is new since the last release. @returns whether the mark proves that the database is
- * older
+ * Halts the wallet when a proof is new since the last release.
+ * @returns whether the mark proves that the database is older
  */
 async function haltIfOlder(
   context: PassContext,
@@ -95,7 +93,6 @@ async function haltIfOlder(
 
 type MarkContext = Pick<PassContext, 'mark' | 'store' | 'lease' | 'observe' | 'key'>;
 
-/** Halts the wallet when the mark of this machine is above what the database knows. @returns whether it is */
 async function haltBelowMark(
   context: MarkContext,
   highestUsed: number | null,

@@ -2,7 +2,7 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { SignerMeters } from './signer-meters.ts';
 
-/** Alarms of wallets; label values of the metric `opentill_signer_payout_alarm_bool`. */
+/** Label values of the metric `opentill_signer_payout_alarm_bool`. */
 export const WALLET_ALARM_KINDS = [
   'halted',
   /** The scanner halted the chain, or its nodes failed the start-up checks. Payouts wait. */
@@ -10,7 +10,7 @@ export const WALLET_ALARM_KINDS = [
   'chain-ahead',
   /** No new transaction is signed: limits per time would follow a wrong clock. */
   'clocks-differ',
-  /** Only one source keeps claiming that its pool holds unknown transactions. It is wrong and no longer believed. */
+  /** One source keeps claiming that its pool holds unknown transactions, and is no longer believed. */
   'pool-disbelieved',
   'nonce-gap',
   /** The lowest transaction in flight waits at the fee cap, and blocks all behind it. */
@@ -30,7 +30,6 @@ export const WALLET_ALARM_KINDS = [
 
 export type AlarmKind = (typeof WALLET_ALARM_KINDS)[number];
 
-/** Tracks which alarms hold, and logs when one begins or ends. */
 export interface AlarmEdges {
   /** `detail` undefined: the alarm does not hold. */
   set(kind: AlarmKind, key: WalletKey, detail: string | undefined): void;
@@ -43,7 +42,7 @@ export function createAlarmEdges(
   meters: Pick<SignerMeters, 'alarm'>,
 ): AlarmEdges {
   const raised = new Map<string, { readonly kind: AlarmKind; readonly key: WalletKey }>();
-  // The metric has no wallet label. It is 1 while the alarm holds for any wallet of the chain.
+  // The metric has no wallet label: it is 1 while the alarm holds for any wallet of the chain.
   const measure = (kind: AlarmKind, chain: string): void => {
     const holds = [...raised.values()].some((one) => one.kind === kind && one.key.chain === chain);
     meters.alarm.set({ chain, kind }, holds ? 1 : 0);

@@ -57,7 +57,7 @@ export function observeAttempts({ logger, meters, alarms }: ObservabilityDeps) {
   } satisfies Partial<Observe>;
 }
 
-/** Alarms about transactions. Each lasts until a block holds all that it names, or they are dead. */
+/** Each alarm lasts until a block holds all transactions that it names, or they are dead. */
 function createLastingAlarms(alarms: ObservabilityDeps['alarms']) {
   const lasting = { unrecorded: new Map<string, Set<TxHash>>(), unproven: new Map<string, Set<TxHash>>() };
   const kinds = ['unrecorded', 'unproven'] as const;

@@ -29,7 +29,7 @@ beforeEach(() => {
   deposits = observeDeposits(hot);
 });
 
-/** Reports a pass that finds these transactions in flight, signed ten seconds ago. */
+/** The transactions are in flight and were signed ten seconds ago. */
 function look(
   observe: Observe,
   key: WalletKey,

@@ -1,9 +1,6 @@
 import type { Observe } from './observe.ts';
 
-/**
- * Events of deposit addresses: counted and logged like those of hot wallets, without gauges. There are many of them,
- * each driven only briefly, and they must not overwrite the hot wallet's values.
- */
+/** No gauges: there are many deposit addresses, and they must not overwrite the hot wallet's values. */
 export function observeDeposits(observe: Observe): Observe {
   const ignore = () => undefined;
   return {

@@ -12,7 +12,6 @@ import type {
   WalletKey,
 } from '../payouts/payout-facts.ts';
 
-/** Measured part of a pass's view. */
 export interface WalletLook {
   readonly now: Date;
   readonly halted: string | null;
@@ -36,9 +35,9 @@ export type SignedWithNonce = PaidTransaction & {
 
 export type SentPayment = PaidTransaction & { readonly txHash: TxHash };
 
-/** Events of the signer, logged and counted in one place. They contain no key and no signed bytes. */
+/** Logs and counts events. They contain no key and no signed bytes. */
 export interface Observe {
-  /** A pass applied external updates, on a chain with nonces. */
+  /** On a chain with nonces. */
   takenIn(
     key: WalletKey,
     taken: {
@@ -48,7 +47,7 @@ export interface Observe {
       readonly vetoedOrderPks: readonly string[];
     },
   ): void;
-  /** The same for transactions that expire. */
+  /** On a chain whose transactions expire. */
   attemptsTakenIn(
     key: WalletKey,
     taken: {
@@ -58,11 +57,11 @@ export interface Observe {
     },
   ): void;
   looked(key: WalletKey, look: WalletLook, inFlight: InFlight): void;
-  /** Transactions that no block holds. Ends alarms about other transactions of the wallet. */
+  /** In no block. Ends alarms about other transactions of the wallet. */
   stillInFlight(key: WalletKey, txHashes: readonly TxHash[]): void;
   authorised(key: WalletKey, decisions: AuthorisationDecisions): void;
   hindered(key: WalletKey, orderPk: string, obstacle: Obstacle): void;
-  /** A node's answer to the trial of a payment. */
+  /** `detail`: a node's answer to the trial of a payment. */
   wouldFail(key: WalletKey, orderPk: string, detail: string): void;
   signed(key: WalletKey, attempts: readonly SignedWithNonce[]): void;
   attemptsSigned(
@@ -79,49 +78,45 @@ export interface Observe {
   ): void;
   bumped(key: WalletKey, attempt: SignedWithNonce, replaced: TxHash): void;
   cancelled(key: WalletKey, nonce: number, txHash: TxHash): void;
-  /** Age of the oldest nonce gap, in milliseconds; 0: none. */
+  /** 0: no gap. */
   gaps(key: WalletKey, oldestMs: number): void;
   /** Transactions by which the chain's count exceeds the assigned nonces; 0: healthy. */
   chainAhead(key: WalletKey, by: number): void;
-  /** Clocks that differ too much for new signatures; undefined: none. */
+  /** undefined: they differ little enough for new signatures. */
   clocksDiffer(key: WalletKey, difference: string | undefined): void;
-  /** Keys of block producers that sources show and that do not count yet; empty: none. */
+  /** Keys of block producers that do not count yet. */
   newBlockKeys(key: WalletKey, keys: readonly string[]): void;
   /** Transactions by which a single source's pool is ahead when it is no longer believed; 0: none. */
   poolDisbelieved(key: WalletKey, by: number): void;
   foreignTransactions(key: WalletKey, txHashes: readonly string[]): void;
   foreignNonces(key: WalletKey, nonces: readonly number[]): void;
-  /** The same for a deposit address. It is not halted, because its balance only goes to cold storage. */
+  /** A deposit address is not halted, because its balance only goes to cold storage. */
   depositUsed(key: WalletKey, nonces: readonly number[]): void;
-  /** The wallet was halted because the database knows less than was sent. */
   restored(key: WalletKey, reason: string): void;
-  /** Result of an operator's decision that a transaction paid a payout; `why`: reason why it was not possible. */
+  /** An operator's PAID_BY decision; `why`: reason why it was not possible. */
   decided(key: WalletKey, orderPk: string, txHash: TxHash, why: string | undefined): void;
-  /** Lowest nonce that waits too long at the fee cap; undefined: none. */
+  /** Lowest nonce that waits too long at the fee cap. */
   feesAtCap(key: WalletKey, nonce: number | undefined): void;
-  /** Transactions that our key did not sign as their rows describe, each with nonce and difference; empty: none. */
+  /** Transactions that our key did not sign as their rows describe, each with nonce and difference. */
   forged(key: WalletKey, transactions: readonly string[]): void;
-  /** Attempts proven to be in no block. Their payouts may be signed again. */
+  /** In no block, by proof. Their payouts may be signed again. */
   buried(key: WalletKey, attempts: readonly SentPayment[]): void;
-  /** Overdue attempts not proven to be in no block. Their payouts wait. */
+  /** Overdue attempts without proof of death. Their payouts wait. */
   unproven(key: WalletKey, attempts: readonly SentPayment[], error: unknown): void;
-  /** Transactions that a block holds and the scanner has not recorded. */
+  /** A block holds them, and the scanner has not recorded them. */
   unrecorded(key: WalletKey, txHashes: readonly TxHash[]): void;
-  /** This process no longer drives the wallet. Ends its alarms. */
+  /** Ends the alarms of a wallet that this process no longer drives. */
   ended(key: WalletKey): void;
-  /** The wallet gathers its own coins into the form from which it pays. */
   gathering(key: WalletKey, gathering: Gathering, outcome: string): void;
   balances(key: WalletKey, rows: readonly BalanceRow[], alarms: BalanceAlarms): void;
-  /** Chain status that makes payouts wait, and how many were marked now; undefined: they do not wait. */
+  /** `stop`: the chain's status, while it makes payouts wait. `marked`: how many were marked now. */
   chainStopped(key: WalletKey, stop: ChainStatus | undefined, marked: number): void;
-  /** A step failed because of nodes. The next pass tries again. */
+  /** Because of nodes. The next pass tries again. */
   stepFailed(key: WalletKey, step: string, error: unknown): void;
   passFailed(key: WalletKey, error: unknown, failuresInRow: number): void;
-  /** Result of one planning round over the balances of deposit addresses. */
   planned(chain: string, plan: SweepPlan): void;
-  /** A sweep's next movement, or its end. */
   stepped(chain: string, sweepId: string, what: string, level?: 'info' | 'warn'): void;
-  /** An energy order was sent, for at most this price. */
+  /** `priceSun`: an upper bound. */
   ordered(
     chain: string,
     sweepId: string,
@@ -134,7 +129,6 @@ export interface Observe {
   /** `isOurs`: this process has the key of a deposit address that a row lists for sweeping. */
   depositUnknown(chain: Chain, address: string, isOurs: boolean): void;
   passed(key: WalletKey): void;
-  /** True while this replica holds the wallet's lease. */
   leads(key: WalletKey, isLeader: boolean): void;
   notConfigured(chain: string): void;
   presenceFailed(error: unknown): void;

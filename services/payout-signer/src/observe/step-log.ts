@@ -2,12 +2,10 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Logger } from '@opentill/runtime/logger';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
-/** Logs when a step of a wallet's passes begins to fail, fails with another error, or works again. */
 export interface StepLog {
   failed(key: WalletKey, step: string, error: unknown): void;
   /** A pass ended. Steps that did not fail in it work again. */
   passed(key: WalletKey): void;
-  /** This process no longer drives the wallet. */
   forget(key: WalletKey): void;
 }
 

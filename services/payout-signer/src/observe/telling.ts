@@ -2,7 +2,6 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { AlarmEdges } from './alarm-edges.ts';
 import type { SignerMeters } from './signer-meters.ts';
 
-/** Sinks for logs, metrics and alarms. */
 export interface ObservabilityDeps {
   readonly logger: Logger;
   readonly meters: SignerMeters;

@@ -17,7 +17,7 @@ export interface NoncePaying extends OfNetwork {
   readonly reader: Pick<ChainReader, 'readFates'>;
 }
 
-/** A network whose transactions expire, by time or by epoch. */
+/** By time or by epoch. */
 export interface ExpiringPaying extends OfNetwork {
   readonly kind: 'EXPIRING';
   readonly terms: WalletBounds & { readonly maxOpenPayouts: number };

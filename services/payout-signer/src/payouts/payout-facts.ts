@@ -6,7 +6,7 @@ import type { MovementKind } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 
-/** A wallet on a chain. One driver drives it, and one lease protects it. */
+/** One driver drives the wallet, and one lease protects it. */
 export interface WalletKey {
   readonly chain: Chain;
   readonly wallet: Address;
@@ -15,15 +15,15 @@ export interface WalletKey {
 /** Row of table `movement`: money that the gateway moves without a merchant's request. Unverified database content. */
 export interface Movement {
   readonly kind: MovementKind;
-  /** Stored derivation index of the deposit address that it empties or supports. null: no deposit address. */
+  /** Derivation index of the deposit address that it empties or supports. */
   readonly depositIndex: number | null;
-  /** Planned cost of its sweep, or of itself if it goes to cold storage: base units of native coin. null: unknown. */
+  /** Cost of its sweep, or of itself if it goes to cold storage: base units of native coin. null: unknown. */
   readonly plannedCostBaseUnits: bigint | null;
   /** Part of that cost that the sweep's other movements have paid, without failed ones. */
   readonly paidBesidesBaseUnits: bigint;
 }
 
-/** A payout as its order describes it. Unverified database content. */
+/** Unverified database content. */
 export interface PayoutFacts {
   readonly orderPk: string;
   readonly orderId: string;
@@ -33,7 +33,7 @@ export interface PayoutFacts {
   readonly decimals: number;
   readonly receiver: string;
   readonly amountBaseUnits: BaseUnits;
-  /** The paying wallet. Approvals name it. */
+  /** Approvals name it. */
   readonly wallet: Address;
   /** null: a merchant requested it. */
   readonly movement: Movement | null;
@@ -42,7 +42,6 @@ export interface PayoutFacts {
   readonly obstacle: string | null;
 }
 
-/** Input of the policy and of the checks before it, at authorisation and again at signing. */
 export interface JudgedPayout extends PayoutFacts {
   /** Only approvals of the policy's approvers. */
   readonly approvals: readonly {
@@ -50,29 +49,28 @@ export interface JudgedPayout extends PayoutFacts {
     readonly signature: Uint8Array;
     readonly approvedAt: Date;
   }[];
-  /** True if the ledger holds the reservation of its amount. */
+  /** The ledger holds the reservation of its amount. */
   readonly isReserved: boolean;
-  /** True if it resembles a payment that a restored database does not know. */
+  /** It resembles a payment that a restored database does not know. */
   readonly mayBePaid: boolean;
-  /** True if the receiver is one of the gateway's own addresses. */
   readonly paysOurselves: boolean;
-  /** True after its expiry. Such a payout is only read while a known reason keeps it from expiring. */
+  /** Past its expiry. Such a payout is only read while a known reason keeps it from expiring. */
   readonly isOverdue: boolean;
 }
 
 export interface RequestedPayout extends JudgedPayout {
-  /** Start of the wait for operators; null while it does not wait. */
+  /** For operators; null while it does not wait. */
   readonly waitingSince: Date | null;
   readonly obstacleAt: Date | null;
 }
 
-/** A payout to sign: AUTHORISED, or SIGNED with a nonce that a foreign transaction used and decided as PAY_AGAIN. */
+/** AUTHORISED, or SIGNED with a nonce that a foreign transaction used and decided as PAY_AGAIN. */
 export interface UnsignedPayout extends JudgedPayout {
-  /** True if SIGNED. Limit windows then count only its earlier attempts; for AUTHORISED ones also the next one. */
+  /** SIGNED. Limit windows then count only its earlier attempts; for AUTHORISED ones also the next one. */
   readonly isSignedBefore: boolean;
   /** Transactions without a nonce that were signed for it, all of them proven dead; 0 on chains with nonces. */
   readonly attempts: number;
-  /** True if an operator decided PAY_AGAIN since the last attempt. */
+  /** An operator decided PAY_AGAIN since the last attempt. */
   readonly isDecidedAgain: boolean;
 }
 
@@ -88,24 +86,17 @@ export interface KnownBlock {
   readonly hash: BlockHash;
 }
 
-/** Reason why a payout is not signed yet, for operators (payout.obstacle). It is tried again until it expires. */
+/** For operators (payout.obstacle). The payout is tried again until it expires. */
 export type Obstacle =
-  /** The wallet holds too little of the token, after what is in flight. */
   | 'NO_TOKENS'
-  /** The wallet cannot pay the fees. */
   | 'NO_GAS'
-  /** The chain would reject it. */
   | 'WOULD_FAIL'
   | 'FEES_ABOVE_CAP'
   /** Nodes answer for other payments and not for this one. */
   | 'UNCLEAR'
-  /** No sealed policy is loaded, or it does not name this chain. */
   | 'NO_POLICY'
-  /** The networks file has no `payouts` for this chain. */
   | 'PAYOUTS_NOT_CONFIGURED'
-  /** A halt is open. */
   | 'HALTED'
-  /** The asset is on hold after an incident. */
   | 'ASSET_HELD'
   /** The scanner halted the chain, or its nodes failed the start-up checks. */
   | 'CHAIN_HALTED'
@@ -113,25 +104,23 @@ export type Obstacle =
   | 'CHAIN_BEHIND'
   /** The wallet sent transactions that the database does not know. The database may be older than they are. */
   | 'CHAIN_AHEAD'
-  /** The clocks of database, process and chain differ too much for limits per time (compare-clocks.ts). */
+  /** Database, process and chain differ too much for limits per time (compare-clocks.ts). */
   | 'CLOCKS_DIFFER'
-  /** It was authorised, and the policy does not permit it now. */
+  /** Authorised before, and the policy does not permit it now. */
   | 'POLICY_REFUSES'
   /**
-   * An operator must decide. A foreign transaction used the payout's nonce and may have paid it. Or so many attempts
-   * expired that the policy requires a decision before the next one.
+   * A foreign transaction used the payout's nonce and may have paid it. Or so many attempts expired that the policy
+   * requires an operator's decision before the next one.
    */
   | 'NEEDS_DECISION'
   /** The order names a token differently than the networks file. */
   | 'CONFIG_MISMATCH'
-  /** The ledger has no reservation of its amount. */
   | 'NOT_RESERVED'
   /** It may have been paid after the backup of this restored database. Operators decide; its expiry clock stops. */
   | 'MAYBE_PAID'
-  /** Waits for approvers; its expiry clock stops. */
+  /** Its expiry clock stops. */
   | 'NEEDS_APPROVAL';
 
-/** Balances that raise an alarm, each with the amount found. */
 export interface BalanceAlarms {
   readonly lowGas: bigint | undefined;
   readonly low: ReadonlyMap<string, bigint>;
@@ -147,11 +136,10 @@ export interface SpentRow {
   readonly merchantId: string;
   readonly lastHour: bigint;
   readonly lastDay: bigint;
-  /** Amount that waits for approval; not part of the other two. */
+  /** For approval; not part of the other two. */
   readonly waiting: bigint;
 }
 
-/** Decisions to write about REQUESTED payouts. */
 export interface Authorisations {
   /** In the order in which they get nonces. */
   readonly authorised: readonly string[];
@@ -171,22 +159,21 @@ export type SaveOutcome =
   | { readonly kind: 'GONE'; readonly orderPks: readonly string[] }
   | { readonly kind: 'STALE' };
 
-/** The payouts of a wallet at one moment, and what stops them. */
 export interface PayoutsView {
-  /** Time of the database. */
+  /** Of the database. */
   readonly now: Date;
-  /** Reason why no new payout may be authorised or signed; null: permitted. */
+  /** Reason why no new payout may be authorised or signed. */
   readonly halted: string | null;
-  /** Halted because unknown transactions may have paid payouts. Until the release none is refused, and none expires. */
+  /** Unknown transactions may have paid payouts. Until the release none is refused, and none expires. */
   readonly isUncertain: boolean;
   readonly heldSymbols: ReadonlySet<string>;
   /** Oldest first, bounded. */
   readonly requested: readonly RequestedPayout[];
-  /** Last order key of a full page of blocked payouts; null if the page was not full. */
+  /** Last order key of a full page of blocked payouts. */
   readonly pageEnd: string | null;
   /** Oldest first, bounded. */
   readonly unsigned: readonly UnsignedPayout[];
-  /** Decisions not carried out yet, bounded. */
+  /** Not carried out yet, bounded. */
   readonly paidBy: readonly PaidByDecision[];
 }
 
@@ -197,13 +184,13 @@ export interface LookOptions {
   readonly after?: string | undefined;
   /** Includes payouts that wait for approval and got no new one. */
   readonly everyWaiting: boolean;
-  /** Public keys whose approvals are read; others are ignored. */
+  /** Public keys. Other approvals are ignored. */
   readonly approvers: readonly string[];
   /** Includes payouts that have waited for approval for this long. */
   readonly approvalWaitMs: number;
 }
 
-/** Result of a decision. DONE: carried out. LATER: still open. NOT_POSSIBLE: rejected, for the reason `why`. */
+/** LATER: still open. NOT_POSSIBLE: rejected. */
 export type Adoption =
   { readonly kind: 'DONE' | 'LATER' } | { readonly kind: 'NOT_POSSIBLE'; readonly why: string };
 
@@ -213,7 +200,7 @@ export interface BalanceRow {
   readonly amount: bigint;
 }
 
-/** Decisions about payouts that wait for authorisation. A payout is in one of the lists, or unchanged. */
+/** A payout is in one of the lists, or unchanged. */
 export interface AuthorisationDecisions {
   /** Oldest first. */
   readonly authorised: readonly string[];
@@ -233,7 +220,6 @@ export interface BlockedPayout {
   readonly obstacle: Obstacle;
 }
 
-/** Payment facts that a fee is checked against. */
 export interface FeePayer extends Pick<PayoutFacts, 'contract' | 'decimals' | 'amountBaseUnits'> {
   readonly movement: Pick<Movement, 'kind' | 'plannedCostBaseUnits' | 'paidBesidesBaseUnits'> | null;
 }
@@ -249,19 +235,19 @@ export interface SentTransaction {
 }
 
 /**
- * Methods that the stores of all wallets share. Each method with a lease is one transaction that asserts the lease
- * first. If another process holds it, the method throws LEASE_LOST and writes no row.
+ * Each method with a lease is one transaction that asserts the lease first. If another process holds it, the method
+ * throws LEASE_LOST and writes no row.
  */
 export interface WalletStore<Sent extends SentTransaction = SentTransaction> {
-  /** Amounts that count against the limits per hour and per day. */
+  /** For the limits per hour and per day. */
   spent(): Promise<readonly SpentRow[]>;
-  /** Records obstacles of payouts, and frees the nonces that they hold. */
+  /** Also frees the nonces that the payouts hold. */
   saveObstacles(lease: Lease, obstacles: Authorisations['obstacles']): Promise<void>;
   /** Stored bytes, the only source of what is sent. */
   readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
   /** @returns payouts that were sent for the first time; the tracker receives an event for them */
   recordSent(lease: Lease, sent: readonly Sent[]): Promise<readonly string[]>;
-  /** Records why a decision cannot be carried out. */
+  /** Closes a decision that cannot be carried out. */
   dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
   saveBalances(
     lease: Lease,

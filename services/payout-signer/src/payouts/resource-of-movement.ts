@@ -1,7 +1,6 @@
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 
-/** Resource that a movement lends or takes back; empty for transfers. */
 export function resourceOf(kind: MovementKind | null): Pick<PaymentIntent, 'resource'> {
   if (kind === 'DELEGATE') return { resource: 'LEND_ENERGY' };
   return kind === 'UNDELEGATE' ? { resource: 'TAKE_ENERGY_BACK' } : {};

@@ -5,7 +5,6 @@ type Given = Parameters<typeof checkIntent>;
 
 const HOT = ['hot', 'other hot'];
 
-/** Checks a payout from this address to a third party, requested by a merchant or as a refund. */
 function paidFrom(wallet: string, movement: { kind: 'REFUND'; depositIndex: null } | null = null) {
   const payout = {
     wallet,

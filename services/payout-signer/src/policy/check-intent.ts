@@ -9,9 +9,8 @@ const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
 const WALLET_NOT_ALLOWED = 'Wallet not allowed';
 
 /**
- * Reads the payment from an order and checks it. Symbol, contract and decimals must match the networks file. The
- * receiver must be payable: no token contract and no own wallet. The wallet must be a hot wallet that this process
- * derives. Only sweeps leave from a deposit address.
+ * Symbol, contract and decimals must match the networks file. The receiver must be no token contract and no own wallet.
+ * The wallet must be a hot wallet that this process derives. Only sweeps leave from a deposit address.
  */
 export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedIntent {
   const { network, codec, ownWallets } = rules;

@@ -5,24 +5,15 @@ import { resourceOf } from '../payouts/resource-of-movement.ts';
 import type { Movement, PayoutFacts } from '../payouts/payout-facts.ts';
 import { configuredContract, type CheckedIntent, type IntentRules } from './intent-rules.ts';
 
-/** Reason shown to the merchant for a sweep that no planner creates. */
 const MOVEMENT_NOT_ALLOWED = 'Movement not allowed';
 
 type Moving = Omit<PayoutFacts, 'movement'> & { readonly movement: Movement };
 
 /**
- * Reads a movement from a row and checks it. It may only go between places that this process knows without the
- * database: hot wallets whose keys it has, deposit addresses that it derives from its seed, and the cold address of
- * the sealed policy. Any other is rejected, so a third party who writes rows cannot redirect money.
- *
- *   | kind                 | from            | to                        | what           |
- *   |----------------------|-----------------|---------------------------|----------------|
- *   | SWEEP                | deposit address | cold address, hot wallet  | any asset      |
- *   | GAS_TOP_UP           | hot wallet      | deposit address           | native coin    |
- *   | DELEGATE, UNDELEGATE | hot wallet      | deposit address           | energy         |
- *   | TO_COLD              | hot wallet      | cold address              | any asset      |
- *
- * A REFUND goes to an address that an operator enters. It is checked like a payout.
+ * A movement may only go between places that this process knows without the database: hot wallets whose keys it has,
+ * deposit addresses that it derives from its seed, and the cold address of the sealed policy. So a third party who
+ * writes rows cannot redirect money. docs/architecture/sweeps.md has the table of kinds. A REFUND is checked like a
+ * payout.
  */
 export function checkMovement(payout: Moving, rules: IntentRules): CheckedIntent {
   const { codec } = rules;
@@ -40,7 +31,7 @@ export function checkMovement(payout: Moving, rules: IntentRules): CheckedIntent
   return { kind: 'INTENT', intent: intentOf(payout, asset.contract, to) };
 }
 
-/** A configured token, or the chain's native coin, which pays fees even if it is no configured token. */
+/** Native coin pays fees even if it is no configured token. */
 function assetOf(
   payout: Moving,
   rules: IntentRules,

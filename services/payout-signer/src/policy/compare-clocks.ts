@@ -1,28 +1,25 @@
 import { CHAINS, type Chain } from '@opentill/domain/chains';
 
-/*
- * Limit windows and cooling times follow the database's clock. A clock that is set ahead by a day would empty the
- * windows. So it is compared with the signer's own clock, and both with the chain's time.
- */
+// Limit windows and cooling times follow the database's clock. A clock that is set ahead by a day would empty the
+// windows. So it is compared with the signer's own clock, and both with the chain's time.
 
-/** Largest difference between the clocks of the database and of this process. */
 const APART_MAX_MS = 60_000;
 /** Largest lead of a verified block over the clocks. Chains permit block times some seconds ahead. */
 const CHAIN_AHEAD_MAX_MS = 300_000;
-/** Largest age of the newest block. Below an hour, the shortest window of a policy. */
+/** Age of the newest block. Below an hour, the shortest window of a policy. */
 const CHAIN_BEHIND_MAX_MS = 2_700_000;
 
 export interface ClockReading {
   readonly databaseMs: number;
-  /** Time of this process before and after the database request. */
+  /** Before and after the database request. */
   readonly own: { readonly fromMs: number; readonly toMs: number };
-  /** Times of the newest block that the scanner has seen, and of the verified one; null before its first commit. */
+  /** Of the newest block that the scanner has seen, and of the verified one; null before its first commit. */
   readonly chain: { readonly seenMs: number; readonly verifiedMs: number } | null;
 }
 
 /**
- * Describes a clock difference that forbids new signatures; undefined: none. On test networks only the database's
- * clock is compared, because the time of local chains is arbitrary.
+ * Returns the difference that forbids new signatures. On test networks only the database's clock is compared, because
+ * the time of local chains is arbitrary.
  */
 export function compareClocks(
   chain: Chain,
@@ -45,5 +42,5 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 1_000)} s`;
 }
 
-/** Reads the clocks that a pass relies on. @returns the difference that forbids new signatures; undefined: none */
+/** Resolves to the difference that forbids new signatures. */
 export type ReadClocks = () => Promise<string | undefined>;

@@ -10,12 +10,9 @@ import type { AuthorisationRules } from './policy-port.ts';
 import { createSpending } from './spending.ts';
 
 /**
- * Decides about payouts that wait for authorisation, oldest first; each one counts for the next. A payout that waits
- * for approval keeps its place in the windows (readSpent), also after the approval until it is authorised. What the
- * policy refuses is refused even while the wallet is halted. But no payout is refused while an unknown transaction
- * may have paid it, or while the clocks differ that limits and cooling times follow.
- *
- * @param slots how many may be authorised now
+ * Oldest first; each payout counts for the next. One that waits for approval keeps its place in the windows
+ * (readSpent), also after the approval until it is authorised. What the policy refuses is refused even while the wallet
+ * is halted. But no payout is refused while an unknown transaction may have paid it, or while clocks differ.
  * @param pausedBy obstacle of the whole wallet in addition to a halt
  */
 export function decideAuthorisations(
@@ -56,7 +53,6 @@ export function decideAuthorisations(
       continue;
     }
     if (verdict.kind === 'REFUSED' && isWaiting) {
-      // It keeps waiting until it may be refused.
       spent.addWaiting(payout);
       continue;
     }
@@ -87,12 +83,12 @@ export function decideAuthorisations(
   };
 }
 
-/** True if its row waits for approval. MAYBE_PAID waits for another decision. */
+/** MAYBE_PAID waits for another decision. */
 function waitsForApproval({ waitingSince, obstacle }: RequestedPayout): boolean {
   return waitingSince !== null && obstacle === 'NEEDS_APPROVAL';
 }
 
-/** True if an approval arrived since the last decision, or if it then only waited for a free slot. */
+/** An approval arrived since the last decision, or the payout then only waited for a free slot. */
 function hasNewApproval({ approvals, obstacleAt }: RequestedPayout): boolean {
   return obstacleAt === null || approvals.some(({ approvedAt }) => approvedAt >= obstacleAt);
 }

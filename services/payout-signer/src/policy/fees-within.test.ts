@@ -6,10 +6,7 @@ import { chooseWithin } from '../nonce/replace-transactions.ts';
 import type { OpenNonce, OwnAttempt } from '../nonce/store/nonce-facts.ts';
 import { isFeeWithin } from './fees-within.ts';
 
-/*
- * Bounds of a sweep's fee, at signing and when the fee is raised. The address may hold coin of a customer, which must
- * not pay unplanned fees.
- */
+// The address may hold coin of a customer, which must not pay unplanned fees.
 
 const GWEI = 10n ** 9n;
 const ETH = 10n ** 18n;

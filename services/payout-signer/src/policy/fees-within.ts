@@ -7,29 +7,26 @@ import type { FeePayer } from '../payouts/payout-facts.ts';
 const BPS = 10_000n;
 
 export interface OfferedFee {
-  /** Price of a unit of work: EVM wei per gas, TRON sun per energy, SUI MIST. undefined: unknown. */
+  /** EVM wei per gas, TRON sun per energy, SUI MIST. undefined: unknown. */
   readonly workPrice: bigint | undefined;
-  /** Total in native coin, base units; without what stake and free bytes pay. */
+  /** In base units of native coin; without what stake and free bytes pay. */
   readonly feeBaseUnits: bigint;
 }
 
-/** True if the policy's bounds of sweeps apply. Merchants' payouts and fees that are brought have others. */
+/** The policy's bounds of sweeps apply. Merchants' payouts and fees that are brought have others. */
 export function hasBoundedFee({ movement }: Pick<FeePayer, 'movement'>): boolean {
   return movement?.kind === 'SWEEP' || movement?.kind === 'TO_COLD';
 }
 
-/** True if it has a planned cost: sweeps, what is done for them except taking back, and transfers to cold storage. */
 function isPlanned({ movement }: Pick<FeePayer, 'movement'>): boolean {
   return hasBoundedFee({ movement }) || movement?.kind === 'GAS_TOP_UP' || movement?.kind === 'DELEGATE';
 }
 
 /**
- * True if a movement may pay this fee now. It may pay at most the planned cost, so that the day's budget covers it. A
- * sweep or a transfer to cold storage must also stay within the policy's price for a unit of work and within its
- * share of the moved value. All but that price include the margin with which fees are brought. The policy's bounds
- * apply independently of the row.
- *
- * @param sweep undefined if the policy does not sweep this chain, or no longer: then the planned cost still bounds it
+ * A movement may pay at most the planned cost, so that the day's budget covers it. A sweep or a transfer to cold
+ * storage must also stay within the policy's price for a unit of work and within its share of the moved value. All but
+ * that price include the margin with which fees are brought. The policy's bounds apply independently of the row.
+ * @param sweep undefined if the policy does not sweep this chain: then the planned cost still bounds the fee
  */
 export function isFeeWithin(
   sweep: Pick<SweepPolicy, 'maxGasPriceBaseUnits' | 'maxCostBps' | 'nativePrice'> | undefined,

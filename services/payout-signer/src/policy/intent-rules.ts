@@ -5,27 +5,25 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
 import type { Chain } from '@opentill/domain/chains';
 
-/** Result of checking an order against this process's own configuration. */
 export type CheckedIntent =
   | { readonly kind: 'INTENT'; readonly intent: PaymentIntent }
   | { readonly kind: 'OBSTACLE'; readonly obstacle: 'CONFIG_MISMATCH' | 'MAYBE_PAID' | 'NOT_RESERVED' }
   /** Permanently invalid. `reason` is shown to the merchant. */
   | { readonly kind: 'REFUSED'; readonly reason: string };
 
-/** Configuration that the checks rely on. None of it comes from the database. */
+/** None of it comes from the database. */
 export interface IntentRules {
   readonly network: NetworkConfig;
   readonly codec: AddressCodec;
-  /** Hot wallets whose keys this process has. */
   readonly ownWallets: readonly Address[];
-  /** True if this process derives this address at `index` of the network's family. */
+  /** This process derives the address at `index` of the network's family. */
   readonly isDepositAddress: (address: Address, index: number) => boolean;
   readonly policy: { coldAddressOf(chain: Chain): Address | undefined };
 }
 
 /**
- * Contract of the asset of a row; null for a native coin that is a configured token. undefined if symbol, decimals or
- * contract differ from the networks file.
+ * null for a native coin that is a configured token. undefined if symbol, decimals or contract differ from the networks
+ * file.
  */
 export function configuredContract(
   {

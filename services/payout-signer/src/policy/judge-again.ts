@@ -8,10 +8,7 @@ interface Moment {
   readonly heldSymbols: ReadonlySet<string>;
 }
 
-/**
- * Asks the policy again before signing, with all other authorised amounts. A row is no authorisation: a third party
- * may have written it.
- */
+/** A row is no authorisation: a third party may have written it. So the policy is asked again before signing. */
 export function recheckPolicy(
   due: readonly UnsignedPayout[],
   spent: readonly SpentRow[],
@@ -39,8 +36,7 @@ export function recheckPolicy(
 }
 
 /**
- * True if an operator must decide before the payout is signed again, because so many attempts were proven dead.
- * Movements need no decision: they pay own addresses.
+ * True when as many attempts were proven dead as the policy permits. Movements pay own addresses and need no decision.
  */
 export function needsDecision(
   { attempts, isDecidedAgain, movement }: UnsignedPayout,
@@ -51,8 +47,8 @@ export function needsDecision(
 }
 
 /**
- * Last check by the policy, in the commit that signs. `besides` may have grown since the check before. @returns
- * payouts not permitted
+ * Last check by the policy, in the commit that signs: `besides` may have grown.
+ * @returns payouts not permitted
  */
 export function chooseRefused(
   payouts: readonly UnsignedPayout[],

@@ -7,7 +7,7 @@ import { approvalText } from '@opentill/wallet/policy/approval';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import { judgeByPolicy } from './judge-by-policy.ts';
 
-/* An operator names the receiver of a refund. So on a main network only the policy's approvers permit it. */
+/** An operator names the receiver of a refund. So on a main network only the policy's approvers permit it. */
 
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const alice = {

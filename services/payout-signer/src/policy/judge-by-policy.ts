@@ -7,7 +7,7 @@ import type { PolicyJudge } from './policy-port.ts';
 
 const REFUND_WITHOUT_APPROVERS = 'Refund needs approvers';
 
-/** Asks the sealed policy. Without one no payout is authorised, except on test networks in the local profile. */
+/** Without a policy no payout is authorised, except on test networks in the local profile. */
 export function judgeByPolicy(policy: Policy | undefined, { isLocal = false } = {}): PolicyJudge {
   return {
     judge({ chain, payout, intent, spent, waitingSince, now }) {

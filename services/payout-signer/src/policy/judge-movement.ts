@@ -4,10 +4,8 @@ import type { Policy } from '@opentill/wallet/policy/policy';
 import type { PolicyVerdict } from './policy-port.ts';
 
 /**
- * The policy's verdict on a movement whose places were checked before. Lent energy may always be taken back. Coin for
- * fees is bounded per top-up and per 24 hours, independent of the plan.
- *
- * @param toppedUpLastDay top-ups of the chain authorised in the last 24 hours without this one, base units
+ * Lent energy may always be taken back. Coin for fees is bounded per top-up and per 24 hours, independent of the plan.
+ * @param toppedUpLastDay base units of other top-ups of the chain, authorised in the last 24 hours
  */
 export function judgeMovement(
   policy: Policy,

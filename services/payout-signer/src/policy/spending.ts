@@ -5,23 +5,19 @@ type LimitKey = Pick<JudgedPayout, 'countsAs' | 'merchantId'>;
 
 type Amount = LimitKey & Pick<JudgedPayout, 'amountBaseUnits'>;
 
-/** Sums of the database, plus what is added to them in this pass. */
+/** Sums of the database, plus what is added in this pass. */
 export interface Spending {
   /** Sums for the payout's limit key, usually its symbol, and for its merchant. */
   of(payout: LimitKey): Spent;
-  /** The same without one attempt of the payout: the one that is to be signed. */
+  /** Without one attempt of the payout: the one that is to be signed. */
   without(payout: Amount): Spent;
   add(payout: Amount): void;
-  /** Adds a payout that waits for approval from now on to the windows of a day. */
+  /** From now on the payout counts in the windows of a day. */
   addWaiting(payout: Amount): void;
-  /** Removes a payout that no longer waits for approval. */
   dropWaiting(payout: Amount): void;
 }
 
-/**
- * @param isAuthorising true: what waits for approval counts in the windows of a day. false at signing, where it does
- * not.
- */
+/** @param isAuthorising true: what waits for approval counts in the windows of a day */
 export function createSpending(rows: readonly SpentRow[], isAuthorising: boolean): Spending {
   const hour = new Map<string, bigint>();
   const day = new Map<string, bigint>();

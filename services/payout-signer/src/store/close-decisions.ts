@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Tx } from '@opentill/db/database';
 
 /**
- * Closes PAY_AGAIN decisions that the death of an attempt followed. They do not count for the next attempt
- * (attempt_is_decided), and an open one would keep operators from making another.
+ * PAY_AGAIN decisions that an attempt's death followed do not count for the next attempt (attempt_is_decided). An open
+ * one would keep operators from making another.
  */
 export async function closeStaleDecisions(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length === 0) return;
@@ -14,7 +14,7 @@ export async function closeStaleDecisions(tx: Tx, orderPks: readonly string[]): 
       and not attempt_is_decided(d.order_pk)`.execute(tx);
 }
 
-/** Records the result of a decision; `why`: reason why it could not be carried out. */
+/** `why`: reason why the decision could not be carried out. */
 export async function closeDecision(tx: Tx, decisionId: string, why: string | undefined): Promise<void> {
   await sql`
     update payout_decision set handled_at = clock_timestamp(), outcome = ${why === undefined ? 'DONE' : 'NOT_POSSIBLE'},

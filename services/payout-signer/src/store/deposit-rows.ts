@@ -17,7 +17,7 @@ export const SETTLED_SECONDS = 6;
 
 const COLUMNS = sql`family, address, derivation_index as index, order_pk as "orderPk", created_at::text as "createdAt"`;
 
-/** The next rows in creation order; without `after`, of the last `lookBackSeconds`. */
+/** In creation order; without `after`, the rows of the last `lookBackSeconds`. */
 export async function readNewDeposits(
   db: Db,
   after: DepositRow | undefined,
@@ -35,7 +35,7 @@ export async function readNewDeposits(
   return rows;
 }
 
-/** The next rows by family and index; without `after`, from the first one. */
+/** By family and index; without `after`, from the first row. */
 export async function readDepositsByIndex(
   db: Db,
   after: DepositRow | undefined,
@@ -52,7 +52,7 @@ export async function readDepositsByIndex(
   return rows;
 }
 
-/** Records a row that is not derived from the seed. Idempotent. */
+/** Idempotent. */
 export async function saveForeignDeposit(db: Db, row: DepositRow): Promise<void> {
   await sql`
     insert into foreign_deposit_address (family, address, derivation_index, order_pk)

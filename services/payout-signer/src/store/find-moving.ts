@@ -3,29 +3,25 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { Db } from '@opentill/db/database';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 
-/** A deposit address with the derivation index that the database names. */
+/** `index` is the one that the database names. */
 export interface DepositAddress {
   readonly address: Address;
   readonly index: number;
 }
 
-/** Length of a turn. Within it, waiting addresses keep their order among each other. */
+/** Within a turn, waiting addresses keep their order among each other. */
 const TURN_SECONDS = 300;
 const turnOf = (moment: RawBuilder<unknown>) => sql`floor(extract(epoch from ${moment}) / ${TURN_SECONDS})`;
-/**
- * An attempt that has ended is closed at once. One that is open after this time may stay so: nodes pruned its blocks,
- * or its row is forged.
- */
+/** An attempt that is open for longer after its end may stay so: nodes pruned its blocks, or its row is forged. */
 const CLOSED_SOON = sql`interval '10 minutes'`;
 
 /**
- * Deposit addresses with something to do: a movement of an open sweep to sign or to follow by its nonce; or an open
- * attempt, with any outcome of its sweep. Also those with a promised amount because a reorganisation removed the end
- * of a sweep.
+ * Deposit addresses with a movement of an open sweep, with an open attempt, or with an amount that is promised again
+ * because a reorganisation removed the end of a sweep.
  *
- * Order: first those with something to do now. Then those that only wait, for the end of epochs or behind an
- * obstacle, longest turn first. Last, in an order that changes with each turn, those that a block holds and those
- * that should have been closed long ago.
+ * Order: first those with something to do now. Then those that only wait, for the end of epochs or behind an obstacle,
+ * longest turn first. Last, in an order that changes with each turn, those that a block holds and those that should
+ * have been closed long ago.
  */
 export async function findMovingDeposits(
   db: Db,

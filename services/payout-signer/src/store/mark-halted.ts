@@ -8,13 +8,10 @@ import { freeNoncesOf } from './save-findings.ts';
 import type { EventDeps } from './save-sent.ts';
 
 const MARKED_AT_ONCE = 500;
-/** Obstacles that are not replaced: they need an operator, or keep a payout that may have been paid from expiring. */
+/** Not replaced: they need an operator, or keep a payout that may have been paid from expiring. */
 const KEPT: readonly Obstacle[] = ['NEEDS_APPROVAL', 'NEEDS_DECISION', 'MAYBE_PAID', 'CHAIN_AHEAD'];
 
-/**
- * Carries out vetoes, and marks the payouts of a wallet that wait for its chain. @returns number marked; 0 when all
- * are
- */
+/** Also carries out vetoes. Returns the number of payouts marked; 0 when all are. */
 export async function holdForChain(
   db: Db,
   key: WalletKey,
@@ -27,9 +24,8 @@ export async function holdForChain(
 }
 
 /**
- * Sets the obstacle on the unsigned payouts of a wallet, and frees their nonces. CHAIN_AHEAD is written again: while
- * the chain is halted no count can refute it, and its payouts must not expire.
- * @returns number of payouts marked; 0 when all are
+ * Also frees the nonces of the marked payouts. CHAIN_AHEAD is written again: while the chain is halted no count can
+ * refute it, and its payouts must not expire. Returns the number marked; 0 when all are.
  */
 async function markHalted(db: Db, key: WalletKey, lease: Lease, obstacle: Obstacle): Promise<number> {
   const ofWallet = sql`p.chain = ${key.chain} and p.wallet = ${key.wallet}`;

@@ -11,9 +11,8 @@ const MARKED_AT_ONCE = 500;
 const OBSTACLE: Obstacle = 'PAYOUTS_NOT_CONFIGURED';
 
 /**
- * Sets the obstacle on payouts that could still be signed, and restarts the expiry clocks of those that waited for
- * approval. Payouts that may have been paid keep waiting for an operator, and so do those whose next attempt needs a
- * decision.
+ * Also restarts the expiry clocks of payouts that waited for approval. Payouts that may have been paid keep waiting for
+ * an operator, and so do those whose next attempt needs a decision.
  * @returns the payouts marked now, and whether these are all
  */
 export async function markUnpayable(
@@ -41,7 +40,7 @@ export async function markUnpayable(
   return { orderPks, isAll: orderPks.length < MARKED_AT_ONCE };
 }
 
-/** Applies operators' vetoes, as a driver does. @returns the payouts refused now */
+/** Applies operators' vetoes. */
 export async function refuseUnpayable(
   db: Db,
   key: WalletKey,

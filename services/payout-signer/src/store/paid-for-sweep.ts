@@ -1,9 +1,8 @@
 import { sql, type RawBuilder } from 'kysely';
 
 /**
- * Part of its planned cost that sweep `s` has paid, in base units of the native coin: rent, and the verified fees of
- * its transactions. Failed tries do not count, because no plan includes them.
- *
+ * Base units of native coin, for sweep `s`: rent and verified fees. Failed tries do not count, because no plan includes
+ * them.
  * @param but order of a movement that is not counted
  */
 export function paidForSweep(but: RawBuilder<unknown> = sql`null::uuid`): RawBuilder<bigint> {

@@ -33,7 +33,7 @@ interface PayoutRow {
   readonly counts_as: string;
 }
 
-/** Columns of movement `m`. */
+/** Of movement `m`. */
 const PLANNED_COST = sql`coalesce(m.planned_cost, (select s.cost_estimate from sweep s where s.sweep_id = m.sweep_id)) as planned_cost,
   (select ${paidForSweep(sql`m.order_pk`)} from sweep s where s.sweep_id = m.sweep_id) as paid_besides`;
 
@@ -76,7 +76,6 @@ interface JudgedRow extends PayoutRow {
   readonly approvals: { approver: string; signature: string; approvedAt: string }[];
 }
 
-/** Reads only approvals of the policy's approvers. */
 const judgedColumns = (
   approvers: readonly string[],
 ) => sql`${PAYOUT_COLUMNS}, p.expires_at <= now() as is_overdue,
@@ -121,14 +120,14 @@ interface RequestedRow extends JudgedRow {
 }
 
 /**
- * Approvals are read again for this long after a payout was judged, because an approval may commit later than its
- * time. After that, a judged and insufficient one leaves the page, so that it hides no other.
+ * Approvals are read again for this long after a payout was judged, because an approval may commit later than its time.
+ * After that, a judged and insufficient one leaves the page, so that it hides no other.
  */
 const APPROVAL_GRACE = sql`interval '15 seconds'`;
 
 /**
- * New payouts; a page of blocked ones, with those approved meanwhile (their obstacle_at is null); and of those that
- * wait for approval only the ones with a new approval, latest first, and the ones that waited long enough.
+ * New payouts; a page of blocked ones, with those approved meanwhile (their obstacle_at is null); of those that wait
+ * for approval, the ones with a new approval, latest first, and the ones that waited long enough.
  */
 export async function readRequested(
   db: Db,
@@ -221,7 +220,7 @@ export async function readUnsigned(
   }));
 }
 
-/** Open PAID_BY decisions, oldest first. */
+/** Open decisions, oldest first. */
 export async function readPaidBy(db: Db, key: WalletKey, limit: number): Promise<readonly PaidByDecision[]> {
   const { rows } = await sql<PayoutRow & { readonly decision_id: string; readonly tx_hash: TxHash }>`
     select ${PAYOUT_COLUMNS}, d.decision_id, d.tx_hash

@@ -4,7 +4,6 @@ import { lockPayouts } from './rows.ts';
 
 const VETOED = 'Refused by operator';
 
-/** Refuses unsigned payouts that operators vetoed. @returns those refused now */
 export async function refuseVetoed(
   tx: Tx,
   fencingToken: number,

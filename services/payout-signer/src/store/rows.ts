@@ -2,25 +2,24 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '@opentill/db/database';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
-/** Filter by wallet; `n` is wallet_nonce. */
+/** `n` is wallet_nonce. */
 export function ofWallet({ chain, wallet }: WalletKey): RawBuilder<boolean> {
   return sql<boolean>`n.chain = ${chain} and n.wallet = ${wallet}`;
 }
 
 /**
- * Limit key of a payout: `o` is its order, `m` its movement. Movements count against no limit of payouts. Refunds do,
- * because an operator names their receiver.
+ * Limit key: `o` is the order, `m` its movement. Refunds count like payouts, because an operator names their receiver.
  */
 export const COUNTS_AS: RawBuilder<string> = sql<string>`case when m.kind is null or m.kind = 'REFUND' then o.symbol
   else m.kind || ' of ' || o.symbol end`;
 
-/** An open halt of the wallet or of its whole chain. */
+/** Of the wallet or of its whole chain. */
 export function openHalts({ chain, wallet }: WalletKey): RawBuilder<unknown> {
   return sql`from wallet_halt h where h.chain = ${chain} and (h.wallet is null or h.wallet = ${wallet})
     and h.released_at is null`;
 }
 
-/** Condition for the next attempt of payout `p`: no own nonce in flight or landed, no own transaction in a block. */
+/** No own nonce of payout `p` is in flight or landed, and no own transaction is in a block. */
 export const hasNoOwnNonce: RawBuilder<boolean> = sql<boolean>`(not exists (
     select from wallet_nonce own where own.order_pk = p.order_pk and own.state in ('SIGNED', 'FINAL'))
   and not exists (
@@ -32,7 +31,7 @@ export const isDecidedAgain: RawBuilder<boolean> = sql<boolean>`exists (
   select from payout_decision d where d.order_pk = p.order_pk and d.decision = 'PAY_AGAIN' and d.handled_at is null
     and d.nonce = (select max(lost.nonce) from wallet_nonce lost where lost.order_pk = p.order_pk and lost.state = 'TAKEN'))`;
 
-/** Locks payouts in key order, like every transaction that changes several: the tracker expires them and books them. */
+/** In key order, like every transaction that changes several payouts: the tracker expires them and books them. */
 export async function lockPayouts(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length < 2) return;
   await sql`select from payout p where p.order_pk = any(${orderPks}::uuid[]) order by p.order_pk for update`.execute(

@@ -4,17 +4,16 @@ import type { Authorisations, Obstacle, WalletKey } from '../payouts/payout-fact
 import { closeStaleDecisions } from './close-decisions.ts';
 import { lockPayouts } from './rows.ts';
 
-/** Obstacles that only operators remove. Under them the payout's expiry clock may be stopped. */
+/** Only operators remove these. Under them the payout's expiry clock may be stopped. */
 const WAITING: readonly Obstacle[] = ['NEEDS_APPROVAL', 'MAYBE_PAID'];
 
-/** Result of the write. A payout that was no longer REQUESTED is in neither list. */
+/** A payout that was no longer REQUESTED is in neither list. */
 export interface SavedDecisions {
-  /** In the given order. */
   readonly authorised: readonly string[];
   readonly refused: readonly string[];
 }
 
-/** Writes decisions about REQUESTED payouts, without nonces. Skips payouts in other states. */
+/** Skips payouts that are no longer REQUESTED. */
 export async function saveDecisions(
   tx: Tx,
   key: WalletKey,
@@ -36,7 +35,6 @@ export async function saveDecisions(
   return { authorised: await moveToAuthorised(tx, key, fencingToken, decisions.authorised), refused };
 }
 
-/** @returns payouts refused now */
 async function refuse(
   tx: Tx,
   key: WalletKey,
@@ -71,7 +69,7 @@ async function askForApproval(
   );
 }
 
-/** Records that the approvals so far were judged and do not suffice. */
+/** The approvals so far do not suffice. */
 async function noteJudgedAgain(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length === 0) return;
   await sql`
@@ -81,7 +79,7 @@ async function noteJudgedAgain(tx: Tx, orderPks: readonly string[]): Promise<voi
   );
 }
 
-/** Clears the time of the last decision, so that each round reads the payout again (readRequested). */
+/** Each round reads the payout again (readRequested). */
 async function holdBack(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length === 0) return;
   await sql`
@@ -105,9 +103,9 @@ export async function noteObstacles(
 }
 
 /**
- * Restarts the expiry clock of a payout that waited for operators and now waits for something else, and adds the
- * waited time: a halt stops no clock. NEEDS_DECISION of an AUTHORISED payout stays until the decision. It keeps the
- * payout from expiring (expire_payouts) and permits the decision.
+ * Restarts the expiry clock of a payout that waited for operators, and adds the waited time: a halt stops no clock.
+ * NEEDS_DECISION of an AUTHORISED payout stays until the decision. It keeps the payout from expiring (expire_payouts)
+ * and permits the decision.
  */
 async function writeObstacles(
   tx: Tx,
@@ -135,7 +133,7 @@ async function writeObstacles(
   );
 }
 
-/** Adds the time that payouts waited for operators to their expiry. @returns those moved, in the given order */
+/** Adds the time that payouts waited for operators to their expiry. Returns those moved, in the given order. */
 async function moveToAuthorised(
   tx: Tx,
   key: WalletKey,

@@ -4,8 +4,8 @@ import type { BalanceRow, WalletKey } from '../payouts/payout-facts.ts';
 import { ofWallet } from './rows.ts';
 
 /**
- * Halts the wallet because something was sent that the database does not know. Does not halt again if such a halt is
- * open, or was released since the caller read its view. `mark`: nonce or unique time up to which something was sent.
+ * Does not halt again if such a halt is open, or was released since the caller read its view. `mark`: nonce or unique
+ * time up to which something was sent that the database does not know.
  */
 export async function haltRestored(
   tx: Tx,

@@ -12,7 +12,7 @@ export interface EventDeps {
   readonly clock: { now(): Date };
 }
 
-/** Records sends of stored bytes and their outcomes. @returns payouts that were sent for the first time */
+/** @returns payouts that were sent for the first time */
 export async function saveSent(
   tx: Tx,
   { chain, wallet }: WalletKey,
@@ -36,7 +36,6 @@ export async function saveSent(
   return rows.map((row) => row.order_pk);
 }
 
-/** Appends the event `payout.changed` for payouts that were sent or refused. */
 export async function announcePayouts(
   tx: Tx,
   { chain }: WalletKey,
@@ -51,7 +50,7 @@ export async function announcePayouts(
   await appendToOutbox(tx, 'signer', events);
 }
 
-/** Stored signed bytes. This process sends no others. */
+/** This process sends no other bytes. */
 export async function readRaw(
   db: Db,
   { chain, wallet }: WalletKey,

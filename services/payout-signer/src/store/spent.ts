@@ -4,11 +4,10 @@ import type { SpentRow, WalletKey } from '../payouts/payout-facts.ts';
 import { COUNTS_AS } from './rows.ts';
 
 /**
- * Amounts that count against a policy's limits, of all wallets of the chain. Each attempt signed in a window counts,
- * with any outcome. An attempt is a nonce of a payout, or a transaction on chains without nonces. So a payout that is
- * signed again after a wrong proof of death pays no more than the limits allow. Each payout that may still be signed
- * counts once, whenever it was authorised. What waits for approval is a separate sum. Windows have no upper end.
- *
+ * Amounts of all wallets of the chain. Each attempt signed in a window counts, with any outcome: a nonce of a payout,
+ * or a transaction on chains without nonces. So a payout that is signed again after a wrong proof of death pays no more
+ * than the limits allow. Each payout that may still be signed counts once, whenever it was authorised. Windows have no
+ * upper end.
  * @param without payouts that do not count as still to be signed; their attempts do
  */
 export async function readSpent(
@@ -51,13 +50,13 @@ export async function readSpent(
 
 /**
  * Until its transaction ends, no other wallet of the chain authorises or signs: limits apply to all of them together.
- * Later reads include what they did. The lock is a row that no other role can lock.
+ * The lock is a row that no other role can lock.
  */
 export async function lockWindows(tx: Tx, { chain }: WalletKey): Promise<void> {
   const lock = () =>
     sql`select chain from signer.policy_windows where chain = ${chain} for no key update`.execute(tx);
   if ((await lock()).rows.length > 0) return;
-  // First use on this chain. The transaction that inserts the row holds it. Others wait here, and then for the lock.
+  // The transaction that inserts the row holds it. Others wait here, and then for the lock.
   await sql`insert into signer.policy_windows (chain) values (${chain}) on conflict do nothing`.execute(tx);
   await lock();
 }

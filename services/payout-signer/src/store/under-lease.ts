@@ -2,7 +2,7 @@ import type { Db, Tx } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
 import type { SaveOutcome } from '../payouts/payout-facts.ts';
 
-/** Runs a transaction that fails if another process has taken over the lease. */
+/** The transaction fails if another process has taken over the lease. */
 export type UnderLease = <T>(lease: Lease, write: (tx: Tx, token: number) => Promise<T>) => Promise<T>;
 
 export function underLeaseOf(db: Db): UnderLease {
@@ -13,7 +13,6 @@ export function underLeaseOf(db: Db): UnderLease {
     });
 }
 
-/** Outcome of a transaction that throws NotSaved when the state differs from the caller's view. */
 export async function outcomeOf(write: Promise<void>): Promise<SaveOutcome> {
   try {
     await write;
@@ -24,7 +23,7 @@ export async function outcomeOf(write: Promise<void>): Promise<SaveOutcome> {
   }
 }
 
-/** Thrown to roll back: the state differs from the caller's view. */
+/** Rolls back: the state differs from the caller's view. */
 export class NotSaved extends Error {
   override readonly name = 'NotSaved';
   readonly outcome: Exclude<SaveOutcome, { kind: 'SAVED' }>;

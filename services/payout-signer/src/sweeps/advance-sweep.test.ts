@@ -7,7 +7,7 @@ import { advanceSweep } from './advance-sweep.ts';
 import type { CostObstacle, NewMovement, OpenSweep, SweepMove } from './store/sweep-facts.ts';
 import type { OpenStep } from './planner-deps.ts';
 
-/* A sweep that cannot continue gives up its place, with every method. Only money that moves costs a fee. */
+/** A sweep that cannot continue gives up its place, with every method. Only money that moves costs a fee. */
 
 const NOW = new Date('2026-11-22T00:00:00Z');
 const WAIT_MINUTES = 10;
@@ -33,11 +33,11 @@ interface Given {
   readonly method: SweepMethod;
   readonly moves?: readonly SweepMove[];
   readonly plannedMinutesAgo?: number;
-  /** Obstacle of the address's transaction, or of its asset. */
+  /** Of the address's transaction, or of its asset. */
   readonly obstacle?: CostObstacle | 'ASSET_HELD' | 'UNKNOWN';
   readonly isHalted?: boolean;
   readonly isWalletHalted?: boolean;
-  /** Energy at the address, which then has no coin. Absent: enough of both. */
+  /** The address then has no coin. Absent: enough of both. */
   readonly workUnits?: bigint;
   readonly reason?: string;
   readonly symbol?: string;
@@ -51,11 +51,11 @@ interface Given {
   readonly onEnded?: (stillToCome: bigint) => void;
   readonly isSponsored?: true;
   readonly uncovered?: MovementKind;
-  /** Stake that is lent to the address, according to the chain. */
+  /** According to the chain. */
   readonly lent?: bigint;
 }
 
-/** Runs one round. @returns the movements that it began, and the end of the sweep, as text */
+/** @returns the movements that one round began, and the end of the sweep, as text */
 async function advance(given: Given): Promise<readonly string[]> {
   const { method, moves = [], plannedMinutesAgo = 0, obstacle } = given;
   const done: string[] = [];
@@ -185,7 +185,6 @@ test('takes lent stake back when a sweep is given up, and leaves brought coin', 
   expect(await advance({ method: 'TOP_UP', moves: brought, obstacle: 'WOULD_FAIL' })).toEqual([
     `ABANDONED: ${REFUSED}`,
   ]);
-  // Without an obstacle it is tried again.
   expect(await advance({ method: 'TOP_UP', moves: brought })).toEqual(['SWEEP']);
 });
 
@@ -211,7 +210,6 @@ test('ends sweeps that the policy no longer has, and takes lent stake back', asy
   expect(
     await advance({ method: 'STAKE', moves: [...all, moved('UNDELEGATE', 0)], isWithoutPolicy }),
   ).toEqual(['DONE: null']);
-  // A movement under way is awaited.
   const sent = [{ ...moved('SWEEP', 1), money: 'IN_FLIGHT' as const }];
   expect(await advance({ method: 'FREE', moves: sent, isWithoutPolicy })).toEqual([]);
 });
@@ -236,7 +234,6 @@ test('gives up after ten minutes what a halted hot wallet would have to sign', a
   // Not while it waits for the signature: an unknown transaction of that wallet may have done the same.
   const waiting = [{ ...moved('GAS_TOP_UP', 600), money: 'RESERVED' as const, isUnsigned: true }];
   expect(await advance({ ...halted, method: 'TOP_UP', moves: waiting, plannedMinutesAgo: 600 })).toEqual([]);
-  // Released in time, it continues.
   expect(
     await advance({ method: 'TOP_UP', workUnits: 40_000n, moves: longAgo, plannedMinutesAgo: 70 }),
   ).toEqual(['GAS_TOP_UP']);
@@ -244,7 +241,6 @@ test('gives up after ten minutes what a halted hot wallet would have to sign', a
 
 test('sweeps without the halted hot wallet, and takes lent stake back', async () => {
   const isWalletHalted = true;
-  // Coin or energy came from elsewhere.
   expect(await advance({ method: 'TOP_UP', isWalletHalted })).toEqual(['SWEEP']);
   expect(await advance({ method: 'STAKE', isWalletHalted })).toEqual(['SWEEP']);
   const brought = [moved('GAS_TOP_UP', 90)];

@@ -8,7 +8,7 @@ import { NO_ENERGY } from './store/sweep-facts.ts';
 /** Each round but the last adds a fact. A sweep needs at most five. */
 const ROUNDS_MAX = 8;
 
-/** Carries out the next step of an open sweep. @returns whether a movement began */
+/** @returns whether a movement began */
 export async function advanceSweep(at: OpenStep): Promise<boolean> {
   const { deps, sweep, books } = at;
   let facts = knownFacts(deps, sweep, books);
@@ -62,7 +62,7 @@ async function carryOut(at: OpenStep, step: SweepStep): Promise<boolean | Partia
       const endsFor = reason === null ? {} : { endsFor: reason };
       const began = await store.move(lease, { sweepId, kind, ...asset, ...path, ...rest, ...endsFor });
       log(began ? kind : `${kind} is not covered`);
-      // The address no longer holds the amount, or it is reserved elsewhere: the plan is void.
+      // The address no longer holds the amount, or it is reserved elsewhere.
       return began || (isSweep && { refused: 'not covered' });
     }
   }

@@ -4,7 +4,7 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
 import { areAlike, estimateBothDestinations, type Answer, type UnsweptDeposit } from './ask-both-ways.ts';
 
-/* A transfer to an address without the token costs more. So the cost of a sweep is asked for its own destination. */
+/** A transfer to an address without the token costs more. So the cost of a sweep is asked for its own destination. */
 
 const unsweptAt = (address: string, symbol = 'USDT'): UnsweptDeposit => {
   const shared = { symbol, amountBaseUnits: baseUnits(1_000n) };
@@ -21,7 +21,7 @@ const unsweptAt = (address: string, symbol = 'USDT'): UnsweptDeposit => {
   ];
 };
 
-/** @returns the answers, and the payments whose costs were asked, in order */
+/** `asked`: the payments whose costs were asked, in order. */
 async function ask(
   unswept: readonly UnsweptDeposit[],
   answer: (intent: PaymentIntent) => Answer<bigint>,

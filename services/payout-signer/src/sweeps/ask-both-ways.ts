@@ -3,20 +3,18 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import type { CostObstacle, DepositAsset } from './store/sweep-facts.ts';
 
-/** An asset as the planner sees it, and its row. */
 export type UnsweptDeposit = readonly [UnsweptAsset, DepositAsset];
 
 export interface SweepTargets {
   readonly wallet: Address;
   readonly coldAddress: Address;
-  /** True if the asset may fill the hot wallet. */
+  /** The asset may fill the hot wallet. */
   readonly mayGoHot: (asset: UnsweptAsset) => boolean;
 }
 
-/** A chain's answer about a payment: what it takes, or its obstacle; undefined: unknown. */
+/** A cost, or its obstacle; undefined: unknown. */
 export type Answer<T> = T | CostObstacle | undefined;
 
-/** Answers about one sweep, by destination. */
 export interface BothEstimates<T> {
   readonly cold: Answer<T>;
   /** Absent: the same as to cold storage, or no destination. */
@@ -27,9 +25,8 @@ export interface BothEstimates<T> {
 const ALIKE_PARTS = 20n;
 
 /**
- * Asks what each sweep takes: to cold storage, and to the hot wallet where it may go there. With most tokens, a
- * receiver without a balance costs more. That does not depend on the sender, so one sweep of each symbol is tried,
- * and the others only if the costs differ.
+ * With most tokens, a receiver without a balance costs more. That does not depend on the sender, so one sweep of each
+ * symbol to the hot wallet is tried, and the others only if the costs differ.
  */
 export async function estimateBothDestinations<T extends bigint | object>(
   ask: (intents: readonly PaymentIntent[]) => Promise<readonly Answer<T>[]>,
@@ -63,7 +60,6 @@ export async function estimateBothDestinations<T extends bigint | object>(
   }));
 }
 
-/** True if two amounts of work are practically equal. */
 export function areAlike(one: bigint, other: bigint): boolean {
   const [less, more] = one < other ? [one, other] : [other, one];
   return (more - less) * ALIKE_PARTS <= more;

@@ -7,10 +7,7 @@ import { advanceSweep } from './advance-sweep.ts';
 import type { OpenStep } from './planner-deps.ts';
 import type { NewMovement, OpenSweep } from './store/sweep-facts.ts';
 
-/*
- * A process that buys energy stops before or after any step. The next process continues from what was committed: the
- * seller receives at most one order, and what it may have charged counts.
- */
+// A process that buys energy stops before or after any step. The next one continues from what was committed.
 
 const PRICE = 3_000_000n;
 const NOW = new Date('2026-11-22T00:00:00Z');
@@ -18,13 +15,12 @@ const NOW = new Date('2026-11-22T00:00:00Z');
 class Died extends Error {}
 
 interface World {
-  /** Committed. */
   rentCost: bigint | null;
   orderedAt: Date | null;
   ref: string | null;
   state: string;
   reason: string | null;
-  /** Orders that the seller accepted. */
+  /** Accepted by the seller. */
   orders: number;
   energy: bigint;
   isActive: boolean;
@@ -34,9 +30,8 @@ interface World {
   outcome: OrderOutcome;
   isResting: boolean;
   readonly began: string[];
-  /** Clock difference, if any. */
   clocks: string | undefined;
-  /** Paid for the sweep already, of its planned cost. */
+  /** Part of the sweep's planned cost. */
   paid: bigint;
 }
 
@@ -60,7 +55,7 @@ const fresh = (overrides: Partial<World> = {}): World => ({
   ...overrides,
 });
 
-/** A round's view of the world. The process stops at step `dieAt`: before its effect, or just after it. */
+/** The process stops at step `dieAt`: before its effect, or just after it. */
 function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenStep; steps: () => number } {
   let steps = 0;
   const step = async <T>(effect: () => T): Promise<T> => {
@@ -160,7 +155,7 @@ function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenSte
   return { at: at as unknown as OpenStep, steps: () => steps };
 }
 
-/** Rounds of processes, of which the first one stops at that step. */
+/** The first process stops at step `dieAt`. */
 async function runProcesses(
   world: World,
   dieAt: number,
@@ -198,11 +193,9 @@ describe('energy order', () => {
       await runProcesses(world, dieAt, advanceSweep);
       died += Number(world.orders === 0 && outcome.kind !== 'REFUSED');
       expect(world.orders).toBeLessThanOrEqual(1);
-      // A possible charge counts. A certain rejection does not.
       if (world.orders > 0) expect(world.rentCost).toBe(PRICE);
       if (outcome.kind === 'REFUSED' && world.rentCost === 0n) expect(world.state).toBe('ABANDONED');
     }
-    // A process that stops between its commit and the order has sent no order.
     if (outcome.kind !== 'REFUSED') expect(died).toBeGreaterThan(0);
   });
 

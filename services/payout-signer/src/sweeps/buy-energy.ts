@@ -3,18 +3,9 @@ import type { OpenStep } from './planner-deps.ts';
 
 /**
  * Buys the energy that a sweep lacks, once. The order and its highest price are committed before the seller receives
- * it, and no process sends a second order for that sweep. After a crash the next process waits for the energy. If it
- * never arrives, another sweep pays in coin. The committed price counts against the policy's bounds, unless the
+ * it, and no process sends a second order. After a crash the sweep waits for the energy. If it never arrives, the sweep
+ * ends ABANDONED, and another one pays in coin. The committed price counts against the policy's bounds, unless the
  * seller rejected the order for certain.
- *
- *   | step                     | committed                  | after a crash behind it                                  |
- *   |--------------------------|----------------------------|----------------------------------------------------------|
- *   | quoted, within bounds    | –                          | the sweep buys later                                     |
- *   | ordered                  | rent_cost, time            | perhaps no order was sent: the sweep waits for energy in |
- *   |                          |                            | vain, then ends ABANDONED                                |
- *   | accepted by the seller   | the seller's order id      | –                                                        |
- *   | rejected for certain     | ABANDONED, rent_cost 0     | –                                                        |
- *
  * @returns reason why it may not be ordered; undefined when it was ordered, or left to the next round
  */
 export async function buyEnergy(

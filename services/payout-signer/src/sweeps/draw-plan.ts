@@ -17,7 +17,7 @@ import { priceSweeps } from './price-sweeps.ts';
 import { knownFacts } from './step-facts.ts';
 import type { DepositAsset, SweepBooks } from './store/sweep-facts.ts';
 
-/** Plan of this moment, also shown to operators. Writes no row. */
+/** Also shown to operators. Writes no row. */
 export async function drawPlan(
   deps: Omit<BeginningDeps, 'store' | 'observe' | 'onMovement'>,
   books: SweepBooks,
@@ -89,7 +89,6 @@ export async function drawPlan(
   return { plan: addOthers(plan), deposits, keeps, gasPrice, budgetBaseUnits };
 }
 
-/** Separates the assets that can be planned from the others, with the reason. */
 function sortOut(
   { isDepositAddress }: Pick<BeginningDeps, 'isDepositAddress'>,
   deposits: readonly DepositAsset[],
@@ -108,7 +107,7 @@ function sortOut(
   return { ours, others };
 }
 
-/** A halt may last for days, and only an operator ends it. A sweep that waits for it takes no place in the batch. */
+/** A halt may last for days. A sweep that waits for it takes no place in the batch. */
 function placesOf(books: SweepBooks, deps: Parameters<typeof knownFacts>[0]) {
   const { open, haltedWallets } = books;
   const waiting = haltedWallets.has(deps.wallet)
@@ -213,7 +212,7 @@ function rulesOf({ nativeDecimals }: NetworkConfig, sweep: SweepPolicy) {
   };
 }
 
-/** A plan as shown to operators. Costs include the margin that may be signed. */
+/** Costs include the margin that may be signed. */
 export function showPlan(
   plan: SweepPlan,
   gasPrice: bigint | undefined,

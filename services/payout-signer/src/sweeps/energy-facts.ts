@@ -6,7 +6,7 @@ import type { SweepBooks } from './store/sweep-facts.ts';
 
 type Deps = Pick<BeginningDeps, 'chain' | 'policy' | 'wallet'>;
 
-/** Energy sources that the policy allows and that have not failed recently. */
+/** Allowed by the policy, and not failed recently. */
 export function energyRules(
   { policy: { sweep } }: Pick<BeginningDeps, 'policy'>,
   { resting }: Pick<SweepBooks, 'resting'>,
@@ -17,7 +17,7 @@ export function energyRules(
   };
 }
 
-/** Stake that may be lent and energy that may be bought now, without what open sweeps will take. */
+/** Without what open sweeps will take. */
 export async function energyFacts(
   deps: Deps,
   books: SweepBooks,

@@ -4,7 +4,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { findToken } from '@opentill/contracts/network-config';
 import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
 
-/** An asset of the chain in the networks file. */
+/** Configured in the networks file. */
 export interface KnownAsset {
   readonly symbol: string;
   readonly contract: TokenContract | null;
@@ -23,7 +23,7 @@ export function nativeOf({ nativeSymbol, nativeDecimals }: NetworkConfig): Known
 
 const NATIVE_SHOWN_DECIMALS = 6;
 
-/** The tokens of a network, with contracts in canonical form. */
+/** With contracts in canonical form. */
 export function assetsOf({ tokens }: NetworkConfig, codec: AddressCodec): readonly KnownAsset[] {
   return tokens.flatMap((token) => knownAs(token, codec) ?? []);
 }

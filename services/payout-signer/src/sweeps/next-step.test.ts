@@ -41,7 +41,7 @@ const SWEEP: OpenSweep = {
   reason: null,
 };
 
-/** Fee that the address lacks, without what was brought to it. */
+/** Without what was brought to the address. */
 function feeAfter({ moves, orderedAt }: Pick<OpenSweep, 'moves' | 'orderedAt'>): FeeAtAddress {
   const has = (kind: MovementKind) => moves.some((move) => move.kind === kind && move.money === 'PAID_OUT');
   const hasEnergy = has('DELEGATE') || orderedAt !== null;
@@ -59,7 +59,7 @@ function feeAfter({ moves, orderedAt }: Pick<OpenSweep, 'moves' | 'orderedAt'>):
   };
 }
 
-/** The step after every fact that it asks for was probed, each at most once. */
+/** Probes each fact that a step asks for, at most once. */
 function resolve(sweep: OpenSweep, given: Partial<StepFacts>, now: Date): SweepStep {
   const { fee = feeAfter(sweep), lendableBaseUnits, quote, lentBaseUnits } = { ...PROBED, ...given };
   let facts: StepFacts = { ...FACTS, ...given, sweep, books: { ...FACTS.books, ...given.books, now } };
@@ -192,7 +192,6 @@ describe('next step of a sweep', () => {
     const stubborn = [...lost, failed('UNDELEGATE'), failed('UNDELEGATE'), failed('UNDELEGATE')];
     expect(nextStep('STAKE', stubborn, NOW)).toMatchObject(begin('UNDELEGATE'));
     expect(nextStep('STAKE', [...stubborn, moved('UNDELEGATE')], NOW)).toMatchObject({ state: 'FAILED' });
-    // No stake was lent, so none is taken back.
     expect(
       nextStep('STAKE', [failed('DELEGATE'), failed('DELEGATE'), failed('DELEGATE')], NOW),
     ).toMatchObject({ kind: 'END', state: 'ABANDONED' });
@@ -229,7 +228,6 @@ describe('next step of a sweep', () => {
           const isWrong =
             (step.kind === 'END' && isLent && back?.money !== 'PAID_OUT') ||
             (step.kind === 'BEGIN' && back !== undefined && step.movement !== 'UNDELEGATE') ||
-            // One movement of a kind at a time, and at most one order.
             (step.kind === 'BEGIN' && last(step.movement)?.hasEndedUnpaid === false) ||
             (step.kind === 'BUY' && (back !== undefined || orderedAt !== null));
           if (isWrong) throw new Error(JSON.stringify({ method, orderedAt, moves, step }));

@@ -16,17 +16,17 @@ export type SweepStep =
       readonly kind: 'BEGIN';
       readonly movement: Movement;
       readonly amountBaseUnits: bigint;
-      /** Time limit. Absent: the default of its kind. */
+      /** Absent: the default of its kind. */
       readonly seconds?: number;
-      /** UNDELEGATE: reason why the sweep ends without a transfer. */
+      /** UNDELEGATE: why the sweep ends without a transfer. */
       readonly reason: string | null;
     }
   | { readonly kind: 'BUY'; readonly quote: EnergyQuote }
   | { readonly kind: 'END'; readonly state: EndState; readonly reason: string | null };
 
-/** Tries of one kind before a sweep is given up. Its address is planned again later. */
+/** Per kind, before a sweep is given up. Its address is planned again later. */
 const TRIES_MAX = 3;
-/** Pause before another try; doubles each time. */
+/** Doubles with each try. */
 const BACKOFF_MS = 60_000;
 const BACKOFF_MAX_MS = 3_600_000;
 /** Lent or bought energy must be used soon. A sweep that was not signed within this time is planned again. */
@@ -34,7 +34,7 @@ const ENERGY_SWEEP_SECONDS = 1_200;
 
 const WAIT: SweepStep = { kind: 'WAIT' };
 
-/** Rows that must be done before each method's SWEEP, in order. */
+/** In this order. */
 const ROWS: Readonly<Record<SweepMethod, readonly Row[]>> = {
   FREE: ['SWEEP'],
   TOP_UP: ['GAS_TOP_UP', 'SWEEP'],
@@ -100,9 +100,8 @@ export function nextStep(facts: StepFacts): SweepStep {
 }
 
 /**
- * True if the sweep waits for a signature of the hot wallet. Its next movement is from that wallet, or is SWEEP with
- * it as sponsor (SUI), and has not begun, is unsigned, or must be retried. A signed one is sent even if the wallet is
- * halted. Other obstacles of the sweep do not count.
+ * The next movement needs a signature of the hot wallet, also as sponsor of SWEEP (SUI), and has not begun, is
+ * unsigned, or must be retried. A signed one is sent even if the wallet is halted. Other obstacles do not count.
  */
 export function waitsForWallet(facts: StepFacts): boolean {
   const books = { ...facts.books, isHalted: false, heldSymbols: new Set<string>(), spentLastDay: 0n };
@@ -120,7 +119,7 @@ function blocked(facts: StepFacts): SweepStep | undefined {
   // A movement that begins now would expire unsigned.
   if (books.isHalted) return WAIT;
   if (books.heldSymbols.has(sweep.symbol)) return waitOrGiveUp(facts, 'ASSET_HELD');
-  // The rest of this sweep's plan counts too. It exceeds the bound when a try failed, or the policy allows less now.
+  // Includes the rest of this sweep's plan. It exceeds the bound when a try failed, or the policy allows less now.
   return books.spentLastDay > policy.maxNativePerDayBaseUnits ? waitOrGiveUp(facts, 'BUDGET') : undefined;
 }
 
@@ -188,13 +187,12 @@ function send(facts: StepFacts): SweepStep {
   return { kind: 'BEGIN', movement: 'SWEEP', amountBaseUnits, reason: null, ...seconds };
 }
 
-/** A halted hot wallet begins only UNDELEGATE. */
 function help(movement: 'GAS_TOP_UP' | 'DELEGATE', amountBaseUnits: bigint, facts: StepFacts): SweepStep {
   if (facts.isWalletHalted) return waitOrGiveUp(facts, 'WALLET_HALTED');
   return { kind: 'BEGIN', movement, amountBaseUnits, reason: null };
 }
 
-/** Ends the sweep, or first takes lent stake back. */
+/** First takes lent stake back. */
 function ending(facts: StepFacts, state: EndState, reason: string | null): SweepStep {
   return lentOf(facts.sweep.moves) === undefined ? { kind: 'END', state, reason } : takeBack(facts, reason);
 }
@@ -209,7 +207,7 @@ function takeBack({ sweep: { moves }, lentBaseUnits: there }: StepFacts, reason:
   return { kind: 'BEGIN', movement: 'UNDELEGATE', amountBaseUnits, reason };
 }
 
-/** End of a sweep whose stake is back. */
+/** For a sweep whose stake is back. */
 function endOf(moves: readonly SweepMove[], reason: string | null): SweepStep {
   const tries = moves.filter(({ kind }) => kind === 'SWEEP');
   if (tries.some(({ money }) => money === 'PAID_OUT')) return { kind: 'END', state: 'DONE', reason: null };
@@ -232,9 +230,8 @@ const REASONS: Readonly<Record<Obstacle, string>> = {
 const WAITS_WHERE_UNKNOWN = 6;
 
 /**
- * Waits until the obstacle is gone, and gives the sweep up after its time. Other sweeps then get its place, and its
- * address is planned again with what was brought. A sweep that was tried has already waited for its transaction's
- * whole time limit.
+ * After the time, other sweeps get the place, and the address is planned again with what was brought. A sweep that was
+ * tried has already waited for its transaction's whole time limit.
  */
 function waitOrGiveUp(facts: StepFacts, obstacle: Obstacle): SweepStep {
   const { sweep, books, energyWaitMs } = facts;
@@ -246,14 +243,13 @@ function waitOrGiveUp(facts: StepFacts, obstacle: Obstacle): SweepStep {
   return isOver || (wasTried && !isUnknown) ? ending(facts, 'ABANDONED', REASONS[obstacle]) : WAIT;
 }
 
-/** Reason of the end. A movement that was never sent did not fail on a chain. */
+/** A movement that was never sent did not fail on a chain. */
 function givenUp(kind: Row, moves: readonly SweepMove[]): string {
   const tries = moves.filter((move) => move.kind === kind);
   const wasSent = tries.some(({ money }) => money !== 'RELEASED');
   return `${kind} ${wasSent ? 'failed' : 'was not signed in time'} ${tries.length} times`;
 }
 
-/** The stake that was lent last. */
 function lentOf(moves: readonly SweepMove[]): SweepMove | undefined {
   return moves.findLast((move) => move.kind === 'DELEGATE' && move.money === 'PAID_OUT');
 }
@@ -268,7 +264,6 @@ function stateOf(
   if (last === undefined) return 'BEGIN';
   if (last.money === 'PAID_OUT') return 'DONE';
   if (!last.hasEndedUnpaid) return 'WAIT';
-  // Lent stake is always taken back.
   if (row !== 'UNDELEGATE' && tries.length >= TRIES_MAX) return 'GIVE_UP';
   const sinceMs = books.now.getTime() - (last.endedAt?.getTime() ?? books.now.getTime());
   return sinceMs >= Math.min(BACKOFF_MS * 2 ** (tries.length - 1), BACKOFF_MAX_MS) ? 'BEGIN' : 'WAIT';

@@ -9,10 +9,9 @@ import type { NewSweep, SweepBooks } from './store/sweep-facts.ts';
 import { nextDepositPage, startRun, type RoundMemory } from './turn-round.ts';
 
 /**
- * One round: open sweeps continue, new ones begin within the policy's bounds, and the hot wallet's surplus goes to
- * cold storage. Each step is its own commit and relies only on the database, so any process can continue after any
- * step. A failing sweep delays no other: the first error is thrown after all had their turn. While the clocks differ
- * the round writes no row.
+ * Open sweeps continue, new ones begin within the policy's bounds, and the hot wallet's surplus goes to cold storage.
+ * Each step is its own commit and relies only on the database. A failing sweep delays no other: the first error is
+ * thrown after all had their turn.
  */
 export async function planRound(
   deps: PlannerDeps,
@@ -24,7 +23,6 @@ export async function planRound(
   const books = await lookFromStart(deps, memory, await deps.store.look(memory.after));
   let moved = 0;
   let failure: Error | undefined;
-  // A sweep that ends makes room for others.
   let { spentLastDay } = books;
   const onEnded = (stillToCome: bigint) => void (spentLastDay -= stillToCome);
   for (const sweep of books.open) {

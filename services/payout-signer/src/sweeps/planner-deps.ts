@@ -11,26 +11,24 @@ import type { SweepChain } from './sweep-chain.ts';
 export interface PlannerDeps {
   readonly network: NetworkConfig;
   readonly codec: AddressCodec;
-  /** The hot wallet that pays fees and is refilled. */
+  /** Pays fees and is refilled. */
   readonly wallet: Address;
-  /** undefined: the policy has no sweeps here, or no longer. Then no sweep begins, and open ones end. */
+  /** undefined: the policy has no sweeps here. No sweep begins, and open ones end. */
   readonly policy: SweepBounds | undefined;
-  /** Coin kept for payouts and never sent as a top-up, in base units. */
+  /** Coin kept for payouts and never sent as a top-up. */
   readonly gasReserveBaseUnits: bigint;
-  /** Time to wait for lent or bought energy. After it the address is planned again. */
+  /** For lent or bought energy. After it the address is planned again. */
   readonly energyWaitMs: number;
   readonly store: SweepStore;
   readonly chain: SweepChain;
   /** The bounds per day follow the database's clock. */
   readonly readClocks: ReadClocks;
-  /** True if this process derives this address at `index`. */
   readonly isDepositAddress: (address: Address, index: number) => boolean;
   readonly observe: PlannerObserve;
-  /** Called when movements have begun, to wake their drivers. */
+  /** Wakes the drivers of movements that have begun. */
   readonly onMovement: () => void;
 }
 
-/** Dependencies of a planner that may begin sweeps. */
 export interface BeginningDeps extends PlannerDeps {
   readonly policy: SweepBounds;
 }
@@ -43,6 +41,6 @@ export interface OpenStep {
   readonly sweep: OpenSweep;
   readonly books: SweepBooks;
   readonly signal: AbortSignal;
-  /** Called when the sweep ends, with the part of the day's budget that it no longer needs. */
+  /** `stillToCome`: the part of the day's budget that the sweep no longer needs. */
   readonly onEnded: (stillToCome: bigint) => void;
 }

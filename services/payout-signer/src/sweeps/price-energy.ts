@@ -21,11 +21,10 @@ import {
 } from './ask-both-ways.ts';
 import type { SweepEnergy } from './sweep-chain.ts';
 
-/** Addresses whose resources are read at once. */
 const AT_ONCE = 8;
-/** Quotes asked for in a round. Mostly two amounts differ: for receivers with the token and without it. */
+/** Mostly two amounts differ: for receivers with the token and without it. */
 const QUOTES_MAX = 4;
-/** Amount in the estimated transactions: as many bytes as a real one needs. */
+/** In the estimated transactions: as many bytes as a real one needs. */
 const LARGE_SUN = 10n ** 13n;
 /** Stake is lent in whole TRX. */
 export const LENDING_STEP_SUN = 1_000_000n;
@@ -40,7 +39,7 @@ export interface EnergyDeps extends SweepTargets {
   readonly rules: EnergyRules;
 }
 
-/** Prices sweeps of tokens for every way to pay for their work. All share one seller, one market and one hot wallet. */
+/** All sweeps share one seller, one market and one hot wallet. */
 export async function priceByEnergy(
   deps: EnergyDeps,
   unswept: readonly UnsweptDeposit[],
@@ -98,7 +97,7 @@ function termsOf(
   };
 }
 
-/** Resources of each address; undefined for one that no node can read, which waits. */
+/** undefined for an address that no node can read, which waits. */
 async function meansOf(
   { accounts }: SweepEnergy,
   unswept: readonly UnsweptDeposit[],

@@ -6,7 +6,7 @@ import type { UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import { priceSweeps } from './price-sweeps.ts';
 import type { DepositAsset } from './store/sweep-facts.ts';
 
-/* Each address is read separately. A failure of nodes for one address does not affect the others. */
+/** Each address is read separately. A failure of nodes for one address does not affect the others. */
 
 const COST = 100n;
 

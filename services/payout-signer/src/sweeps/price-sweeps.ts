@@ -15,14 +15,12 @@ import {
 import { priceByEnergy, type EnergyRules } from './price-energy.ts';
 import type { SweepChain } from './sweep-chain.ts';
 
-/** Addresses whose coin is read at once. */
 const AT_ONCE = 8;
 
 /**
- * Ways to sweep each asset, by destination, with the highest cost. Coin at the address pays first. Of native coin at
- * most the address's balance on the chain is swept, without its fee if the address pays it. Of any asset at most what
- * one payment takes is swept, if the rest can follow. An asset that the chain would reject (paused token, blocked
- * address) has an obstacle instead of options. It waits, and no fee is brought for it.
+ * Ways to sweep each asset, by destination, with the highest cost. Coin at the address pays first. At most the
+ * address's balance on the chain is swept, and what one payment takes. An asset that the chain would reject (paused
+ * token, blocked address) has an obstacle instead of options. It waits, and no fee is brought for it.
  */
 export async function priceSweeps(
   deps: PricingDeps,
@@ -90,7 +88,7 @@ function within(asset: UnsweptAsset, most: bigint): UnsweptAsset {
   return most < asset.amountBaseUnits ? { ...asset, amountBaseUnits: baseUnits(most) } : asset;
 }
 
-/** Costs by place. If the chain rejects the whole as too many pieces, prices as much as one payment takes. */
+/** If the chain rejects the whole as too many pieces, prices as much as one payment takes. */
 async function askWholeOrPart(
   deps: PricingDeps,
   all: readonly UnsweptDeposit[],
@@ -116,7 +114,7 @@ async function askWholeOrPart(
   return { held, costs };
 }
 
-/** Cost of bringing each amount, by place. Amounts of zero are not asked for. */
+/** Amounts of zero are not asked for. */
 async function costsOfTopUps(
   { chain, wallet }: Pick<PricingDeps, 'chain' | 'wallet'>,
   needed: readonly { readonly address: Address; readonly amountBaseUnits: bigint }[],
@@ -149,7 +147,7 @@ function topUpOf(from: Address, to: Address, amountBaseUnits: bigint) {
   return { from, to, contract: null, amountBaseUnits: baseUnits(amountBaseUnits) };
 }
 
-/** Coin of each address; undefined for one that no node can read. It waits, and the others are planned. */
+/** undefined for an address that no node can read. It waits, and the others are planned. */
 async function coinsAt(
   chain: SweepChain,
   unswept: readonly UnsweptDeposit[],

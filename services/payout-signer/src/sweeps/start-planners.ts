@@ -37,7 +37,7 @@ export interface PlannersDeps {
 
 export interface PlanTiming {
   readonly planEveryMs: number;
-  /** Time to wait for lent or bought energy at a deposit address. */
+  /** For lent or bought energy at a deposit address. */
   readonly energyWaitMs: number;
   readonly leaseTtlMs: number;
 }
@@ -45,7 +45,6 @@ export interface PlanTiming {
 /** Factor of the interval where no sweep begins: mostly no open one is left to end. */
 const ENDING_TIMES = 6;
 
-/** Starts a planner for each chain. It begins sweeps where the policy has them. */
 export function startPlanners(deps: PlannersDeps): readonly Loop[] {
   return deps.networks.flatMap((paying) => planningOf(deps, paying));
 }
@@ -99,7 +98,7 @@ export interface PlanningDeps extends PlannerDeps {
 
 const MAX_BACKOFF_MS = 60_000;
 
-/** Plans one chain's sweeps while this replica holds the lease; else asks for it. `wake` starts a round at once. */
+/** Plans while this replica holds the lease; else asks for it. `wake` starts a round at once. */
 function startPlanner(deps: PlanningDeps): Loop {
   const { leaseKeeper } = deps;
   const memory: RoundMemory = { after: undefined };

@@ -21,13 +21,13 @@ export interface StepFacts {
   readonly energyWaitMs: number;
   readonly hasSeller: boolean;
   readonly isWalletHalted: boolean;
-  /** The hot wallet signs as sponsor (SUI). Transfers that the network makes free have no sponsor. */
+  /** By the hot wallet (SUI). Transfers that the network makes free have no sponsor. */
   readonly isSponsored: boolean;
   /* The next facts cost a call to a node or a seller each. Absent until probed. */
   readonly fee?: FeeAtAddress | CostObstacle | 'UNKNOWN';
   readonly lendableBaseUnits?: bigint;
   readonly quote?: EnergyQuote | 'UNKNOWN';
-  /** Stake that is lent to the address, according to the chain. */
+  /** According to the chain. */
   readonly lentBaseUnits?: bigint;
   /** The networks file no longer has the token. */
   readonly isAssetGone?: true;
@@ -35,13 +35,12 @@ export interface StepFacts {
   readonly refused?: string;
 }
 
-/** Needs of the sweep's transaction, compared with what the address has. */
 export interface FeeAtAddress {
   /** The address has less coin than the transaction burns. */
   readonly isShort: boolean;
   /** It burns more than is left of the sweep's plan. The signer would not sign it. */
   readonly isDearer: boolean;
-  /** Base units to bring: for all that is burnt, or for what lent or bought energy leaves. Zero or less: none. */
+  /** For all that is burnt, or for what lent or bought energy leaves. Zero or less: none. */
   readonly missingCoin: bigint;
   /** undefined if only coin pays for work. */
   readonly energy:
@@ -49,15 +48,14 @@ export interface FeeAtAddress {
         /** The chain knows the address as an account, so stake and energy can be lent to it. */
         readonly isActive: boolean;
         readonly missingUnits: bigint;
-        /** Stake that yields them; undefined if the yield is unknown. */
+        /** Stake that yields `missingUnits`; undefined if the yield is unknown. */
         readonly stakeBaseUnits: bigint | undefined;
-        /** Highest price for them. Above it the signer would not sign the transaction. */
+        /** Above this price of `missingUnits` the signer would not sign the transaction. */
         readonly maxPriceSun: bigint;
       }
     | undefined;
 }
 
-/** Facts that need no call. */
 export function knownFacts(
   { wallet, chain, policy, energyWaitMs }: Pick<PlannerDeps, 'wallet' | 'chain' | 'policy' | 'energyWaitMs'>,
   sweep: OpenSweep,
@@ -74,7 +72,6 @@ export function knownFacts(
   };
 }
 
-/** @returns undefined while it is unknown */
 export async function feeAtAddress(
   { chain, network, codec, wallet }: PlannerDeps,
   sweep: OpenSweep,
@@ -113,7 +110,7 @@ export async function feeAtAddress(
   };
 }
 
-/** Unpaid part of a sweep's planned cost with its margin. Below zero: it cost more than planned. */
+/** Includes the margin. Below zero: the sweep cost more than planned. */
 export function leftOfPlan({ costBaseUnits, paidBaseUnits }: OpenSweep): bigint {
   return withFeeMargin(costBaseUnits) - paidBaseUnits;
 }

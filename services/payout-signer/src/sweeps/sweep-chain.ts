@@ -12,24 +12,21 @@ import type { SweepNeed } from '@opentill/domain/ways-to-sweep';
 import type { EnergySeller } from '../energy/energy-seller.ts';
 import type { CostObstacle } from './store/sweep-facts.ts';
 
-/** A chain as the planner reads it. */
 export interface SweepChain {
-  /** Current price of a unit of work: EVM wei per gas, TRON sun per energy. Throws like readers. */
+  /** EVM wei per gas, TRON sun per energy. Throws like readers. */
   gasPrice(options: ReadOptions): Promise<bigint>;
-  /** Highest cost of each payment in base units of the native coin, or its obstacle; undefined: unknown. */
+  /** Upper bounds in base units of the native coin, or obstacles; undefined: unknown. */
   costsOf(
     intents: readonly PaymentIntent[],
     options: ReadOptions,
   ): Promise<readonly (bigint | CostObstacle | undefined)[]>;
-  /** Native coin at an address. If the hot wallet pays the fees there, includes what it has for them. */
+  /** If the hot wallet pays the fees there, includes what it has for them. */
   coinAt(address: Address, options: ReadOptions): Promise<bigint>;
-  /** See ExpiringSender. */
   readonly sponsorship?: Pick<Sponsorship, 'mostAtOnce'>;
   /** Present where not only coin pays for work. */
   readonly energy?: SweepEnergy;
 }
 
-/** A chain where stake pays for work, as the planner reads it. */
 export interface SweepEnergy {
   readonly accounts: EnergyAccounts;
   /** Work and bytes that each payment takes, or its obstacle; undefined: unknown. */
@@ -37,11 +34,9 @@ export interface SweepEnergy {
     intents: readonly PaymentIntent[],
     options: ReadOptions,
   ): Promise<readonly (SweepNeed | CostObstacle | undefined)[]>;
-  /** undefined: no energy is sold here. */
   readonly seller: EnergySeller | undefined;
 }
 
-/** For a chain with nonces. */
 export function sweepChainOfNonces(
   sender: Pick<WalletSender, 'currentPrices' | 'prepare' | 'balances'>,
 ): SweepChain {
@@ -58,7 +53,6 @@ export function sweepChainOfNonces(
   };
 }
 
-/** For a chain whose transactions expire. */
 export function sweepChainOfTimes(
   sender: Pick<ExpiringSender, 'workPrice' | 'prepare' | 'balances' | 'energy' | 'sponsorship'>,
   seller?: EnergySeller,

@@ -1,10 +1,9 @@
 import type { DepositAsset, DepositPage, DepositPosition } from './store/sweep-facts.ts';
 
-/** Position of a planner in its rounds over all deposit balances. */
 export interface RoundMemory {
   /** Balances behind this one are read next; undefined: from the oldest on. */
   after: DepositPosition | undefined;
-  /** Operators' requests, and the number of sweeps begun for them; undefined: none. */
+  /** Operators' requests, and the number of sweeps begun for them. */
   run?: { readonly requests: readonly number[]; begun: number } | undefined;
 }
 
@@ -18,10 +17,8 @@ export function startRun(memory: RoundMemory, requests: readonly number[]): void
 }
 
 /**
- * Sets the next page. A round prices a bounded number of assets, so those that are never worth their cost must not
- * hide others. The next round continues behind all that wait for another reason than their turn, up to the end and
- * again from the oldest.
- *
+ * A round prices a bounded number of assets, so those that are never worth their cost must not hide others. The next
+ * round continues behind all that wait for another reason than their turn.
  * @param keeps assets that began now, or are next because there was no room
  */
 export function nextDepositPage(

@@ -5,9 +5,9 @@ import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { readSweepFigures, type SweepFigures } from './store/sweep-figures.ts';
 
-/** Alarms of sweeps; label values of the metric `opentill_signer_sweep_alarm_bool`. */
+/** Label values of the metric `opentill_signer_sweep_alarm_bool`. */
 export const SWEEP_ALARM_KINDS = [
-  /** A sweep has been under way for hours: its fee or its transfer makes no progress. */
+  /** For hours: the fee or the transfer makes no progress. */
   'sweep-stuck',
   'sweep-failed',
   /** Energy was paid for in the last day, and no sweep used it. Mostly it was never delivered. */
@@ -27,7 +27,7 @@ const EVERY_MS = 15_000;
 /** Two confirmed transactions and a pause take minutes each, on any chain. */
 const STUCK_SECONDS = 7_200;
 
-/** Measures the sweeps of each chain from the database only, so every replica reports the same. */
+/** Reads the database only, so every replica reports the same. */
 export function startWatchingSweeps({ db, chains, everyMs = EVERY_MS, ...out }: WatchSweepsDeps): Loop {
   const show = createSweepMeters(out);
   return startLoop({

@@ -23,15 +23,11 @@ export interface AuthorisingRound {
   /** Obstacle of the whole wallet in addition to a halt. */
   readonly pausedBy: Obstacle | undefined;
   readonly spent: () => Promise<readonly SpentRow[]>;
-  /** Calls `decide` in the commit that writes its decisions. @returns those authorised */
+  /** Calls `decide` in the commit that writes its decisions. Returns those authorised. */
   readonly save: (decide: (spent: readonly SpentRow[]) => Authorisations) => Promise<readonly string[]>;
 }
 
-/**
- * Authorises payouts, oldest first, all in one commit. Also records why the others wait, and refuses what the policy
- * refuses.
- * @returns WRITTEN: some were authorised or refused; TURNS: some only wait for a free slot; NOTHING: neither
- */
+/** One commit also records why the others wait, and refuses what the policy refuses. */
 export async function authoriseRequested(
   { key, rules, observe, onCommitted }: AuthorisingContext,
   view: Pick<PayoutsView, 'requested' | 'halted' | 'isUncertain' | 'heldSymbols' | 'now'>,

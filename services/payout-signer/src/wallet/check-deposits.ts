@@ -14,7 +14,6 @@ import {
 } from '../store/deposit-rows.ts';
 
 export interface CheckDepositsDeps {
-  /** Connected as the role opentill_signer. */
   readonly db: Db;
   readonly keys: Pick<DepositSigner, 'isDeposit'>;
   readonly families: readonly Family[];
@@ -26,7 +25,7 @@ export interface CheckDepositsDeps {
 export interface CheckDepositsTiming {
   readonly everyMs: number;
   readonly settledSeconds: number;
-  /** Pause between two rounds over all rows. */
+  /** Between two rounds over all rows. */
   readonly restMs: number;
 }
 
@@ -46,9 +45,9 @@ const NAMED_MAX = 100;
 const COUNTED_MAX = 10_000;
 
 /**
- * Compares the rows of `deposit_address` with addresses derived from the seed: new rows within seconds, and all rows
- * in rounds, since a forged row may have any time and any index. A row that differs raises an alarm: an order's money
- * would go to other keys. Each replica checks independently; its position is in memory.
+ * Compares new rows of `deposit_address` within seconds, and all rows in rounds, since a forged row may have any time
+ * and any index. A row that is not derived from the seed raises an alarm: an order's money would go to other keys. Each
+ * replica checks independently; its position is in memory.
  */
 export function startCheckingDeposits(deps: CheckDepositsDeps): Loop {
   const timing = { ...DEFAULT_TIMING, ...deps.timing };

@@ -3,10 +3,9 @@ import { chainStatusText } from '@opentill/domain/chain-status';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Driver } from './drive-wallet.ts';
 
-/** A leader without a pass for this long is unhealthy. */
 const PASS_STALE_MS = 60_000;
 
-/** Checks of /readyz, one per chain. */
+/** One check per chain, for /readyz. */
 export function checkDrivers(drivers: readonly Driver[], clock: Clock): Checks {
   const startedAt = clock.now().getTime();
   const checkDriver = (driver: Driver): CheckResult => {

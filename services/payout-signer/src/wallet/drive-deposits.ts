@@ -6,30 +6,25 @@ import type { Driver } from './drive-wallet.ts';
 
 export interface DepositDriversDeps {
   readonly chain: Chain;
-  /** Addresses with movements that have not ended, longest waiting first, at most `limit`. */
+  /** With movements that have not ended, longest waiting first. */
   readonly findMoving: (limit: number) => Promise<readonly DepositAddress[]>;
-  /** Starts a driver with its own lease, so replicas share the addresses. undefined for a foreign address. */
+  /** Each driver has its own lease, so replicas share the addresses. undefined for a foreign address. */
   readonly startDriver: (deposit: DepositAddress) => Driver | undefined;
   readonly max: number;
-  /** Polling interval for addresses that no event announced. */
+  /** For addresses that no event announced. */
   readonly everyMs: number;
   readonly onError: (error: unknown, failuresInRow: number) => void;
 }
 
-/** Drivers of a chain's deposit addresses. Each lives as long as something must be sent from its address. */
 export interface DepositDrivers {
   readonly chain: Chain;
   current(): readonly Driver[];
-  /** There may be work for a running driver, or for a new one. */
   wake(): void;
   /** Ends what is under way and releases the leases. */
   stop(): Promise<void>;
 }
 
-/**
- * Starts a driver for each address that something must be sent from, and ends it afterwards. Ending one too early, or
- * never starting it here, loses no transaction: what must be sent is in the database.
- */
+/** Ending a driver too early, or never starting it here, loses no transaction: what must be sent is in the database. */
 export function startDepositDrivers(deps: DepositDriversDeps): DepositDrivers {
   const drivers = new Map<Address, Driver>();
   const loop = startLoop({

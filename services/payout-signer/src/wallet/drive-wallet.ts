@@ -17,17 +17,16 @@ import type { Pass } from './pass.ts';
 export interface DrivingDeps {
   readonly leaseKeeper: LeaseKeeper;
   readonly clock: Clock;
-  /** Interval at which the lease is renewed or requested: a third of its time to live. */
+  /** The lease is renewed or requested at this interval: a third of its time to live. */
   readonly leaseIntervalMs: number;
-  /** Interval of passes that no event triggered. */
   readonly sweepMs: number;
-  /** Receives errors that stop the service, such as signed bytes that differ from the request. */
+  /** Called with errors that stop the service, such as signed bytes that differ from the request. */
   readonly fail: (error: unknown) => void;
   /** Shared by the drivers of the chain. Absent: the driver checks the chain itself and reports failures to `fail`. */
   readonly chain?: DrivenChain;
   /** Only for hot wallets. */
   readonly watchSent?: WatchSent;
-  /** Sets the obstacle on payouts that wait for the chain. @returns number marked; 0 when all are */
+  /** @returns number of payouts marked; 0 when all are */
   readonly markHalted?: (lease: Lease, obstacle: ChainObstacle) => Promise<number>;
 }
 
@@ -42,18 +41,16 @@ export interface WalletParts extends DrivingDeps {
   readonly observe: Observe;
   readonly newId: NewId;
   readonly stateDirectory: string;
-  /** Called after a commit that appended events. */
   readonly onCommitted: () => void;
 }
 
 export interface Driver {
   readonly key: WalletKey;
   wake(): void;
-  /** True while this replica drives the wallet. */
   leads(): boolean;
-  /** Time of the last successful pass, in milliseconds since 1970; undefined before the first of this lease. */
+  /** Of the last successful pass under this lease, in milliseconds since 1970. */
   passedAt(): number | undefined;
-  /** Chain status that made payouts wait in the last pass; undefined: they do not wait. */
+  /** Chain status that made payouts wait in the last pass. */
   stoppedBy(): ChainStatus | undefined;
   /** Ends what is under way and releases the lease. */
   stop(): Promise<void>;
@@ -67,7 +64,7 @@ export interface Driven extends DrivingDeps {
   readonly sender: { checkNetwork(options: { readonly signal: AbortSignal }): Promise<void> };
 }
 
-/** Drives a wallet while this replica holds its lease; otherwise asks for the lease. */
+/** While this replica does not hold the lease, asks for it. */
 export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
   const { key, leaseKeeper, observe, sender } = deps;
   let current: { readonly token: number; readonly pass: Pass } | undefined;
@@ -131,7 +128,7 @@ export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
   };
 }
 
-/** Reports the state of the chain, and marks payouts that wait for it. @returns the status that makes them wait */
+/** @returns the status that makes payouts wait */
 async function waitForChain(
   { key, observe, chain, markHalted }: Pick<Driven, 'key' | 'observe' | 'chain' | 'markHalted'>,
   lease: Lease,
@@ -145,7 +142,7 @@ async function waitForChain(
   return stop;
 }
 
-/** Errors after which a mere restart is harmful or useless. */
+/** A mere restart after these errors is harmful or useless. */
 const ENDS = new Set(['SIGNED_OTHERWISE', 'WALLET_UNKNOWN', 'SIGNER_CLOSED']);
 
 function mustEnd(error: unknown): boolean {
@@ -153,7 +150,8 @@ function mustEnd(error: unknown): boolean {
 }
 
 /**
- * Halts a wallet whose database is older than what this machine sent. Asks no node, so it also works while the chain
- * is halted or left out. @returns whether forgotten transactions may have paid, or may still pay
+ * Halts a wallet whose database is older than what this machine sent. Asks no node, so it also works while the chain is
+ * halted.
+ * @returns whether forgotten transactions may have paid, or may still pay
  */
 export type WatchSent = (lease: Lease) => Promise<boolean>;

@@ -8,18 +8,17 @@ import type { Clock } from '@opentill/runtime/clock';
 import { createStartGates, type StartGate, type StartGates } from '@opentill/runtime/start-gates';
 import type { PayingNetwork } from '../payouts/paying-network.ts';
 
-/** State that all drivers of a chain share: its start-up checks, and whether payouts wait for it. */
+/** Shared by all drivers of a chain. */
 export interface DrivenChain {
   readonly gate: StartGate<CheckFailure>;
-  /** Status that makes payouts wait: the chain failed this service's checks, or the scanner halted it. */
+  /** The chain failed this service's checks, or the scanner halted it. Payouts wait. */
   stop(): Promise<ChainStatus | undefined>;
-  /** Reports whether the chain passed this service's checks, if that changed. */
+  /** Writes only changes. */
   report(lease: Lease, isAdmitted: boolean): Promise<void>;
 }
 
 const RUNNING: ChainStatus = { state: 'RUNNING', reason: null, detail: null };
 
-/** Start-up checks of the signer's chains; see createStartGates. */
 export function createSignerGates(
   clock: { now(): Date },
   onNoneUsable: (error: unknown) => void,
@@ -38,11 +37,11 @@ export interface DrivenChainsDeps {
   readonly clock: Clock;
   readonly networks: readonly PayingNetwork[];
   readonly fail: (error: unknown) => void;
-  /** Receives the error when no chain passes its start-up checks. @default fail */
+  /** Called when no chain passes its start-up checks. @default fail */
   readonly onNoneUsable?: (error: unknown) => void;
 }
 
-/** Creates what the drivers of each chain share, before any driver starts. */
+/** Called before any driver starts. */
 export function openDrivenChains({
   db,
   clock,
@@ -60,7 +59,7 @@ export function openDrivenChains({
 }
 
 function openDrivenChain(db: Db, chain: Chain, gate: StartGate<CheckFailure>): DrivenChain {
-  /** Last status written under each wallet's lease. */
+  /** By lease. */
   const reported = new Map<Lease['name'], string>();
   const own = (): ChainStatus => {
     const failure = gate.leftOut();
@@ -76,7 +75,6 @@ function openDrivenChain(db: Db, chain: Chain, gate: StartGate<CheckFailure>): D
       return scanned !== undefined && stopsPayouts(scanned.state) ? scanned : undefined;
     },
     async report(lease, isAdmitted) {
-      // Another driver's check is still running.
       if (!isAdmitted && gate.leftOut() === undefined) return;
       const status = own();
       const text = `${lease.fencingToken} ${JSON.stringify(status)}`;

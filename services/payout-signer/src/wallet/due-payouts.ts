@@ -28,22 +28,21 @@ export interface DuePayment {
   readonly intent: PaymentIntent;
 }
 
-/** Most rounds of signing. Payouts may end while their transactions are signed; then the rest is signed again. */
+/** Payouts may end while their transactions are signed; then the rest is signed again. */
 const ROUNDS_MAX = 4;
 
-/** Obstacle that keeps the wallet from signing at all, if any. */
 export function stopsAll(
   { rules, key }: Pick<SigningContext, 'rules' | 'key'>,
   halted: unknown,
   pausedBy: Obstacle | undefined,
 ): Obstacle | undefined {
-  // The first, because it may keep payouts from expiring.
+  // Comes first, because it may keep payouts from expiring.
   if (pausedBy !== undefined) return pausedBy;
   if (halted !== null) return 'HALTED';
   return rules.policy.allowsChain(key.chain) ? undefined : 'NO_POLICY';
 }
 
-/** Payouts that are due, as many as may be signed at once. With `stopped`, those that get it as their obstacle. */
+/** With `stopped`, returns payouts that get it as their obstacle. */
 export function chooseDue(
   { memory, monotonicMs }: Pick<SigningContext, 'memory' | 'monotonicMs'>,
   unsigned: readonly UnsignedPayout[],
@@ -59,7 +58,7 @@ export function chooseDue(
   );
 }
 
-/** Payments of the orders, and payouts whose orders no longer match the configuration. */
+/** `hindered`: payouts whose orders no longer match the configuration. */
 export function intentsOf(
   due: readonly UnsignedPayout[],
   rules: AuthorisationRules,
@@ -77,9 +76,7 @@ export function intentsOf(
 }
 
 /**
- * Signs all and stores all bytes in one commit, or none. If some payouts ended meanwhile, signs the others again
- * without them.
- * @param save stores what was signed, for these payouts
+ * Stores all bytes in one commit, or none. If some payouts ended meanwhile, signs the others again without them.
  * @returns what was stored; empty if the state differs from the view
  */
 export async function saveInRounds<R extends { readonly payout: UnsignedPayout }, S>(
@@ -97,13 +94,12 @@ export async function saveInRounds<R extends { readonly payout: UnsignedPayout }
       return signed;
     }
     if (outcome.kind === 'STALE') return [];
-    // These bytes were never stored or sent, so they have no effect.
+    // These bytes were never stored or sent.
     left = left.filter(({ payout }) => !outcome.orderPks.includes(payout.orderPk));
   }
   return [];
 }
 
-/** Backs payouts off before the next try, and records their obstacles. */
 export async function blockPayouts(
   context: SigningContext,
   hindered: readonly BlockedPayout[],
@@ -119,7 +115,6 @@ export async function blockPayouts(
     if (payout.obstacle !== obstacle) observe.hindered(key, payout.orderPk, obstacle);
 }
 
-/** Like `blockPayouts`, with the same obstacle for all. */
 export function blockAllPayouts(
   context: SigningContext,
   payouts: readonly UnsignedPayout[],

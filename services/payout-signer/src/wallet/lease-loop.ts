@@ -3,11 +3,9 @@ import { startLoop, type Loop } from '@opentill/runtime/loop';
 
 export interface LeaseLoopDeps {
   readonly leaseKeeper: LeaseKeeper;
-  /** Interval at which the lease is renewed or requested: a third of its time to live. */
+  /** The lease is renewed or requested at this interval: a third of its time to live. */
   readonly leaseIntervalMs: number;
-  /** Name of the leased work, for debuggers. */
   readonly name: string;
-  /** Longest pause after failures to get the lease. */
   readonly maxBackoffMs: number;
   /** Must check in each round that the lease is held. */
   readonly work: Loop;
@@ -15,10 +13,8 @@ export interface LeaseLoopDeps {
 }
 
 /**
- * Keeps asking for a lease, and wakes the work when it has it. Two independent loops, so that work that waits for
- * slow nodes does not cost the lease.
- *
- * @returns the two as one: `stop` ends the current round of work and then releases the lease
+ * Two independent loops, so that work that waits for slow nodes does not cost the lease. `stop` ends the current round
+ * of work and then releases the lease.
  */
 export function startLeaseLoop(deps: LeaseLoopDeps): Loop {
   const { leaseKeeper, work, onError } = deps;

@@ -19,9 +19,9 @@ export interface UnpayableDeps {
 }
 
 /**
- * Sets the obstacle on payouts of a wallet whose chain has no `payouts` in the networks file. No driver runs for such
- * a wallet, so its payouts would wait without a reason, and those that wait for approval permanently. They end when
- * they expire or an operator refuses them. Runs under the wallet's lease, like every write to its payouts.
+ * No driver runs for a wallet whose chain has no `payouts` in the networks file. Without this obstacle its payouts
+ * would wait without a reason, and those that wait for approval permanently. They end when they expire or an operator
+ * refuses them. Runs under the wallet's lease, like every write to its payouts.
  */
 export function startMarkingUnpayable(deps: UnpayableDeps): Loop {
   const { db, logger, observe, key, instanceId, leaseTtlMs } = deps;

@@ -1,7 +1,6 @@
 /** Back-off of payouts that could not be signed. Only in memory: a start tries all at once. */
 export interface ObstaclePauses {
   isDue(orderPk: string, nowMs: number): boolean;
-  /** Backs the payout off after a failed try. */
   put(orderPk: string, nowMs: number): void;
   forget(orderPk: string): void;
 }
@@ -11,7 +10,7 @@ const MAX_PAUSE_MS = 30_000;
 /** Payouts that expire while they wait are not removed one by one. At this number all are removed and tried again. */
 const REMEMBERED_MAX = 10_000;
 
-/** Pauses that double from 1 s to 30 s. */
+/** Pauses double from 1 s to 30 s. */
 export function createObstaclePauses(): ObstaclePauses {
   const pauses = new Map<string, { readonly times: number; readonly untilMs: number }>();
   return {

@@ -1,6 +1,6 @@
 import type { Lease } from '@opentill/db/lease';
 
-/** Runs one pass over a wallet; 'again' when there is more to do at once. */
+/** 'again': there is more to do at once. */
 export type Pass = (lease: Lease, signal: AbortSignal, options?: PassOptions) => Promise<void | 'again'>;
 
 export interface PassOptions {

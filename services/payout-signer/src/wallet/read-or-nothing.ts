@@ -1,8 +1,8 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 /**
- * Reads a value of one address among many; undefined if nodes cannot provide it, which does not affect the others.
- * Rethrows aborts, and errors that no node caused.
+ * undefined if nodes cannot provide the value, which does not affect other addresses. Rethrows aborts, and errors that
+ * no node caused.
  */
 export async function tryRead<T>(read: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   try {

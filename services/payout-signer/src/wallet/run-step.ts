@@ -2,7 +2,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Observe } from '../observe/observe.ts';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
-/** Runs a step of a pass. Reports failures of nodes and leaves them to the next pass. Any other error ends the pass. */
+/** Failures of nodes are left to the next pass. Any other error ends the pass. */
 export async function runStep<T>(
   { observe, key }: { readonly observe: Pick<Observe, 'stepFailed'>; readonly key: WalletKey },
   name: string,
@@ -17,14 +17,14 @@ export async function runStep<T>(
   }
 }
 
-/** Codes of ReaderError: failures of nodes. */
+/** Codes of ReaderError. */
 const NODES_FAULT = /^(RPC_|BLOCK_NOT_FOUND$|INCONSISTENT_ANSWER$|READ_ABORTED$|FINALITY_UNAVAILABLE$)/;
 
 function isNodesFault(error: unknown): boolean {
   return error instanceof GatewayError && NODES_FAULT.test(error.code);
 }
 
-/** Reads once, on first use, until `forget`. */
+/** Reads on first use, and again after `forget`. */
 export function readOnce<T>(read: () => Promise<T>): { read(): Promise<T>; forget(): void } {
   let known: Promise<T> | undefined;
   return { read: () => (known ??= read()), forget: () => void (known = undefined) };

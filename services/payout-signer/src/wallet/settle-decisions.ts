@@ -30,9 +30,8 @@ export interface DecisionContext<Found> {
 }
 
 /**
- * Carries out operators' PAID_BY decisions, even while the wallet is halted. Each is verified: two sources must show
- * the transaction in a verified block. It must be this payment, with the same wallet, token, receiver and amount, and
- * have delivered something.
+ * Also while the wallet is halted. Two sources must show the transaction in a verified block. It must have the wallet,
+ * token, receiver and amount of the payout, and have delivered something.
  */
 export async function settleDecisions<Found extends Pick<FoundPayment, 'intent' | 'fate'>>(
   context: DecisionContext<Found>,

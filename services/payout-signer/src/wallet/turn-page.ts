@@ -1,18 +1,17 @@
-/** Position of a driver in its rounds over payouts that wait for authorisation. */
 export interface RequestPage {
   /** Requested payouts are read from behind this one, while those before it wait. */
   requestedAfter: string | undefined;
-  /** True during the first round over all waiting payouts: the policy may have changed since the last process. */
+  /** During the first round over all waiting payouts the policy may have changed since the last process. */
   isFirstRound: boolean;
 }
 
-/** WRITTEN: some were authorised or refused. TURNS: some only wait for a free slot. NOTHING: neither. */
+/** WRITTEN: some were authorised or refused. TURNS: some only wait for a free slot. */
 export type PageOutcome = 'WRITTEN' | 'TURNS' | 'NOTHING';
 
 /**
- * Sets the next page. A full page of payouts that cannot be authorised now must not hide those behind it: the next
- * pass continues there, up to the end and again from the start. While some only wait for a free slot, the oldest keep
- * their turn. New payouts are on no page, so they are never hidden.
+ * A full page of payouts that cannot be authorised now must not hide those behind it: the next pass continues there.
+ * While some only wait for a free slot, the oldest keep their turn. New payouts are on no page, so they are never
+ * hidden.
  * @returns whether to read the next page at once: only in the first round of this process
  */
 export function nextRequestPage(

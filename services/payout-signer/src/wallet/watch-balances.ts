@@ -29,7 +29,7 @@ export interface BalanceContext {
   readonly signal: AbortSignal;
 }
 
-/** Stores the wallet's balances on the chain, for operators, alarms and the reconciliation. */
+/** For operators, alarms and the reconciliation. */
 export async function watchBalances(context: BalanceContext): Promise<void> {
   const nowMs = context.monotonicMs();
   const { sender, store, lease, observe, key, rules, memory, timing, signal } = context;

@@ -10,7 +10,7 @@ export function createClockReader(db: Db, chain: Chain, clock: Clock): ReadClock
   return async () => compareClocks(chain, await readTimes(db, chain, clock));
 }
 
-/** Replaces any obstacle but CHAIN_AHEAD, which keeps payouts from expiring, by CLOCKS_DIFFER if clocks differ. */
+/** CHAIN_AHEAD stays, because it keeps payouts from expiring. */
 export async function stopForClocks(
   { readClocks, observe, key }: ClockContext,
   pausedBy: Obstacle | undefined,

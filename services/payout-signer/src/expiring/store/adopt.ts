@@ -8,8 +8,7 @@ import type { Adoption, PaidByDecision, WalletKey } from '../../payouts/payout-f
 const FAR_MS = 86_400_000;
 
 /**
- * Assigns a payment found on the chain to its payout, which becomes SIGNED by it. Its bytes are not known here;
- * scanner and tracker do the rest.
+ * Assigns a payment found on the chain to its payout, which becomes SIGNED by it. Its bytes are not known here.
  *
  * NOT_POSSIBLE, without a write, when:
  * - the payout ended, or one of its attempts may still land;
@@ -52,7 +51,7 @@ export async function adoptExpiring(
     return never('a restore booked it for a lost order: revert that with opentill restore decide-payment');
   if (!isPossible) return never(`its timestamp ${uniqueMs} is none that this signer uses`);
   if (found.is_time_taken) return never('another transaction of the wallet has its timestamp');
-  // The last check, because it writes: an attempt stays DEAD even if the adoption is rejected.
+  // Comes last, because it writes: an attempt stays DEAD even if the adoption is rejected.
   if (!(await markLandedNowhere(tx, key, orderPk)))
     return never('an attempt of this payout may still land, or has landed');
 
@@ -79,13 +78,11 @@ export async function adoptExpiring(
 }
 
 /**
- * Marks the payout's attempt DEAD if it is over and the own scan found it in no block.
- * @returns whether all attempts are dead
+ * Marks the payout's attempt DEAD if it is over and the own scan found it in no block. Returns whether all are dead.
  *
- * Needs neither the nodes' blocks nor a proven scan (why_epochs_unproven), because no payment follows: the adopted
- * transaction paid the payout. That one has no bytes here, so it cannot become DEAD, and the payout is not signed
- * again. If the attempt landed as well, the payout was paid twice before the decision. If the proof were required, no
- * operator could say that an UNPROVEN payout is paid.
+ * Requires no proof (why_epochs_unproven), because no payment follows: the adopted transaction paid the payout. It has
+ * no bytes here, so it cannot become DEAD, and the payout is not signed again. With the proof required, no operator
+ * could declare an UNPROVEN payout paid.
  */
 async function markLandedNowhere(tx: Tx, { chain, wallet }: WalletKey, orderPk: string): Promise<boolean> {
   await sql`

@@ -76,25 +76,24 @@ export interface OpenAttempt {
   readonly contract: TokenContract | null;
   readonly to: Address;
   readonly amountBaseUnits: BaseUnits;
-  /** Absent for a payment; see PaymentIntent. */
   readonly resource?: PaymentIntent['resource'];
   readonly feeLimitBaseUnits: bigint;
-  /** Upper bound of its cost, all fees included. */
+  /** Upper bound, all fees included. */
   readonly costBaseUnits: bigint;
   readonly validity: Validity;
   /** False for adopted transactions: their bytes are not known here. */
   readonly hasBytes: boolean;
   readonly signedAt: Date;
   readonly outcome: ExpiringSendOutcome | null;
-  /** Block that holds it, according to the scanner; null: none. */
+  /** According to the scanner; null: in no block. */
   readonly minedHeight: number | null;
   /** True when that block has reached the crediting depth. */
   readonly isVerified: boolean;
   /** True when the own scan read it in a verified block, even without an outcome from sources (SUI). It is not dead. */
   readonly hasLanded: boolean;
   /**
-   * Chains with epochs: reason why the own scan does not prove yet that no block up to its end holds it. Absent when
-   * proven, or when an operator decided.
+   * Chains with epochs: why the own scan does not prove yet that no block holds it. Absent when proven, or when an
+   * operator decided.
    */
   readonly unprovenBecause?: string;
 }
@@ -114,7 +113,7 @@ export interface ScanCursor {
   readonly verified: TimedBlock;
   /** Attempts that expire at this time or earlier are over: two final blocks are not earlier. null: unknown. */
   readonly overMs: number | null;
-  /** Epoch of the verified block, on chains with epochs; all earlier ones are over. null elsewhere. */
+  /** Of the verified block, on chains with epochs; all earlier ones are over. null elsewhere. */
   readonly epoch: number | null;
 }
 
@@ -123,7 +122,7 @@ export function inFlight(attempts: readonly OpenAttempt[]): readonly OpenAttempt
   return attempts.filter(({ minedHeight }) => minedHeight === null);
 }
 
-/** Attempts that are over by the chain's final blocks and in no known block. They must be proven dead. */
+/** Over by the chain's final blocks and in no known block. These must be proven dead. */
 export function overdue({
   attempts,
   cursor,
@@ -134,7 +133,6 @@ export function overdue({
   return inFlight(attempts).filter(({ validity }) => isOver(validity, cursor));
 }
 
-/** Part of a validity that ends the transaction. */
 export type End = Pick<Validity, 'expiresMs' | 'epochs'>;
 
 /** True if only blocks that the own scan has verified can hold it, by the chain's time or its epochs. */

@@ -23,7 +23,6 @@ import type {
 import type { FeeElsewhere, OpenAttempt, ScanCursor } from './attempt-facts.ts';
 
 export interface AttemptUpdates {
-  /** Verified in a block. */
   readonly settled: readonly TxHash[];
   /** Settled before; a reorganisation removed their block. */
   readonly reopened: readonly TxHash[];
@@ -35,12 +34,12 @@ export interface SignedPayment {
   readonly contract: TokenContract | null;
   readonly to: Address;
   readonly amountBaseUnits: BaseUnits;
-  /** Upper bound of its cost, all fees included. */
+  /** Upper bound, all fees included. */
   readonly costBaseUnits: bigint;
   readonly signed: SignedExpiring;
 }
 
-/** Values read in the commit itself. No other wallet of the chain changes them meanwhile. */
+/** Read in the commit itself. No other wallet of the chain changes these values meanwhile. */
 export interface Besides {
   readonly spent: readonly SpentRow[];
   readonly feesElsewhere: readonly FeeElsewhere[];
@@ -48,7 +47,7 @@ export interface Besides {
 }
 
 export interface NewGathering extends Gathering {
-  /** Symbol whose hold stops it. Absent: none. */
+  /** Symbol whose hold stops it. */
   readonly heldAs?: string;
 }
 
@@ -56,32 +55,31 @@ export interface OpenGathering {
   readonly txHash: TxHash;
   readonly contract: TokenContract | null;
   readonly signedAt: Date;
-  /** True when a block holds it, according to the scanner. */
+  /** According to the scanner. */
   readonly isMined: boolean;
 }
 
 export interface MarkedDead {
   readonly dead: readonly TxHash[];
-  /** Order keys of payouts that now wait for a decision. */
+  /** Order keys. */
   readonly waiting: readonly string[];
 }
 
 /**
- * Database access of the signer for one wallet of a chain whose transactions expire. Each method with a lease is one
- * transaction that asserts the lease first. If another process holds it, the method throws LEASE_LOST and writes no
- * row.
+ * Each method with a lease is one transaction that asserts the lease first. If another process holds it, the method
+ * throws LEASE_LOST and writes no row.
  */
 export interface AttemptStore extends WalletStore<
   SentTransaction & { readonly orderPk: string; readonly outcome: ExpiringSendOutcome }
 > {
   look(options: LookOptions): Promise<ExpiringView>;
-  /** Applies external updates: outcomes and vetoes. undefined when there are none. */
+  /** Applies outcomes and vetoes. undefined when there are none. */
   takeIn(lease: Lease, view: ExpiringView): Promise<AttemptUpdates | undefined>;
   /** See PayoutStore.authorise; without nonces. */
   authorise(lease: Lease, decide: (spent: readonly SpentRow[]) => Authorisations): Promise<readonly string[]>;
   /**
-   * Stores signed bytes with their bounds, all or none: AUTHORISED → SIGNED before the payout expires. See
-   * PayoutStore. The same commit reads the fees promised to other transactions, and the halted wallets.
+   * All or none: AUTHORISED → SIGNED before the payout expires. See PayoutStore. The same commit reads the fees
+   * promised to other transactions, and the halted wallets.
    */
   saveSigned(
     lease: Lease,
@@ -100,20 +98,18 @@ export interface AttemptStore extends WalletStore<
     maxAttemptsWithoutDecision: number,
   ): Promise<MarkedDead>;
   /**
-   * Halts the wallet: up to the unique time `mark`, transactions were sent that the database does not know. @returns
-   * whether the halt is new
+   * Up to the unique time `mark`, transactions were sent that the database does not know.
+   * @returns whether the halt is new
    */
   haltRestored(lease: Lease, mark: number, reason: string): Promise<boolean>;
-  /** Halts the wallet for transactions that this gateway did not sign. @returns those it was not halted for before */
+  /** @returns transactions not signed by this gateway for which the wallet was not halted before */
   haltForeign(lease: Lease, reason: string): Promise<readonly string[]>;
   /** Carries out a decision with the payment that was found, or records why it cannot. */
   adopt(lease: Lease, decision: PaidByDecision, found: FoundExpiringPayment): Promise<Adoption>;
   /**
    * Stores a transaction within the wallet, so that the scanner recognises it as its own.
-   * @param lastEpoch the last epoch that may hold it
    * @param isAffordable called in that commit, one wallet of the chain at a time, with the fees promised to others
-   * @returns false if not affordable, or if the wallet was halted or the asset held meanwhile; then it must not be
-   * sent
+   * @returns false if not affordable, or if the wallet was halted or the asset held meanwhile; then it must not be sent
    */
   saveGathering(
     lease: Lease,
@@ -121,28 +117,27 @@ export interface AttemptStore extends WalletStore<
     lastEpoch: number | undefined,
     isAffordable: (feesElsewhere: readonly FeeElsewhere[]) => boolean,
   ): Promise<boolean>;
-  /** Gatherings that may still land, or whose block is not verified. */
+  /** Those that may still land, or whose block is not verified. */
   openGatherings(): Promise<readonly OpenGathering[]>;
 }
 
-/** State of a wallet at one moment, read without locks. Each write that relies on it checks it again. */
+/** Read without locks. Each write that relies on it checks it again. */
 export interface ExpiringView extends PayoutsView {
   /** Null before the scanner's first commit. */
   readonly cursor: ScanCursor | null;
-  /** All OPEN attempts, by unique time. */
+  /** OPEN, by unique time. */
   readonly attempts: readonly OpenAttempt[];
   /**
    * Fees that other transactions may take of the coin that pays for these attempts. Where the hot wallet sponsors
-   * deposit addresses (SUI): everything under way from them, from the hot wallet and from its gatherings. Empty
-   * elsewhere.
+   * deposit addresses (SUI): everything under way from them, the hot wallet and its gatherings. Empty elsewhere.
    */
   readonly feesElsewhere: readonly FeeElsewhere[];
-  /** Halted wallets, where one wallet may pay another's fees (SUI). New transactions must not use their coin. */
+  /** Only where one wallet may pay another's fees (SUI). New transactions must not use their coin. */
   readonly haltedWallets: ReadonlySet<Address>;
-  /** Highest unique time of any attempt; null before the first. */
+  /** Of any attempt; null before the first. */
   readonly lastUniqueMs: number | null;
   /** Unique time up to which unknown transactions may have been sent, from a halt that an operator released. */
   readonly releasedMark: number | null;
-  /** Foreign transactions of the wallet in verified blocks that have no halt yet. Bounded. */
+  /** Foreign transactions in verified blocks that have no halt yet. Bounded. */
   readonly foreign: readonly TxHash[];
 }

@@ -12,13 +12,11 @@ import { ofWallet, whyUnproven } from './rows.ts';
  * own scan; triggers check this too. On chains with epochs the scan must be proven, or an operator must have decided
  * about the attempt. That decision is used up here and permits no later attempt.
  *
- * Not marked until an operator decides: an attempt that was open in a restored backup, and one whose payout an
- * unknown transaction may have paid. Another attempt may have landed since. An attempt that a block holds by now
- * stays OPEN.
+ * Not marked until an operator decides: an attempt that was open in a restored backup, and one whose payout an unknown
+ * transaction may have paid. Another attempt may have landed since.
  *
  * A payout to a third party that has used its attempts without decision waits for one from this commit on. One with
  * fewer attempts and an earlier PAY_AGAIN gets a new expiry.
- * @returns the dead attempts, and the payouts that wait for a decision
  */
 export async function markAttemptsDead(
   tx: Tx,

@@ -9,7 +9,7 @@ export interface Sponsoring {
   readonly isSponsoring: boolean;
 }
 
-/** Fees and halts of other wallets that matter because one pays for another. Empty without sponsoring. */
+/** Of other wallets that matter because one pays for another. Empty without sponsoring. */
 export async function readElsewhere(
   db: Db,
   key: WalletKey,

@@ -7,8 +7,8 @@ import type { FeeElsewhere } from './attempt-facts.ts';
 import { openGatherings } from './rows.ts';
 
 /**
- * See ExpiringView. The hot wallet pays the fees of deposit addresses and its own. Each of these wallets must leave
- * enough for what is under way from the others. For a deposit address, coin that the hot wallet pays out counts too.
+ * See ExpiringView. Each of these wallets must leave enough for what is under way from the others. For a deposit
+ * address, coin that the hot wallet pays out counts too.
  */
 export async function readFeesElsewhere(
   db: Db,

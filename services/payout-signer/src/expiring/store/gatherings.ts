@@ -7,7 +7,6 @@ import { openHalts } from '../../store/rows.ts';
 import type { NewGathering, OpenGathering } from './attempt-store.ts';
 import { openGatherings } from './rows.ts';
 
-/** A gathering belongs to no order. See AttemptStore. */
 export async function saveGathering(
   tx: Tx,
   key: WalletKey,

@@ -4,8 +4,8 @@ import type { WalletKey } from '../../payouts/payout-facts.ts';
 import { newForeign } from './rows.ts';
 
 /**
- * Halts the wallet for transactions that this gateway did not sign. Uses the open FOREIGN_NONCE halt or sets a new
- * one, which a database rule turns into an incident. Each transaction halts the wallet once.
+ * Uses the open FOREIGN_NONCE halt or sets a new one, which a database rule turns into an incident. Each transaction
+ * halts the wallet once.
  * @returns the transactions that it was halted for now
  */
 export async function haltForeign(

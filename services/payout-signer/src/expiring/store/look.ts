@@ -17,10 +17,9 @@ import { newForeign, ofWallet, whyUnproven } from './rows.ts';
 
 /** Each one needs requests to nodes; the rest waits for the next pass. */
 const PAID_BY_MAX = 8;
-/** Any number of them stops the wallet. */
 const FOREIGN_MAX = 100;
 
-/** Reads everything that a pass decides by. Several statements, each bounded by an index, without locks. */
+/** Several statements, each bounded by an index, without locks. */
 export async function look(
   db: Db,
   key: WalletKey,

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
 
-/** Filter by wallet; `a` is payout_attempt. */
+/** `a` is payout_attempt. */
 export function ofWallet({ chain, wallet }: WalletKey): RawBuilder<boolean> {
   return sql<boolean>`a.chain = ${chain} and a.wallet = ${wallet}`;
 }
@@ -13,7 +13,7 @@ export const hasNoLiveAttempt: RawBuilder<boolean> = sql<boolean>`(not exists (
     select from own_transaction t join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
     where t.order_pk = p.order_pk and f.state in ('MINED', 'VERIFIED')))`;
 
-/** Foreign transactions of the wallet without a halt, except those that a restore found and assigned. */
+/** Without a halt; excludes those that a restore found and assigned. */
 export function newForeign({ chain, wallet }: WalletKey): RawBuilder<unknown> {
   return sql`from foreign_transaction x where x.chain = ${chain} and x.wallet = ${wallet} and x.halt_id is null
     and not exists (select from own_transaction t where t.chain = x.chain and t.tx_hash = x.tx_hash)
@@ -21,21 +21,17 @@ export function newForeign({ chain, wallet }: WalletKey): RawBuilder<unknown> {
 }
 
 /**
- * Chains with epochs: reason why the own scan does not prove that no block holds attempt `a`. null when it does, or
- * when an operator decided about this attempt after its end.
+ * Chains with epochs: why the own scan does not prove that no block holds attempt `a`. null when it does, or when an
+ * operator decided about this attempt after its end.
  */
 export const whyUnproven: RawBuilder<string | null> = sql<string | null>`case when not exists (
     select from payout_decision d where d.order_pk = a.order_pk and d.decision = 'PAY_AGAIN' and d.handled_at is null
       and d.unproven_tx_hash = a.tx_hash)
   then why_epochs_unproven(a.chain, a.reference_height, a.last_epoch) end`;
 
-/** Lifetime of a gathering without a stored epoch. */
 const LIVES = '3 days';
 
-/**
- * Gatherings `t` of a chain, with their outcomes `f`, that may still land or whose block is not verified. They may
- * land until the own scan has verified a block of a later epoch.
- */
+/** Gatherings `t`, with their outcomes `f`, that may still land or whose block is not verified. */
 export function openGatherings(chain: WalletKey['chain']): RawBuilder<unknown> {
   return sql`from own_transaction t left join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
       left join chain_cursor c on c.chain = t.chain

@@ -6,7 +6,6 @@ import type { WalletKey } from '../../payouts/payout-facts.ts';
 import type { ExpiringView, AttemptUpdates } from './attempt-store.ts';
 import { ofWallet } from './rows.ts';
 
-/** External updates to apply. Verified attempts come from the view. */
 export async function findNews(db: Db, key: WalletKey, view: ExpiringView): Promise<AttemptUpdates> {
   const { rows } = await sql<{ reopened: TxHash[]; vetoed: string[] }>`
     select array(select a.tx_hash from own_transaction_fate f join payout_attempt a using (chain, tx_hash)
@@ -23,7 +22,7 @@ export async function findNews(db: Db, key: WalletKey, view: ExpiringView): Prom
   };
 }
 
-/** Applies the updates, each row only from the state in which it was found. @returns the rejected payouts */
+/** Changes each row only from the state in which it was found. Returns the rejected payouts. */
 export async function takeIn(
   tx: Tx,
   key: WalletKey,

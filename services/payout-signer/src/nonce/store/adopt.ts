@@ -6,9 +6,8 @@ import type { Adoption, PaidByDecision, WalletKey } from '../../payouts/payout-f
 import { ofWallet } from '../../store/rows.ts';
 
 /**
- * Assigns a payment found on the chain to its payout, which becomes SIGNED by it. Its bytes are not known here;
- * scanner and tracker do the rest. Its nonce is TAKEN and stays so. LATER while that is not known, because then
- * earlier nonces are not known either.
+ * Assigns a payment found on the chain to its payout, which becomes SIGNED by it. Its bytes are not known here. Its
+ * nonce must be TAKEN. LATER while that is not known, because then earlier nonces are not known either.
  *
  * NOT_POSSIBLE, without a write, when:
  * - the payout ended, or one of its transactions may still land;
@@ -71,5 +70,5 @@ export async function adoptPayment(
   return { kind: 'DONE' };
 }
 
-/** Fee terms of an adopted transaction. Never used, because it is never replaced. */
+/** Never used, because an adopted transaction is never replaced. */
 const NO_TERMS = JSON.stringify({ gasLimit: '0', maxFeePerGas: '0', maxPriorityFeePerGas: '0' });

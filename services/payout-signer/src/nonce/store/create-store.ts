@@ -19,8 +19,8 @@ import { findNews, takeIn } from './take-in.ts';
 
 export interface PayoutStoreDeps extends EventDeps {
   /**
-   * True for a deposit address. A third party's use of its key halts no wallet: it pays only cold storage and hot
-   * wallets, and its next transaction gets the nonce after all that two sources count.
+   * A third party's use of a deposit address's key halts no wallet: it pays only cold storage and hot wallets, and its
+   * next transaction gets the nonce after all that two sources count.
    */
   readonly isDeposit?: boolean;
 }

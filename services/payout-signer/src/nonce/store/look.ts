@@ -14,7 +14,7 @@ import type { OpenNonce, OwnAttempt } from './nonce-facts.ts';
 /** Each one needs requests to nodes; the rest waits for the next pass. */
 const PAID_BY_MAX = 8;
 
-/** Reads everything that a pass decides by. Several statements, each bounded by an index, without locks. */
+/** Several statements, each bounded by an index, without locks. */
 export async function look(db: Db, key: WalletKey, options: LookOptions): Promise<WalletView> {
   // Reads payouts before nonces. So a payout seen as unsigned has its nonce in the later read.
   const [page, unsigned, paidBy] = await Promise.all([
@@ -76,7 +76,6 @@ async function readState(
   };
 }
 
-/** Reads what the nonce mark is compared with. */
 export async function readKnownNonces(db: Db, key: WalletKey): Promise<KnownNonces> {
   const { rows } = await sql<
     Pick<StateRow, 'highest' | 'highest_used' | 'released_mark'> & { is_open: boolean }

@@ -58,16 +58,15 @@ export interface OwnAttempt {
   readonly signedAt: Date;
   readonly lastSentAt: Date | null;
   readonly outcome: SendOutcome | null;
-  /** True when a block holds it, according to the scanner. */
+  /** According to the scanner. */
   readonly isMined: boolean;
-  /** True when its block has reached the crediting depth. */
   readonly isVerified: boolean;
 }
 
-/** Verification results: undefined if our key signed exactly the row's content, otherwise the difference. */
+/** undefined if our key signed exactly the row's content, otherwise the difference. */
 export type Verifications = Map<TxHash, string | undefined>;
 
-/** A nonce that is assigned and not final. */
+/** Assigned and not final. */
 export interface OpenNonce {
   readonly nonce: number;
   readonly state: 'RESERVED' | 'SIGNED';
@@ -77,17 +76,14 @@ export interface OpenNonce {
   readonly attempts: readonly OwnAttempt[];
 }
 
-/** True when a block holds one of the nonce's transactions, according to the scanner. */
 export function isMined(nonce: OpenNonce): boolean {
   return nonce.attempts.some((attempt) => attempt.isMined);
 }
 
-/** Nonces whose transactions are signed and in no block, ascending. */
 export function inFlight(nonces: readonly OpenNonce[]): readonly OpenNonce[] {
   return nonces.filter((nonce) => nonce.state === 'SIGNED' && !isMined(nonce));
 }
 
-/** Nonces for `count` payouts to authorise: free ones first, lowest first, then new ones from `next` on. */
 export function noncesToReserve(free: readonly number[], next: number, count: number): readonly number[] {
   const taken = free.slice(0, count);
   return [...taken, ...Array.from({ length: count - taken.length }, (_, i) => next + i)];

@@ -15,7 +15,7 @@ interface KnownRow {
   readonly amount: bigint;
 }
 
-/** Every transaction that was signed or adopted for these payouts. */
+/** Includes adopted ones. */
 export async function readTransactionsOf(
   db: Db,
   { chain, wallet }: WalletKey,

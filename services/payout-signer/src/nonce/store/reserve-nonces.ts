@@ -5,7 +5,6 @@ import { ofWallet } from '../../store/rows.ts';
 import { saveDecisions, type SavedDecisions } from '../../store/save-authorised.ts';
 import { noncesToReserve } from './nonce-facts.ts';
 
-/** Writes the decisions about REQUESTED payouts, with a nonce for each authorised one. */
 export async function saveAuthorisations(
   tx: Tx,
   key: WalletKey,

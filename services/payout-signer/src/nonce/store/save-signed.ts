@@ -7,7 +7,7 @@ import { lockWindows, readSpent } from '../../store/spent.ts';
 import { NotSaved } from '../../store/under-lease.ts';
 import type { SignedAttempt } from './payout-store.ts';
 
-/** Like saveSigned, if the policy still permits all of them with the amounts of this moment. Throws NotSaved. */
+/** Checks that the policy still permits all of them with the amounts of this moment. Throws NotSaved. */
 export async function saveAllowed(
   tx: Tx,
   key: WalletKey,
@@ -23,9 +23,8 @@ export async function saveAllowed(
 }
 
 /**
- * From this commit on a payout can be paid: it is SIGNED before its expiry, with nonce and bytes. A halt, hold or
- * veto stops it. Nonces that other payouts reserved are taken from them. The policy's windows count it from now on,
- * however long it waited. Throws NotSaved.
+ * From this commit on a payout can be paid. A halt, hold or veto stops it. Nonces that other payouts reserved are taken
+ * from them. The policy's windows count it from now on, however long it waited. Throws NotSaved.
  */
 async function saveSigned(
   tx: Tx,
@@ -74,7 +73,7 @@ async function saveSigned(
   await insertTransactions(tx, key, attempts);
 }
 
-/** Stores another transaction of a signed nonce, or the first one of a free nonce. Throws NotSaved. */
+/** Throws NotSaved. */
 export async function saveReplacement(tx: Tx, key: WalletKey, attempt: SignedAttempt): Promise<void> {
   await requireNotHalted(tx, key);
   const { purpose, orderPk, signed } = attempt;

@@ -4,9 +4,9 @@ import type { WalletKey } from '../../payouts/payout-facts.ts';
 import { ofWallet } from '../../store/rows.ts';
 
 /**
- * Marks nonces as used by unknown transactions, except those with an own transaction in a block. A signed one keeps
- * its payout, which waits for an operator's decision: the unknown transaction may have paid it. A payout that had
- * only reserved one gets another. Sets a halt, which a database rule turns into an incident, unless `haltId` is null.
+ * Excludes nonces with an own transaction in a block. A signed one keeps its payout, which waits for an operator's
+ * decision: the unknown transaction may have paid it. A payout that had only reserved one gets another. Sets a halt,
+ * which a database rule turns into an incident, unless `haltId` is null.
  */
 export async function saveTaken(
   tx: Tx,
@@ -50,8 +50,8 @@ export async function saveTaken(
 const MADE_AT_ONCE = 1_000;
 
 /**
- * Frees every nonce up to `mark` from payouts, and creates those that were never assigned. `first`: where nonces
- * begin, for a wallet that has none. @returns number of nonces created or freed
+ * @param first where nonces begin, for a wallet that has none
+ * @returns number of nonces created or freed
  */
 export async function keepFromPayouts(tx: Tx, key: WalletKey, mark: number, first: number): Promise<number> {
   const freed = await sql`

@@ -5,10 +5,7 @@ import { refuseVetoed } from '../../store/refuse-vetoed.ts';
 import { ofWallet } from '../../store/rows.ts';
 import type { TakenIn, WalletView } from './payout-store.ts';
 
-/**
- * External updates to apply. Landed nonces come from the view. The rest is looked up by its keys, so the cost depends
- * neither on table sizes nor on planner estimates.
- */
+/** Looks everything up by its keys, so the cost depends neither on table sizes nor on planner estimates. */
 export async function findNews(db: Db, key: WalletKey, view: WalletView): Promise<TakenIn> {
   const landed = view.nonces.filter(({ attempts }) => attempts.some(({ isVerified }) => isVerified));
   const reserved = view.nonces.flatMap(({ state, orderPk }) =>
@@ -35,7 +32,7 @@ export async function findNews(db: Db, key: WalletKey, view: WalletView): Promis
   };
 }
 
-/** Applies the updates, each row only from the state in which it was found. @returns the rejected payouts */
+/** Changes each row only from the state in which it was found. Returns the rejected payouts. */
 export async function takeIn(
   tx: Tx,
   key: WalletKey,

@@ -21,16 +21,15 @@ import {
 } from './sweep-facts.ts';
 import type { SweepStore } from './sweep-store.ts';
 
-/** Deposit balances that one round reads. */
+/** Per round. */
 const DEPOSITS_MAX = 500;
-/** Time limit of a top-up. A later one is not worth waiting for. */
+/** A later top-up is not worth waiting for. */
 const TOP_UP_SECONDS = 3_600;
-/** Time limit of a sweep that the chain rejects or that costs too much. After it the address is planned again. */
+/** After this time a sweep that the chain rejects or that costs too much is planned again. */
 const SWEEP_SECONDS = 3_600;
 
 export interface SweepStoreDeps {
   readonly newId: () => string;
-  /** Symbol of the chain's fees in the ledger. */
   readonly nativeSymbol: string;
 }
 

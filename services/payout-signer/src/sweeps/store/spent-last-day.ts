@@ -2,16 +2,13 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Chain } from '@opentill/domain/chains';
 import { MARGIN_PERCENT } from '@opentill/domain/fee-margin';
 
-/*
- * Use of a chain's daily budget, in base units of its native coin. The budget bounds any 24 hours: a sweep counts
- * from its plan to a day after its end, whenever its fees were paid (../../../test/sweeps/sweep-budget.test.ts).
- */
+// The daily budget bounds any 24 hours: a sweep counts from its plan to a day after its end, whenever its fees were
+// paid (../../../test/sweeps/sweep-budget.test.ts).
 
 /**
- * Sweeps under way count with what they paid plus the rest of their plan with its margin; failed tries count in
- * addition. Ended ones count with the fees of their transactions, and rent. The hot wallet's surplus counts with what
- * its transfer to cold storage cost or will cost. Gathering the hot wallet's coins (SUI) counts too. A top-up is no
- * cost by itself: the rest of it pays the next sweep.
+ * Base units of native coin. Open sweeps count with what they paid plus the rest of their plan with its margin; failed
+ * tries count in addition. Ended ones count with their fees and rent. Transfers of the hot wallet's surplus and
+ * gatherings (SUI) count with their cost. A top-up is no cost by itself: the rest of it pays the next sweep.
  */
 export function spentLastDay(chain: Chain, nativeSymbol: string): RawBuilder<bigint> {
   return sql<bigint>`(
@@ -43,7 +40,6 @@ export function spentLastDay(chain: Chain, nativeSymbol: string): RawBuilder<big
     where t.chain = ${chain} and t.purpose = 'GATHER' and t.signed_at > now() - interval '1 day')`;
 }
 
-/** Like withFeeMargin. */
 function withMargin(cost: RawBuilder<unknown>): RawBuilder<bigint> {
   return sql<bigint>`div(${cost} * ${MARGIN_PERCENT}, 100)`;
 }
@@ -59,8 +55,7 @@ export function rentedLastDay(chain: Chain): RawBuilder<bigint> {
 }
 
 /**
- * Amounts of top-ups that were signed in the last 24 hours, or may still be. The hot wallet loses all of it, even if
- * some remains at the address.
+ * Signed in the last 24 hours, or still possible. The hot wallet loses all of it, even if some remains at the address.
  */
 export function toppedUpLastDay(chain: Chain): RawBuilder<bigint> {
   return sql<bigint>`(select coalesce(sum(o.amount), 0) from payout p join movement m using (order_pk) join orders o using (order_pk)

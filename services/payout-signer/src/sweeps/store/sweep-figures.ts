@@ -2,19 +2,18 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 
-/** Figures of a chain's sweeps, only from the database. */
+/** From the database only. */
 export interface SweepFigures {
   readonly chain: Chain;
-  /** Age of the oldest money that is reserved for no sweep, seconds; 0: none. */
+  /** Of money that is reserved for no sweep; 0: none. */
   readonly oldestUnsweptSeconds: number;
   readonly open: number;
-  /** Age of the oldest sweep under way, seconds; 0: none. */
   readonly oldestOpenSeconds: number;
-  /** Sweeps that ended FAILED in the last 24 hours. */
+  /** Ended in the last 24 hours. */
   readonly failed: number;
-  /** Fees brought in the last 24 hours for sweeps that ended without a transfer. They pay for the next sweep. */
+  /** In the last 24 hours, for sweeps that ended without a transfer. The coin pays for the next sweep. */
   readonly unusedTopUps: number;
-  /** Energy orders of the last 24 hours for sweeps that ended without a transfer. They were paid, or may have been. */
+  /** In the last 24 hours, for sweeps that ended without a transfer. The energy was paid for, or may have been. */
   readonly unusedRents: number;
 }
 
