@@ -8,7 +8,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
 import { startCheckingDeposits } from '../src/wallet/check-deposits.ts';
 
-/** Compares rows of deposit_address with the signer's own derivation, under the signer's database role. */
+// Under the signer's database role.
 
 let database: TestDatabase;
 let admin: Database;
@@ -76,7 +76,6 @@ test('alarms at once on a foreign address, and in the next round if it is backda
         select address from foreign_deposit_address order by derivation_index`.execute(admin.kysely);
       return rows;
     };
-    // A row is stored after its alarm.
     await waitUntil('all are stored', async () => (await stored()).length === found.length);
     expect(await stored()).toEqual(found.map(({ address }) => ({ address })));
     const text = await metrics.render();

@@ -100,7 +100,6 @@ test('marks payouts without a signer and expires them, also those waiting for ap
     admin.kysely,
   );
   expect(nonces).toEqual([{ order_pk: null }]);
-  // Includes a later payout. Each is reported once.
   const late = await reserved();
   await waitUntil('marked as well', async () => (await rowOf(late))?.obstacle === NOT_CONFIGURED);
   const all = [fresh, waiting, authorised, held, late];
@@ -126,7 +125,7 @@ test("ends or continues a possibly paid payout after the operator's decision", a
   const decide = (db: Db, order: OrderRow, decision: string) =>
     sql`update doubtful_payout set decision = ${decision}, decided_by = 'alice', decided_reason = 'looked',
       decided_at = clock_timestamp() where order_pk = ${order.order_pk}`.execute(db);
-  // In one commit: otherwise the loop could mark it between the two statements and stop its expiry.
+  // Otherwise the loop could mark it between the two statements and stop its expiry.
   await admin.kysely.transaction().execute(async (tx) => {
     await decide(tx, toPay, 'PAY');
     await set(toPay, `waiting_since = clock_timestamp()`, tx);

@@ -17,8 +17,6 @@ import {
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './nonce/signer-world.ts';
 import { PATIENCE_MS } from './world/quick-timing.ts';
 
-// Runs the signer as a process: start, payment, secrets in its output, exit codes.
-
 let world: SignerWorld | TronWorld;
 const running = new Set<SignerProcess>();
 afterEach(async () => {
@@ -45,7 +43,7 @@ test.each([
   await waitUntil('ready', signer.isReady, 2 * PATIENCE_MS);
   const order = await world.payout();
   await requestPayout(world, order);
-  // Blocks can come faster than a slow process signs, so its transaction would expire before the send.
+  // Otherwise blocks could expire the transaction of a slow process before the send.
   await world.isSent(order);
   await world.land([order]);
   expect(await world.received(order)).toBe(order.amount);
@@ -60,7 +58,6 @@ test.each([
 
   signer.child.kill('SIGTERM');
   expect(await signer.ended).toBe(0);
-  // Neither log nor metrics contain a key, a passphrase or signed bytes.
   const { rows } = await sql<{ raw: string }>`select encode(raw, 'hex') as raw from own_transaction`.execute(
     world.admin,
   );

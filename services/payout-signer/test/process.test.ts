@@ -12,7 +12,7 @@ import { composePayoutSigner } from '../src/compose.ts';
 import { prepareEnvironment, requestPayout } from './nonce/signer-process.ts';
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './nonce/signer-world.ts';
 
-// Tests what the process opens from its environment. process.full.test.ts runs it as a process.
+// process.full.test.ts runs the process itself.
 
 let world: SignerWorld;
 let env: Record<string, string>;
@@ -37,7 +37,7 @@ async function start(given: Record<string, string> = {}): Promise<ComposedServic
   return service;
 }
 
-test('pays what the broker reports, reports it, and keeps its secrets', async () => {
+test('pays a payout that the broker announces, reports it, and prints no secret', async () => {
   const printed: string[] = [];
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
   const service = await start({ LOG_LEVEL: 'debug' });
@@ -51,7 +51,6 @@ test('pays what the broker reports, reports it, and keeps its secrets', async ()
   const metrics = await service.metrics.render();
   expect(metrics).toMatch(/opentill_signer_payouts_sent_total\{.*chain="ETH_SEPOLIA".*\} 1/);
   await service.stop();
-  // Neither log nor metrics contain a key, a passphrase or signed bytes.
   const { rows } = await sql<{ raw: string }>`select encode(raw, 'hex') as raw from own_transaction`.execute(
     world.admin,
   );

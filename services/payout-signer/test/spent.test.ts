@@ -33,15 +33,15 @@ afterAll(async () => {
 type State = 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
 interface Given {
   readonly state?: State;
-  /** Age of the authorisation. Null: never authorised. */
+  /** Of the authorisation. Null: never authorised. */
   readonly ago?: string | null;
-  /** Age of each signed transaction, and its nonce. Default for SIGNED: one, as old as the authorisation. */
+  /** Default for SIGNED: one transaction, as old as the authorisation. */
   readonly signed?: readonly { readonly ago: string; readonly nonce: number | null }[];
   readonly amount?: bigint;
   readonly of?: Parameters<typeof aPayout>[1];
 }
 
-/** Sums for these payouts in a rolled-back transaction, in which `now()` is constant: edges are exact. */
+/** `now()` is constant in the rolled-back transaction: edges are exact. */
 async function spentOf(...given: readonly Given[]): Promise<readonly SpentRow[]> {
   let rows: readonly SpentRow[] = [];
   const undo = new Error('undo');

@@ -9,15 +9,14 @@ import { requireProgress } from '../world/require-progress.ts';
 import { CHAIN, createTronSweepWorld, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
 // Two signers sweep a TRON chain with delegated stake, bought energy and coin. They crash at any SQL statement and at
-// any call to chain or seller, before or after it. Transactions get lost, the seller keeps money or delivers too
-// little, late or never, and blocks are reorganised. Each address is emptied exactly once, no sweep buys twice, and
-// no stake stays delegated.
+// any call to chain or seller, before or after it. The seller keeps money or delivers too little, late or never. Each
+// address is emptied once, no sweep buys twice, and no stake stays delegated.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const CRASHES = 21;
 const ADDRESSES = Number(process.env['ADDRESSES'] ?? 12);
 const LIMIT_MS = 1_800_000;
-/** Of steps: statements and calls, each with a side before and one after. */
+/** Steps: statements and calls, each with a side before and one after. */
 const LIFE_MAX = 700;
 const USDT = 1_000_000n;
 
@@ -132,7 +131,7 @@ test(
       const isOver = done === orders.length && open === 0;
       if (isOver && counts.crashes >= CRASHES) break;
       progress({ crashes: counts.crashes, orders: orders.length, done, open });
-      // Where few have died by then, more is to do: how many do depends on how busy the machine is.
+      // The number of crashes so far depends on how busy the machine is.
       if (isOver) await payMore(3);
       if (random() < 0.05) {
         await devnet.control.reorganise(1, { drop: random() < 0.5 });
@@ -158,7 +157,6 @@ test(
     expect(await world.tokensAt(world.cold)).toBe(sum + 1_000_000_000n * USDT);
     expect(await world.balance('COLD')).toBe(sum);
     expect(counts.crashes).toBeGreaterThanOrEqual(CRASHES);
-    // Neither the chain nor the rows show delegated stake.
     expect(await world.lentOut()).toBe(0n);
     const { rows: left } = await sql`
       select s.sweep_id from sweep s join movement m using (sweep_id) join payout p on p.order_pk = m.order_pk
@@ -189,7 +187,7 @@ test(
       expect(rows[0]?.n).toBe(1);
       coins += await world.sunAt(address);
     }
-    // The addresses received no more coin than was booked, except the 1 sun of those that were accounts.
+    // Except the 1 sun of those that were accounts, the addresses received no more coin than was booked.
     const own = BigInt(orders.filter((_, place) => place % 3 !== 0).length);
     expect(await world.balance('DEPOSIT_GAS', 'TRX')).toBe(coins - own);
     const { rows: strange } =

@@ -5,8 +5,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { post } from '../expiring/tron-world.ts';
 import { createTronSweepWorld, CHAIN, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
-// Energy of TRON sweeps: delegated stake, bought energy or coin, whichever is available and cheapest. Delegated stake
-// comes back, an order is placed once, and missing energy does not block a sweep.
+// Delegated stake comes back, an order is placed once, and missing energy does not block a sweep.
 
 const USDT = 1_000_000n;
 /** A sweep uses the energy of about 8,600 TRX of it. */
@@ -92,7 +91,7 @@ describe('energy seller', () => {
   });
 
   test.each([['late'], ['charges-and-fails'], ['hangs']] as const)(
-    'waits for a seller that is %s and pays it once',
+    'waits for a seller with the fault %s and pays it once',
     async (kind) => {
       const order = await world.paid(44n * USDT, 1n);
       const [orders, balance] = [world.shop.orders().length, world.shop.balanceSun()];
@@ -123,7 +122,6 @@ describe('energy seller', () => {
   });
 
   test("keeps the policy's limits of rent per order and per day", async () => {
-    // Excludes the rent of earlier tests from this day.
     await sql`update sweep set planned_at = planned_at - interval '2 days', rent_ordered_at = rent_ordered_at - interval '2 days',
       ended_at = ended_at - interval '2 days'`.execute(world.admin);
     const orders = world.shop.orders().length;
@@ -190,7 +188,6 @@ describe('own stake', () => {
 
   test('reclaims stake from an address whose token cannot move, and sweeps it later', async () => {
     const order = await world.paid(52n * USDT, 1n);
-    // All nodes report that the transfer would fail once energy is available.
     let isLent = false;
     let isBroken = true;
     const signer = await world.start({
@@ -240,7 +237,7 @@ describe('own stake', () => {
         select plan->'waiting' as waiting from sweep_plan where chain = ${CHAIN}`.execute(admin);
       return rows[0]?.waiting ?? {};
     };
-    // No step that needs the wallet starts while none of them is signed.
+    // No step that needs the wallet starts while none of its transactions is signed.
     await world.mineUntil(
       'its sweep waits',
       async () => ((await waiting())['WALLET_HALTED'] ?? 0) > 0,
@@ -265,7 +262,7 @@ describe('own stake', () => {
     }
   });
 
-  /** Stakes with the wallet's key outside the gateway (Stake 2.0). @returns the transaction hash */
+  /** Uses Stake 2.0 with the wallet's key. Returns the transaction hash. */
   async function stakeOutside(sun: bigint): Promise<string> {
     const { devnet, wallet, walletKey } = world.tron;
     const built = await post<{ txID: string }>(devnet.url, 'freezebalancev2', {
@@ -391,7 +388,6 @@ describe('own stake', () => {
     await world.mineUntil('nothing is open', async () => (await open()) === 0);
     await signer.stop();
     expect(await world.lentOut()).toBe(0n);
-    // Sent before the policy changed, or never.
     expect([0n, 56n * USDT]).toContain(await swept());
     expect((await kinds(order)).at(-1)).toBe('UNDELEGATE');
   });

@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { createTronSweepWorld, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
-// A TRON transfer to a receiver without a balance of the token takes about twice the energy. Cold storage usually has
-// a balance; a hot wallet without one is refilled with every energy source.
+// A TRON transfer to a receiver without a balance of the token takes about twice the energy. Cold storage usually has a
+// balance.
 
 const USDT = 1_000_000n;
 const FLOAT = { float: '1000' };

@@ -19,10 +19,9 @@ export interface TronSignerOptions
 export type TronSweepWorld = Awaited<ReturnType<typeof createTronSweepWorld>>;
 
 const API_KEY = 'devnet';
-/** Native price 0.3. */
 const SWEEP = { nativePrice: '0.3', maxTopUp: '60', maxNativePerDay: '3000' };
 
-/** TRON chain with customers, an energy seller and sweeping signers. `usdt` defaults to an ample balance. */
+/** `usdt` defaults to an ample balance. */
 export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } = {}) {
   const tron = await createTronWorld({}, usdt === undefined ? {} : { usdt });
   const { devnet, wallet, mineUntil } = tron;
@@ -30,7 +29,7 @@ export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } 
   const account = devnet.accounts[9]!;
   await devnet.control.stake(account.address, 10_000_000n * ONE_TRX);
   const shop = await startEnergySeller({ nodeUrl: devnet.url, account, apiKey: API_KEY });
-  // The token's energy penalty is that of the main network: a transfer costs 4.4 times its energy.
+  // As on the main network, the token's energy penalty makes a transfer cost 4.4 times its energy.
   await devnet.control.setEnergyFactor(tron.usdt, 34_000);
   const cold = devnet.accounts[2]!.address as Address;
   return {
@@ -40,7 +39,7 @@ export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } 
     shop,
     cold,
     mineUntil,
-    /** Order with a verified and booked USDT payment. Its address is an account if `trxSun` is positive. */
+    /** The payment is verified and booked. The address is an account if `trxSun` is positive. */
     async paid(amount: bigint, trxSun = 0n): Promise<OrderRow> {
       const order = await parts.orderFor();
       await devnet.control.fund(order.address, { trxSun, symbol: 'USDT', amountBaseUnits: amount });
@@ -67,7 +66,7 @@ export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } 
       await devnet.control.fund(wallet, { trxSun: sun });
       await devnet.control.stake(wallet, sun);
     },
-    /** Delegated stake of the hot wallet, in sun. */
+    /** In sun. */
     async lentOut(): Promise<bigint> {
       const owner = { address: wallet, visible: true };
       const { account_resource: resource } = await post<{

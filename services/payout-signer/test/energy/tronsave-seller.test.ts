@@ -73,7 +73,7 @@ describe('energy quote', () => {
 describe('energy order', () => {
   const quoted = async () => (await seller.quote(ENERGY, receiver, signal))!;
 
-  /** Client with a short timeout, which fires only after the seller has accepted the order. */
+  /** The short timeout fires only after the seller has accepted the order. */
   function impatient(): EnergySeller {
     const taken = shop.orders().length;
     return createTronsaveSeller({
@@ -147,7 +147,7 @@ test.each<[number, string, string]>([
   [408, '{"error":true,"message":"Request Timeout"}', 'UNKNOWN'],
   [429, '{"error":true,"message":"Too many"}', 'UNKNOWN'],
   [502, '{"error":true,"message":"Bad gateway"}', 'UNKNOWN'],
-])('%i %s is %s', async (status, text, kind) => {
+])('reads the answer %i %s as %s', async (status, text, kind) => {
   const odd = createTronsaveSeller({
     url: 'http://seller',
     apiKey: 'k',

@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { createHiddenAttempts, type HiddenAttempts } from './hidden-attempts.ts';
 import { ONE_USDT } from './tron-world.ts';
 
-// Both sources hide landed transactions from the scanner and from the proof of expiry, so each proof is wrong and
-// each attempt pays. The limits per time and the attempts without an operator bound the loss.
+// Both sources hide landed transactions from the scanner and from the proof of expiry, so each attempt pays. The limits
+// per time and the attempts without an operator bound the loss.
 
 let world: HiddenAttempts;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 test("delivers at most a day's limit after false proofs of expiry", async () => {
-  // One payment per attempt, for every attempt allowed without an operator.
+  // One payment per attempt.
   const driver = await world.start({ maxPerDay: '10' }, { maxAttemptsWithoutDecision: 100 });
   const order = await world.payout();
   expect(await world.untilItWaits(order)).toBe('POLICY_REFUSES');

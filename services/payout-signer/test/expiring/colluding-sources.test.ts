@@ -28,7 +28,7 @@ afterAll(async () => {
   await nodes.close();
 });
 
-/** Payout that is in a block, while both sources omit it until it expires. */
+/** The payout is in a block, while both sources omit it until it expires. */
 async function payUnseen() {
   driver = await world.start({
     sender: (sender) => ({

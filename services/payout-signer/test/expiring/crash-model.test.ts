@@ -181,7 +181,7 @@ describe('negative control', () => {
       }),
       store: (store, tables) => ({
         ...store,
-        // Simulates a database without the unique constraint on the expiration of attempts.
+        // A database without the unique constraint on the expiration of attempts.
         async saveSigned(lease, payments, chooseRefused) {
           const keys = new Set(payments.map(({ signed }) => signed.txHash));
           const once = payments.filter(({ signed }) => keys.delete(signed.txHash));

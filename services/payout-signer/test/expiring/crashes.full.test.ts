@@ -11,18 +11,16 @@ import { requireProgress } from '../world/require-progress.ts';
 const SEED = Number(process.env['SEED'] ?? 20_261_121);
 const CRASHES = Number(process.env['CRASHES'] ?? 200);
 const PAYOUTS = 60;
-/** Without any crash and any payout settled. */
-/** Of three blocks each: longer than anything is valid. */
+// Turns of three blocks each: longer than anything is valid.
 const OUTAGE_TURNS = 8;
 
 let world: TronWorld;
 beforeAll(async () => {
-  // Short lives, so that many end during an outage.
   world = await createTronWorld({ expirationSeconds: 30 });
 });
 afterAll(() => world.close());
 
-/** Adds a crash point before and after each call to a node. */
+/** Crash points are before and after each call to a node. */
 function wrapSender(sender: ExpiringSender, points: CrashPoints): ExpiringSender {
   return {
     ...sender,
@@ -90,7 +88,7 @@ test(`pays exactly once with two replicas that crash at every step (seed ${SEED}
     } else if (chance < 0.6) await world.mine();
   }
 
-  /** Simulates an operator who allows another attempt for every payout that waits for a decision. */
+  /** Allows another attempt for every payout that waits for a decision. */
   async function decide(): Promise<void> {
     const { rows } = await sql`
       insert into payout_decision (decision_id, order_pk, decision, operator, reason)
@@ -115,7 +113,6 @@ test(`pays exactly once with two replicas that crash at every step (seed ${SEED}
     if (orders.length < (PAYOUTS * counts.crashes) / CRASHES + 3 && orders.length < PAYOUTS)
       orders.push(random() < 0.8 ? await world.payout() : await world.nativePayout(3n * ONE_TRX));
     for (const [place, life] of replicas.entries()) {
-      // Some lives also end at an arbitrary moment instead of their planned step.
       if (!life.points.crashed && random() < 0.02 && counts.crashes < CRASHES) life.points.crashAt(1);
       if (!life.points.crashed) continue;
       await endLife(life);
@@ -140,6 +137,6 @@ test(`pays exactly once with two replicas that crash at every step (seed ${SEED}
   expect(counts.outages).toBeGreaterThan(2);
   expect(counts.reorgs).toBeGreaterThan(5);
   expect(counts.decisions).toBeGreaterThan(0);
-  // Attempts expired and were replaced; otherwise the test would not cover expiry.
+  // Otherwise the test would not cover expiry.
   expect(rows[0]!.dead).toBeGreaterThan(3);
 }, 1_800_000);

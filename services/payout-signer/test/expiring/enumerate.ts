@@ -52,7 +52,7 @@ export async function landOnce(hardStride: number, stride: number, againMin: num
   return hard.scenarios + all.scenarios;
 }
 
-/** Restores at every `stride`-th point after an outage. Attempts must expire only under the halt of the restore. */
+/** Attempts must expire only under the halt of the restore. */
 export async function restoreAfterOutage(stride: number): Promise<void> {
   const { points } = await runModel([]);
   const outage: Fault = { at: points.indexOf('before broadcast') + 1, kind: 'outage' };

@@ -7,7 +7,6 @@ import { createTronWorld } from './tron-world.ts';
 
 export type HiddenAttempts = Awaited<ReturnType<typeof createHiddenAttempts>>;
 
-/** TRON world whose sources hide landed attempts from the scanner and from the proof of expiry. */
 export async function createHiddenAttempts() {
   const world = await createTronWorld();
   const { admin } = world;
@@ -17,7 +16,6 @@ export async function createHiddenAttempts() {
   await sql`create trigger hidden before insert on own_transaction_fate for each row execute function hide_it()`.execute(
     admin,
   );
-  /** Mines until an authorised payout has an obstacle or a second attempt. */
   const mineUntil = (what: string, isSo: () => Promise<boolean>) =>
     waitUntil(
       what,
@@ -45,7 +43,7 @@ export async function createHiddenAttempts() {
           }),
         }),
       }),
-    /** Lets attempts land and expire until the payout waits. @returns its obstacle */
+    /** Attempts land and expire until the payout waits. */
     async untilItWaits(order: OrderRow): Promise<string | null> {
       await mineUntil('it waits', async () => (await obstacleOf(order)) !== null);
       return obstacleOf(order);

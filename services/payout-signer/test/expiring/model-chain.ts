@@ -4,13 +4,12 @@ import type { ExpiringSendOutcome, SignedExpiring, Validity } from '@opentill/ch
 import type { TxHash } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 
-/** `to` is the payee. */
 export interface ModelTx {
   readonly txHash: TxHash;
   readonly to: Address;
   readonly expiresMs: number;
   readonly uniqueMs: number;
-  /** Energy that it delegates or reclaims. Absent: a payment. */
+  /** Delegates or reclaims energy. Absent: a payment. */
   readonly resource?: PaymentIntent['resource'];
 }
 
@@ -22,7 +21,6 @@ export interface ModelBlock extends BlockHeader {
 const SOLID_LAG = 3;
 const BLOCK_MS = 3_000;
 
-/** Chain without nonces, and its only node. */
 export interface ModelChain {
   readonly blocks: readonly ModelBlock[];
   readonly head: () => ModelBlock;
@@ -33,7 +31,7 @@ export interface ModelChain {
   mine(): void;
   dropPool(): void;
   stall(blocks: number): void;
-  /** Removes the last blocks that are not final. Their transactions do not return to the pool. */
+  /** Blocks that are not final. Their transactions do not return to the pool. */
   reorganise(blocks: number): void;
   /** Replaces the last blocks by others of the same times, with every transaction ever sent that was still valid. */
   fork(blocks: number): void;
@@ -41,7 +39,7 @@ export interface ModelChain {
   remember(): void;
 }
 
-/** Deterministic: equal intents have equal bytes, as on TRON. */
+/** Equal intents have equal bytes, as on TRON. */
 export function modelSign(
   intent: PaymentIntent,
   validity: Validity,
@@ -60,7 +58,7 @@ export function createModelChain(): ModelChain {
   const heard = new Map<TxHash, ModelTx>();
   let forks = 0;
   let emptyUntil = 0;
-  /** Clock of the block producers. A reorganisation does not turn it back. */
+  /** A reorganisation does not turn the block producers' clock back. */
   let slotMs = 1_800_000_000_000;
   const head = (): ModelBlock => {
     const last = blocks.at(-1);
@@ -89,7 +87,6 @@ export function createModelChain(): ModelChain {
     payments: () => blocks.flatMap(({ txs }) => txs),
     send(raw) {
       const tx = JSON.parse(Buffer.from(raw).toString()) as ModelTx;
-      // The node may have relayed it despite any answer.
       heard.set(tx.txHash, tx);
       if (heightOf(tx.txHash) !== undefined || pool.has(tx.txHash)) return 'KNOWN';
       if (tx.expiresMs < head().timeSeconds * 1_000 + BLOCK_MS) return 'EXPIRED';
@@ -99,7 +96,6 @@ export function createModelChain(): ModelChain {
     mine() {
       const timeMs = slotMs + BLOCK_MS;
       const isEmpty = head().height + 1 <= emptyUntil;
-      // A transaction that the new branch contains already is not added twice.
       for (const txHash of pool.keys()) if (heightOf(txHash) !== undefined) pool.delete(txHash);
       const taken = isEmpty ? [] : [...pool.values()].filter(({ expiresMs }) => timeMs <= expiresMs);
       for (const [txHash, tx] of pool) if (taken.includes(tx) || timeMs > tx.expiresMs) pool.delete(txHash);

@@ -26,13 +26,12 @@ interface ModelCursor {
   readonly timeMs: number;
 }
 
-/** Tables as maps: the state that outlives a process. */
+/** Outlives a process. */
 export interface ModelTables extends CommonTables {
   readonly attempts: Map<TxHash, ModelAttempt>;
   readonly fates: Map<TxHash, ModelFate>;
   /** Verified payments of the wallet without an attempt, with their receivers. */
   readonly foreign: Map<TxHash, Address>;
-  /** Transactions that caused a halt. */
   readonly haltedFor: Set<TxHash>;
   /** False: ignores that a foreign payment may have paid a payout. */
   isGuarded: boolean;
@@ -41,7 +40,6 @@ export interface ModelTables extends CommonTables {
   overMs: number;
 }
 
-/** The first two payouts differ only in their order. */
 export const RECEIVERS = ['0xa1', '0xa1', '0xa3'].map((start) => start.padEnd(42, '0') as Address);
 
 export function createModelTables(chain: ModelChain): ModelTables {
@@ -65,7 +63,7 @@ function cursorAt(chain: ModelChain, height: number): ModelCursor {
   return { height, hash: block.hash, timeMs: block.timeSeconds * 1_000 };
 }
 
-/** Scanner without crashes, which its own tests cover. Verified blocks are final. */
+/** Never crashes; the scanner's own tests cover that. Verified blocks are final. */
 export function scan(tables: ModelTables, chain: ModelChain): void {
   tables.seen = cursorAt(chain, chain.head().height);
   tables.verified = cursorAt(chain, chain.solidHeight());
@@ -88,7 +86,7 @@ function mayBePaid(tables: ModelTables, { to }: Pick<ModelPayout, 'to'>): boolea
   return [...tables.foreign].some(([txHash, paid]) => paid === to && !tables.attempts.has(txHash));
 }
 
-/** Store contract on maps. Each method is one transaction, so it is synchronous between two points. */
+/** Each method is one transaction, so it is synchronous between two points. */
 export function createModelStore(
   tables: ModelTables,
   key: WalletKey,

@@ -44,13 +44,13 @@ export type FaultKind =
   | 'remember'
   /** The process crashes, and the database is restored to an earlier point. */
   | 'restore'
-  /** The same on another machine: the mark file is lost too, and the wallet is halted until it is reconciled. */
+  /** On another machine: the mark file is lost too, and the wallet is halted until it is reconciled. */
   | 'restore-elsewhere';
 
 export type { Outcome };
 export type Fault = GenericFault<FaultKind>;
 
-/** Deviating signer for negative controls. */
+/** Deviates from the signer, for negative controls. */
 export interface Variant {
   readonly store?: (store: AttemptStore, tables: ModelTables, chain: ModelChain) => AttemptStore;
   readonly sender?: (sender: ExpiringSender, tables: ModelTables, chain: ModelChain) => ExpiringSender;
@@ -67,7 +67,6 @@ export interface Variant {
 
 const KEY: WalletKey = { chain: 'TRON_TEST', wallet: `T${'f'.repeat(33)}` as Address };
 const PASSES_MAX = 160;
-/** Two blocks. */
 const PASS_MS = 6_000;
 const VALID_MS = 30_000;
 const STALLED_BLOCKS = 5;
@@ -80,11 +79,11 @@ const network = {
   tokens: [{ symbol: 'USDT', contract: USDT as string, decimals: 6 }],
 } as unknown as NetworkConfig;
 
-/** Runs a signer on maps with faults at given points until no work remains. */
+/** Runs until no work remains. */
 export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
   const chain = createModelChain();
   const tables = createModelTables(chain);
-  /** End of the restore's halt, in the chain's final time. */
+  /** In the chain's final time. */
   let heldUntilMs: number | undefined;
   let signedCount = 0;
   let marked: MarkOfSends | undefined;
@@ -188,7 +187,6 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
     }) && [...tables.attempts.values()].every(({ state }) => state !== 'OPEN');
 
   await liveOn();
-  // Finally, nodes broadcast every transaction ever sent.
   for (let i = 0; i < 3; i += 1) {
     chain.remember();
     chain.mine();
@@ -219,7 +217,7 @@ function actAsOperator(tables: ModelTables, chain: ModelChain, isLazy: boolean):
   Object.assign(tables, { halted: null, haltedMark: null });
 }
 
-/** Encodes the validity bounds in the model's transaction hash. */
+/** The model's transaction hash encodes the validity bounds. */
 function modelSignOf(txHash: TxHash, to: Address): SignedExpiring {
   const [, expiresMs = '0', uniqueMs = '0'] = txHash.split('-');
   const reference = { height: 0, hash: 'b0f0' as BlockHash };

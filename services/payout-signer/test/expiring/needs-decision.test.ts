@@ -48,7 +48,7 @@ async function authorised(): Promise<OrderRow> {
   return order;
 }
 
-/** Signs an attempt and expires it: the only one that needs no decision. @returns the payouts that wait for a decision */
+/** The only attempt that needs no decision. Returns the payouts that wait for a decision. */
 async function loseAttempt(order: OrderRow): Promise<readonly string[]> {
   const { order_pk: orderPk } = order;
   const { tx_hash: txHash } = await anOwnTransaction(admin.kysely, order, { nonce: null });
@@ -79,7 +79,7 @@ async function stateOf({ order_pk: orderPk }: OrderRow) {
 }
 const WAITS = { state: 'AUTHORISED', obstacle: 'NEEDS_DECISION' };
 
-test('keeps NEEDS_DECISION until the decision, whatever else blocks the payout', async () => {
+test('keeps NEEDS_DECISION until the decision under any other obstacle', async () => {
   const [order, other] = [await authorised(), await authorised()];
   expect(await loseAttempt(order)).toEqual([order.order_pk]);
   const note = (obstacle: 'HALTED' | 'CLOCKS_DIFFER' | 'NO_POLICY') =>
@@ -117,7 +117,7 @@ test('keeps NEEDS_DECISION until the decision, whatever else blocks the payout',
   expect(await expire(order)).toEqual([]);
 });
 
-test('waits for a decision when its time is over before its last attempt is dead', async () => {
+test('waits for a decision when a payout expires before its last attempt is dead', async () => {
   const order = await authorised();
   await makeOverdue(order);
   expect(await loseAttempt(order)).toEqual([order.order_pk]);

@@ -122,7 +122,7 @@ describe('payout on TRON', () => {
     const order = await world.payout();
     await sent(order);
     const { expirationSeconds } = world.network.payouts as { expirationSeconds: number };
-    // The payout expired by the head, but not by final blocks: no further attempt.
+    // Expired by the head, but not by final blocks.
     await world.mine(expirationSeconds / 3 + 1);
     expect(await world.attemptsOf(order)).toHaveLength(1);
     world.devnet.control.clearFaults();
@@ -271,7 +271,7 @@ describe('payout on TRON', () => {
 });
 
 describe('failed payout on TRON', () => {
-  /** Node that accepts every simulation and suggests this fee limit. */
+  /** Accepts every simulation and suggests this fee limit. */
   const blind = (feeLimitBaseUnits: bigint): NonNullable<Parameters<TronWorld['start']>[0]> => ({
     sender: (sender) => ({
       ...sender,

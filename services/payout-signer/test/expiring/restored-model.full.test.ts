@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { runModel, type Fault, type Variant } from './model-world.ts';
 
-// Restores the database at every point: on the same machine, which keeps the mark of sent transactions, and on
-// another machine by `opentill restore`, which has only the backup and the chain.
+// The same machine keeps the mark of sent transactions. Another machine has only the backup and the chain, as after
+// `opentill restore`.
 
 interface Sum {
   scenarios: number;
@@ -19,7 +19,7 @@ async function add(sum: Sum, faults: readonly Fault[], variant: Variant): Promis
   return points;
 }
 
-/** Two variants: sent transactions land at once, or only when they have expired here. */
+/** Sent transactions land at once, or only when they have expired here. */
 async function initialFaults(): Promise<readonly (readonly Fault[])[]> {
   const { points } = await runModel([]);
   return [[], [{ at: points.indexOf('before broadcast') + 1, kind: 'outage' }]];

@@ -11,8 +11,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type DriverOptions, type TronWorld } from './tron-world.ts';
 
-// Transactions that this database does not know: from another holder of the key, or forgotten by a restore. Without
-// nonces no count reveals them, so the scanner checks the sender of each transaction.
+// Another holder of the key sent these transactions, or a restore forgot them.
 
 let world: TronWorld;
 let keys: ExpiringSender;
@@ -42,7 +41,6 @@ const start = (options: DriverOptions = {}) =>
     },
   });
 
-/** Signs with the wallet's key and sends, unknown to the gateway. */
 async function sendForeign(pays: Partial<PaymentIntent>): Promise<string> {
   const { solid, headTimeMs } = world.devnet.control.summary();
   const { height, hash } = await readHeader(createTronSources(world.network, {}).all()[0]!, {}, solid);

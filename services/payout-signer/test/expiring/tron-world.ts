@@ -19,14 +19,14 @@ export const CHAIN = 'TRON_TEST';
 export const ONE_TRX = 1_000_000n;
 export const ONE_USDT = 1_000_000n;
 const SOLID_LAG_BLOCKS = 3;
-/** A signer that is stopped or blocked during a pass gets a block after this time. */
+/** For a signer that is stopped or blocked during a pass. */
 const MINE_ANYWAY_MS = 2_000;
 
 export type DriverOptions = core.DriverOptions<ExpiringPaying>;
 export type RunningDriver = core.RunningDriver;
 export type TronWorld = Awaited<ReturnType<typeof createTronWorld>>;
 
-/** Signer with one TRON node. Blocks come on request, 3 s of chain time apart. */
+/** One TRON node. Blocks come on request, 3 s of chain time apart. */
 export async function createTronWorld(
   payouts: Partial<TronPayoutsConfig> = {},
   {
@@ -85,7 +85,6 @@ export async function createTronWorld(
       const { head, solid } = devnet.control.summary();
       return seen === head && verified === solid;
     });
-  /** Mines blocks and waits until the scanner has seen them. */
   const mine = async (blocks = 1) => {
     await devnet.control.mine(blocks);
     await scannerAtHead();
@@ -121,7 +120,7 @@ export async function createTronWorld(
         async () => (await attempts.countUnsettled(orders)) === 0,
         timeoutMs,
       ),
-    /** Advances the chain's time past the expiration of everything signed so far. */
+    /** Of everything signed so far, by the chain's time. */
     passExpiry: () =>
       mine(Math.ceil({ ...TRON_DEVNET_PAYOUTS, ...payouts }.expirationSeconds / 3) + SOLID_LAG_BLOCKS + 2),
     async received({
@@ -147,12 +146,11 @@ export async function createTronWorld(
   };
 }
 
-/** Address without a known key and without an account. */
 export function aTronAddress(): string {
   return addressOfShortHex(randomBytes(20).toString('hex'))!;
 }
 
-/** Calls the node's API without code of the gateway. */
+/** Uses no code of the gateway. */
 export async function post<T>(url: string, method: string, body: object): Promise<T> {
   const answer = await fetch(`${url}/wallet/${method}`, { method: 'POST', body: JSON.stringify(body) });
   return (await answer.json()) as T;

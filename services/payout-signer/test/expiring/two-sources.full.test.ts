@@ -11,8 +11,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-tron-chain.ts';
 import { createTronWorld, ONE_USDT, type RunningDriver, type TronWorld } from './tron-world.ts';
 
-// One of two sources gives wrong answers to the signer, and to the scanner if both use the same requests. It may
-// delay payouts, but never causes a double or wrong payment, a second signature while the first can land, or a halt.
+// One of two sources gives wrong answers to the signer, and to the scanner if both use the same requests. It may delay
+// payouts, but never causes a double or wrong payment, or a halt.
 
 type Tampering = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
 type Json = Readonly<Record<string, unknown>>;
@@ -113,7 +113,6 @@ async function attemptsOf(some: readonly OrderRow[]): Promise<readonly string[]>
   return all.flatMap((attempts) => attempts.map(({ state }) => state));
 }
 
-/** No halt, no failed transaction and no wrong payment. */
 async function expectNoHarm(): Promise<void> {
   const { rows } = await sql<{ halts: number; failed: number }>`
     select (select count(*)::int from wallet_halt) as halts,
@@ -127,7 +126,7 @@ test.each<readonly [string, Tampering]>([
   ['reports too little energy', energy(1_000)],
   ['reports too low an energy price', price(1)],
   ['accepts every simulation at low cost', passing],
-  ['of riches', balances(9_000_000_000_000_000, 10n ** 30n)],
+  ['overstates the balances', balances(9_000_000_000_000_000, 10n ** 30n)],
   ['claims to accept what it drops', instead('broadcasthex', () => ({ result: true, code: 'SUCCESS' }))],
   ['calls every transaction a duplicate', refused('DUP_TRANSACTION_ERROR', 'Dup transaction.')],
   ['calls every transaction expired', refused('TRANSACTION_EXPIRATION_ERROR', 'Transaction expired')],
@@ -175,13 +174,11 @@ test.each<readonly [string, Tampering]>([
 });
 
 test('does not sign again when only one source reports expiry', async () => {
-  // It rejects everything, and its head and final blocks are later than every expiry.
   tampering = any(
     instead('broadcasthex', () => ({ result: true, code: 'SUCCESS' })),
     ahead(HOUR_MS),
     instead('gettransactioninfobyid', () => ({})),
   );
-  // The other source accepts the transaction and does not relay it.
   world.devnet.control.fault({ kind: 'swallow-broadcast' });
   driver = await restarted();
   const order = await payout();

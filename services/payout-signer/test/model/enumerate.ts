@@ -8,7 +8,7 @@ export interface Sum {
   first: string | undefined;
 }
 
-/** True if the fault has an effect at this point: only an answer can be lost. */
+/** Only an answer can be lost. */
 function hasEffect(kind: string, name: string): boolean {
   const isCall =
     /(latestCount|pendingCount|countAt|balances|currentPrices|prepare|broadcast|readFates|findInBlocks|readPayment)$/;

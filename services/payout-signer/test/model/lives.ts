@@ -5,7 +5,6 @@ import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import type { Pass } from '../../src/wallet/pass.ts';
 import { restoreTo, type Around, type CommonTables } from './tables.ts';
 
-/** Fault or event at a point of a signer's run. */
 export interface Fault<Kind extends string> {
   /** From 1, counted over all processes. */
   readonly at: number;
@@ -13,20 +12,20 @@ export interface Fault<Kind extends string> {
 }
 
 export interface Outcome {
-  /** Payouts paid more than once, or paid although they had failed. */
+  /** Paid more than once, or paid although they had failed. */
   readonly doubles: number;
-  /** Payouts neither paid nor failed at the end, or a wallet whose work never ends. */
+  /** Neither paid nor failed at the end, or a wallet whose work never ends. */
   readonly stuck: number;
   readonly signed: number;
   readonly points: readonly string[];
 }
 
-/** A step that is a call to a node, whose request or answer can be lost; `lied` replaces a false answer. */
+/** A call to a node, whose request or answer can be lost; `lied` replaces a false answer. */
 export type Rpc = <T>(name: string, effect: () => T, lost?: () => T, lied?: () => T) => Promise<T>;
 
 class Crash extends Error {}
 
-/** Points undone by a restore. */
+/** Undone by a restore. */
 const RESTORED_POINTS = 14;
 const NEVER = new AbortController().signal;
 
@@ -53,11 +52,10 @@ export interface Living {
   onCrash?(): void;
   onStart?(): void;
   onPass?(): void;
-  /** Returns true while no process may run. Time still passes. */
+  /** No process may run. Time still passes. */
   isHeld?(): boolean;
 }
 
-/** Runs signers on maps with faults at given points. */
 export function createLives<Kind extends string, T extends CommonTables>(
   faults: readonly Fault<Kind>[],
   tables: T,
@@ -67,7 +65,7 @@ export function createLives<Kind extends string, T extends CommonTables>(
   living: () => Living,
 ) {
   const points: string[] = [];
-  /** Database at each point. It does not contain the mark file. */
+  /** The database at each point, without the mark file. */
   const backups: T[] = [];
   const byPoint = new Map(faults.map(({ at, kind }) => [at, kind]));
   const isRestoring = faults.some(({ kind }) => kind.startsWith('restore'));
@@ -102,7 +100,6 @@ export function createLives<Kind extends string, T extends CommonTables>(
     if (fault === 'wrong-answer' && wrongAnswer !== undefined) return wrongAnswer();
     return fault === 'lost-reply' ? lose() : result;
   };
-  /** Runs passes of one process until no work remains or it ends. */
   async function live(): Promise<void> {
     const { newPass, isAtRest, passesMax, passTime, onStart, onPass } = living();
     tables.token += 1;
@@ -122,7 +119,6 @@ export function createLives<Kind extends string, T extends CommonTables>(
     points,
     around,
     rpc,
-    /** Starts processes until no work remains. */
     async liveOn(): Promise<void> {
       const { isAtRest, passesMax, isHeld, passTime, onCrash = passTime } = living();
       while (!isAtRest() && passes < passesMax) {

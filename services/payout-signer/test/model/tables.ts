@@ -5,7 +5,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits } from '@opentill/domain/money';
 import type { Movement, WalletKey } from '../../src/payouts/payout-facts.ts';
 
-/** A step with a point on each side. */
+/** Has a point on each side. */
 export type Around = <T>(name: string, effect: () => T) => Promise<T>;
 
 export interface ModelPayout {
@@ -16,7 +16,7 @@ export interface ModelPayout {
   obstacle: string | null;
 }
 
-/** Tables common to both kinds of chains, as maps. */
+/** Common to both kinds of chains. */
 export interface CommonTables {
   readonly payouts: Map<string, ModelPayout>;
   readonly paidBy: Map<string, TxHash>;
@@ -45,7 +45,7 @@ export function commonTables(receivers: readonly Address[], nowMs: number): Comm
   };
 }
 
-/** Restores the tables from a backup. The lease gets another holder; time continues. */
+/** The lease gets another holder; time continues. */
 export function restoreTo<T extends CommonTables>(tables: T, backup: T): void {
   const { token, nowMs } = tables;
   for (const [name, value] of Object.entries(structuredClone(backup))) {
@@ -72,7 +72,7 @@ interface Asset {
   readonly movement: Movement | null;
 }
 
-/** Store methods of both kinds of chains. Each is one transaction, so it is synchronous between two points. */
+/** Each method is one transaction, so it is synchronous between two points. */
 export function openCommonStore(
   tables: CommonTables,
   { chain, wallet }: WalletKey,

@@ -36,7 +36,7 @@ const refused = (reason: string) => ({ state: 'REFUSED', obstacle: null, reason 
 const halt = (kind: string) =>
   sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by)
     values (gen_random_uuid(), ${CHAIN}, ${world.wallet}, ${kind}, 'a test', 'test')`.execute(world.admin);
-/** Obstacles of the wallet, and whether a policy refusal is final during them. */
+/** Each with whether a policy refusal is final during it. */
 const STOPS: readonly (readonly [string, boolean, () => unknown])[] = [
   ['a halt of operators', true, () => halt('OPERATOR')],
   ['a halt after a restore', false, () => halt('RESTORED')],
@@ -114,7 +114,7 @@ describe('payout that waits for approval', () => {
     if (isFinal) expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
     else expect(await rowOf(tooMuch)).toMatchObject({ state: 'REQUESTED' });
     expect(await rowOf(fits)).toEqual(waits);
-    // Backdates the approval as if its transaction had begun before the decision.
+    // As if the approval's transaction had begun before the decision.
     await sql`update payout_approval set approved_at = now() - interval '2 hours'
       where order_pk = ${first.order_pk}`.execute(world.admin);
     await running.pass();
@@ -240,7 +240,6 @@ describe('insufficient approvals', () => {
         approvalWaitMs: 86_400_000,
       });
     expect((await look(200)).requested).toEqual([]);
-    // Each gets another approval. The latest comes first.
     await sql`update payout_approval set approved_at = now()`.execute(world.admin);
     expect((await look(200)).requested).toHaveLength(200);
     await maker.approve(approved);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { SignerWorld } from './signer-world.ts';
 
-/** Tables of the signer, in an order that satisfies foreign keys. */
+/** In an order that satisfies foreign keys. */
 const TABLES = [
   'payout',
   'wallet_nonce',
@@ -11,7 +11,7 @@ const TABLES = [
   'payout_decision',
 ] as const;
 
-/** Copies the signer's tables. @returns restores them, as if the database lost all later commits */
+/** Returns a function that restores the tables, as if the database lost all later commits. */
 export async function backUp({ admin }: SignerWorld): Promise<() => Promise<void>> {
   await sql`drop schema if exists backup cascade`.execute(admin);
   await sql`create schema backup`.execute(admin);

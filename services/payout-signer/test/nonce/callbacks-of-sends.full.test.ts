@@ -9,9 +9,6 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN, USDT } from './signer-world.ts';
 import { createCallbackWorld, type CallbackWorld } from './told-world.ts';
 
-// Callbacks of payouts with broadcast problems: lost answers, forgetful pools, reorganisations, failed transactions,
-// expiry while signing.
-
 const STRAIGHT = [
   'ORDER_PENDING PENDING',
   'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
@@ -40,7 +37,6 @@ async function isInBlock(order: OrderRow): Promise<void> {
   await isNotified(order, IN_BLOCK);
 }
 
-/** Number of newest blocks to replace, including the payout's. */
 async function depthOf(order: OrderRow): Promise<number> {
   const { rows } = await sql<{ height: number }>`
     select f.block_height as height from own_transaction_fate f join own_transaction t using (chain, tx_hash)
@@ -191,7 +187,7 @@ test('succeeds with the same bytes when a reverted transaction lands later', asy
   expect(await world.story(order)).toEqual([SENT, IN_BLOCK, TAKEN_BACK, IN_BLOCK, PAID]);
 });
 
-test('expires unpaid or is paid, never both, when its time ends during signing', async () => {
+test('expires or pays a payout, never both, when its time ends during signing', async () => {
   const before = await available();
   const short = [await world.payout(), await world.payout()];
   const long = [await world.payout(), await world.payout()];

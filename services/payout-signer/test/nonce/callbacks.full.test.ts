@@ -13,8 +13,6 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { ONE_ETH, USDT } from './signer-world.ts';
 import { createCallbackWorld, type CallbackWorld } from './told-world.ts';
 
-// Callbacks of payouts with other problems: no funds, rising fees, lost nonces.
-
 let world: CallbackWorld;
 beforeAll(async () => {
   world = await createCallbackWorld();
@@ -81,7 +79,7 @@ test('succeeds once with the replacement transaction that landed', async () => {
   expect(landed.map(({ tx_hash: txHash }) => txHash)).toEqual([txid]);
 });
 
-/** Halts the wallet and uses the payout's nonce up. No final callback was sent. */
+/** No final callback was sent. */
 async function losesItsNonce(order: OrderRow): Promise<void> {
   await waitUntil('halted', async () => {
     await world.mine();
@@ -131,7 +129,6 @@ test('succeeds with the forgotten transaction that used its nonce and paid it', 
 });
 
 test('delivers the amount exactly once to every order with a success callback', async () => {
-  // The foreign transaction's 1 wei went to the wallet itself.
   const stranger = { address: world.wallet, contract_address: null, amount: 1n, order_id: 'stranger' };
   await world.agrees([{ ...world.paid[0]!, ...stranger }]);
 });

@@ -24,7 +24,7 @@ type Source = Pick<SignerWorld, 'rpcUrl' | 'wallet'>;
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const NATIVE = 'native coin';
 
-/** Sums the wallet's payments by receiver, independently of the gateway. @returns Payments and wrong nonces */
+/** Independent of the gateway's code. Returns payments and wrong nonces. */
 export async function checkChain({ rpcUrl, wallet }: Source, orders: readonly OrderRow[]) {
   const payments = new Payments();
   const nonces: number[] = [];
@@ -45,7 +45,6 @@ export async function checkChain({ rpcUrl, wallet }: Source, orders: readonly Or
       if (receipt?.status === '0x1' && BigInt(value) > 0n && to !== null)
         payments.add(`${NATIVE} ${to}`, BigInt(value));
     }
-    // Counts tokens of the wallet from transactions of any sender.
     for (const { address, topics, data } of receipts.flatMap(({ logs }) => logs))
       if (topics[0] === TRANSFER && `0x${topics[1]?.slice(26)}` === wallet)
         payments.add(`${address} 0x${topics[2]?.slice(26)}`, BigInt(data));

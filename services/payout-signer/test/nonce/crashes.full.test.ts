@@ -107,7 +107,7 @@ async function tend(replica: Replica): Promise<void> {
   }
 }
 
-/** Advances the chain. Expensive blocks come sooner for a life that crashes at a fee increase. */
+/** Expensive blocks come sooner for a life that crashes at a fee increase. */
 async function advanceChain(replicas: readonly Replica[]): Promise<void> {
   const isWanted = replicas.some(
     ({ life, end }) => typeof end === 'string' && isFeeStep(end) && life.runner.driver.leads(),
@@ -119,7 +119,7 @@ async function advanceChain(replicas: readonly Replica[]): Promise<void> {
   if (random() < 0.5) await world.mine();
 }
 
-/** Runs two replicas with crashes until every case has happened, then without until every payout is final. */
+/** Crashes two replicas until every case has happened. Then runs them until every payout is final. */
 async function runCrashes(): Promise<void> {
   const replicas = await Promise.all(
     ['a', 'b'].map(async (name): Promise<Replica> => {
@@ -177,7 +177,7 @@ function missingCases(): readonly string[] {
   return [...Object.entries(happened), ...deaths].filter(([, times]) => times === 0).map(([name]) => name);
 }
 
-/** Broadcasts every stored transaction again, as a third party could. */
+/** As a third party could. */
 async function sendEverythingAgain(): Promise<void> {
   const { rows } = await sql<{ raw: Buffer }>`select raw from own_transaction order by signed_at`.execute(
     world.admin,
@@ -219,7 +219,6 @@ test(`pays exactly once with two replicas that crash and are killed (seed ${SEED
     })}\n${JSON.stringify(Object.fromEntries(deaths))}\n`,
   );
   expect(found).toEqual({ payouts: orders.length, wrong: [] });
-  // The database contains exactly the chain's nonces, and all are final.
   const used = await callRpc<string>(world.rpcUrl, 'eth_getTransactionCount', [world.wallet, 'latest']);
   expect((await world.nonces()).map(({ nonce, state }) => `${nonce} ${state}`)).toEqual(
     Array.from({ length: Number(used) }, (_, nonce) => `${nonce} FINAL`),

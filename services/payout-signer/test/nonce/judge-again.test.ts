@@ -10,8 +10,8 @@ import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
-// Write access to the database must not suffice for a signature: not for payouts that the policy did not authorise,
-// nor for fee increases of transactions that the key did not sign.
+// Write access to the database must not suffice for a signature: not for payouts that the policy did not authorise, nor
+// for fee increases of transactions that the key did not sign.
 
 let world: StillWorld;
 let maker: PolicyMaker;
@@ -33,7 +33,7 @@ const forgeAuthorisation = (order: OrderRow) =>
     world.admin,
   );
 
-/** Authorised by the policy, but unsigned, because the wallet cannot pay for gas. */
+/** Unsigned, because the wallet cannot pay for gas. */
 async function authorisedAndWaiting(order: OrderRow, policy: PolicyJudge): Promise<void> {
   world.chain.gasMoney = 0n;
   await world.driver({ policy }).pass();
@@ -65,7 +65,6 @@ describe('policy check at signing', () => {
       expect(await world.payoutOf(order)).toEqual({ state: 'AUTHORISED', obstacle: 'POLICY_REFUSES' });
       expect(await transactionsOf(order)).toEqual([]);
     }
-    // Control: without the policy they are signed.
     expect(await world.payoutOf(proper)).toEqual({ state: 'SIGNED', obstacle: null });
     expect((world.calls.get('sign') ?? 0) - signedBefore).toBe(1);
   });
@@ -123,7 +122,7 @@ describe('fee increase', () => {
     expect(await transactionsOf(order)).toHaveLength(1);
     return { order, driver };
   }
-  // The only one in flight: only the lowest nonce is replaced for a timeout.
+  // Only the lowest nonce is replaced for a timeout.
   beforeEach(() => world.settle());
   /** Inserts a transaction as newest of the payout's nonce, whose columns pay another receiver. */
   const forge = (order: OrderRow, txHash: string, raw: Uint8Array, to: string = evil) =>

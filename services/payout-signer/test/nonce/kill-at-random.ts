@@ -16,7 +16,7 @@ export async function countOpen({ admin }: SignerWorld): Promise<number> {
   return rows[0]?.open ?? 0;
 }
 
-/** Kills both processes at random until every payout is final. @returns its payouts and the number of kills */
+/** Kills both processes until every payout is final. Returns its payouts and the number of kills. */
 export async function killAtRandom(
   world: SignerWorld,
   env: Readonly<Record<string, string>>,

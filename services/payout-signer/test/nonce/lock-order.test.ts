@@ -14,8 +14,8 @@ import type { PayoutStore, SignedAttempt } from '../../src/nonce/store/payout-st
 import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
 import { CHAIN, createStillWorld, USDT, type StillWorld } from './still-world.ts';
 
-// Signers of two wallets and the tracker update the same payouts concurrently, many per statement. Each locks rows in
-// key order, and the database's clock decides expiry.
+// Signers of two wallets and the tracker update the same payouts, many per statement. Each locks rows in key order, and
+// the database's clock decides expiry.
 
 const ROUNDS = 8;
 const AT_ONCE = 10;
@@ -79,7 +79,7 @@ const expire = (orders: readonly OrderRow[]) =>
 const book = (orders: readonly OrderRow[]) =>
   sql`select settle_payout_money(${keys(orders)}::uuid[])`.execute(tracker.kysely);
 
-/** Signs until no payout has time left. Like the signer, skips expired ones. */
+/** Skips expired payouts, like the signer. */
 async function signUntilNoneIsLeft(
   { store, lease }: Wallet,
   attempts: readonly SignedAttempt[],
@@ -106,7 +106,6 @@ function decisionsOn(orders: readonly OrderRow[]) {
   };
 }
 
-/** Wallet with AUTHORISED and signed payouts and with REQUESTED ones. */
 async function createWork(wallet: Wallet) {
   const [authorised, requested] = await Promise.all([payouts(wallet), payouts(wallet)]);
   return {
@@ -122,7 +121,7 @@ async function createWork(wallet: Wallet) {
 }
 type AtWork = Awaited<ReturnType<typeof createWork>>;
 
-/** Sets the expiry of all payouts within the next `ms` milliseconds, at different times. */
+/** Each payout expires at another time. */
 async function endSoon(
   orders: readonly OrderRow[],
   authorised: readonly OrderRow[],
@@ -135,7 +134,7 @@ async function endSoon(
     where p.order_pk = e.order_pk`.execute(world.admin);
 }
 
-/** Waits by the database's clock until `from` ms after the first or last expiry, ignoring suspended ones. */
+/** Waits by the database's clock until `fromMs` after the first or last expiry, ignoring suspended ones. */
 const isAround = (which: 'min' | 'max', orders: readonly OrderRow[], fromMs: number) =>
   waitUntil(`${which} of their times`, async () => {
     const { rows } = await sql<{ is: boolean }>`
@@ -175,7 +174,6 @@ const SIGNED = {
 };
 const ENDED = { state: 'EXPIRED', money: 'RELEASED', signed: false, held: false, waits: false };
 
-/** Expires all payouts repeatedly until the signers finish. */
 async function withTracker<T>(orders: readonly OrderRow[], signers: Promise<T>): Promise<T> {
   let isOver = false;
   const tracking = [expire, book, book].map(async (act) => {
@@ -186,7 +184,7 @@ async function withTracker<T>(orders: readonly OrderRow[], signers: Promise<T>):
   return settled;
 }
 
-/** Runs both wallets and the tracker concurrently. @returns what each wallet signed and authorised */
+/** @returns what each wallet signed and authorised */
 function race(work: readonly AtWork[]) {
   const orders = work.flatMap(({ authorised, requested }) => [...authorised, ...requested]);
   return withTracker(

@@ -3,7 +3,6 @@ import type { BlockHash } from '@opentill/chain/block';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { FeeTerms, PaymentIntent, SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
 
-/** `to` identifies the payout. */
 export interface ModelTx {
   readonly txHash: TxHash;
   readonly nonce: number;
@@ -12,7 +11,7 @@ export interface ModelTx {
   readonly price: bigint;
 }
 
-/** Account chain as seen by one wallet: a pool with one transaction per nonce, and blocks that take them in order. */
+/** Has a pool with one transaction per nonce, and blocks that take them in order. */
 export interface ModelChain {
   readonly mined: readonly ModelTx[];
   readonly height: () => number;
@@ -23,13 +22,13 @@ export interface ModelChain {
   dropPool(): void;
   /** The next blocks are empty: the fee is too low. */
   stall(blocks: number): void;
-  /** Removes the last blocks. Their transactions do not return to the pool. */
+  /** Transactions of the removed blocks do not return to the pool. */
   reorganise(blocks: number): void;
-  /** A foreign transaction uses the next nonce. */
+  /** Uses the next nonce. */
   mineForeign(): void;
   /** A node broadcasts every transaction it ever received. */
   remember(): void;
-  /** Mines a block with the first transaction ever sent for the next nonce. */
+  /** Mines the first transaction ever sent for the next nonce. */
   resurface(): void;
 }
 

@@ -20,7 +20,7 @@ interface ModelOwn extends SignedAttempt {
   lastSentAt: Date | null;
 }
 
-/** Tables as maps: the state that outlives a process. */
+/** Outlives a process. */
 export interface ModelTables extends CommonTables {
   readonly nonces: Map<number, ModelNonce>;
   readonly own: Map<TxHash, ModelOwn>;
@@ -42,7 +42,7 @@ export const createModelTables = (): ModelTables => ({
   payAgain: new Map(),
 });
 
-/** Scanner and tracker without crashes, which their own tests cover. */
+/** Scanner and tracker never crash here; their own tests cover that. */
 export function scan(tables: ModelTables, chain: ModelChain): void {
   tables.seenHeight = chain.height();
   tables.verifiedHeight = chain.height() - 1;
@@ -54,7 +54,7 @@ export function scan(tables: ModelTables, chain: ModelChain): void {
   }
 }
 
-/** Store contract on maps. Each method is one transaction, so it is synchronous between two points. */
+/** Each method is one transaction, so it is synchronous between two points. */
 export function createModelStore(tables: ModelTables, key: WalletKey, around: Around): PayoutStore {
   const { payouts, nonces, own, fates } = tables;
   const asset = { symbol: 'USDT', contract: USDT, countsAs: 'USDT', movement: null };

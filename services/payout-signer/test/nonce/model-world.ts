@@ -34,7 +34,7 @@ export type FaultKind =
   | 'foreign'
   /** The process crashes, and the database is restored to an earlier point. */
   | 'restore'
-  /** The same, and every pool has forgotten the sent transactions: only the mark of this machine knows of them. */
+  /** Every pool has also forgotten the sent transactions: only the mark of this machine knows of them. */
   | 'restore-forgotten'
   /** The first transaction sent for the next nonce, forgotten by the pools, gets mined. */
   | 'resurface';
@@ -42,7 +42,7 @@ export type FaultKind =
 export type { Outcome };
 export type Fault = GenericFault<FaultKind>;
 
-/** Deviating signer for negative controls. */
+/** Deviates from the signer, for negative controls. */
 export interface Variant {
   readonly store?: (store: PayoutStore, tables: ModelTables) => PayoutStore;
   readonly sender?: (sender: WalletSender, tables: ModelTables, chain: ModelChain) => WalletSender;
@@ -64,7 +64,7 @@ const network = {
   tokens: [{ symbol: 'USDT', contract: 'usdt', decimals: 6 }],
 } as unknown as NetworkConfig;
 
-/** Runs a signer on maps with faults at given points until no work remains. */
+/** Runs until no work remains. */
 export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
   const tables = createModelTables();
   const chain = createModelChain();
@@ -159,7 +159,6 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
     );
 
   await liveOn();
-  // Finally, nodes broadcast every transaction ever sent.
   chain.remember();
   chain.mine();
   chain.mine();

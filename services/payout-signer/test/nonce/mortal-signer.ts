@@ -26,7 +26,7 @@ const SENDER = [
 ] as const satisfies readonly (keyof WalletSender)[];
 const MARK = ['read', 'raise'] as const satisfies readonly (keyof NonceMark)[];
 
-/** Steps of a payout in flight. A signer can crash before and after each. */
+/** A signer can crash before and after each step of a payout in flight. */
 export const STEPS: readonly string[] = [...STORE, ...SENDER, ...MARK.map((name) => `mark.${name}`)].flatMap(
   (name) => [`before ${name}`, `after ${name}`],
 );
@@ -34,7 +34,7 @@ export const isFeeStep = (step: string): boolean => step.endsWith('saveReplaceme
 
 export type BroadcastOutcome = 'ARRIVES' | 'REQUEST_LOST' | 'REPLY_LOST';
 
-/** End of a process: at one of STEPS, or after a number of statements and calls. 'lose': only that step fails. */
+/** At one of STEPS, or after a number of statements and calls. 'lose': only that step fails. */
 export interface PlannedCrash {
   readonly at: string | number;
   readonly fault: Fault;
@@ -43,7 +43,7 @@ export interface PlannedCrash {
 export interface MortalSigner {
   readonly runner: RunningDriver;
   diedAt(): string | undefined;
-  /** True if a step failed and the process continues without a planned crash. */
+  /** A step failed, and the process continues without a planned crash. */
   survived(): boolean;
   planCrash(planCrash: PlannedCrash | undefined): void;
 }

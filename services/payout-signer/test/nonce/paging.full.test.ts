@@ -4,8 +4,7 @@ import { anEvmAddress, aPayout, type OrderRow } from '@opentill/testkit/scenario
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
-// A pass reads a limited number of payouts. Any number of blocked payouts must neither hide those that can continue nor
-// make a pass more expensive.
+// Blocked payouts must neither hide those that can continue nor make a pass more expensive.
 const PAGE = 200;
 
 let world: StillWorld;
@@ -30,7 +29,7 @@ const holdUsdt = () =>
   sql`insert into asset_hold (hold_id, chain, symbol, reason, set_at)
     values (gen_random_uuid(), ${CHAIN}, 'USDT', 'a test', now())`.execute(world.admin);
 
-/** Reserved payouts of 5 USDT, requested one after another an hour ago. */
+/** 5 USDT each, requested one after another an hour ago. */
 async function many(count: number): Promise<readonly OrderRow[]> {
   const { admin, wallet } = world;
   const amount = 5n * ONE_USDT;

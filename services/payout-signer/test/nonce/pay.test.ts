@@ -278,7 +278,6 @@ describe('policy of the signer', () => {
       sql`insert into payout_approval (order_pk, approver, signature) values (${order.order_pk}, ${approver}, ${signature})
         on conflict (order_pk, approver) do update set signature = excluded.signature`.execute(world.admin);
     await put(sign(null, Buffer.from(text.replace('45000000', '45000001')), privateKey));
-    // Its first time limit passed during the wait.
     await sql`update payout set waiting_since = waiting_since - (expires_at - clock_timestamp()) - interval '1 hour',
       expires_at = clock_timestamp() - interval '1 second' where order_pk = ${order.order_pk}`.execute(
       world.admin,
@@ -309,7 +308,6 @@ describe('policy of the signer', () => {
   });
 });
 
-/** Number of newest blocks to replace, including the payout's. */
 async function depthOf(order: OrderRow): Promise<number> {
   const { rows } = await sql<{ height: number }>`
     select f.block_height as height from own_transaction_fate f join own_transaction t using (chain, tx_hash)

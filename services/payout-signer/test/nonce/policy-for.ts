@@ -11,7 +11,6 @@ export interface PolicyMaker {
   /** Display units. Missing limits are unlimited. */
   policy(limits?: Readonly<Record<string, string>>, more?: Readonly<Record<string, unknown>>): PolicyJudge;
   approve(order: OrderRow): Promise<void>;
-  /** A second approver, and the list of both for a policy. */
   another(): { readonly approvers: readonly unknown[]; approve(order: OrderRow): Promise<void> };
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runModel, type Variant } from './model-world.ts';
 
-/** Takes payouts in another order after the restore, so that they get other nonces than before. */
+/** After the restore payouts get other nonces than before. */
 const otherOrder: Variant = {
   store: (store, tables) => ({
     ...store,
@@ -17,7 +17,7 @@ const noMark: Variant['mark'] = () => ({
   raise: () => Promise.resolve(),
 });
 
-/** Crashes the process and restores the database at each point. Chain and pools keep their state. */
+/** Chain and pools keep their state. */
 async function restoreEverywhere(
   variant: Variant,
 ): Promise<{ scenarios: number; doubles: number; stuck: number }> {
@@ -48,7 +48,7 @@ test('finds a double payment when the operator decides PAY_AGAIN without checkin
   expect(sum.doubles).toBeGreaterThan(0);
 });
 
-/** Restores a database after chain and pools forgot the sends, of which one later lands. Only the mark knows of it. */
+/** Chain and pools forget the sends, of which one later lands. Only the mark knows of it. */
 async function resurfaceEverywhere(
   variant: Variant,
   stride = 1,

@@ -11,11 +11,10 @@ import { backUp } from './back-up.ts';
 import { checkChain } from './check-chain.ts';
 import { createSignerWorld, type DriverOptions, type SignerWorld } from './signer-world.ts';
 
-// Restores a database to before payouts were signed and sent, on a real chain. Covers the worst cases of
-// restore-model.full.test.ts, and each safeguard separately.
+// The worst cases of restore-model.full.test.ts on a real chain, and each safeguard separately.
 
 let world: SignerWorld;
-/** No mark of sent transactions. */
+/** Without a mark of sent transactions. */
 let elsewhere: string;
 beforeEach(async () => {
   [world, elsewhere] = await Promise.all([
@@ -28,7 +27,7 @@ afterEach(async () => {
   await rm(elsewhere, { recursive: true });
 });
 
-/** Takes payouts in another order after a restore, so that they get other nonces than before. */
+/** After the restore payouts get other nonces than before. */
 const otherOrder = (store: PayoutStore): PayoutStore => ({
   ...store,
   async look(options) {
@@ -37,7 +36,7 @@ const otherOrder = (store: PayoutStore): PayoutStore => ({
   },
 });
 
-/** Driver whose transactions reach no node until `connect`. */
+/** The driver's transactions reach no node until `connect`. */
 async function startCutOff(options: DriverOptions = {}): Promise<{ connect(): void }> {
   let isCutOff = true;
   await world.start({
@@ -58,7 +57,7 @@ async function signedNow(): Promise<{ raw: string; purpose: string; order_pk: st
 }
 const send = (raw: string) => callRpc(world.rpcUrl, 'eth_sendRawTransaction', [raw]);
 
-/** Signs and sends payouts, then restores the database; chain and mark remain. @returns the signed bytes */
+/** Chain and mark keep their state. Returns the signed bytes. */
 async function signAndRestore(orders: readonly OrderRow[], restore: () => Promise<void>): Promise<string[]> {
   const known = (await signedNow()).length;
   const runner = await world.start();
@@ -99,7 +98,7 @@ const isDecided = (order: OrderRow) =>
     return (await world.decisionsOf(order)).every(({ outcome }) => outcome !== null);
   });
 
-/** Three payouts that were sent before a restore. Neither pools nor chain have them. */
+/** Neither pools nor chain have the transactions. */
 async function threeForgotten(): Promise<{ orders: OrderRow[]; first: string }> {
   const orders = [await world.payout(), await world.payout(), await world.payout()];
   const raws = await signAndRestore(orders, await backUp(world));
@@ -117,7 +116,7 @@ test("pays once what lands after chain and pools forgot it, by the machine's mar
   expect(await signedNow()).toEqual([]);
   // The operator finds no payment on the chain and releases. No payout gets a used nonce.
   await release();
-  await waitUntil('nothing in their place', async () => (await signedNow()).length === 3);
+  await waitUntil('gap fillers are signed', async () => (await signedNow()).length === 3);
   expect((await signedNow()).map(({ purpose }) => purpose)).toEqual(['CANCEL', 'CANCEL', 'CANCEL']);
   await send(first);
   await world.mine();
@@ -140,7 +139,7 @@ test("pays once what lands after chain and pools forgot it, by the machine's mar
   ]);
 }, 90_000);
 
-test('finds a double payment in the same case without the mark', async () => {
+test('finds a double payment without the mark after chain and pools forgot a send', async () => {
   const { orders, first } = await threeForgotten();
   const { connect } = await startCutOff({ store: otherOrder, stateDirectory: elsewhere });
   await waitUntil('signed anew', async () => (await signedNow()).length === 3);

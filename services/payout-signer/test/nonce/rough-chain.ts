@@ -3,13 +3,12 @@ import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { SignerWorld } from './signer-world.ts';
 
-/** Number of disturbances that affected the wallet's transactions. */
+/** Counts disturbances that affected the wallet's transactions. */
 export interface RoughTimes {
-  /** Removed blocks with transactions of the wallet. */
   blocksTaken: number;
-  /** Transactions of the wallet that were in a removed block. */
+  /** Were in a removed block. */
   transactionsTaken: number;
-  /** Those of them that the gateway considered final. */
+  /** The gateway considered these final. */
   finalTaken: number;
   /** Pool resets with transactions of the wallet. */
   drops: number;

@@ -9,7 +9,6 @@ export interface SignerProcess {
   readonly child: ChildProcess;
   readonly healthPort: number;
   output(): string;
-  /** Exit code or signal. */
   readonly ended: Promise<number | string>;
   isReady(): Promise<boolean>;
 }

@@ -85,7 +85,7 @@ export async function createSignerWorld(
   const mineBlocks = (blocks = 1) => mine({ rpcUrl, blocks });
   const scannerAtHead = () =>
     waitUntil('the scanner is at the head', async () => (await unseenBlocks()) === 0);
-  /** Mines block by block until the condition holds, no faster than the scanner reads. */
+  /** No faster than the scanner reads. */
   const mineUntil = (
     what: string,
     condition: () => Promise<boolean | 'WAIT'>,

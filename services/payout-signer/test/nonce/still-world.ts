@@ -37,7 +37,7 @@ const ASKING: readonly (keyof WalletSender)[] = [
   'broadcast',
 ];
 
-/** Answers of the chain until a test changes them. It mines no transaction. */
+/** The chain mines no transaction. */
 export interface StillChain {
   gasMoney: bigint;
   outcome: SendOutcome;
@@ -48,7 +48,7 @@ export interface StillChain {
 
 export type StillWorld = Awaited<ReturnType<typeof createStillWorld>>;
 
-/** Signer passes with a real database and real keys, and an in-memory chain that does not advance. */
+/** The database and the keys are real; the chain is in memory and does not advance. */
 export async function createStillWorld() {
   const network = networkOf('http://127.0.0.1:1');
   const opened = await createWorld('EVM', ({ keys }) =>
@@ -145,11 +145,10 @@ export async function createStillWorld() {
   }
   return {
     ...opened,
-    /** Connections under a service's role. The caller closes them. */
+    /** The caller closes the connections. */
     open: (role: ServiceSchema) => database.open(role),
     chain,
     store,
-    /** Signs without a request to a node. */
     sender,
     calls,
     allCalls: () => ASKING.reduce((sum, name) => sum + (calls.get(name) ?? 0), 0),
@@ -203,7 +202,7 @@ export async function createStillWorld() {
   };
 }
 
-/** Signs normally. All other calls are answered from memory. */
+/** Only `sign` is real. */
 function answerFromMemory(
   sender: WalletSender,
   signing: SigningDeps,

@@ -89,7 +89,7 @@ describe('foreign transaction', () => {
     expect(rows).toHaveLength(1);
     await release();
     await landsOnce([waiting]);
-    // The halt is over, but the foreign transaction may have paid the payout.
+    // The foreign transaction may have paid the payout.
     expect(await world.transactionsOf(order)).toHaveLength(1);
     expect(await world.payoutOf(order)).toMatchObject({ state: 'SIGNED', obstacle: 'NEEDS_DECISION' });
     await world.decide(order, { decision: 'PAY_AGAIN', nonce: 0 });
@@ -109,8 +109,7 @@ describe('foreign transaction', () => {
     const order = await world.payout({ amount, accepted_amount: amount });
     const other = await world.payout();
     await waitUntil('signed', async () => (await world.payoutOf(other)).sent);
-    // The lost process paid the first with other bytes and its nonce. The second was not paid: its nonce was used
-    // elsewhere.
+    // The lost process paid the first with other bytes and its nonce. It used the second's nonce elsewhere.
     const [{ nonce } = { nonce: -1 }] = await world.noncesOf(order);
     const paid = await payWithKey(order, nonce);
     await useKey(nonce + 1);

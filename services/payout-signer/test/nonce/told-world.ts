@@ -27,7 +27,6 @@ export interface Told {
 
 export type CallbackWorld = Awaited<ReturnType<typeof createCallbackWorld>>;
 
-/** Signer, scanner and tracker on one chain, and the merchant's callbacks of payouts. */
 export async function createCallbackWorld() {
   const world = await createSignerWorld();
   const { admin } = world;
@@ -44,7 +43,7 @@ export async function createCallbackWorld() {
     return rows;
   }
   const callbackTypes = async (order: OrderRow) => (await callbacksOf(order)).map(({ type }) => type);
-  /** Mines block by block until the order's final callback. @returns the last callback */
+  /** Returns the last callback. */
   async function ends(order: OrderRow, end: 'ORDER_SUCCESS' | 'ORDER_FAILED'): Promise<Told> {
     await world.mineUntil(end, async () => (await callbackTypes(order)).includes(end));
     const all = await callbacksOf(order);
@@ -70,7 +69,7 @@ export async function createCallbackWorld() {
       (await callbacksOf(order)).map(({ type, status, reason }) =>
         [type, status, reason ?? []].flat().join(' '),
       ),
-    /** Requires success and the amount at the receiver. @returns the transaction that the callback names */
+    /** Requires the amount at the receiver. Returns the transaction that the callback names. */
     async succeeds(order: OrderRow): Promise<string> {
       const last = await ends(order, 'ORDER_SUCCESS');
       expect(last).toMatchObject({ type: 'ORDER_SUCCESS', status: 'SUCCESS', reason: null });
@@ -78,7 +77,6 @@ export async function createCallbackWorld() {
       paid.push(order);
       return last.txid ?? '';
     },
-    /** Requires a failure with this reason. */
     async fails(order: OrderRow, reason: string): Promise<void> {
       const last = await ends(order, 'ORDER_FAILED');
       expect(last).toMatchObject({ type: 'ORDER_FAILED', status: 'FAILED', reason });
@@ -89,7 +87,7 @@ export async function createCallbackWorld() {
       sql`update payout set expires_at = now() where order_pk = any(${orders.map((order) => order.order_pk)}::uuid[])`.execute(
         admin,
       ),
-    /** Starts a driver. @returns a payout that it signed; its bytes reach no node while it is cut off */
+    /** Returns a payout that the driver signed; its bytes reach no node until `connect`. */
     async signedInVain(options: DriverOptions = {}) {
       let isCutOff = true;
       await drive({
@@ -134,7 +132,6 @@ export async function createCallbackWorld() {
   };
 }
 
-/** Runs without a broker: finds due work by polling. */
 async function startTracker({ network }: SignerWorld, db: SignerWorld['admin']) {
   const logger = createLogger({ service: 'confirmation-tracker', level: 'silent' });
   const deps = {

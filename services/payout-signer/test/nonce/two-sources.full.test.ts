@@ -93,7 +93,6 @@ async function areFinal(some: readonly OrderRow[]): Promise<boolean> {
   return nonces.every((own) => own.some(({ state }) => state === 'FINAL'));
 }
 
-/** No halt, no abandoned nonce, no failed transaction and no wrong payment. */
 async function expectNoHarm(): Promise<void> {
   const { rows } = await sql<{ halts: number; taken: number; failed: number }>`
     select (select count(*)::int from wallet_halt) as halts,
@@ -114,7 +113,7 @@ test.each<readonly [string, Tampering]>([
     'reports more transactions in the newest block',
     (call, honest) => (isCount(call) && call.params[1] === 'latest' ? more(honest, 3n) : NOT_THIS),
   ],
-  ['of riches', balances(10n ** 30n, 10n ** 30n)],
+  ['overstates the balances', balances(10n ** 30n, 10n ** 30n)],
 ])('lands payouts while a source %s', async (_what, given) => {
   tampering = given;
   const two = [await payout(), await payout()];

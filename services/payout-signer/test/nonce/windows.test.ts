@@ -16,8 +16,6 @@ import { createClockReader } from '../../src/wallet/watch-clocks.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
-// Limits over time bound the total of all payouts of all wallets and requesters.
-
 let world: StillWorld;
 let maker: PolicyMaker;
 let api: Database;
@@ -45,7 +43,6 @@ describe("attacker with the api's database role", () => {
     for (let i = 0; i < 8; i += 1) merchants.push((await aMerchant(world.admin)).merchantId);
   });
 
-  /** Inserts orders of small amounts, of any merchant, to an accomplice. */
   async function forge(count: number, amount: bigint): Promise<readonly string[]> {
     const orderPks = Array.from({ length: count }, () => randomUUID());
     for (const [place, orderPk] of orderPks.entries())
@@ -66,7 +63,7 @@ describe("attacker with the api's database role", () => {
     await world.settle();
   }
 
-  /** Total of all signed transactions, read from their bytes. */
+  /** Read from the bytes. */
   async function signedAmount(): Promise<bigint> {
     const amounts = (await world.transactions()).map(({ raw }) =>
       BigInt(`0x${readSignedTransaction(raw).data.slice(-64)}`),
@@ -89,7 +86,6 @@ describe("attacker with the api's database role", () => {
     const more = await forge(10, 1n);
     await drive(policy);
     expect(await states(more)).toEqual({ 'Limit per hour exceeded': 10 });
-    // An hour later, the day's limit stops it exactly.
     await world.passTime('61 minutes');
     const later = await forge(40, 3n * ONE_USDT);
     await drive(policy);
@@ -140,7 +136,7 @@ test("neither signs nor refuses while the database's clock is a day ahead", asyn
 describe('two wallets of a chain', () => {
   const LIMIT = 100n * ONE_USDT;
 
-  /** Second wallet with payouts that together reach the limit, and its driver's first step. */
+  /** Its payouts together reach the limit. */
   async function aWallet(name: string, policy: PolicyJudge) {
     const wallet = anEvmAddress() as Address;
     const orders: OrderRow[] = [];

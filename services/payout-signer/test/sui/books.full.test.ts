@@ -4,8 +4,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type SuiWorld } from './sui-world.ts';
 
-// The ledger's balance of the hot wallet equals the chain's to the last MIST: after payouts, fees paid for deposit
-// addresses, gathered coins and storage rebates.
+// To the last MIST: after payouts, fees paid for deposit addresses, gathered coins and storage rebates.
 
 let world: SuiWorld;
 beforeAll(async () => {

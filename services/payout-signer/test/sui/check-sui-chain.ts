@@ -3,8 +3,8 @@ import { Payments } from '../world/compare-payments.ts';
 import { SUI_TYPE, type SuiWorld } from './sui-world.ts';
 
 /**
- * Reads every checkpoint with the SDK's client, independently of the gateway, and sums the wallet's payments by
- * receiver. @returns the number of payouts, and every deviation: unpaid, paid twice, wrong amount, foreign receiver
+ * Reads every checkpoint with the SDK's client, independently of the gateway.
+ * @returns the number of payouts, and every deviation: unpaid, paid twice, wrong amount, foreign receiver
  */
 export async function checkSuiChain(
   { devnet, client, wallet }: Pick<SuiWorld, 'devnet' | 'client' | 'wallet'>,

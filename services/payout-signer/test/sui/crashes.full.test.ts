@@ -8,15 +8,14 @@ import { checkSuiChain } from './check-sui-chain.ts';
 import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type RunningSigner, type SuiWorld } from './sui-world.ts';
 import { requireProgress } from '../world/require-progress.ts';
 
-// Two signers pay and sweep on SUI and crash at any SQL statement and any call to the chain. Transactions or answers
-// get lost, and nodes reject everything until epochs of signed transactions end. Each payout is paid once, each deposit
-// address is swept once, to the base unit.
+// Two signers pay and sweep on SUI and crash at any SQL statement and any call to the chain. Nodes reject everything
+// until epochs of signed transactions end. Each payout is paid once, each deposit address is swept once.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const CRASHES = Number(process.env['CRASHES'] ?? 150);
 const PAYOUTS = 60;
 const DEPOSITS = 30;
-/** Of steps: statements and calls, each with a side before and one after. */
+/** Steps: statements and calls, each with a side before and one after. */
 const LIFE_MAX = 250;
 
 let world: SuiWorld;
@@ -25,7 +24,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.close());
 
-/** Adds a crash point before and after each call to a node. */
+/** Crash points are before and after each call to a node. */
 function wrapSender(sender: ExpiringSender, points: CrashPoints): ExpiringSender {
   return {
     ...sender,
@@ -64,7 +63,6 @@ test(`pays and sweeps exactly once with two replicas that crash (seed ${SEED})`,
     });
     return { points, runner };
   }
-  /** Simulates outages and the ends of epochs. */
   async function disturbChain(): Promise<void> {
     const nodes = [world.devnet.control, world.other!];
     if (outageTurns > 0) {
@@ -156,6 +154,6 @@ test(`pays and sweeps exactly once with two replicas that crash (seed ${SEED})`,
   expect(counts.crashes).toBeGreaterThanOrEqual(CRASHES);
   expect(diedAt.size).toBeGreaterThan(25);
   expect(counts.outages).toBeGreaterThan(2);
-  // Attempts expired and were replaced; otherwise the test would not cover expiry.
+  // Otherwise the test would not cover expiry.
   expect(rows[0]!.dead).toBeGreaterThan(3);
 }, 1_800_000);

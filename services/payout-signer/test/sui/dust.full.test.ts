@@ -4,8 +4,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type SuiWorld } from './sui-world.ts';
 
-// Third parties can send an address any number of coins, and a transaction takes 128. Amounts worth their cost still
-// get swept: the largest coins first, the rest in further sweeps.
+// Third parties can send an address any number of coins, and a transaction takes 128.
 
 let world: SuiWorld;
 beforeAll(async () => {
@@ -15,7 +14,6 @@ afterAll(() => world.close());
 
 type Symbol = 'USDC' | 'USDT' | 'SUI';
 
-/** Sends coins in addition to the payment. All get booked. */
 async function send(order: OrderRow, symbol: Symbol, coins: number, amount: bigint): Promise<bigint> {
   const { control } = world.devnet;
   const gift = symbol === 'SUI' ? { mist: amount } : { symbol, amountBaseUnits: amount };
@@ -33,7 +31,6 @@ async function balanceOf({ address }: OrderRow) {
   return rows[0] ?? { received: 0n, reserved: 0n, swept: 0n };
 }
 
-/** Requires that the ledger equals the balances of cold storage and of the addresses. */
 async function expectBooked(symbol: Symbol, orders: readonly OrderRow[]): Promise<void> {
   const coinType = symbol === 'SUI' ? undefined : world.devnet.tokens[symbol];
   expect(await world.heldBy(COLD, coinType)).toBe(await world.balance('COLD', symbol));

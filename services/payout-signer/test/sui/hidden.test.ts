@@ -27,7 +27,7 @@ test('does not pay again when both nodes hide a payment past the end of its epoc
     from payout_attempt where order_pk = ${order.order_pk}`;
   const last = (await readLast.execute(world.admin)).rows[0]!.last_epoch;
   for (let { epoch } = world.devnet.control.summary(); epoch <= last; epoch += 1) await world.passEpoch();
-  // The signer handles expired attempts before it signs this one.
+  // The signer handles expired attempts before it signs this payout.
   const next = await world.payout();
   await waitUntil('the next one is sent', async () => (await world.payoutOf(next)).sent, PATIENCE_MS);
   expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN', fate: null }]);

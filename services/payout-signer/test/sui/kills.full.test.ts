@@ -7,9 +7,8 @@ import { requireProgress } from '../world/require-progress.ts';
 import { checkSuiChain } from './check-sui-chain.ts';
 import { COLD, createSuiWorld, ONE_USDC, type SuiWorld } from './sui-world.ts';
 
-// Two signer processes with two nodes pay, sweep (gasless and sponsored) and gather coins, and are killed (SIGKILL)
-// at random moments. Half of the answers to sends get lost. Each payout is paid once, each address is swept once, to
-// the base unit.
+// Two signer processes with two nodes pay, sweep (gasless and sponsored) and gather coins, and are killed (SIGKILL) at
+// random moments. Half of the answers to sends get lost.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const KILLS = Number(process.env['KILLS'] ?? 16);
@@ -32,7 +31,6 @@ interface Replica {
 }
 
 interface Progress {
-  /** Unsettled payouts. */
   readonly payouts: number;
   /** Addresses with a balance, open sweeps and open attempts. */
   readonly moves: number;
@@ -54,7 +52,7 @@ async function readProgress(): Promise<Progress> {
   return rows[0]!;
 }
 
-/** Pays to one more address, each in another asset and form than the previous one. */
+/** Alternates assets and forms. */
 async function payOneMore(deposits: OrderRow[]): Promise<void> {
   const place = deposits.length;
   const symbol = SYMBOLS[place % SYMBOLS.length]!;
@@ -87,7 +85,7 @@ test(`pays and sweeps once on SUI with processes killed at random (seed ${SEED})
       if (kills >= KILLS) underFire ??= progress;
       if (kills >= KILLS && deposits.length >= DEPOSITS && isOver) break;
       noteProgress({ kills, orders: orders.length, deposits: deposits.length, ...progress });
-      // There is always something on its way, and something new for whoever takes over.
+      // Payouts are always in flight, and the process that takes over finds new ones.
       if (kills < KILLS && (progress.payouts < OPEN_AT_ONCE || orders.length < 2 * kills))
         orders.push(await world.payout());
       if (deposits.length < Math.min(DEPOSITS, ((kills + 3) * DEPOSITS) / KILLS)) await payOneMore(deposits);
@@ -110,7 +108,6 @@ test(`pays and sweeps once on SUI with processes killed at random (seed ${SEED})
         kills += 1;
         replicas[place] = await born();
       }
-      // Half of the answers to sends get lost.
       if (kills < KILLS && random() < 0.1)
         for (const node of nodes) node.fault({ kind: 'lose-execute-answer', times: 2 });
       await new Promise((resolve) => setTimeout(resolve, 50));

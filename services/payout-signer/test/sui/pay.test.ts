@@ -85,12 +85,11 @@ describe('payout on SUI', () => {
         findInBlocks: () => Promise.resolve({ found: new Set(), end: [head, head] }),
       }),
     });
-    // No source reports its outcome.
     world.devnet.control.fault({ kind: 'no-transaction-index' });
     const order = await world.payout();
     await waitUntil('arrived', async () => (await world.received(order)) === order.amount);
     for (let epoch = 0; epoch < 3; epoch += 1) await world.passEpoch();
-    // The signer handles expired attempts before it signs this one.
+    // The signer handles expired attempts before it signs this payout.
     const next = await world.payout();
     await sent(next);
     const [attempt, ...others] = await world.attemptsOf(order);
@@ -176,7 +175,6 @@ describe('payout on SUI', () => {
   });
 });
 
-/** The only attempt that swept the address of an order. */
 async function sweepAttemptOf({ address }: OrderRow): Promise<{ tx_hash: string; state: string }> {
   const { rows } = await sql<{ tx_hash: string; state: string }>`
     select tx_hash, state from payout_attempt where wallet = ${address}`.execute(world.admin);

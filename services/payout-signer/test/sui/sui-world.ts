@@ -34,7 +34,7 @@ export interface SignerOptions extends ServiceOptions<ExpiringPaying> {
 export type RunningSigner = RunningService;
 export type SuiWorld = Awaited<ReturnType<typeof createSuiWorld>>;
 
-/** Service with one SUI node, or with two that have separate faults. */
+/** With two nodes, each has its own faults. */
 export async function createSuiWorld(
   payouts: Partial<SuiPayoutsConfig> = {},
   { nodes = 1 }: { readonly nodes?: 1 | 2 } = {},
@@ -95,7 +95,7 @@ export async function createSuiWorld(
     devnet,
     other,
     client,
-    /** Creates orders, each with a verified and booked payment of one of the amounts, in this form. */
+    /** The payments are verified and booked. */
     async paidMany(
       amounts: readonly bigint[],
       symbol: DevTokenSymbol | 'SUI' = 'USDC',
@@ -134,7 +134,7 @@ export async function createSuiWorld(
         async () => (await attempts.countUnsettled(orders)) === 0,
         timeoutMs,
       ),
-    /** Ends the epoch and waits until the scanner has verified a checkpoint of the next one. */
+    /** Waits until the scanner has verified a checkpoint of the next epoch. */
     async passEpoch() {
       const next = devnet.control.advanceEpoch().epoch;
       if (devnet.control.summary().epoch !== next) throw new Error('no next epoch');

@@ -5,12 +5,11 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { createSuiWorld, type SuiWorld } from './sui-world.ts';
 
-// The sources gave no bytes for the end of an epoch. The scan's reading is then no proof, so an attempt that never
-// landed stays UNPROVEN.
+// The sources gave no bytes for the end of an epoch, so the scan's reading is no proof.
 
 let world: SuiWorld;
 let order: OrderRow;
-/** Hashes requested from nodes, and whether the nodes report the transaction as mined. */
+/** Requested from nodes. */
 const requested = new Set<string>();
 let nodesShowIt = true;
 const landed = { txHash: '', address: '' };

@@ -9,7 +9,7 @@ interface AddressRow {
   readonly received: bigint;
   readonly swept: bigint;
   readonly sweeps: number;
-  /** Mined sweeps that failed on the chain. */
+  /** Mined, but failed on the chain. */
   readonly failed: number;
   readonly cancels: number;
   readonly topUps: number;
@@ -20,9 +20,9 @@ interface AddressRow {
 }
 
 /**
- * Lists deviations after all sweeps, from chain, rows and ledger. Each address is empty to the base unit after as
- * many transactions as sweeps arrived or failed; each sweep had at most one fee top-up; the coin on it equals top-ups
- * minus network fees; and the hot wallet spent no other coin.
+ * Lists deviations after all sweeps, from chain, rows and ledger. Each address is empty after as many transactions as
+ * sweeps arrived or failed; each sweep had at most one fee top-up; the coin left equals top-ups minus network fees; and
+ * the hot wallet spent no other coin.
  */
 export async function findSweepProblems(
   world: SweepWorld,
@@ -71,13 +71,13 @@ export async function findSweepProblems(
   for (const kind of ['DEPOSIT', 'DEPOSIT_RESERVED', 'DEPOSIT_SENT'])
     must((await world.balance(kind)) === 0n, `${kind} is ${await world.balance(kind)}`);
   const gas = await world.balance('DEPOSIT_GAS', 'ETH');
-  must(gas === coins, `${coins} wei lie on addresses, ${gas} are booked`);
+  must(gas === coins, `addresses hold ${coins} wei, ${gas} are booked`);
   for (const symbol of ['USDT', 'ETH']) {
     const { rows: sums } = await sql<{ sum: bigint }>`
       select coalesce(sum(balance), 0) as sum from ledger_account where chain = ${CHAIN} and symbol = ${symbol}`.execute(
       admin,
     );
-    must(sums[0]?.sum === 0n, `all accounts of ${symbol} make ${sums[0]?.sum}`);
+    must(sums[0]?.sum === 0n, `all accounts of ${symbol} sum to ${sums[0]?.sum}`);
   }
   const topUps = [...rows.values()].reduce((sum, row) => sum + row.topUps, 0);
   const byHot = await count(signer.wallet);

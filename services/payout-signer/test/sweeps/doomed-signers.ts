@@ -6,7 +6,7 @@ import type { CrashPlan, Surroundings } from './run-doomed-signer.ts';
 export interface CrashingSigners {
   readonly deaths: ReadonlyMap<string, number>;
   readonly known: ReadonlySet<string>;
-  /** Replaces crashed processes. `choose` returns the next crash plan. @returns the number of replaced processes */
+  /** `choose` returns the next crash plan. Returns the number of replaced processes. */
   restartCrashed(choose: () => CrashPlan): Promise<number>;
   stop(): Promise<void>;
 }

@@ -33,7 +33,7 @@ type Given =
       readonly fate?: 'MINED' | 'VERIFIED' | 'ORPHANED';
     };
 
-/** Address with a sweep in this state. Earlier ones have waited longer. */
+/** Earlier sweeps have waited longer. */
 async function aSweep(given: Given): Promise<string> {
   const db = admin.kysely;
   const { order_pk, address } = await aCollection(db, { chain: CHAIN });
@@ -105,7 +105,7 @@ test('selects waiting sweeps by age of the send, and mined ones last', async () 
   expect(await found(4)).toEqual([blocked, long, fresh, mined]);
 });
 
-/** Chain with epochs: address with an attempt whose epoch ended this long ago. */
+/** The attempt's epoch ended this long ago. */
 async function anEndedAttempt(minutesAgo: number, fate?: 'VERIFIED'): Promise<string> {
   const db = admin.kysely;
   const { address } = await aCollection(db, { chain: 'SUI_TEST', family: 'SUI' });
@@ -143,6 +143,5 @@ test('never lets overdue open attempts displace addresses with work', async () =
   const on = async (limit: number) =>
     (await findMovingDeposits(admin.kysely, 'SUI_TEST', limit)).map(({ address }) => address);
   expect(new Set(await on(2))).toEqual(new Set([ended, landed]));
-  // They are selected when no other address needs the slot.
   expect(new Set(await on(18))).toEqual(new Set([ended, landed, ...stuck]));
 });

@@ -17,8 +17,7 @@ import { COLD, sweepTermsOf } from './sweep-policy.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 // On EVM chains a transfer to a receiver without a balance costs about a third more gas, because the token contract
-// fills an empty storage slot. Cold storage usually has a balance; a hot wallet that paid out everything has none and
-// must still be refilled.
+// fills an empty storage slot. A hot wallet that paid out everything must still be refilled.
 
 const ONE = 1_000_000n;
 const GWEI = 10n ** 9n;
@@ -41,7 +40,7 @@ afterEach(async () => {
   await world.stopAll();
 });
 
-/** Keeps the gas price constant, so that only gas use differs from the plan. */
+/** Only gas use differs from the plan. */
 function atOnePrice(sender: WalletSender): WalletSender {
   const prices = { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: GWEI };
   return { ...sender, currentPrices: () => Promise.resolve(prices) };
@@ -64,11 +63,10 @@ async function give(address: string, amountBaseUnits: bigint): Promise<void> {
   await world.signer.mine();
 }
 
-/** Coin for fees, like the rest of an earlier fee, so that no top-up is needed. */
+/** No top-up is needed. */
 const giveCoin = ({ address }: OrderRow) =>
   callRpc(world.signer.rpcUrl, 'anvil_setBalance', [address, '0x2386f26fc10000']);
 
-/** The signer pays the hot wallet's whole token balance to a customer. */
 async function payOutAll(): Promise<void> {
   const { signer } = world;
   const amount = await atHot();
@@ -138,7 +136,6 @@ test('refills by a sweep planned before the wallet was emptied, at the current p
 async function planOnce(): Promise<void> {
   const { signer, admin } = world;
   const { network } = signer;
-  // Uses a lease that no other test requests.
   const lease = { name: 'sweeps/once', fencingToken: 1 };
   await sql`insert into signer.lease (name, holder, fencing_token, expires_at)
     values (${lease.name}, 'test', 1, now() + interval '1 hour')`.execute(admin);

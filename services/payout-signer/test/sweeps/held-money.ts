@@ -8,7 +8,7 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import type { SweepWorld } from './sweep-world.ts';
 
 export interface HeldMoney {
-  /** Immediate action of the issuer of USDC. */
+  /** Acts at once, for the issuer of USDC. */
   issuer(method: string, ...methodArguments: readonly unknown[]): Promise<void>;
   isDone(order: OrderRow, times?: number): Promise<boolean>;
   /** Kinds and account states of an address's movements, oldest first. */
@@ -18,7 +18,7 @@ export interface HeldMoney {
   obstaclesOf(order: OrderRow): Promise<readonly (string | null)[]>;
   /** Ends the time of unsigned movements, and the following pause. */
   passTimeOf(order: OrderRow): Promise<void>;
-  /** Waits without blocks until this is the newest movement of the address. */
+  /** Mines no blocks. */
   waitForMove(order: OrderRow, move: string): Promise<void>;
   /** Mines blocks until planners have read the current chain this many times. */
   rounds(count: number): Promise<void>;
@@ -77,7 +77,7 @@ export function watchHeldMoney(world: () => SweepWorld): HeldMoney {
         await signer.mine();
         await signer.scannerAtHead();
         const before = await plannedAt();
-        await mineUntil('a planner looks', async () => (await plannedAt()) !== before);
+        await mineUntil('a planner plans', async () => (await plannedAt()) !== before);
       }
     },
   };

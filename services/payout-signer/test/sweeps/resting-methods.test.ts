@@ -5,8 +5,6 @@ import { anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { createSweepStore } from '../../src/sweeps/store/create-store.ts';
 
-// Energy methods that are unavailable for now: after missing deliveries, and sellers with unknown orders.
-
 const CHAIN = 'TRON_TEST';
 
 let database: TestDatabase;
@@ -43,7 +41,7 @@ test.each([
   ['STAKE', 'energy was not there'],
   ['RENT', 'the seller of energy refused'],
   ['RENT', 'energy got dearer'],
-])('%s is suspended for an hour after the reason: %s', async (method, reason) => {
+])('suspends %s for an hour after the reason "%s"', async (method, reason) => {
   await aSweep(method, reason, 61);
   expect(await resting()).toEqual([]);
   await aSweep(method, reason, 59);

@@ -13,8 +13,8 @@ import { startService } from '../world/start-service.ts';
 import { judgeOf } from '../world/test-policy.ts';
 import { sweepPolicy } from './sweep-policy.ts';
 
-// Signer process that kills itself (SIGKILL) at one of its steps: before or after an SQL statement or a call to the
-// chain. Forked and controlled by messages. Its last output line lists its steps, ending with the crash.
+// The process kills itself (SIGKILL) before or after an SQL statement or a call to the chain. Its parent controls it by
+// messages. Its last output line lists its steps, ending with the crash.
 
 export interface Surroundings {
   readonly databaseUrl: string;
@@ -26,10 +26,10 @@ export interface Surroundings {
 }
 
 export interface CrashPlan {
-  /** Step of the crash, by number or name. Null: none. */
+  /** By number or name. */
   readonly crashAt: number | string | null;
   readonly seed: number;
-  /** Share of sends that are lost before they reach the chain. */
+  /** Lost before they reach the chain. */
   readonly lostShare: number;
 }
 

@@ -10,8 +10,8 @@ import { aMerchant, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { rentedLastDay, spentLastDay } from '../../src/sweeps/store/spent-last-day.ts';
 
-// The daily budget holds for any 24 hours, not only between two plans. `spentOf` defines the spending in a few lines;
-// the tests check it over histories of the real planner, and compare it with the planner's SQL.
+// The daily budget holds for any 24 hours, not only between two plans. The tests check `spentOf` over histories of the
+// real planner, and compare it with the planner's SQL.
 
 const CHAIN = 'ETH_SEPOLIA';
 const DAY = 24;
@@ -30,7 +30,7 @@ interface Spending {
   readonly payments: readonly Payment[];
 }
 
-/** Cold-storage sweeps of amounts above the float. */
+/** Of amounts above the float. */
 interface ColdSpending {
   readonly begunHour: number;
   readonly estimate: bigint;
@@ -49,7 +49,7 @@ const larger = (one: bigint, other: bigint) => (one > other ? one : other);
 const isOfDay = (atHour: number, hour: number) => atHour <= hour && atHour > hour - DAY;
 const isOpen = ({ endedHour }: Spending, hour: number) => endedHour === undefined || endedHour > hour;
 
-/** Budget used at an hour: paid, plus the maximum of open work. */
+/** Paid, plus the maximum of open work. */
 function spentOf({ sweeps, toCold }: History, hour: number): bigint {
   const counted = sweeps
     .filter(({ plannedHour }) => plannedHour <= hour)
@@ -69,7 +69,7 @@ function spentOf({ sweeps, toCold }: History, hour: number): bigint {
   return sum(counted) + sum(colds);
 }
 
-/** Wrong variant: counts sweeps by their time of planning, and open ones at their planned cost. */
+/** Wrong: counts sweeps by their time of planning, and open ones at their planned cost. */
 function spentByPlan({ sweeps }: History, hour: number): bigint {
   return sum(
     sweeps.flatMap((sweep) => {
@@ -81,7 +81,7 @@ function spentByPlan({ sweeps }: History, hour: number): bigint {
   );
 }
 
-/** Wrong variant: counts open sweeps at the higher of plan and cost, and cold-storage sweeps once paid. */
+/** Wrong: counts open sweeps at the higher of plan and cost, and cold-storage sweeps once paid. */
 function spentByMore({ sweeps, toCold }: History, hour: number): bigint {
   const counted = sweeps
     .filter(({ plannedHour }) => plannedHour <= hour)
@@ -97,8 +97,8 @@ function spentByMore({ sweeps, toCold }: History, hour: number): bigint {
 }
 
 /**
- * Course of a sweep after its start: a fee top-up, then attempts that fail except for the last. In percent of the
- * plan. All payments of one clean run stay within the margin, as the signer ensures.
+ * A fee top-up, then attempts that fail except for the last. In percent of the plan. All payments of one clean run stay
+ * within the margin, as the signer ensures.
  */
 const courses = fc.array(
   fc.record({
@@ -152,7 +152,7 @@ interface Counting {
   readonly asksAgain: boolean;
 }
 
-/** Runs the real planner every hour for ten days. @returns the history, and sweeps that never started */
+/** Ten days, a round each hour. Returns the history, and sweeps that never started. */
 function simulate(
   { courses: given, budget, coldHours, coldCost, coldPercent }: World,
   { spent, asksAgain }: Counting,

@@ -11,14 +11,14 @@ import { requireProgress } from '../world/require-progress.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 // Two signers plan and sweep and crash at any SQL statement and any call to the chain. Sends or answers get lost and
-// blocks are reorganised. Each address is swept once, to the base unit, and each fee is topped up once.
+// blocks are reorganised. Each address is swept once, and each fee is topped up once.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_121);
-/** From then on signers live: on a busy machine, ones that die often enough finish no sweep. */
+/** Signers then stop crashing: on a busy machine, ones that die often enough finish no sweep. */
 const CRASHES = Number(process.env['CRASHES'] ?? 150);
 const ADDRESSES = Number(process.env['ADDRESSES'] ?? 40);
 const LIMIT_MS = 1_800_000;
-/** Of steps: statements and calls, each with a side before and one after. */
+/** Steps: statements and calls, each with a side before and one after. */
 const LIFE_MAX = 500;
 const USDT = 1_000_000n;
 
@@ -44,7 +44,7 @@ const CALLS = [
   'pendingCount',
 ] as const;
 
-/** Sender that may crash at each call and loses some of the transactions. */
+/** May crash at each call and loses some of the transactions. */
 function mortal(sender: WalletSender, points: CrashPoints): WalletSender {
   const steps = Object.fromEntries(
     CALLS.map((name) => {

@@ -11,8 +11,8 @@ import { findSweepProblems } from './check-sweeps.ts';
 import { sweepTermsOf } from './sweep-policy.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-// Protection by the lease and without it: two planners that both consider themselves leader read the same addresses
-// at once. The negative control shows that the checks of sweep-kills.full.test.ts detect a duplicate fee.
+// Two planners that both consider themselves leader read the same addresses at once. The negative control shows that
+// the checks of sweep-kills.full.test.ts detect a duplicate fee.
 
 const USDT = 1_000_000n;
 
@@ -24,7 +24,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Planner with its own lease, which no other test requests. */
+/** No other test requests its lease. */
 async function startPlanner(name: string) {
   const { signer, admin } = world;
   const { network } = signer;
@@ -58,7 +58,7 @@ async function startPlanner(name: string) {
   };
 }
 
-/** Both plan at once, then signers finish. @returns deviations */
+/** Both plan at once, then signers finish. Returns deviations. */
 async function planTwice(): Promise<readonly string[]> {
   const orders = await world.paidMany([5n * USDT, 6n * USDT, 7n * USDT, 8n * USDT]);
   const planners = await Promise.all(['one', 'other'].map(startPlanner));

@@ -10,15 +10,14 @@ import { findSweepProblems } from './check-sweeps.ts';
 import { startCrashingSigners, type CrashingSigners } from './doomed-signers.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-// Two signer processes plan and sweep and kill themselves (SIGKILL) before and after every step. Sends get lost,
-// pools forget, customers pay during sweeps, and blocks vanish with final fees. Each address is swept to the base
-// unit, with one fee each.
+// Two signer processes plan and sweep and kill themselves (SIGKILL) before and after every step. Sends get lost, pools
+// forget, customers pay during sweeps, and blocks vanish with final fees.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const ADDRESSES = Number(process.env['ADDRESSES'] ?? 40);
 /** At least; up to twice as many while steps are left that no process died at. */
 const KILLS = Number(process.env['KILLS'] ?? 30);
-/** Upper bound of addresses, added while steps without a crash remain. */
+/** Added while steps without a crash remain. */
 const ADDRESSES_MAX = 120;
 const OPEN_AT_ONCE = 6;
 const LIMIT_MS = 1_800_000;
@@ -59,7 +58,7 @@ async function payMore(): Promise<void> {
 
 const missingSteps = () => [...signers.known].filter((step) => !signers.deaths.has(step));
 
-/** Steps that must have a crash: those that write, or that call the chain. */
+/** Must have a crash: they write, or call the chain. */
 const ESSENTIAL = [
   'after commit',
   'before commit',
@@ -117,7 +116,7 @@ async function describeOpen(): Promise<string> {
   return [...open, ...lying, ...halts, ...plan].map(show).join('\n');
 }
 
-/** A customer pays again to an address with a sweep in progress. */
+/** To an address with a sweep in progress. */
 async function payMeanwhile(): Promise<void> {
   const { rows } = await sql<{ address: string }>`
     select s.address from sweep s join movement m using (sweep_id) join payout p using (order_pk)
@@ -133,7 +132,7 @@ async function payMeanwhile(): Promise<void> {
   counts.paidMeanwhile += 1;
 }
 
-/** Depth of the newest final fee. 0: too deep, or none. */
+/** 0: too deep, or none. */
 async function depthOfFinalTopUp(head: number): Promise<number> {
   const { rows } = await sql<{ height: number | null }>`
     select max(f.block_height) as height from own_transaction_fate f join own_transaction t using (chain, tx_hash)

@@ -7,8 +7,8 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-// The hot wallet is halted between a plan and the signature of its fee. Sweeps that do not need the hot wallet take
-// the place, and after the release the address is swept once, with one fee.
+// The hot wallet is halted between a plan and the signature of its fee. After the release the address is swept once,
+// with one fee.
 
 const ONE = 1_000_000n;
 
@@ -39,7 +39,7 @@ async function paidWithCoin(amount: bigint): Promise<OrderRow> {
   return order;
 }
 
-/** Sweep with a planned fee that cannot be signed until the gate opens. */
+/** The planned fee cannot be signed until the gate opens. */
 async function begun(amount: bigint) {
   const gate = { isShut: true };
   const order = await world.paid(amount);
@@ -130,7 +130,7 @@ const UNSIGNED = sql`state in ('REQUESTED', 'AUTHORISED')`;
 const passTime = () =>
   sql`update payout set expires_at = now() - interval '1 second' where ${UNSIGNED}`.execute(world.admin);
 
-/** Expires payouts as the tracker does. @returns true when no overdue unsigned payout is left */
+/** As the tracker does. Returns true when no overdue unsigned payout is left. */
 async function expireAll(): Promise<boolean> {
   await sql`select expire_payouts(array(select order_pk from payout))`.execute(world.admin);
   const { rows } = await sql`select from payout where ${UNSIGNED} and expires_at < now()`.execute(

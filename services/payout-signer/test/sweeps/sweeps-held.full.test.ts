@@ -7,8 +7,7 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-// Reasons that hold money back: a token paused by its issuer, a blocked address, rising fees; and requests of
-// operators. No fee is spent on money that cannot move, other sweeps continue, and it moves as soon as possible.
+// No fee is spent on money that cannot move, other sweeps continue, and it moves as soon as possible.
 
 const ONE = 1_000_000n;
 const GWEI = 10n ** 9n;
@@ -166,7 +165,6 @@ describe('rising fees', () => {
     );
     await waitForMove(order, 'SWEEP IN_FLIGHT');
     const coin = await world.coinAt(order.address);
-    // Blocks come, but the transaction offers too little for each.
     const before = await headHeight(world.signer.rpcUrl);
     for (let block = 0; block < 12; block += 1) {
       await setBaseFee(300n);
@@ -197,7 +195,6 @@ describe('rising fees', () => {
 test('sends a sweep again after a reorganisation of a final block, and counts it once', async () => {
   const before = await world.tokensAt(COLD);
   const order = await world.paid(21n * ONE);
-  // The reorganisation stays above the customers' payments.
   const ground = await headHeight(world.signer.rpcUrl);
   const signer = await world.start();
   await world.mineUntil('it is swept', () => isDone(order), 30_000);

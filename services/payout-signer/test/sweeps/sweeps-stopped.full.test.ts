@@ -7,8 +7,8 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import { watchHeldMoney } from './held-money.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-// Sweeps that operators stop, and cold storage that an issuer blocked, while planners run. No forbidden sweep starts,
-// started ones end or wait, no fee is sent twice, other sweeps continue, and all move once allowed.
+// No forbidden sweep starts, started ones end or wait, no fee is sent twice, other sweeps continue, and all move once
+// allowed.
 
 const ONE = 1_000_000n;
 
@@ -46,7 +46,6 @@ describe('paused sweeps', () => {
     const begun = await world.paid(31n * ONE);
     const signer = await world.start({ sweep: { minAgeMinutes: 60 } });
     await sql`insert into sweep_request (chain, operator) values (${CHAIN}, 'test')`.execute(world.admin);
-    // Its fee is sent but not mined.
     await waitForMove(begun, 'GAS_TOP_UP IN_FLIGHT');
     await world.mineUntil('that is handled', async () => (await requests())[0] === 1);
     await pause();

@@ -3,8 +3,6 @@ import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-// Sweeps over several rounds: takeover by another signer, further payments, dust, and the float of the hot wallet.
-
 const USDT = 1_000_000n;
 
 let world: SweepWorld;

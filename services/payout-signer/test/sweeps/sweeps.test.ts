@@ -5,8 +5,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN } from '../nonce/signer-world.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-// Real signers on a real chain sweep deposit addresses to cold storage: plan, top up fees, send, prove and book. Cold
-// storage gets exactly the paid amounts, and each fee is topped up once.
+// Real signers on a real chain. Cold storage gets exactly the paid amounts, and each fee is topped up once.
 
 const USDT = 1_000_000n;
 
@@ -45,7 +44,6 @@ describe('deposit addresses on an EVM chain', () => {
     }
     expect(await world.balance('DEPOSIT')).toBe(0n);
     expect(await world.balance('COLD')).toBe(127_654_321n);
-    // The coin on each address equals top-ups minus network fees.
     const coins = await Promise.all(orders.map(({ address }) => world.coinAt(address)));
     const left = coins.reduce((sum, coin) => sum + coin, 0n);
     await waitUntil('fees are booked', async () => (await world.balance('DEPOSIT_GAS', 'ETH')) === left);
@@ -73,7 +71,7 @@ describe('policy of sweeps', () => {
 
   test('refuses a top-up above the policy in a forged row', async () => {
     const order = await world.paid(30n * USDT);
-    // The planner sends at most 0.1. This row requests more than the sealed policy allows.
+    // The planner sends at most 0.1.
     const sweepId = crypto.randomUUID();
     await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method,
         cost_estimate) values (${sweepId}, ${CHAIN}, 'EVM', ${order.address}, 'USDT', ${order.contract_address}, ${30n * USDT}, ${COLD},

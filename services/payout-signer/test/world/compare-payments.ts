@@ -1,6 +1,6 @@
 import type { OrderRow } from '@opentill/testkit/scenario';
 
-/** Amounts that left a wallet, by receiver and asset. */
+/** By receiver and asset. */
 export class Payments {
   readonly #byAccount = new Map<string, bigint[]>();
 

@@ -40,12 +40,10 @@ import { startScan } from './start-scan.ts';
 import { createTestKeys, type TestKeys } from './test-keys.ts';
 import { judgeOf, type TestPolicy } from './test-policy.ts';
 
-/** Differences between the families. */
 export interface ChainOfWorld<P extends PayingNetwork = PayingNetwork> {
   readonly network: NetworkConfig;
-  /** Balances of the hot wallet by symbol, booked as top-ups. */
+  /** By symbol, booked as top-ups. */
   readonly held: Readonly<Record<string, bigint>>;
-  /** Default asset of a payout. */
   readonly token: Pick<OrderRow, 'symbol' | 'contract_address' | 'decimals'>;
   newAddress(): string;
   /** @param isGasless allows sweeps without a fee, if the family has them */
@@ -88,7 +86,6 @@ export interface PayoutRow {
   readonly sent: boolean;
 }
 
-/** Database, keys, chain and scanner for signers under test. */
 export async function createWorld<C extends ChainOfWorld>(
   family: Family,
   openChain: (keys: TestKeys, dir: string) => Promise<C>,
@@ -107,7 +104,7 @@ export async function createWorld<C extends ChainOfWorld>(
       await sql`select book_top_up(${`${network.chain}:0x1:${symbol}`}, ${network.chain}, ${symbol}, ${amount})`.execute(
         admin,
       );
-  /** Sorted by time of their ends. */
+  /** Closed in this order. */
   const closing: (() => Promise<unknown>)[] = [];
   if (reader !== undefined) {
     const scanner = database.open(`scanner_${family.toLowerCase() as Lowercase<Family>}`);
@@ -143,7 +140,7 @@ export async function createWorld<C extends ChainOfWorld>(
     newSender: () => chain.openPaying().sender as P['sender'],
     broker: (): Promise<TestBroker> => (broker ??= createTestBroker()),
     amqpUrl: () => (amqpUrl ??= world.broker().then((opened) => opened.urlFor('payout-signer'))),
-    /** Reserved payout of 5 tokens to an unknown address, valid for 30 minutes. */
+    /** 5 tokens to an unknown address, valid for 30 minutes. */
     async payout(given: Parameters<typeof aPayout>[1] = {}): Promise<OrderRow> {
       const amount = given.amount ?? 5_000_000n;
       const order = await aPayout(admin, {
@@ -188,7 +185,7 @@ export async function createWorld<C extends ChainOfWorld>(
           from chain_cursor where chain = ${network.chain}`.execute(admin);
         return rows[0] !== undefined && is(rows[0]);
       }),
-    /** Runs the hot wallet's driver without the rest of the service. */
+    /** Without the rest of the service. */
     drive(options: DriverOptions<P> = {}): RunningDriver {
       drivers += 1;
       const name = `${options.name ?? 'signer'}-${drivers}`;
@@ -240,7 +237,7 @@ export async function createWorld<C extends ChainOfWorld>(
       };
       return keep({ driver, lease, failures, stop });
     },
-    /** Runs the whole service. Without a policy it does not sweep. */
+    /** Without a policy the service does not sweep. */
     async serve(options: ServiceOptions<P> & { readonly policy?: TestPolicy } = {}): Promise<RunningService> {
       const { policy = {}, ...more } = options;
       return keep(

@@ -1,6 +1,6 @@
 import type { PassTiming } from '../../src/nonce/pass-deps.ts';
 
-/** Patience for eventual results on a busy machine: a node that timed out is not asked for 30 s. */
+/** For eventual results on a busy machine: a node that timed out is not asked for 30 s. */
 export const PATIENCE_MS = 90_000;
 
 /** Long, because a signer that loses its lease on a stalled machine forgets its sends and suspicions. */

@@ -11,7 +11,6 @@ export interface AttemptRow {
   readonly succeeded: boolean | null;
 }
 
-/** Rows of payouts on chains whose transactions expire. */
 export interface AttemptReading {
   /** Oldest first. */
   attemptsOf(order: OrderRow): Promise<readonly AttemptRow[]>;

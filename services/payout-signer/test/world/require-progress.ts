@@ -1,8 +1,8 @@
 const STANDSTILL_MS = 300_000;
 
 /**
- * A limit for tests that crash and restart services: a busy machine makes them slow, but never stops them.
- * @returns a function that throws once it got equal facts for five minutes
+ * A busy machine makes crash tests slow, but never stops them. The function throws once it got equal facts for five
+ * minutes.
  */
 export function requireProgress(): (facts: unknown) => void {
   let last = '';

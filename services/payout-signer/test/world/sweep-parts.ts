@@ -22,7 +22,6 @@ export interface SweepRow {
   readonly rent_cost: bigint | null;
 }
 
-/** Deposit addresses, their bookkeeping, and the rows of sweeps. */
 export async function openSweepParts({ network, database, admin, depositAddress, chain: { token } }: World) {
   const { symbol: usual } = token;
   const { chain, family, nativeSymbol } = network;

@@ -23,7 +23,7 @@ export const CODECS = {
   SUI: suiFamily.addressCodec,
 };
 
-/** Keys of hot wallet and deposit addresses, in memory and as a keystore file. */
+/** In memory and as a keystore file. */
 export interface TestKeys {
   readonly keys: KeystoreSigner;
   readonly keystoreFile: string;

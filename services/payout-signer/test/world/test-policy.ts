@@ -7,15 +7,15 @@ import { CODECS } from './test-keys.ts';
 
 type Terms = Readonly<Record<string, unknown>>;
 
-/** Unlimited policy of one chain, except for the terms that a test sets. */
+/** Unlimited, except for the terms that a test sets. */
 export interface TestPolicy {
   readonly coldAddress?: Address;
   /** Null: no sweeps. */
   readonly sweep?: Terms | null;
   readonly asset?: Terms;
-  /** Symbols. @default the tokens with a contract */
+  /** @default the tokens with a contract */
   readonly symbols?: readonly string[];
-  /** Terms of the whole policy, such as approvers. */
+  /** Of the whole policy, such as approvers. */
   readonly more?: Terms;
 }
 
