@@ -1,17 +1,16 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Chain } from '@opentill/domain/chains';
 
-/** Cursors of a chain. */
 export interface CursorHeights {
-  /** Newest block that at least one source returned. */
+  /** At least one source returned it. */
   readonly seenHeight: number;
-  /** Newest block read the verified way. */
+  /** Read the verified way. */
   readonly verifiedHeight: number;
 }
 
 /**
- * Minimum number of blocks that cover a verified block, itself included: a block is verified only after two
- * sources confirm the block that gives it this depth. Networks without configuration count as 1.
+ * A block is verified only after two sources confirm the block that gives it this depth. Includes the block itself.
+ * Networks without configuration count as 1.
  */
 export function verifiedDepths(networks: readonly NetworkConfig[]): ReadonlyMap<Chain, number> {
   return new Map(
@@ -23,8 +22,7 @@ export function verifiedDepths(networks: readonly NetworkConfig[]): ReadonlyMap<
 }
 
 /**
- * Height from which confirmations count for crediting. Blocks above it come from a single source, which could
- * invent blocks to meet the depth of a larger order.
+ * Blocks above this height come from a single source, which could invent blocks to meet the depth of a larger order.
  */
 export function agreedHeight(
   { seenHeight, verifiedHeight }: CursorHeights,

@@ -23,7 +23,6 @@ import { DEFAULT_TIMING, startSweeps, type Sweeps, type TrackerTiming } from './
 import { readAnyCursor } from './store/find-unsettled.ts';
 
 export interface TrackerDeps {
-  /** Connected as the role opentill_tracker. */
   readonly db: Db;
   readonly broker: Broker;
   readonly logger: Logger;
@@ -31,19 +30,14 @@ export interface TrackerDeps {
   readonly clock: Clock;
   readonly newId: NewId;
   readonly networks: readonly NetworkConfig[];
-  /** Unique per process. */
   readonly instanceId: string;
   readonly timing?: Partial<TrackerTiming>;
 }
 
 export interface TrackerApp {
-  /** Checks of /readyz. */
   readonly checks: Checks;
   start(): Promise<void>;
-  /**
-   * Stops consumers and sweeps first, so that no new work begins; takes at most 6 s. Unpublished events stay in
-   * the outbox.
-   */
+  /** Stops consumers and sweeps first; takes at most 6 s. Unpublished events stay in the outbox. */
   stop(): Promise<void>;
 }
 
@@ -54,10 +48,7 @@ interface Work {
   readonly presence: { stop(): Promise<void> };
 }
 
-/**
- * Creates the confirmation-tracker: turns events of scanners and signer into order states and ledger entries. Does
- * not close its dependencies.
- */
+/** Does not close its dependencies. */
 export function createApp(deps: TrackerDeps): TrackerApp {
   const { db, broker, logger, metrics } = deps;
   const observe = createObserve(deps);

@@ -5,13 +5,12 @@ import { isolates, settleOrders } from './settle-orders.ts';
 import { closeDecision, takeOldestDecision, type OpenDecision } from './store/decisions.ts';
 import { ordersByKey } from './store/lock-orders.ts';
 
-/** Reason shown to the merchant if the operator's reason has no portable characters. */
+/** Used if the operator's reason has no portable characters. */
 const REFUSED = 'Refused by operator';
 
 /**
- * Carries out operators' decisions on these orders in the order they were made, each in its own transaction.
- * Decisions that the order's state does not allow are closed as NOT_POSSIBLE. So are decisions on payouts, which
- * are stopped by a veto.
+ * In the order in which operators made the decisions, each in its own transaction. Decisions that the order's state
+ * does not allow are closed as NOT_POSSIBLE. So are decisions on payouts, which are stopped by a veto.
  * @returns number of decisions closed
  */
 export async function carryOutDecisions(deps: HandlerDeps, orderPks: readonly string[]): Promise<number> {
@@ -35,8 +34,7 @@ async function carryOutOldest(deps: HandlerDeps, orderPk: string): Promise<boole
     const { transfer_id: transferId } = decision;
     const selected = ordersByKey([orderPk], transferId === null ? [] : [transferId]);
     const settled = await settleOrders(tx, deps, selected, { decisions });
-    // Not derived from the order's status: a payment in time also leads to SUCCESS, without the operator's
-    // decision.
+    // Not derived from the order's status: a payment in time also leads to SUCCESS, without the operator's decision.
     const done = settled.some(({ isDecided }) => isDecided);
     await closeDecision(tx, decision, { at: deps.clock.now(), outcome: done ? 'DONE' : 'NOT_POSSIBLE' });
     return { outcomes: settled, closed: true };

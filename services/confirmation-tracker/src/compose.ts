@@ -12,7 +12,6 @@ import { readTrackerConfig } from './config.ts';
 
 const SERVICE = 'confirmation-tracker';
 
-/** Composition root of the service. */
 export const composeTracker: Compose = async (env, { sharesProcess }) => {
   const config = readTrackerConfig(env);
   const { instanceId } = config;

@@ -27,10 +27,7 @@ export const TRACKER_CONFIG_SCHEMA = {
   },
 } as const;
 
-/**
- * Reads the tracker's settings from the environment.
- * @throws GatewayError CONFIG_INVALID listing every mistake
- */
+/** @throws GatewayError CONFIG_INVALID listing every mistake */
 export function readTrackerConfig(env: Environment): TrackerConfig {
   const variables = readConfig<Variables>(TRACKER_CONFIG_SCHEMA, env);
   return {

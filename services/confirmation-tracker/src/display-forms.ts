@@ -3,9 +3,7 @@ import type { TransactionContext } from '@opentill/contracts/format-order';
 import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
 import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 
-/** Display settings of a chain's transactions. */
 export interface ChainDisplay extends Omit<TransactionContext, 'headHeight'> {
-  /** Configured token by symbol. */
   readonly tokenOf: (symbol: string) => Pick<TokenConfig, 'decimals' | 'displayDecimals'> | undefined;
 }
 
@@ -13,13 +11,10 @@ type Format = (address: string) => string;
 
 const asStored: Format = (address) => address;
 
-/** Cache limit; about 3 MB. */
+/** About 3 MB. */
 const FORMS_KEPT = 10_000;
 
-/**
- * Caches the most recent results of `format`. Each callback of an order shows the same addresses, and an EIP-55
- * checksum needs a hash.
- */
+/** Each callback of an order shows the same addresses, and an EIP-55 checksum needs a hash. */
 export function rememberForms(format: Format, limit: number): Format {
   const forms = new Map<string, string>();
   return (address) => {
@@ -35,7 +30,7 @@ export function rememberForms(format: Format, limit: number): Format {
   };
 }
 
-/** Formatters by family. The canonical forms of TRON and SUI are also their displayed forms. */
+/** The canonical forms of TRON and SUI are also their displayed forms. */
 const FORMATS: { readonly [F in Family]: () => Promise<Format> } = {
   EVM: async () => {
     const { evmAddressCodec } = await import('@opentill/chain-evm/address');
@@ -46,8 +41,7 @@ const FORMATS: { readonly [F in Family]: () => Promise<Format> } = {
 };
 
 /**
- * Loads the formatters of the configured families only. An unconfigured chain shows addresses as stored and fees
- * in base units.
+ * Loads formatters of configured families only. An unconfigured chain shows addresses as stored and fees in base units.
  */
 export async function loadDisplayForms(
   networks: readonly NetworkConfig[],

@@ -2,7 +2,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Chain } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 
-/** Returns a token's `dustBelow` in base units by chain and symbol; 0 if it has none or is not configured. */
+/** `dustBelow` of a token in base units; 0 if it has none or is not configured. */
 export function dustBelowOf(networks: readonly NetworkConfig[]): (chain: Chain, symbol: string) => bigint {
   const minimums = new Map<string, bigint>();
   for (const { chain, tokens } of networks) {

@@ -5,9 +5,8 @@ import { isolates } from './settle-orders.ts';
 import { ORDERS_PER_TRANSACTION } from './store/lock-orders.ts';
 
 /**
- * Books verified deposits to hot wallets and reverses orphaned ones; see settle_hot_wallet_deposits(). An orphaned
- * deposit may be reserved or spent, so it opens an incident and holds the payouts of the asset. A deposit that cannot
- * be booked is reported and left to the next sweep.
+ * See settle_hot_wallet_deposits(). An orphaned deposit may be reserved or spent, so it opens an incident and holds the
+ * payouts of the asset. A deposit that cannot be booked is reported and left to the next sweep.
  */
 export async function settleHotWalletDeposits(
   deps: HandlerDeps,

@@ -1,16 +1,13 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Chain } from '@opentill/domain/chains';
 
-/**
- * Ledger symbol for network fees: the chain's native coin, so that fees and top-ups share an account. An
- * unconfigured chain uses its own name.
- */
+/** Fees and top-ups share the account of the native coin. An unconfigured chain uses its own name. */
 export function nativeSymbols(networks: readonly NetworkConfig[]): (chain: Chain) => string {
   const symbols = new Map(networks.map((network) => [network.chain, network.nativeSymbol]));
   return (chain) => symbols.get(chain) ?? chain;
 }
 
-/** A native coin that orders may use. */
+/** Orders may use this native coin. */
 export interface PayableCoin {
   readonly chain: Chain;
   readonly symbol: string;

@@ -15,7 +15,7 @@ export interface NotifyDeps {
   readonly displayOf: (chain: Chain) => ChainDisplay;
 }
 
-/** Transfers shown in callbacks. */
+/** Shown in callbacks. */
 export interface Shown {
   /** Newest transfer credited by a SUCCESS. */
   readonly credited: TransferRow | undefined;
@@ -23,7 +23,6 @@ export interface Shown {
   readonly takenBack: readonly TransferRow[];
 }
 
-/** Builds the callbacks of an order's status changes and of credited transfers that were orphaned. */
 export function notificationsOf(
   deps: NotifyDeps,
   order: LockedOrder,
@@ -49,7 +48,6 @@ export function notificationsOf(
   return notifications;
 }
 
-/** Returns the transfer in the higher block. */
 export function later(a: TransferRow | undefined, b: TransferRow): TransferRow {
   if (a === undefined) return b;
   if (a.blockHeight !== b.blockHeight) return a.blockHeight > b.blockHeight ? a : b;

@@ -6,28 +6,21 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import type { PayableCoin } from './native-symbols.ts';
 import type { BookedTopUp, OrderOutcome } from './store/order-rows.ts';
 
-/** Sink for the tracker's events, which become logs and metrics. */
 export interface Observe {
-  /** An order was settled and committed with changes. */
   orderSettled(outcome: OrderOutcome): void;
-  /** One order could not be settled; the rest of its batch was settled without it. */
+  /** The rest of its batch was settled without it. */
   notSettled(
     which: { readonly orderPk?: string; readonly transferId?: string | number },
     error: unknown,
   ): void;
-  /** A sweep over transfers ended. `found` were unsettled: their events were lost or late. */
+  /** `found` were unsettled: their events were lost or late. */
   transfersSwept(found: number): void;
-  /** A sweep over own transactions ended. `found` outcomes were unsettled. */
   fatesSwept(found: number): void;
-  /** A deposit to a hot wallet was booked or reversed. */
   topUpBooked(topUp: BookedTopUp): void;
-  /** Native coin booked for fees became payable, because orders may now use it. */
+  /** Orders may now use the native coin that was booked for fees. */
   gasMadePayable(moved: PayableCoin & { readonly amount: bigint }): void;
-  /** A sweep failed and is retried. */
   sweepFailed(name: string, error: unknown, failuresInRow: number): void;
-  /** This instance failed to announce its presence. */
   presenceFailed(error: unknown): void;
-  /** Old inbox rows were deleted. */
   inboxRolled(rolled: Rolled): void;
 }
 
@@ -151,14 +144,13 @@ function createCounters(metrics: Metrics) {
   };
 }
 
-/** Database gauges, queried at each scrape. Only the tracker exports them, because one service suffices. */
+/** Queried at each scrape. Only the tracker exports these gauges, because one service suffices. */
 export function observeDatabase(metrics: Metrics, db: Db): void {
   metrics.gauge({
     name: 'opentill_tracker_database_oldest_transaction_seconds',
     help: 'Age of the oldest open transaction in seconds: vacuum removes no row that died after it began',
     async collect(gauge) {
-      // If the database does not answer, the gauges keep their last values. NaN if the role may not see
-      // transactions.
+      // If the database does not answer, the gauge keeps its last value. NaN if the role may not see transactions.
       const seconds = await oldestTransactionSeconds(db).catch(() => undefined);
       if (seconds !== undefined) gauge.set(seconds ?? Number.NaN);
     },

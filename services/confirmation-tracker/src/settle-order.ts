@@ -34,10 +34,7 @@ import type {
   UnmatchedRow,
 } from './store/order-rows.ts';
 
-/**
- * An operator's decision. When it accepts money the order did not ask for, includes that transfer as the operator
- * saw it.
- */
+/** `otherMoney`: a transfer that the order did not ask for, as the operator saw it. */
 export interface OperatorDecision extends Omit<CollectionDecision, 'otherMoney'> {
   readonly otherMoney?: {
     readonly transferId: number;
@@ -48,16 +45,11 @@ export interface OperatorDecision extends Omit<CollectionDecision, 'otherMoney'>
 }
 
 export interface SettleOrderDeps extends NotifyDeps {
-  /** See verifiedDepths. */
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
-  /**
-   * Minimum in base units (dustBelowOf). A smaller transfer is booked, but does not move its order or cause a
-   * callback.
-   */
+  /** Base units. A smaller transfer is booked, but does not move its order or cause a callback. */
   readonly dustBelow: (chain: Chain, symbol: string) => bigint;
 }
 
-/** A transfer with the result of this settlement. */
 interface Judged {
   readonly transfer: TransferRow;
   readonly fit: TransferFit;
@@ -66,32 +58,25 @@ interface Judged {
   readonly creditedAgain: boolean;
 }
 
-/** Rows to write for some transfers. */
 export type TransferOutcome = Pick<
   OrderOutcome,
   'settlements' | 'unmatched' | 'incidents' | 'creditedAgain' | 'entries'
 >;
 
-/** Settlement of one order. Decided on creation, then applied to its transfers, starting with the named ones. */
+/** Decided on creation, then applied to the order's transfers, starting with the named ones. */
 export interface OrderSettlement {
-  /**
-   * The order expires, ends or is paid after expiry. This changes the result of all its transfers, so all must be
-   * passed to `take`.
-   */
+  /** The order expires, ends or is paid after expiry. All its transfers must then be passed to `take`. */
   readonly isOfEveryTransfer: boolean;
   take(transfers: readonly TransferRow[]): TransferOutcome;
   /**
-   * Returns the remaining rows after all transfers were taken.
-   * @throws GatewayError COLLECTION_SUMS_DIFFER if the credited amount differs from the stored sums; no amount is
-   * credited then
+   * Call after all transfers were taken.
+   * @throws GatewayError COLLECTION_SUMS_DIFFER if the credited amount differs from the stored sums. No amount is
+   * credited.
    */
   end(): OrderOutcome;
 }
 
-/**
- * Settles one order from its facts and an optional operator decision: status changes, callbacks, ledger, unmatched
- * deposits, incidents. Pure except for new ids. Idempotent: without changes every list is empty.
- */
+/** Pure except for new ids. Idempotent: without changes every list is empty. */
 export function settleOrder(
   deps: SettleOrderDeps,
   order: LockedOrder,
@@ -157,8 +142,8 @@ export function settleOrder(
         unmatched: [],
         incidents: [],
         creditedAgain: [],
-        // One entry for the ordered amount, because an order is credited once, and one for other money that an
-        // operator accepted.
+        // One entry for the ordered amount, because an order is credited once, and one for other money that an operator
+        // accepted.
         entries: [...(amount > 0n ? [creditOrder(receiptOf(order, { ...order, amount }))] : []), ...others],
         newestChangeAt,
       };
@@ -166,7 +151,7 @@ export function settleOrder(
   };
 }
 
-/** The only part of an order on which the result of its transfers depends (unmatchedReason). */
+/** The result of an order's transfers depends only on this part of it (unmatchedReason). */
 function standingOf({ status }: Pick<CollectionState, 'status'>): 'OPEN' | OrderStatus {
   return status === 'EXPIRED' || status === 'SUCCESS' || status === 'FAILED' ? status : 'OPEN';
 }
@@ -201,7 +186,6 @@ function movedBy(
   };
 }
 
-/** Earliest time of the next callback for late payments. */
 function lateCallbackFrom(last: Date): Date {
   return new Date(last.getTime() + LATE_CALLBACK_SECONDS * 1_000);
 }
@@ -222,7 +206,7 @@ function possibleOf(
   return isAsSeen && isFree ? decision : undefined;
 }
 
-/** Computes the steps implied by the facts, then that of the operator. */
+/** Steps implied by the facts come before that of the operator. */
 function stepsOf(
   deps: SettleOrderDeps,
   order: LockedOrder,
@@ -247,7 +231,7 @@ function stepsOf(
     : { steps: [...steps, decided], isDecided: true };
 }
 
-/** True if the transfer is too small or not what the order asks for, so that it does not move the order. */
+/** Too small, or not what the order asks for. */
 function isDust({ dustBelow }: SettleOrderDeps, order: LockedOrder, transfer: TransferRow): boolean {
   if (transfer.wentElsewhere) return false;
   return fitOf(order, transfer) !== 'ORDERED' || transfer.amount < dustBelow(transfer.chain, transfer.symbol);
@@ -342,7 +326,7 @@ function incidentOf(deps: SettleOrderDeps, order: LockedOrder, one: Judged): Inc
   ];
 }
 
-/** Returns the orphaned credited transfer with its old contents if the transaction was mined again with others. */
+/** Has its old contents if the transaction was mined again with others. */
 function takenBack(order: LockedOrder, { transfer, fit, creditReverted }: Judged): TransferRow[] {
   if (creditReverted === null) return [];
   const { amount, symbol } = creditReverted;

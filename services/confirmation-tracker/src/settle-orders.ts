@@ -17,9 +17,8 @@ export interface SettleDeps extends SettleOrderDeps, SaveDeps {
 }
 
 /**
- * Settles the selected orders with the chain within the caller's transaction: lock, load, decide, save. Lock and
- * load are separate statements with separate snapshots, so that changes of another replica are seen. `decisions`
- * are operators' decisions by order.
+ * Locks, loads, decides and saves within the caller's transaction. Lock and load are separate statements with separate
+ * snapshots, so that changes of another replica are seen.
  * @returns outcomes of the orders that changed
  */
 export async function settleOrders(
@@ -64,8 +63,8 @@ export async function settleOrders(
 type Begin = (order: LockedOrder, facts: OrderFacts) => OrderSettlement;
 
 /**
- * Settles orders with all their transfers from a single snapshot, so each order is decided again. Stores outcomes
- * in `outcomes`; yields the rows of an order with many transfers in parts before that.
+ * A single snapshot holds all transfers, so each order is decided again. Stores outcomes in `outcomes`; yields the rows
+ * of an order with many transfers in parts before that.
  */
 async function* settleEveryTransfer(
   tx: Tx,
@@ -121,8 +120,8 @@ function hasEffect({ moved, settlements, unmatched }: OrderOutcome): boolean {
 }
 
 /**
- * Sorts orders by payment time, so that a backlog is credited and reported in order of payment. Across
- * transactions, and hence replicas and blocks handled concurrently, only the callbacks of one order are ordered.
+ * A backlog is credited and reported in order of payment. Across transactions, and hence replicas and blocks handled
+ * concurrently, only the callbacks of one order are ordered.
  */
 function inOrderOfPayment(
   orders: readonly LockedOrder[],
@@ -143,8 +142,8 @@ function inOrderOfPayment(
 }
 
 /**
- * True if one order of a batch may have caused the error, so that the others should be settled without it. False
- * for errors of the database itself: unavailable, deadlock, missing permission.
+ * One order of a batch may have caused the error, so the others should be settled without it. False for errors of the
+ * database itself: unavailable, deadlock, missing permission.
  */
 export function isolates(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return true;

@@ -18,14 +18,10 @@ import type { SettleOrderDeps } from './settle-order.ts';
 
 type Deps = Pick<SettleOrderDeps, 'newId' | 'displayOf'>;
 
-/** A payout receives no money. */
 const NOTHING_RECEIVED = { detectedAmount: baseUnits(0n) };
 const NO_DEPOSITS = { settlements: [], unmatched: [], creditedAgain: [], entries: [] };
 
-/**
- * Settles one payout's order: status changes, callbacks, and an incident if a different amount arrived. Pure
- * except for new ids; idempotent.
- */
+/** Pure except for new ids; idempotent. Opens an incident if a different amount arrived. */
 export function settlePayoutOrder(deps: Deps, order: LockedPayout, known: KnownPayout): OrderOutcome {
   const steps = settlePayout(order, { ...known, signingReason: portable(known.signingReason) });
   const last = steps.at(-1)?.next;
@@ -48,12 +44,12 @@ export function settlePayoutOrder(deps: Deps, order: LockedPayout, known: KnownP
   };
 }
 
-/** Restricts the signer's reason to characters that every callback can carry. */
+/** Every callback can carry the remaining characters. */
 function portable(reason: string | null): string | null {
   return reason === null ? null : toPortableText(reason);
 }
 
-/** Transaction shown to the merchant: the decisive one, otherwise the latest. Undefined while none is in a block. */
+/** The decisive transaction, otherwise the latest. Undefined while none is in a block. */
 function shownFate(fates: readonly FateRow[]): FateRow | undefined {
   const last = (verdict: FateVerdict) => fates.findLast((fate) => verdictOf(fate) === verdict);
   return last('LANDED') ?? last('IN_BLOCK') ?? last('FAILED');
@@ -84,8 +80,8 @@ function notificationsOf(
 }
 
 /**
- * Callbacks of a sweep: sent (once), and its result. None for a sweep that was never sent, and none for
- * reorganisations on the way.
+ * One callback when a sweep is sent, one for its result. None for a sweep that was never sent, or for reorganisations
+ * on the way.
  */
 function collectsOf(
   deps: Deps,
@@ -120,7 +116,7 @@ function shownOf(deps: Deps, order: LockedPayout, known: KnownPayout, fate: Fate
   return { transfer: toPayoutTransfer(fate), context };
 }
 
-/** True if the verified result of an ended payout was orphaned or changed to the opposite. */
+/** The verified result of an ended payout was orphaned or changed to the opposite. */
 function endIsTakenBack({ status }: LockedPayout, { was, became }: KnownPayout): boolean {
   const hasEnded = status === 'SUCCESS' || status === 'FAILED';
   return hasEnded && was !== became && (was === 'PAID_OUT' || was === 'RETURNED');

@@ -9,13 +9,12 @@ import type { SettleDeps } from './settle-orders.ts';
 import type { LockOptions } from './store/lock-orders.ts';
 
 export interface SettlePayoutDeps extends SettleDeps {
-  /** Ledger symbol of a chain's network fees. */
   readonly nativeSymbolOf: (chain: Chain) => string;
 }
 
 /**
- * Settles the selected payouts' orders within the caller's transaction: lock, expire, book and load, decide, save.
- * Payouts expire only here, so that expiry, FAILED order, released amount and callback are one commit.
+ * Locks, expires, books, loads, decides and saves within the caller's transaction. Payouts expire only here, so that
+ * expiry, FAILED order, released amount and callback are one commit.
  * @returns outcomes of the orders that changed
  */
 export async function settlePayouts(

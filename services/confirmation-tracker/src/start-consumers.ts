@@ -20,7 +20,6 @@ export interface ConsumerDeps {
   readonly metrics: Metrics;
 }
 
-/** Starts one consumer per event type. */
 export function startConsumers(deps: ConsumerDeps, handlerDeps: BlockVerifiedDeps): readonly Consumer[] {
   const { broker, logger, metrics } = deps;
   const consume = <T extends EventType>(

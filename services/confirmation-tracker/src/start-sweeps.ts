@@ -10,18 +10,17 @@ import { createFateSweep, sweepDuePayouts } from './sweep-payouts.ts';
 import { createTransferSweep } from './sweep-transfers.ts';
 
 export interface TrackerTiming {
-  /** Interval in milliseconds between quick sweeps over transfers, and between thorough ones (createTransferSweep). */
+  /** Quick and thorough sweeps: see createTransferSweep. */
   readonly transferSweepMs: number;
   readonly thoroughSweepMs: number;
   /** Transfers changed less than this ago are left to their events. */
   readonly sweepGraceMs: number;
-  /** Polling interval for due orders in milliseconds. */
   readonly dueSweepMs: number;
-  /** Polling interval for orders that need less depth than the verified cursor has (findDueOrders). */
+  /** For orders that need less depth than the verified cursor has (findDueOrders). */
   readonly thoroughDueSweepMs: number;
-  /** Polling interval for due payouts, outcomes of own transactions and operators' decisions. */
+  /** For due payouts, outcomes of own transactions and operators' decisions. */
   readonly payoutSweepMs: number;
-  /** Retention of inbox rows. Messages do not wait longer in a queue; a late one would change no state. */
+  /** Messages do not wait longer in a queue; a late one would change no state. */
   readonly inboxKeptSeconds: number;
 }
 
@@ -51,14 +50,12 @@ export interface Sweeps {
   stop(): Promise<void>;
 }
 
-/** Starts every sweep in its own loop. */
 export function startSweeps(
   deps: HandlerDeps,
   timing: TrackerTiming,
   coins: readonly PayableCoin[] = [],
 ): Sweeps {
   const { clock, observe } = deps;
-  /** Time until which each sweep counts as alive. */
   const freshUntil = new Map<string, number>();
   const sweep = (name: string, intervalMs: number, run: (signal: AbortSignal) => Promise<void | 'again'>) => {
     const succeeded = () => void freshUntil.set(name, clock.now().getTime() + intervalMs + SWEEP_STALE_MS);

@@ -5,13 +5,11 @@ import { ORDERS_PER_TRANSACTION, ordersByKey } from './store/lock-orders.ts';
 
 export interface DueSweepOptions {
   readonly limit?: number;
-  /** See findDueOrders. */
   readonly everyDepth?: boolean;
 }
 
 /**
- * Settles orders that chain progress or time moves (findDueOrders): one query when there are none, otherwise
- * transactions of at most ORDERS_PER_TRANSACTION. Skips orders locked by another replica.
+ * Transactions of at most ORDERS_PER_TRANSACTION. Skips orders locked by another replica.
  * @returns 'again' if there may be more
  */
 export async function sweepDueOrders(
@@ -34,7 +32,7 @@ async function settleDue(deps: HandlerDeps, orderPks: readonly string[]): Promis
   } catch (error) {
     if (!isolates(error)) throw error;
   }
-  // One order failed; settle the others in separate transactions.
+  // One order failed.
   let settled = 0;
   for (const orderPk of orderPks) {
     try {

@@ -3,10 +3,7 @@ import type { PayableCoin } from './native-symbols.ts';
 import type { Observe } from './observe.ts';
 import { makeGasPayable } from './store/hot-wallets.ts';
 
-/**
- * Moves native coin booked for fees to the payable account once orders may use the coin; see make_gas_payable().
- * Idempotent.
- */
+/** Idempotent; see make_gas_payable(). */
 export async function sweepPayableCoins(
   { db, observe }: { readonly db: Db; readonly observe: Pick<Observe, 'gasMadePayable'> },
   coins: readonly PayableCoin[],

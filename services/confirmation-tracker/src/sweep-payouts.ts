@@ -4,10 +4,7 @@ import type { HandlerDeps } from './handlers/settle-event.ts';
 import { findDuePayouts, readFates, type FatePosition, type UnsettledFate } from './store/find-payouts.ts';
 import { ORDERS_PER_TRANSACTION } from './store/lock-orders.ts';
 
-/**
- * Settles payouts that time or the signer moved and whose events were lost.
- * @returns 'again' if there may be more
- */
+/** Their events were lost. @returns 'again' if there may be more */
 export async function sweepDuePayouts(deps: HandlerDeps): Promise<void | 'again'> {
   const orderPks = await findDuePayouts(deps.db, ORDERS_PER_TRANSACTION);
   if (orderPks.length === 0) return undefined;
@@ -16,19 +13,16 @@ export async function sweepDuePayouts(deps: HandlerDeps): Promise<void | 'again'
 }
 
 export interface FateSweepOptions {
-  /** Outcomes read per query. */
+  /** Per query. */
   readonly pageSize: number;
   /** Outcomes changed less than this ago are left to their events. */
   readonly graceMs: number;
-  /** Overlap with the last sweep in milliseconds; must exceed the duration of any scanner transaction. */
+  /** Overlap with the last sweep; must exceed the duration of any scanner transaction. */
   readonly lookBackMs: number;
   readonly from: 'beginning' | 'now';
 }
 
-/**
- * Creates the sweep that settles outcomes of own transactions whose events were lost. Works like
- * createTransferSweep.
- */
+/** Like createTransferSweep, for outcomes of own transactions. */
 export function createFateSweep(
   deps: HandlerDeps,
   options: FateSweepOptions,

@@ -5,24 +5,23 @@ import { findUnsettled, startOfSweep, SWEEP_FROM_NOW, type SweepPosition } from 
 import { ORDERS_PER_TRANSACTION } from './store/lock-orders.ts';
 
 export interface TransferSweepOptions {
-  /** Transfers read per query. */
+  /** Per query. */
   readonly pageSize: number;
   /** Transfers changed less than this ago are left to their events. */
   readonly graceMs: number;
-  /** Overlap with the last sweep in milliseconds; must exceed the duration of any scanner transaction. */
+  /** Overlap with the last sweep; must exceed the duration of any scanner transaction. */
   readonly lookBackMs: number;
-  /** Start of the first sweep: the oldest transfer, or the time it is created. */
+  /** Start of the first sweep. */
   readonly from: 'beginning' | 'now';
 }
 
 /**
- * Creates the sweep that settles transfers whose events were lost, and all transfers to hot wallets. The first
- * sweep reads the whole table in pages, or no row. Later ones read what changed since the last sweep began, less
- * the look-back: `updated_at` is when a scanner's transaction began, not when it committed. A failed sweep
- * continues where it stopped.
+ * Settles transfers whose events were lost, and all transfers to hot wallets. The first sweep reads the whole table in
+ * pages, or no row. Later ones read what changed since the last sweep began, less the look-back: `updated_at` is when a
+ * scanner's transaction began, not when it committed. A failed sweep continues where it stopped.
  *
- * The service runs two. A quick one over the last seconds bounds the delay while the broker is down. A thorough
- * one, from the beginning and with a long look-back, finds transfers from downtimes or very slow transactions.
+ * The service runs two. A quick one over the last seconds bounds the delay while the broker is down. A thorough one,
+ * from the beginning and with a long look-back, finds transfers from downtimes or very slow transactions.
  */
 export function createTransferSweep(
   deps: HandlerDeps,
@@ -42,7 +41,6 @@ export function createTransferSweep(
     await settleHotWalletDeposits(deps, page.ofHotWallets);
     if (signal.aborted) return undefined;
     found += page.unsettled.length;
-    // The next sweep starts where this one ended; later changes are after it.
     position = page.next;
     if (position !== null) return 'again';
     begunAt = page.now;

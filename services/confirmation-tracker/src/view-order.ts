@@ -6,8 +6,8 @@ import type { ChainDisplay } from './display-forms.ts';
 import type { LockedOrder, TransferRow } from './store/order-rows.ts';
 
 /**
- * Builds the order view of callbacks. A transaction of another token or chain that an operator accepted is shown
- * with its own token, or omitted if that token is no longer configured.
+ * A transaction of another token or chain that an operator accepted is shown with its own token, or omitted if that
+ * token is no longer configured.
  * @param seenHeight of the order's chain
  */
 export function viewOf(

@@ -50,7 +50,7 @@ afterAll(async () => {
   await s.close();
 });
 
-/** A replica as main.ts composes it, connected with the role of its service. */
+/** Connected with the role of its service. */
 async function startReplica(timing: Parameters<typeof createApp>[0]['timing'] = {}): Promise<Replica> {
   const database = s.database.open('tracker');
   const broker: Broker = connectBroker({
@@ -94,8 +94,8 @@ async function reaches(order: OrderRow, status: string): Promise<void> {
 }
 
 /**
- * Notification ids of these orders in the order the webhook-sender receives them. Waits for all. An event that was
- * republished after a late confirm counts once; events of earlier tests are ignored.
+ * In the order in which the webhook-sender receives them. Waits for all. An event that was republished after a late
+ * confirm counts once; events of earlier tests are ignored.
  */
 async function publishedIds(...orders: readonly OrderRow[]): Promise<string[]> {
   const ids = new Set((await Promise.all(orders.map(notificationIds))).flat());

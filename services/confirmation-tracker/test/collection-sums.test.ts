@@ -20,7 +20,7 @@ beforeAll(async () => {
 beforeEach(() => s.chainAt(110, 200));
 afterAll(() => s.close());
 
-/** Stored sums, and sums over all transfers, from one snapshot. */
+/** From one snapshot. */
 async function bothSums(order: OrderRow) {
   return s.deps.db.transaction().execute(async (tx) => {
     const orders = await lockOrders(tx, ordersByKey([order.order_pk]));
@@ -58,7 +58,6 @@ async function take({ orders, transfers }: Model, [what, which, where, amount]: 
   const transfer = transfers[found];
   const change = async (changed: Promise<TransferRow>) => void (transfers[found] = await changed);
   if (transfer === undefined || what === 'transfer') {
-    // Some share a transaction, are of another token, are late or are verified at once.
     const own = {
       tx_hash: `0x${order.order_pk}${which % 3}`,
       position: `log:${transfers.length}`,

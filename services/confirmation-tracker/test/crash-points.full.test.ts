@@ -30,7 +30,6 @@ test('ends as if undisturbed after a crash before or after any statement', async
       outcome: undisturbed,
     });
   }
-  // Every kind of side effect was covered, before and after.
   const effects = ['insert into "tracker"."inbox"', 'with given as', 'with entry as'];
   for (const effect of ['begin', ...effects, 'commit']) {
     expect(seen.some((where) => where.startsWith(`before ${effect}`))).toBe(true);

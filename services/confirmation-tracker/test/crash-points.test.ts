@@ -41,7 +41,7 @@ describe('crash before or after a statement', () => {
       balances: { MERCHANT: -110n, SUSPENSE: -105n, DEPOSIT: 215n },
       incidents: [1, 0, 0],
     });
-    // A sample of the points; crash-points.full.test.ts covers all.
+    // crash-points.full.test.ts covers all points.
     for (let point = 3; ; point += 25) {
       const disturbed = await runWithCrashAt(s, crashing, point, handle);
       if (crashing.crashedAt === undefined) break;
@@ -68,11 +68,8 @@ describe('crash before or after a statement', () => {
   });
 });
 
-/*
- * A handler reads facts, so a second delivery changes no state even without the inbox: the inbox saves work, not
- * money. Three guards protect money: inbox, settled facts and unique ledger references. Each test removes the
- * guards before the one it shows.
- */
+// A handler reads facts, so a second delivery changes no state even without the inbox. Three guards protect money:
+// inbox, settled facts and unique ledger references. Each test removes the guards before the one it shows.
 describe('second delivery', () => {
   async function paidOrder() {
     const merchant = await s.merchant();

@@ -3,30 +3,23 @@ import type { Database, Db } from '@opentill/db/database';
 import type { Tables } from '@opentill/db/tables';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
-/** Simulates the death of the process. */
 export class Crash extends Error {
   override readonly name = 'Crash';
 }
 
-/** A database handle of a process that can die before or after any of its statements, including begin and commit. */
+/** The process can die before or after any of its statements, including begin and commit. */
 export interface CrashingDatabase {
   readonly db: Db;
-  /** Crashes at this point, counted from now: 1 is before the first statement, 2 after it. */
+  /** Counted from now: 1 is before the first statement, 2 after it. */
   crashAt(point: number): void;
   readonly passed: number;
-  /** `before <statement>` or `after <statement>` of the crash; undefined if there was none. */
+  /** `before <statement>` or `after <statement>`. */
   readonly crashedAt: string | undefined;
-  /**
-   * Resolves when Postgres has ended the sessions of crashed processes. Until then their locks hold, and sweeps
-   * skip those rows.
-   */
+  /** Until Postgres has ended the sessions of crashed processes, their locks hold, and sweeps skip those rows. */
   sessionsEnded(): Promise<void>;
 }
 
-/**
- * Wraps a pool. A crash closes the connection as the kernel does for a dead process: Postgres rolls back
- * uncommitted changes and keeps committed ones.
- */
+/** A crash closes the connection as the kernel does for a dead process: Postgres rolls back uncommitted changes. */
 export function createCrashingDatabase(database: Database): CrashingDatabase {
   let point = Number.POSITIVE_INFINITY;
   let passed = 0;
@@ -85,7 +78,7 @@ export function createCrashingDatabase(database: Database): CrashingDatabase {
     },
     async sessionsEnded() {
       const pids = dying.splice(0);
-      await waitUntil('the sessions of the dead are over', async () => {
+      await waitUntil('the crashed sessions have ended', async () => {
         const { rows } = await sql`select from pg_stat_activity where pid = any(${pids}::int[])`.execute(
           database.kysely,
         );

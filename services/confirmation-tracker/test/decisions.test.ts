@@ -17,7 +17,7 @@ import {
   type TrackerScenario,
 } from './tracker-scenario.ts';
 
-/* Operators accept or refuse collections (docs/api.md section 5), also with money that the order did not ask for. */
+// Operators accept or refuse collections (docs/api.md section 5), also with money that the order did not ask for.
 
 const HOT = '0x00000000000000000000000000000000000000aa';
 const ONE_OTHER = 10n ** 18n;
@@ -45,7 +45,7 @@ afterAll(async () => {
 const decided = (order: { order_pk: string }) =>
   handle(envelope('order.decided', { orderPk: order.order_pk }), s.deps);
 
-/** An EXPIRED order with 40 in time and 60 late, all verified. */
+/** EXPIRED with 40 in time and 60 late, all verified. */
 async function expired() {
   const merchant = await s.merchant();
   const order = await s.order({
@@ -178,7 +178,7 @@ test('carries out a decision once with two replicas', async () => {
   }
 });
 
-/** Starts a refund like ops. */
+/** As ops does. */
 async function refundDeposit(transfer: TransferRow, amount: bigint): Promise<string> {
   const { chain, symbol } = transfer;
   await sql`select book_top_up(${`${chain}:0x${randomUUID()}:${symbol}`}, ${chain}, ${symbol}, ${amount})`.execute(
@@ -257,7 +257,7 @@ describe('refunded deposit', () => {
 });
 
 describe('money that the order did not ask for', () => {
-  /** An EXPIRED order of 100 with 40 of its own token and 1 of another. */
+  /** EXPIRED, 100 ordered, with 40 of its own token and 1 of another. */
   async function paidWithOtherAsset(elsewhere: Parameters<TrackerScenario['transfer']>[2] = {}) {
     const merchant = await s.merchant({ notifyReverted: true });
     const order = await s.order({ merchant_id: merchant.merchantId, symbol: 'MINE' });
@@ -325,7 +325,6 @@ describe('money that the order did not ask for', () => {
         status: 'SUCCESS',
       });
       await expect(refundDeposit(other, 1n)).rejects.toThrow('cannot be refunded');
-      // A second settlement changes no row.
       await s.verified(other);
       expect(await s.settlement(other)).toMatchObject({ credited: true });
     },

@@ -14,7 +14,7 @@ beforeAll(async () => {
 beforeEach(() => s.chainAt(110, 200));
 afterAll(() => s.close());
 
-/** Settled transfers of one base unit each, as after many events. */
+/** One base unit each, as after many events. */
 async function settledDust(db: Db, order: OrderRow, count: number, atSecond: number): Promise<void> {
   await sql`
     with made as (
@@ -31,7 +31,7 @@ async function settledDust(db: Db, order: OrderRow, count: number, atSecond: num
 
 class Undo extends Error {}
 
-/** Rows read from the transfer tables to settle one more transfer when `there` exist. */
+/** From the transfer tables, to settle one more transfer when `there` exist. */
 async function rowsRead(status: 'PENDING' | 'EXPIRED' | 'FAILED', there: number): Promise<number> {
   const isLate = status !== 'PENDING';
   let read = Number.NaN;
@@ -68,7 +68,7 @@ test.each(['PENDING', 'EXPIRED', 'FAILED'] as const)(
   },
 );
 
-/** The tracker with a token minimum of 10 base units and a fixed clock. */
+/** The minimum of every token is 10 base units. */
 function withMinimum(now = at(0)): HandlerDeps {
   return { ...s.deps, dustBelow: () => 10n, clock: { now: () => now } };
 }
@@ -88,7 +88,6 @@ describe('transfer below the minimum of its token', () => {
     expect(await s.state(order)).toMatchObject({ status: 'INIT', detected: 0n });
     expect(await s.balances(merchantId, 'ETH_SEPOLIA', 'DUST')).toEqual({ DEPOSIT: 9n, SUSPENSE: -9n });
     expect(await s.callbacks(order)).toEqual([]);
-    // The next transfer reports it.
     await settle(withMinimum(), await s.transfer(order, 10n, { state: 'VERIFIED' }));
     expect(await s.state(order)).toMatchObject({ status: 'PENDING', detected: 19n, actual: 19n });
   });

@@ -2,10 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import type { Database, Db } from '@opentill/db/database';
 import type { Tables } from '@opentill/db/tables';
 
-/**
- * Returns a handle that calls `then` after every statement, including begin and commit, before it returns the
- * result.
- */
+/** Calls `then` after every statement, including begin and commit, before it returns the result. */
 export function interpose(database: Database, then: (statement: string) => Promise<void>): Db {
   async function connect(): Promise<PostgresPoolClient> {
     const client = await database.pool.connect();

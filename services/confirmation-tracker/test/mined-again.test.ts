@@ -4,11 +4,8 @@ import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { createTransferSweep } from '../src/sweep-transfers.ts';
 import { createTrackerScenario, type TrackerScenario } from './tracker-scenario.ts';
 
-/*
- * A contract call may act differently when a reorganisation has it mined again. The same position of the
- * transaction then holds another amount, token or receiver. The scanner overwrites the row, so the tracker must
- * remember what it booked.
- */
+// A contract call may act differently when it is mined again. The same position of the transaction then holds another
+// amount, token or receiver. The scanner overwrites the row, so the tracker must remember what it booked.
 let s: TrackerScenario;
 beforeAll(async () => {
   s = await createTrackerScenario();
@@ -17,7 +14,7 @@ beforeEach(() => s.chainAt(102, 120));
 afterAll(() => s.close());
 
 let assets = 0;
-/** A credited order of 100 in a unique asset, paid by one verified transfer. */
+/** 100 in a unique asset, paid by one verified transfer. */
 async function creditedOrder(notifyReverted = false) {
   const merchant = await s.merchant({ notifyReverted });
   const symbol = `A${(assets += 1)}`;

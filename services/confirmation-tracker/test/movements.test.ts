@@ -9,10 +9,8 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { changed, payoutsOn, sweepDue, type Payouts } from './payout-scenario.ts';
 import { CHAIN, createTrackerScenario, handle, type TrackerScenario } from './tracker-scenario.ts';
 
-/*
- * Callbacks for the gateway's own movements. Merchants are notified of sweeps of their money (sent, result) and of
- * refunds of their deposits, like of payouts. All other movements have no callbacks.
- */
+// Merchants are notified of sweeps of their money (sent, result) and of refunds of their deposits. All other movements
+// have no callbacks.
 
 const HOT = '0x00000000000000000000000000000000000000aa';
 const COLD = '0x00000000000000000000000000000000000000cc';
@@ -37,14 +35,14 @@ afterAll(async () => {
   await s.close();
 });
 
-/** A paid, verified order of 100. */
+/** 100, verified. */
 async function paid(overrides: Parameters<TrackerScenario['order']>[0] = {}): Promise<OrderRow> {
   const order = await s.order(overrides);
   await s.verified(await s.verify(await s.transfer(order, 100n)));
   return order;
 }
 
-/** The order of a movement in the sweep of `order`'s payment. */
+/** In the sweep of `order`'s payment. */
 async function move(kind: MovementKind, order: OrderRow, sweepId = randomUUID()): Promise<OrderRow> {
   const isSweep = kind === 'SWEEP';
   const orderPk = randomUUID();
@@ -83,7 +81,6 @@ async function move(kind: MovementKind, order: OrderRow, sweepId = randomUUID())
   return s.admin.selectFrom('orders').selectAll().where('order_pk', '=', orderPk).executeTakeFirstOrThrow();
 }
 
-/** All callbacks of an order. */
 async function callbacks(order: OrderRow) {
   const rows = await s.admin
     .selectFrom('notification')
@@ -144,7 +141,6 @@ describe('sweep callbacks', () => {
       DEPOSIT_GAS: -FEE,
     });
     expect(await s.outbox(sweep)).toHaveLength(2);
-    // Sent once, also after further events.
     await handle(changed(sweep), s.deps);
     expect(await types(sweep)).toHaveLength(2);
   });

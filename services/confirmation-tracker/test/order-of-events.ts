@@ -13,10 +13,8 @@ import {
   type TrackerScenario,
 } from './tracker-scenario.ts';
 
-/*
- * The broker may deliver an event late, twice, out of order or never. Orders and ledger must end as if every event
- * had arrived at once and in order.
- */
+// The broker may deliver an event late, twice, out of order or never. Orders and ledger must end as if every event had
+// arrived at once and in order.
 let s: TrackerScenario;
 
 interface Delivery {
@@ -25,7 +23,6 @@ interface Delivery {
   readonly times: number;
 }
 
-/** Delivery of each event: delay and number of times. In order means no delay, once. */
 const IN_ORDER: Delivery = { delay: 0, times: 1 };
 const faultyDelivery = fc.array(fc.record({ delay: fc.nat({ max: 20 }), times: fc.nat({ max: 3 }) }), {
   minLength: 20,
@@ -40,8 +37,8 @@ interface Played {
 }
 
 /**
- * Six orders: paid at once; paid in two parts; paid by a transfer that a reorganisation moved; underpaid; overpaid
- * by one transfer; paid by a replacement of a vanished transfer. Every chain change emits an event.
+ * Six orders: paid at once; paid in two parts; paid by a transfer that a reorganisation moved; underpaid; overpaid by
+ * one transfer; paid by a replacement of a vanished transfer. Every chain change emits an event.
  */
 async function play(way: readonly Delivery[], shuffle: readonly number[]): Promise<Played> {
   const { merchantId } = await s.merchant({ notifyReverted: true });
@@ -95,11 +92,9 @@ async function play(way: readonly Delivery[], shuffle: readonly number[]): Promi
   await seen(b2, f2);
   await sure(await s.verify(c), await s.verify(d), await s.verify(e));
   await sure(await s.verify(b2), await s.verify(f2));
-  // The verified transfer of the first order is orphaned and mined again.
   await gone(await s.orphan(a));
   await sure(await s.verify(await s.mineAgain(a, 108, 160)));
   await handleDue(Number.POSITIVE_INFINITY);
-  // The sweep finds lost events.
   const sweep = createTransferSweep(s.deps, {
     pageSize: 5_000,
     graceMs: 0,
@@ -111,14 +106,13 @@ async function play(way: readonly Delivery[], shuffle: readonly number[]): Promi
   return { orders, transfers: [a, b1, b2, c, d, e, f1, f2], merchantId, symbol };
 }
 
-/** End state, without the callbacks of intermediate states. */
+/** Excludes the callbacks of intermediate states. */
 async function ending({ orders, transfers, merchantId, symbol }: Played): Promise<unknown> {
   return {
     states: await Promise.all(orders.map((order) => s.state(order))),
     last: await Promise.all(
       orders.map(async (order) => {
         const callbacks = await s.callbacks(order);
-        // Sequences have no gap, and each callback is in the outbox once.
         expect(callbacks.map((one) => one.sequence)).toEqual(callbacks.map((_, i) => i + 2));
         expect(await s.outbox(order)).toHaveLength(callbacks.length);
         // ORDER_REVERTED reports an incident only if it was observed.
@@ -138,7 +132,7 @@ async function ending({ orders, transfers, merchantId, symbol }: Played): Promis
   };
 }
 
-/** Delivers the events of the same chain in `ways` random orders. */
+/** Random orders of the events of the same chain. */
 export function describeOrderOfEvents(ways: number): void {
   beforeAll(async () => {
     s = await createTrackerScenario();

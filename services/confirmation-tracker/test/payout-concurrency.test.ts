@@ -43,7 +43,7 @@ test('settles a payout once under twenty concurrent deliveries', async () => {
 });
 
 describe('concurrent expiry and signing', () => {
-  /** Stores bytes and state in one commit like the signer. */
+  /** One commit, as the signer does. */
   async function signIfInTime(order: OrderRow): Promise<OwnTransactionRow | undefined> {
     return signer.kysely.transaction().execute(async (tx) => {
       const { rows } = await sql`update payout set state = 'SIGNED' where order_pk = ${order.order_pk}

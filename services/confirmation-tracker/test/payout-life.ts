@@ -69,7 +69,7 @@ async function markSent(s: TrackerScenario, ...orders: readonly OrderRow[]): Pro
       .execute();
 }
 
-/** End state without generated names. */
+/** Excludes generated names. */
 async function outcome(s: TrackerScenario, lived: Awaited<ReturnType<typeof life>>): Promise<unknown> {
   const { orders, merchantId, symbol } = lived;
   return {
@@ -93,7 +93,7 @@ export async function runUndisturbed(s: TrackerScenario): Promise<unknown> {
   return outcome(s, await life(s, async (work) => void (await work(s.deps))));
 }
 
-/** The same with a tracker that dies at step `point`, before or after a statement; another one repeats its work. */
+/** The tracker dies at step `point`, before or after a statement; another one repeats its work. */
 export async function runWithCrashAt(
   s: TrackerScenario,
   crashing: CrashingDatabase,

@@ -14,7 +14,6 @@ interface World {
   readonly otherDatabase: Database;
 }
 
-/** Possible outcomes of a payout's transactions. */
 const FATES = [
   'lands',
   'lands',
@@ -65,7 +64,6 @@ async function play({ s, p }: World, seed: number, send: (event: EventEnvelope) 
   return played;
 }
 
-/** Two replicas with lost, duplicated and late events must pay each payout once. */
 export function describePayoutReplicas(worldOf: () => World, seeds: readonly number[]): void {
   test.each(seeds)('pays each payout once with two replicas and faulty delivery (seed %d)', async (seed) => {
     const world = worldOf();

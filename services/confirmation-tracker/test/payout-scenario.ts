@@ -27,7 +27,7 @@ export function fated(...transactions: readonly OwnTransactionRow[]): Event<'fat
   });
 }
 
-/** Sweeps all outcomes from the beginning, like a starting tracker. */
+/** From the beginning, like a starting tracker. */
 export async function sweepFates(deps: HandlerDeps, pageSize = 5_000): Promise<void> {
   const sweep = createFateSweep(deps, { pageSize, graceMs: 0, lookBackMs: 300_000, from: 'beginning' });
   while ((await sweep(new AbortController().signal)) === 'again');
@@ -41,7 +41,7 @@ export async function sweepDue(deps: HandlerDeps): Promise<void> {
 export function payoutsOn(s: TrackerScenario) {
   const { admin } = s;
   return {
-    /** A reserved payout of 100 with its first notification, as the api creates it. */
+    /** Reserved, 100, with its first notification, as the api creates it. */
     async payout(overrides: Partial<Insertable<OrdersTable>> = {}): Promise<OrderRow> {
       const order = await aReservedPayout(admin, {
         amount: 100n,

@@ -30,8 +30,8 @@ async function becomes(txHash: string, state: FateState): Promise<void> {
 }
 
 /**
- * Settles a payout in state `before` while the scanner commits `after` behind the tracker's statement number
- * `place`; then orphans the transaction and settles again.
+ * The scanner commits `after` behind the tracker's statement number `place`; then the transaction is orphaned and
+ * settled again.
  * @returns undefined if there were fewer statements
  */
 async function settleWith(before: FateState, after: FateState, place: number) {

@@ -72,7 +72,7 @@ async function history(count: number): Promise<void> {
 }
 const BIG = ['orders', 'deposit_address', 'notification', 'transfer', 'transfer_settlement'] as const;
 
-/** New orders with a transfer each, as the api and a scanner write them: one statement each. */
+/** As the api and a scanner write them: one statement each. */
 async function aBlock(count: number, round: number): Promise<string[]> {
   const tag = randomUUID();
   const { rows } = await sql<{ transfer_id: number }>`

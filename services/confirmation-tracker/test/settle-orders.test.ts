@@ -562,7 +562,6 @@ describe('reorganisation after SUCCESS', () => {
     ]);
     expect(await s.unmatched(paid)).toBeNull();
     expect(await s.story(order)).toHaveLength(3);
-    // Orphaned a second time: a second incident.
     await s.orphaned(await s.orphan(paid));
     expect(await s.incidents(order)).toHaveLength(2);
     expect(await s.balances(merchant.merchantId, 'ETH_SEPOLIA', 'REV')).toEqual({

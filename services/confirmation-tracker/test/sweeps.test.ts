@@ -207,8 +207,7 @@ describe('sweep over due orders', () => {
     const dueBefore = await findDueOrders(s.admin, 500, { ...s.deps, now: new Date() }); // orders that earlier tests made impossible to settle
     const undo = new Error('undo');
     let read = Number.NaN;
-    // One transaction that is rolled back: other sessions report statistics late, and deleting so many rows takes
-    // long.
+    // Rolled back: other sessions report statistics late, and deleting so many rows takes long.
     const attempt = s.admin.transaction().execute(async (tx) => {
       await sql`insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, decimals,
           display_decimals, amount, accepted_amount, address, late_grace_seconds, created_at, expires_at)
@@ -227,7 +226,6 @@ describe('sweep over due orders', () => {
       expect(await findDueOrders(tx, 500, { ...s.deps, now: new Date() })).toEqual(dueBefore);
       const after = await readSoFar();
       read = after - before;
-      // Control: a full read is counted here.
       await sql`select sum(amount) from orders`.execute(tx);
       expect((await readSoFar()) - after).toBeGreaterThan(5_000);
       throw undo;

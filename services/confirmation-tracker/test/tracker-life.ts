@@ -8,8 +8,8 @@ import { envelope, named, sweepDue, verifiedEvent, type TrackerScenario } from '
 export type Handle = (event: EventEnvelope, deps: HandlerDeps) => Promise<void>;
 
 /**
- * Three orders: one paid in two parts, credited, reorganised away and back; one paid late; one paid in a wrong
- * token. All work of the tracker goes through `run`.
+ * Three orders: one paid in two parts, credited, reorganised away and back; one paid late; one paid in a wrong token.
+ * All work of the tracker goes through `run`.
  */
 export async function life(
   s: TrackerScenario,
@@ -47,7 +47,7 @@ export async function life(
 
 export type Life = Awaited<ReturnType<typeof life>>;
 
-/** End state without generated names. */
+/** Excludes generated names. */
 async function outcome(s: TrackerScenario, lived: Life): Promise<unknown> {
   const { orders, transfers, merchantId, symbol } = lived;
   const names = new Map([
@@ -75,15 +75,14 @@ async function outcome(s: TrackerScenario, lived: Life): Promise<unknown> {
   };
 }
 
-/** Runs the story with an undisturbed tracker. */
 export async function runUndisturbed(s: TrackerScenario, how: Handle): Promise<unknown> {
   const lived = await life(s, async (work) => void (await work(s.deps)), how);
   return outcome(s, lived);
 }
 
 /**
- * Runs the story with a tracker that dies at step `point`, before or after a statement. Another tracker repeats
- * the interrupted work, like after a redelivery.
+ * The tracker dies at step `point`, before or after a statement. Another one repeats the interrupted work, like after a
+ * redelivery.
  */
 export async function runWithCrashAt(
   s: TrackerScenario,

@@ -32,7 +32,7 @@ import type { Observe } from '../src/observe.ts';
 import { sweepDueOrders } from '../src/sweep-due-orders.ts';
 
 export const CHAIN: Chain = 'ETH_SEPOLIA';
-/** Time zero in seconds since 1970; whole seconds like block times. */
+/** Time zero, since 1970; whole seconds like block times. */
 export const T0 = 1_800_000_000;
 /** Seconds after T0 at which the scenarios' orders expire. */
 export const TTL = 1_800;
@@ -41,7 +41,7 @@ export function at(secondsAfterT0: number): Date {
   return new Date((T0 + secondsAfterT0) * 1_000);
 }
 
-/** A token that the orders do not ask for. */
+/** The orders do not ask for it. */
 export const OTHER_TOKEN = {
   symbol: 'OTHER',
   contract: '0x00000000000000000000000000000000000000ee',
@@ -70,7 +70,6 @@ function network(chain: Chain): NetworkConfig {
 }
 export const NETWORKS: readonly NetworkConfig[] = [network('ETH_SEPOLIA'), network('BSC_TEST')];
 
-/** An observer that records its calls. */
 export function createRecordingObserver(): Observe & {
   readonly calls: { readonly what: string; readonly detail?: unknown }[];
 } {
@@ -106,8 +105,7 @@ type NewTransfer = Partial<Insertable<TransferTable>> & {
 };
 
 /**
- * The tracker's handlers on a new database, with methods that write like scanners. Amounts are base units of a
- * token with 6 decimals.
+ * Handlers on a new database, with methods that write like scanners. Amounts are base units of a token with 6 decimals.
  */
 export async function createTrackerScenario() {
   const database = await createTestDatabase();
@@ -138,7 +136,6 @@ export async function createTrackerScenario() {
     observe,
     ...arrange(admin),
     ...look(admin),
-    /** Delivers an event to its handler like the consumer. */
     async deliver(event: EventEnvelope, on: HandlerDeps = deps): Promise<void> {
       await handle(event, on);
     },
@@ -168,7 +165,7 @@ export function verifiedEvent(transfers: readonly TransferRow[]): Event<'block.v
   return envelope('block.verified', { ...named(transfers), height: 100, blockTimeSeconds: T0 });
 }
 
-/** Routes an event to its handler. The caller runs the due sweep, which a verified block only wakes. */
+/** The caller runs the due sweep, which a verified block only wakes. */
 export async function handle(event: EventEnvelope, deps: HandlerDeps): Promise<void> {
   switch (event.type) {
     case 'transfer.detected':
@@ -195,7 +192,7 @@ export async function sweepDue(deps: HandlerDeps): Promise<void> {
 function arrange(admin: Db) {
   return {
     merchant: (overrides: Parameters<typeof aMerchant>[1] = {}) => aMerchant(admin, overrides),
-    /** An order of 100 at T0 with its first notification, as the api creates it. */
+    /** 100 at T0 with its first notification, as the api creates it. */
     async order(overrides: Partial<Insertable<OrdersTable>> = {}): Promise<OrderRow> {
       const order = await aCollection(admin, {
         amount: 100n,
@@ -217,7 +214,7 @@ function arrange(admin: Db) {
         .execute();
       return order;
     },
-    /** Writes a detected transfer to the order's address, in the ordered token by default. */
+    /** Detected, to the order's address, in the ordered token by default. */
     async transfer(order: OrderRow, amount: bigint, overrides: NewTransfer = {}): Promise<TransferRow> {
       const { atSecond = 60, ...columns } = overrides;
       const time = at(atSecond);
@@ -226,7 +223,7 @@ function arrange(admin: Db) {
     verify: (transfer: TransferRow) =>
       change(admin, transfer, { state: 'VERIFIED', verified_at: new Date() }),
     orphan: (transfer: TransferRow) => change(admin, transfer, { state: 'ORPHANED' }),
-    /** Moves the transaction to another block, optionally with other contents. */
+    /** In another block, optionally with other contents. */
     mineAgain: (transfer: TransferRow, height: number, second: number, columns: ChangedColumns = {}) =>
       change(admin, transfer, {
         state: 'DETECTED',
@@ -235,7 +232,7 @@ function arrange(admin: Db) {
         block_time: at(second),
         ...columns,
       }),
-    /** Writes head and verified time of a chain like a scanner. */
+    /** Head and verified time, as a scanner writes them. */
     async chainAt(head: number, verifiedSecond: number, chain: Chain = CHAIN): Promise<void> {
       const verifiedHeight = Math.max(0, head - 2);
       await aChainCursor(admin, {
@@ -250,7 +247,7 @@ function arrange(admin: Db) {
   };
 }
 
-/** Columns that a scanner may change: all except the natural key. */
+/** A scanner may change all but the natural key. */
 type ChangedColumns = Partial<
   Pick<
     TransferRow,
@@ -302,7 +299,6 @@ function look(admin: Db) {
     }));
   };
   return {
-    /** Current state of an order. */
     async state(order: Pick<OrderRow, 'order_pk'>) {
       const row = await admin
         .selectFrom('orders')
@@ -323,7 +319,7 @@ function look(admin: Db) {
         [type, data.status, data.reason, data.actualAmount].filter((part) => part !== null).join(' '),
       );
     },
-    /** Balances of a merchant's asset. DEPOSIT covers all merchants, so use one merchant per database or asset. */
+    /** DEPOSIT covers all merchants, so use one merchant per database or asset. */
     async balances(merchantId: string, chain: Chain = CHAIN, symbol = 'USDT') {
       const rows = await admin
         .selectFrom('ledger_account')
@@ -373,7 +369,7 @@ function look(admin: Db) {
         .where('order_pk', '=', order.order_pk)
         .orderBy('opened_at')
         .execute(),
-    /** Event ids in the outbox that concern an order. */
+    /** Event ids. */
     async outbox(order: Pick<OrderRow, 'order_pk'>): Promise<string[]> {
       const rows = await admin.selectFrom('tracker.outbox').select('payload').orderBy('id').execute();
       return rows

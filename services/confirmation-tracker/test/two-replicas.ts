@@ -14,7 +14,7 @@ import {
   type TrackerScenario,
 } from './tracker-scenario.ts';
 
-/** Seeded generator (mulberry32), so that a failing seed can be repeated. */
+/** mulberry32, so that a failing seed can be repeated. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -25,7 +25,6 @@ function random(seed: number): () => number {
   };
 }
 
-/** Possible outcomes of a transfer. */
 const FATES = [
   'verified',
   'verified',
@@ -37,7 +36,6 @@ const FATES = [
   'altered',
 ] as const;
 
-/** Two replicas with lost, duplicated and late events must reach the same result as an undisturbed tracker. */
 export function describeTwoReplicas(
   world: () => { readonly s: TrackerScenario; readonly otherDatabase: Database },
   seeds: readonly number[],
@@ -70,7 +68,7 @@ export function describeTwoReplicas(
       for (const order of orders) await checkStory(s, order);
       await checkBooks(s);
 
-      // Result of an undisturbed tracker on the same chain, except for the time of SUCCESS, which may differ.
+      // The time of SUCCESS may differ.
       const disturbed = await Promise.all(orders.map((order) => s.state(order)));
       const calm = await play(s, seed, (event) => handle(event, s.deps));
       await finish(s);
@@ -86,8 +84,8 @@ export function describeTwoReplicas(
 }
 
 /**
- * Creates orders and simulates the chain: transfers are detected, verified, orphaned, moved, or mined again with
- * another amount after they were credited. Every change emits an event through `send`.
+ * Transfers are detected, verified, orphaned, moved, or mined again with another amount after they were credited. Every
+ * change emits an event through `send`.
  */
 async function play(
   s: TrackerScenario,
@@ -141,12 +139,10 @@ async function checkBooks(s: TrackerScenario): Promise<void> {
   const { rows: unbalanced } = await sql`
     select chain, symbol from ledger_account group by 1, 2 having sum(balance) <> 0`.execute(s.admin);
   expect(unbalanced).toEqual([]);
-  // Booked deposits equal the verified transfers.
   const { rows: deposits } = await sql<{ booked: bigint; verified: bigint }>`
     select (select balance from ledger_account where kind = 'DEPOSIT') as booked,
       (select sum(amount) from transfer where state = 'VERIFIED') as verified`.execute(s.admin);
   expect(deposits[0]?.booked).toBe(deposits[0]?.verified);
-  // Merchants' balances equal the verified credited transfers.
   const { rows: credits } = await sql`
     select a.merchant_id from ledger_account a left join (
       select o.merchant_id, sum(t.amount) as credited from transfer_settlement x join transfer t using (transfer_id)
@@ -162,7 +158,7 @@ async function checkBooks(s: TrackerScenario): Promise<void> {
   expect(incidents[0]?.holds).toBe(incidents[0]?.reversals);
 }
 
-/** Checks callbacks: no gap, a last status equal to the order's, no two equal ones in a row. */
+/** No gap, a last status equal to the order's, no two equal ones in a row. */
 async function checkStory(s: TrackerScenario, order: OrderRow): Promise<void> {
   const callbacks = await s.callbacks(order);
   expect(callbacks.map((t) => t.sequence)).toEqual(callbacks.map((_, i) => i + 2));

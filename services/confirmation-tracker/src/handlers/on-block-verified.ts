@@ -7,10 +7,8 @@ export interface BlockVerifiedDeps extends HandlerDeps {
 }
 
 /**
- * Books and credits the transfers that became verified, then wakes the poll for due orders.
- *
- * The verified cursor moves with the head and the chain's time, so this event also covers expiry and orders that
- * need more depth. A block without our transfers writes no inbox row: waking the poll is idempotent.
+ * The verified cursor moves with the head and the chain's time, so this event also covers expiry and orders that need
+ * more depth. A block without our transfers writes no inbox row: waking the poll is idempotent.
  */
 export async function onBlockVerified(
   deps: BlockVerifiedDeps,

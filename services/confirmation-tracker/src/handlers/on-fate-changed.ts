@@ -3,7 +3,6 @@ import { payoutsOfTransactions } from '../store/payouts.ts';
 import type { HandlerDeps } from './settle-event.ts';
 import { settleCancels, settlePayoutEvent } from './settle-payout-event.ts';
 
-/** Own transactions were mined, verified or orphaned: moves their payouts and books their fees. */
 export async function onFateChanged(
   deps: HandlerDeps,
   envelope: EventEnvelope<'fate.changed'>,

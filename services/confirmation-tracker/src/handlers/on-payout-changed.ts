@@ -3,7 +3,6 @@ import { payoutsByKey } from '../store/payouts.ts';
 import type { HandlerDeps } from './settle-event.ts';
 import { settlePayoutEvent } from './settle-payout-event.ts';
 
-/** The signer sent or refused payouts: updates their orders. */
 export async function onPayoutChanged(
   deps: HandlerDeps,
   envelope: EventEnvelope<'payout.changed'>,

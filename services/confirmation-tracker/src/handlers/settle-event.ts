@@ -13,8 +13,8 @@ export interface HandlerDeps extends SettlePayoutDeps {
 }
 
 /**
- * Settles the orders of an event's transfers in one transaction with its inbox row. Transfer states are read from
- * the database, not from the event, so late and duplicate events change no state.
+ * One transaction with the event's inbox row. Transfer states are read from the database, not from the event, so late
+ * and duplicate events change no state.
  *
  * If one order fails, the others are settled in separate transactions. The event then fails and is dead-lettered.
  */
@@ -38,7 +38,7 @@ export function inboxKeyOf({ type, id }: EventEnvelope<EventType>): InboxKey {
   return { schema: 'tracker', consumer: type, eventId: id };
 }
 
-/** Settles the orders of transfers one by one, without an event. Failures are reported, not thrown. */
+/** Failures are reported, not thrown. */
 export async function settleEach(
   deps: HandlerDeps,
   transferIds: readonly (string | number)[],

@@ -9,8 +9,8 @@ import { ORDERS_PER_TRANSACTION, type LockOptions } from '../store/lock-orders.t
 import { committed, inboxKeyOf, type HandlerDeps } from './settle-event.ts';
 
 /**
- * Settles the payouts of an event in one transaction with its inbox row. If one fails, the others are settled one
- * by one; the event then fails and is dead-lettered.
+ * One transaction with the event's inbox row. If one payout fails, the others are settled one by one; the event then
+ * fails and is dead-lettered.
  */
 export async function settlePayoutEvent(
   deps: HandlerDeps,
@@ -31,10 +31,7 @@ export async function settlePayoutEvent(
   }
 }
 
-/**
- * Settles payouts in batches without an event. If a batch fails, its payouts are settled one by one. Returns the
- * number of orders changed.
- */
+/** If a batch fails, its payouts are settled one by one. Returns the number of orders changed. */
 export async function settlePayoutKeys(deps: HandlerDeps, orderPks: readonly string[]): Promise<number> {
   let settled = 0;
   for (let i = 0; i < orderPks.length; i += ORDERS_PER_TRANSACTION) {
@@ -49,7 +46,6 @@ export async function settlePayoutKeys(deps: HandlerDeps, orderPks: readonly str
   return settled;
 }
 
-/** Books the fees of cancel transactions. */
 export async function settleCancels(
   tx: Tx,
   deps: HandlerDeps,

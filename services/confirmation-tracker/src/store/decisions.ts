@@ -2,13 +2,12 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
 import type { BaseUnits } from '@opentill/domain/money';
 
-/** A pending decision of an operator about an order. */
 export interface OpenDecision {
   readonly decision_id: string;
   readonly order_pk: string;
   readonly decision: 'ACCEPT' | 'REFUSE';
   readonly reason: string;
-  /** Transfer of another token or chain than the order's, as the operator saw it. */
+  /** As the operator saw it. Its token or chain is not the order's. */
   readonly transfer_id: number | null;
   readonly transfer_symbol: string | null;
   readonly transfer_amount: bigint | null;
@@ -17,7 +16,7 @@ export interface OpenDecision {
 
 const DECISIONS_AT_ONCE = 100;
 
-/** Orders with pending decisions, oldest first. */
+/** Oldest decision first. */
 export async function findDecidedOrders(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ order_pk: string }>`
     select order_pk from order_decision where handled_at is null
@@ -34,7 +33,6 @@ export async function takeOldestDecision(tx: Tx, orderPk: string): Promise<OpenD
   return rows[0];
 }
 
-/** Stores the result of a decision. */
 export async function closeDecision(
   tx: Tx,
   { decision_id: id }: Pick<OpenDecision, 'decision_id'>,

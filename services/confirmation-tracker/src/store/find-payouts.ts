@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
 /**
- * Finds payouts whose order does not yet reflect the signer's row: expired, refused or sent. Reads a small index of
- * open payouts. Excludes payouts with a pending or made decision, because they do not expire (expire_payouts).
+ * Their order does not yet reflect the signer's row. Reads a small index of open payouts. Excludes payouts with a
+ * pending or made decision, because they do not expire (expire_payouts).
  */
 export async function findDuePayouts(db: Db, limit: number): Promise<readonly string[]> {
   const { rows } = await sql<{ order_pk: string }>`
@@ -17,7 +17,6 @@ export async function findDuePayouts(db: Db, limit: number): Promise<readonly st
   return rows.map((row) => row.order_pk);
 }
 
-/** Position of the sweep over outcomes of own transactions. */
 export interface FatePosition {
   /** Postgres text of a timestamptz, which keeps microseconds. */
   readonly updatedAt: string;
@@ -25,14 +24,13 @@ export interface FatePosition {
   readonly txHash: string;
 }
 
-/** An outcome, and if its newest version is settled. */
 export interface UnsettledFate extends FatePosition {
   readonly orderPk: string | null;
   readonly isSettled: boolean;
   readonly now: string;
 }
 
-/** Up to `pageSize` outcomes from `from` on. Those changed less than `graceMs` ago are left to their events. */
+/** Outcomes changed less than `graceMs` ago are left to their events. */
 export async function readFates(
   db: Db,
   from: FatePosition,

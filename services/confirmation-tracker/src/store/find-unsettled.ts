@@ -4,7 +4,6 @@ import type { Chain } from '@opentill/domain/chains';
 import type { HotWalletTransfer } from './order-rows.ts';
 
 export interface DueOrderOptions {
-  /** See verifiedDepths and agreedHeight. */
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
   /** @default true */
   readonly everyDepth?: boolean;
@@ -12,11 +11,11 @@ export interface DueOrderOptions {
 }
 
 /**
- * Finds orders that chain progress or time moves, at most `limit` of each kind:
+ * At most `limit` of each kind:
  * - due: open, and the verified cursor is past expiry and grace.
- * - deep enough: covered, and its transfers have reached their required confirmations. Only orders that need more
- * depth than every verified block has; with `everyDepth` also the others, which may have waited because the
- * network required less depth when they were verified.
+ * - deep enough: covered, and its transfers have reached their required confirmations. Only orders that need more depth
+ * than every verified block has; with `everyDepth` also orders that waited because the network required less depth when
+ * they were verified.
  * - late payments: EXPIRED, with unreported late payments, and the last callback is a minute ago.
  */
 export async function findDueOrders(
@@ -56,16 +55,15 @@ export async function findDueOrders(
   return rows.map((row) => row.order_pk);
 }
 
-/** Start of a sweep: `lookBackMs` before the last one ended, or the beginning of the table. */
+/** `lastEnd` null: the beginning of the table. */
 export function startOfSweep(lastEnd: string | null, lookBackMs: number): SweepPosition {
   const updatedAt = lastEnd === null ? '-infinity' : new Date(Date.parse(lastEnd) - lookBackMs).toISOString();
   return { updatedAt, transferId: 0 };
 }
 
-/** The time of first use, resolved by Postgres. */
+/** Postgres resolves 'now' on first use. */
 export const SWEEP_FROM_NOW: SweepPosition = { updatedAt: 'now', transferId: 0 };
 
-/** Position of the sweep over transfers, ordered by (updated_at, transfer_id). */
 export interface SweepPosition {
   /** Postgres text of a timestamptz, which keeps microseconds. */
   readonly updatedAt: string;
@@ -73,19 +71,19 @@ export interface SweepPosition {
 }
 
 export interface SweepPage {
-  /** Transfers to deposit addresses that are new or changed since they were settled. */
+  /** To deposit addresses; new, or changed since they were settled. */
   readonly unsettled: readonly number[];
-  /** The same for hot wallets, including transfers still booked to one. No event settles them. */
+  /** Includes transfers still booked to a hot wallet. No event settles these. */
   readonly ofHotWallets: readonly HotWalletTransfer[];
-  /** Start of the next page; null if this was the last. */
+  /** null: this was the last page. */
   readonly next: SweepPosition | null;
   /** Database time in ISO 8601, for the start of the next sweep. */
   readonly now: string;
 }
 
 /**
- * Reads up to `limit` transfers from `from` on. Those changed less than `graceMs` ago are left to their events.
- * Reads one bounded index range, so that a large table causes no long query.
+ * Transfers changed less than `graceMs` ago are left to their events. Reads one bounded index range, so that a large
+ * table causes no long query.
  */
 export async function findUnsettled(
   db: Db,
@@ -132,7 +130,6 @@ export async function findUnsettled(
   };
 }
 
-/** Health check: resolves when the database answers this role. */
 export async function readAnyCursor(db: Db): Promise<void> {
   await sql`select 1 from chain_cursor limit 1`.execute(db);
 }

@@ -5,7 +5,7 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
 import type { BookedTopUp, HotWalletTransfer } from './order-rows.ts';
 
-/** Moves native coin booked for fees to the payable account; see make_gas_payable(). @returns base units moved */
+/** See make_gas_payable(). Returns the base units moved. */
 export async function makeGasPayable(db: Db, chain: Chain, symbol: string): Promise<bigint> {
   const { rows } = await sql<{
     amount: bigint;
@@ -13,7 +13,7 @@ export async function makeGasPayable(db: Db, chain: Chain, symbol: string): Prom
   return rows[0]?.amount ?? 0n;
 }
 
-/** Books or reverses these transfers to hot wallets; see settle_hot_wallet_deposits(). */
+/** See settle_hot_wallet_deposits(). */
 export async function bookTopUps(
   tx: Tx,
   transfers: readonly HotWalletTransfer[],
@@ -24,7 +24,7 @@ export async function bookTopUps(
   return rows;
 }
 
-/** Opens an incident for each orphaned top-up and holds the payouts of its asset. */
+/** Also holds the payouts of the asset. */
 export async function openTopUpIncidents(
   tx: Tx,
   deps: { readonly clock: Clock; readonly newId: NewId },

@@ -6,10 +6,7 @@ import type { BaseUnits } from '@opentill/domain/money';
 import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
 import type { LockedOrder, OrderFacts, TransferRow } from './order-rows.ts';
 
-/**
- * Why a row is read. NONE: the order itself. NAMED: named by the selection. EVERY: all other transfers. Others:
- * see OrderFacts.
- */
+/** NONE: the order itself. NAMED: named by the selection. EVERY: all other transfers. Others: see OrderFacts. */
 type Role = 'NONE' | 'NAMED' | 'ELSEWHERE' | 'REFUNDED' | 'NEWEST' | 'EVERY';
 
 interface FactRow {
@@ -56,14 +53,10 @@ interface FactRow {
 export interface FactsSelection {
   readonly orders: readonly LockedOrder[];
   readonly transferIds: readonly (string | number)[];
-  /** See verifiedDepths. */
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
 }
 
-/**
- * False if the transfer is still booked to a hot wallet (hot-wallet-deposits.ts), or still settled for another
- * order.
- */
+/** False if the transfer is still booked to a hot wallet (hot-wallet-deposits.ts), or settled for another order. */
 const isHere = sql`coalesce(held.order_pk, d.order_pk) = d.order_pk and not (held.order_pk is null and coalesce(held.booked, false))`;
 const isAskedFor = sql`t.chain = d.chain and t.contract_address is not distinct from d.contract_address`;
 const isAtAddress = sql`t.family = d.family and t.to_address = d.address`;
@@ -72,7 +65,7 @@ const held = sql`left join transfer_settlement held on held.transfer_id = t.tran
 /** Among this many newest transfers, one is expected that is not settled for another order. */
 const NEWEST_READ = 8;
 
-/** Reads the few transfers that any settlement needs, by index: named, moved by a reorganisation, refunded, newest. */
+/** The few transfers that any settlement needs, by index: named, moved by a reorganisation, refunded, newest. */
 function candidates(transferIds: FactsSelection['transferIds']): RawBuilder<unknown> {
   const named = sql`any(${transferIds}::bigint[])`;
   return sql`
@@ -113,8 +106,8 @@ function candidates(transferIds: FactsSelection['transferIds']): RawBuilder<unkn
 }
 
 /**
- * A single statement, hence a single snapshot. The scanner commits cursor, transfers and sums together, so the
- * verified time read here covers all transfers up to it, and no paid order expires.
+ * A single statement, hence a single snapshot. The scanner commits cursor, transfers and sums together, so the verified
+ * time read here covers all transfers up to it, and no paid order expires.
  */
 function factsQuery(
   { orders, transferIds, verifiedDepths }: FactsSelection,
@@ -157,7 +150,7 @@ function factsQuery(
       left join unmatched_deposit u on u.transfer_id = t.transfer_id and u.order_pk = o.order_pk`;
 }
 
-/** Loads the facts of locked orders by order_pk: sums over all transfers, and the few single transfers needed. */
+/** Sums over all transfers, and the few single transfers needed, by order_pk. */
 export async function loadFacts(tx: Tx, selection: FactsSelection): Promise<ReadonlyMap<string, OrderFacts>> {
   const { rows } = await factsQuery(selection, sql``).execute(tx);
   const facts = new Map<string, OrderFacts>();
@@ -168,7 +161,7 @@ export async function loadFacts(tx: Tx, selection: FactsSelection): Promise<Read
   return facts;
 }
 
-/** One page of an order's transfers. Every order has at least one page. */
+/** Every order has at least one page. */
 export interface FactsPage {
   readonly orderPk: string;
   /** Set on the order's first page. */
@@ -179,16 +172,15 @@ export interface FactsPage {
 export const ROWS_AT_ONCE = 1_000;
 
 /**
- * Loads the same facts with all transfers, in the order of `orders`. A cursor keeps one snapshot over all pages
- * with constant memory.
+ * The same facts with all transfers, in the order of `orders`. A cursor keeps one snapshot over all pages with constant
+ * memory.
  */
 export async function* loadEveryTransfer(tx: Tx, selection: FactsSelection): AsyncGenerator<FactsPage> {
   const every = sql`
     union all
     select d.order_pk, t.transfer_id, 'EVERY', false from asked d join transfer t on ${isAtAddress} ${held}
     where t.transfer_id <> all(${selection.transferIds}::bigint[]) and ${isHere}`;
-  // Nested loops keep the order of `sorted` and read only what a page needs. The plan is fixed when the cursor is
-  // declared.
+  // Nested loops keep the order of `sorted` and read only what a page needs. `declare` fixes the plan.
   await sql`set local enable_hashjoin = off`.execute(tx);
   await sql`set local enable_mergejoin = off`.execute(tx);
   await sql`declare every_transfer no scroll cursor for ${factsQuery(selection, every)}`.execute(tx);
@@ -218,9 +210,8 @@ export async function* loadEveryTransfer(tx: Tx, selection: FactsSelection): Asy
 }
 
 interface OrderBeingRead {
-  /** Any of its rows. */
   readonly order: FactRow;
-  /** Rows with other roles than EVERY; they come first. */
+  /** Their roles are others than EVERY; they come first. */
   readonly first: FactRow[];
   isBegun: boolean;
   others: TransferRow[];

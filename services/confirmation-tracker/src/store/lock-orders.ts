@@ -10,13 +10,13 @@ export const ORDERS_PER_TRANSACTION = 500;
 export interface OrderSelection {
   /** Subquery that returns order_pk. */
   readonly orderPks: RawBuilder<unknown>;
-  /** Transfers to settle. Other transfers of an order are read only if its status change affects them. */
+  /** Other transfers of an order are read only if its status change affects them. */
   readonly transferIds: readonly (string | number)[];
 }
 
 /**
- * Selects the orders whose deposit addresses received these transfers, on any chain and token, and the orders they
- * were settled for before. A transaction that is mined again may pay another address.
+ * Includes the orders that the transfers were settled for before: a transaction that is mined again may pay another
+ * address.
  */
 export function ordersOfTransfers(transferIds: readonly (string | number)[]): OrderSelection {
   const orderPks = sql`
@@ -28,7 +28,6 @@ export function ordersOfTransfers(transferIds: readonly (string | number)[]): Or
   return { orderPks, transferIds };
 }
 
-/** Selects orders by key, with no transfers unless named. */
 export function ordersByKey(
   orderPks: readonly string[],
   transferIds: readonly number[] = [],
@@ -60,11 +59,10 @@ interface LockedRow {
 }
 
 export interface LockOptions {
-  /** Skips orders that another transaction has locked. */
   readonly skipLocked?: boolean;
 }
 
-/** Locks the selected collections until the end of the transaction, in key order to avoid deadlocks. */
+/** Until the end of the transaction, in key order to avoid deadlocks. */
 export async function lockOrders(
   tx: Tx,
   selection: OrderSelection,

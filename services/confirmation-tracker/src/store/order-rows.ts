@@ -7,55 +7,51 @@ import type { BaseUnits } from '@opentill/domain/money';
 import type { CollectionState } from '@opentill/domain/settle-collection';
 import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
 
-/** Fields of an order needed to save and observe its outcome. */
 export interface SettledOrder {
   readonly orderPk: string;
   readonly merchantId: string;
   readonly orderId: string;
   readonly chain: Chain;
-  /** Status before the settlement. */
   readonly status: OrderStatus;
 }
 
-/** A collection locked by this transaction. */
 export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, CollectionState {
   readonly orderPk: string;
   readonly merchantId: string;
   /** The merchant has enabled ORDER_REVERTED. */
   readonly notifyReverted: boolean;
   readonly acceptedAmount: BaseUnits;
-  /** Expiry plus late grace in seconds since 1970. */
+  /** Expiry plus late grace, since 1970. */
   readonly cutoffSeconds: number;
-  /** Time of the last callback for late payments. */
+  /** Of the last callback for late payments. */
   readonly lateCallbackAt: Date | null;
 }
 
-/** Facts of an order's chain and address, read in one snapshot after locking the order. */
+/** Read in one snapshot after locking the order. */
 export interface OrderFacts {
-  /** 0 while the chain has no cursor. The seen height is for display. */
+  /** 0 while the chain has no cursor. For display. */
   readonly seenHeight: number;
   readonly verifiedHeight: number;
   readonly verifiedTimeSeconds: number;
-  /** Sequence of the order's last notification; 0 if none. */
+  /** Of the last notification; 0 if none. */
   readonly lastSequence: number;
   readonly counted: CountedSums;
   /**
-   * Transfers named by the selection that went to the address on any chain of the family, plus those once settled
-   * for the order that paid another address when mined again.
+   * Named by the selection, at the address on any chain of the family. Also those once settled for the order that paid
+   * another address when mined again.
    */
   readonly transfers: readonly TransferRow[];
   /**
-   * Transfers included in the sums that a reorganisation moved here and that are still settled for another order
-   * or booked to a hot wallet.
+   * Included in the sums; moved here by a reorganisation, and still settled for another order or booked to a hot
+   * wallet.
    */
   readonly elsewhere: readonly TransferRow[];
-  /** Refunded transfers that are included in the sums. */
+  /** Included in the sums. */
   readonly refunded: readonly TransferRow[];
-  /** Newest live transfer of the ordered asset, for callbacks. */
+  /** Of the ordered asset, not orphaned, for callbacks. */
   readonly newest: TransferRow | undefined;
 }
 
-/** A transfer with its settlement. */
 export interface TransferRow extends TransferToFormat {
   readonly transferId: number;
   readonly chain: Chain;
@@ -66,7 +62,7 @@ export interface TransferRow extends TransferToFormat {
   readonly version: number;
   /** When mined again it paid another address; for this order it is ORPHANED. */
   readonly wentElsewhere: boolean;
-  /** Seen height of the transfer's chain, which may differ from the order's. */
+  /** Of the transfer's chain, which may differ from the order's. */
   readonly seenHeight: number;
   /** Fully or partly refunded, or a refund is pending. */
   readonly refunded: boolean;
@@ -79,7 +75,6 @@ export interface TransferRow extends TransferToFormat {
   readonly unmatched: { readonly reason: UnmatchedReason; readonly withdrawn: boolean } | null;
 }
 
-/** A callback with fixed content. */
 export interface NotificationRow {
   readonly eventId: string;
   readonly sequence: number;
@@ -105,12 +100,11 @@ export interface UnmatchedRow {
   readonly withdrawn: boolean;
 }
 
-/** An incident and a hold on the asset's payouts until an operator releases it. */
+/** Also holds the asset's payouts until an operator releases it. */
 export interface IncidentRow {
   readonly incidentId: string;
   readonly holdId: string;
   readonly kind: 'CREDITED_TRANSFER_ORPHANED' | 'PAYOUT_ORPHANED' | 'PAYOUT_SHORT' | 'TOP_UP_ORPHANED';
-  /** Null for incidents without a transfer. */
   readonly transferId: number | null;
   readonly chain: Chain;
   readonly symbol: string;
@@ -118,7 +112,6 @@ export interface IncidentRow {
   readonly details: Readonly<Record<string, string | number>>;
 }
 
-/** Changes to an order's row. */
 export interface MovedOrder {
   readonly status: OrderStatus;
   readonly reason: string | null;
@@ -126,38 +119,34 @@ export interface MovedOrder {
   readonly actualAmount: BaseUnits | null;
   /** Number of status changes, added to its version. */
   readonly steps: number;
-  /** Null or absent if there was none; always for payouts. */
   readonly lateCallbackAt?: Date | null;
-  /** Null or absent if no late payment is unreported. */
   readonly lateCallbackDueAt?: Date | null;
 }
 
-/** Rows written by the settlement of one order. */
 export interface OrderOutcome {
   readonly order: SettledOrder;
-  /** Null if the order does not change. */
   readonly moved: MovedOrder | null;
-  /** The operator's decision was carried out. False without a decision, or if it was no longer possible. */
+  /** The operator's decision was carried out. */
   readonly isDecided: boolean;
   readonly notifications: readonly NotificationRow[];
   readonly settlements: readonly SettlementRow[];
   readonly unmatched: readonly UnmatchedRow[];
   readonly incidents: readonly IncidentRow[];
-  /** Transfers of earlier incidents that were verified and credited again. */
+  /** Their earlier incidents stay. */
   readonly creditedAgain: readonly { readonly transferId: number; readonly booking: number }[];
   /** In posting order. */
   readonly entries: readonly LedgerEntry[];
-  /** Newest change settled here, for measuring latency. */
+  /** For measuring latency. */
   readonly newestChangeAt: Date | null;
 }
 
-/** A transfer to a hot wallet, or one booked to it. */
+/** Goes to a hot wallet, or is booked to one. */
 export interface HotWalletTransfer {
   readonly transferId: number;
   readonly version: number;
 }
 
-/** Ledger change of one transfer; null amounts if no entry exists. */
+/** null: no entry exists. */
 export interface BookedTopUp {
   readonly transferId: number;
   readonly chain: Chain;

@@ -8,18 +8,16 @@ import type { PayoutFacts, PayoutOrderState } from '@opentill/domain/settle-payo
 
 export type { PayoutMoney };
 
-/** A payout's order locked by this transaction. */
 export interface LockedPayout extends Omit<OrderToFormat, 'actualAmount' | 'status'>, PayoutOrderState {
   readonly orderPk: string;
   readonly merchantId: string;
   readonly status: PayoutStatus;
   /** The merchant has enabled ORDER_REVERTED. */
   readonly notifyReverted: boolean;
-  /** Kind of the gateway's own movement; null for a merchant's payout. */
+  /** null: a merchant's payout. */
   readonly movement: MovementKind | null;
 }
 
-/** A payout's transaction with its outcome and settled version. */
 export interface FateRow extends PayoutTransaction {
   readonly chain: Chain;
   readonly version: number;
@@ -28,21 +26,19 @@ export interface FateRow extends PayoutTransaction {
   readonly updatedAt: Date;
 }
 
-/** Facts by which a payout was booked, read in one snapshot after locking its order. */
+/** Read in one snapshot after locking the order. */
 export interface KnownPayout extends Omit<PayoutFacts, 'fates'> {
-  /** Ledger position of its amount before these facts. */
+  /** Ledger position of its amount before these facts, and now. */
   readonly was: PayoutMoney;
-  /** Ledger position of its amount now. */
   readonly became: PayoutMoney;
   /** For display; 0 while the chain has no cursor. */
   readonly seenHeight: number;
-  /** Sequence of the order's last notification; 0 if none. */
+  /** Of the last notification; 0 if none. */
   readonly lastSequence: number;
   /** Outcomes of its transactions that were ever in a block, ordered by block. */
   readonly fates: readonly FateRow[];
 }
 
-/** Key and settled version of an outcome. */
 export interface SettledFate {
   readonly chain: Chain;
   readonly txHash: string;

@@ -8,7 +8,7 @@ import type { FateState, SigningState } from '@opentill/domain/settle-payout';
 import type { FateRow, KnownPayout, LockedPayout, PayoutMoney, SettledFate } from './payout-rows.ts';
 import type { LockOptions } from './lock-orders.ts';
 
-/** Subquery that returns the order_pk of payouts to settle. */
+/** Subquery that returns order_pk. */
 export type PayoutSelection = RawBuilder<unknown>;
 
 export function payoutsByKey(orderPks: readonly string[]): PayoutSelection {
@@ -39,7 +39,6 @@ interface LockedRow {
   movement: MovementKind | null;
 }
 
-/** Locks the orders of the selected payouts; see lockOrders. */
 export async function lockPayouts(
   tx: Tx,
   selection: PayoutSelection,
@@ -74,7 +73,7 @@ export async function lockPayouts(
   }));
 }
 
-/** Expires unsigned payouts whose time is over by the database's clock; see expire_payouts(). */
+/** By the database's clock; see expire_payouts(). */
 export async function expireDue(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length === 0) return;
   await sql`select expire_payouts(${orderPks}::uuid[])`.execute(tx);
@@ -106,10 +105,7 @@ interface KnownRow {
   updated_at: Date;
 }
 
-/**
- * Books the given locked payouts and returns their facts by order_pk; see settle_payout_money(). A payout that was
- * never reserved is absent.
- */
+/** By order_pk; see settle_payout_money(). A payout that was never reserved is absent. */
 export async function settleMoney(
   tx: Tx,
   orders: readonly LockedPayout[],
@@ -164,7 +160,7 @@ function toFate(row: KnownRow, txHash: string): FateRow {
   };
 }
 
-/** Outcomes of cancel transactions, for which only the fee is booked. */
+/** Only the fee is booked. */
 export async function loadCancels(
   tx: Tx,
   chain: Chain,
@@ -177,7 +173,7 @@ export async function loadCancels(
   return rows;
 }
 
-/** Books network fees and stores the settled versions; see settle_network_fees(). */
+/** See settle_network_fees(). */
 export async function settleFees(
   tx: Tx,
   fates: readonly SettledFate[],

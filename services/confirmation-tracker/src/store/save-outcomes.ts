@@ -10,8 +10,8 @@ export interface SaveDeps {
 }
 
 /**
- * Writes the outcomes of locked orders with two statements, whatever their number. The ledger comes last, because
- * its accounts are shared by all orders of an asset and stay locked until commit.
+ * Two statements for any number of orders. The ledger comes last, because its accounts are shared by all orders of an
+ * asset and stay locked until commit.
  */
 export async function saveOutcomes(tx: Tx, deps: SaveDeps, outcomes: readonly OrderOutcome[]): Promise<void> {
   const now = deps.clock.now();
@@ -19,7 +19,6 @@ export async function saveOutcomes(tx: Tx, deps: SaveDeps, outcomes: readonly Or
   if (outcomes.some((outcome) => outcome.entries.length > 0)) await postEntries(tx, outcomes);
 }
 
-/** Builds order.changed events for the notifications. */
 function changesOf(outcomes: readonly OrderOutcome[], at: SaveDeps): OutboxEvent[] {
   const moves = outcomes.flatMap(({ order, notifications }) =>
     notifications.map(({ eventId }) => ({ orderPk: order.orderPk, eventId })),
@@ -31,7 +30,7 @@ function changesOf(outcomes: readonly OrderOutcome[], at: SaveDeps): OutboxEvent
   return events;
 }
 
-/** Writes everything except the ledger. Amounts are JSON strings, because JSON numbers lose precision. */
+/** Amounts are JSON strings, because JSON numbers lose precision. */
 async function saveRows(
   tx: Tx,
   outcomes: readonly OrderOutcome[],
@@ -104,8 +103,8 @@ async function saveRows(
 }
 
 /**
- * Posts all entries in one statement, so that the ledger updates each account once and locks shared accounts in a
- * fixed order. A duplicate reference fails, because it would book money twice.
+ * One statement, so that the ledger updates each account once and locks shared accounts in a fixed order. A duplicate
+ * reference fails, because it would book money twice.
  */
 async function postEntries(tx: Tx, outcomes: readonly OrderOutcome[]): Promise<void> {
   const entries = outcomes.flatMap((outcome) => outcome.entries).map((entry, place) => ({ ...entry, place }));
@@ -137,7 +136,6 @@ async function postEntries(tx: Tx, outcomes: readonly OrderOutcome[]): Promise<v
         and a."merchantId" is not distinct from p."merchantId"`.execute(tx);
 }
 
-/** Runs the ledger's deferred constraint checks now. */
 export async function checkLedger(tx: Tx): Promise<void> {
   await sql`set constraints all immediate`.execute(tx);
   await sql`set constraints all deferred`.execute(tx);
