@@ -27,13 +27,13 @@ export interface WebhookSenderSettings {
   readonly allowHttpCallbacks: boolean;
   readonly concurrency: number;
   readonly concurrencyPerEndpoint: number;
-  /** Rules of the endpoints' circuit breaker. @default DEFAULT_ENDPOINT_RULES */
+  /** @default DEFAULT_ENDPOINT_RULES */
   readonly endpointRules?: EndpointRules;
   /** Deadline of a whole attempt. @default 10 000 */
   readonly attemptDeadlineMs?: number;
-  /** Polling interval for due retries. New callbacks wake the poll. @default 250 */
+  /** For due retries. New callbacks wake the poll. @default 250 */
   readonly pollIntervalMs?: number;
-  /** Interval of the sweep for events lost within the last seconds. @default 5 000 */
+  /** For events lost within the last seconds. @default 5 000 */
   readonly sweepIntervalMs?: number;
   /** @default DEFAULT_RETENTION */
   readonly retention?: Retention;
@@ -51,11 +51,10 @@ export interface WebhookSenderDeps {
   readonly settings: WebhookSenderSettings;
 }
 
-/** Concurrent batches per event type. Events that arrive meanwhile form the next batch. */
+/** Per event type. Events that arrive meanwhile form the next batch. */
 const HANDLED_AT_ONCE = 2;
-/** The other services' limits of intake and tail together. */
 const STOP_LIMIT_MS = STOP_LIMITS_MS.intake + STOP_LIMITS_MS.tail;
-/** Grace period for running attempts and handlers. The rest of the limit is for releasing claims and closing. */
+/** For running attempts and handlers. The rest of the limit is for releasing claims and closing. */
 const STOP_GRACE_MS = 4_000;
 const MAX_BACKOFF_MS = 5_000;
 const THOROUGH_SWEEP_INTERVAL_MS = 60_000;

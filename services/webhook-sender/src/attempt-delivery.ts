@@ -33,21 +33,21 @@ export interface AttemptDeps {
   readonly attemptDeadlineMs: number;
 }
 
-/** Validity of this process's claim, in milliseconds of `performance.now()`. */
+/** In milliseconds of `performance.now()`. */
 export interface Lease {
-  /** Limit for sending. Later another process may hold the claim and have sent a newer callback. */
+  /** Later another process may hold the claim and have sent a newer callback. */
   readonly sendUntilMs: number;
   readonly endsAtMs: number;
 }
 
-/** Pause before a callback is tried again after a fault of this process. */
+/** After a fault of this process. */
 const FAULT_PAUSE_MS = 30_000;
-/** Maximum delay by Retry-After. Twice the scheduled pause applies if that is longer. */
+/** Longest delay by Retry-After. Twice the scheduled pause applies if that is longer. */
 const RETRY_AFTER_CAP_MS = 3_600_000;
 
 /**
- * Makes one attempt at a claimed delivery and records it. An attempt that is too late leaves no record. An attempt that
- * `signal` or a fault of this process interrupts is released. Neither counts as the receiver's failure.
+ * An attempt that is too late leaves no record. An attempt that `signal` or a fault of this process interrupts is
+ * released. Neither counts as the receiver's failure.
  */
 export async function attemptDelivery(
   deps: AttemptDeps,

@@ -1,29 +1,29 @@
 import type { ClaimLimits } from './store/claim-due.ts';
 
 export interface AttemptSlots {
-  /** Number of deliveries that may be claimed now, by kind. */
+  /** Deliveries that may be claimed now, by kind. */
   free(): Pick<ClaimLimits, 'limit' | 'openLimit' | 'probeLimit'>;
-  /** Counts an attempt until it ends. The attempt must never reject. */
+  /** The attempt must never reject. */
   take(attempt: Promise<void>, kind: { readonly isProbe: boolean }): void;
   ended(): Promise<void>;
 }
 
 export interface AttemptSlotsOptions {
-  /** Maximum number of attempts younger than `slowAfterMs`. */
+  /** Of attempts younger than `slowAfterMs`. */
   readonly concurrency: number;
   readonly slowAfterMs: number;
   readonly onRoom: () => void;
 }
 
-/** Share of the slots reserved for first attempts at healthy endpoints. */
+/** Of the slots, for first attempts at healthy endpoints. */
 const RESERVED_SHARE = 0.25;
-/** Factor between the maximum of all attempts and that of young attempts. */
+/** All attempts, divided by young attempts. */
 const SLOW_ROOM = 8;
 
 /**
- * Bounds the attempts of a process. Starting an attempt is expensive: claim, lookup, connect, sign. Waiting for the
- * receiver costs only a socket. So an attempt uses one of few slots while it is young, and one of many afterwards.
- * Hanging receivers, however many start at once, delay the others only briefly.
+ * Starting an attempt is expensive: claim, lookup, connect, sign. Waiting for the receiver costs only a socket. So an
+ * attempt uses one of few slots while it is young, and one of many afterwards. Hanging receivers delay the others only
+ * briefly.
  */
 export function createAttemptSlots({ concurrency, slowAfterMs, onRoom }: AttemptSlotsOptions): AttemptSlots {
   const underWay = new Set<Promise<void>>();

@@ -1,6 +1,6 @@
 /**
- * Ports of other protocols, where a POST could act as a command. Source: the bad ports of the Fetch standard ("port
- * blocking"), which browsers block and web servers therefore avoid.
+ * The bad ports of the Fetch standard ("port blocking"): ports of other protocols, where a POST could act as a command.
+ * Browsers block them, so web servers avoid them.
  */
 export const BLOCKED_PORTS: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,

@@ -8,40 +8,35 @@ import { createAttemptRecorder } from './record-attempts.ts';
 import { claimDue, type ClaimedDelivery } from './store/claim-due.ts';
 
 export interface DelivererDeps extends Omit<AttemptDeps, 'connections' | 'recorder'> {
-  /**
-   * Concurrent attempts younger than `slowAfterMs`. Older ones that wait for slow receivers are counted separately
-   * (attempt-slots.ts).
-   */
+  /** Attempts younger than `slowAfterMs`. Older ones are counted separately (attempt-slots.ts). */
   readonly concurrency: number;
   readonly concurrencyPerEndpoint: number;
   readonly pollIntervalMs: number;
   readonly endpointRules?: EndpointRules;
-  /** Age from which an attempt counts as waiting only. @default 50 */
+  /** From this age an attempt counts as waiting only. @default 50 */
   readonly slowAfterMs?: number;
-  /** Lease of a claim. Must be longer than lookup, request and recording. @default the attempt's deadline plus 13 s */
+  /** Must be longer than lookup, request and recording. @default the attempt's deadline plus 13 s */
   readonly leaseMs?: number;
-  /** Grace period for running attempts when stopping. @default 4 000 */
+  /** For running attempts when stopping. @default 4 000 */
   readonly stopGraceMs?: number;
 }
 
 export interface Deliverer {
   /** New deliveries are due: claims at once. */
   wake(): void;
-  /** Stops claiming and waits for running attempts. Attempts still open at the deadline are released. */
+  /** Waits for running attempts. Attempts still open at the deadline are released. */
   stop(): Promise<void>;
 }
 
 const LOOKUP_DEADLINE_MS = 3_000;
 const RECORD_MARGIN_MS = 10_000;
-/** Share at the end of a lease in which no request starts. */
+/** At the end of a lease, in which no request starts. */
 const LEASE_MARGIN_SHARE = 0.2;
 const SLOW_AFTER_MS = 50;
-/** Limit for releasing claims before stop() returns; the remaining leases then expire. */
+/** For releasing claims before stop() returns; the remaining leases then expire. */
 const HAND_BACK_MS = 2_000;
 
 /**
- * Claims due deliveries and attempts them concurrently.
- *
  * An attempt is claimed (attempts + 1, leased), resolved and sent, then recorded with its outcome. A process that dies
  * between the receiver's 200 and the record leaves a lease that expires. The same nonce is then sent again, which
  * receivers must expect. A stopping process releases its claims. No other case repeats a callback.

@@ -30,7 +30,7 @@ const probe = (evidence: Evidence): Evidence => ({ ...evidence, eventId: 'probe'
 const OPEN = judge(UNKNOWN_ENDPOINT, [FAILED, FAILED, FAILED]);
 
 describe('judgeEndpoint', () => {
-  it('opens after consecutive failures without a success in between', () => {
+  it('opens an endpoint after consecutive failures without a success between', () => {
     expect(judge(UNKNOWN_ENDPOINT, [FAILED, FAILED])).toMatchObject({ state: 'CLOSED', failuresInRow: 2 });
     expect(judge(UNKNOWN_ENDPOINT, [FAILED, FAILED, WELL, FAILED, FAILED])).toMatchObject({
       state: 'CLOSED',
@@ -86,7 +86,7 @@ describe('judgeEndpoint', () => {
     expect(judge(probing(OPEN), [probe(FAILED)], 0, 0.999).probeAt!.getTime()).toBeCloseTo(T0 + 4_799, -1);
   });
 
-  it('keeps its pause length after a quick relapse and resets it after health', () => {
+  it('keeps the pause length after a quick relapse and resets it after recovery', () => {
     const closed = judge(probing(OPEN), [probe(WELL)], 2_000);
     expect(judge(closed, [FAILED, FAILED, FAILED], 3_000)).toMatchObject({ openings: 2, probeAt: at(7_000) });
     expect(judge(closed, [FAILED, FAILED, FAILED], 62_000)).toMatchObject({ openings: 1 });
@@ -136,7 +136,7 @@ function simpleStep(s: Simple, step: (typeof STEPS)[number]): Simple {
   return step === 'probe failed' || step === 'probe lost' ? { ...s, probing: false } : s;
 }
 
-it('matches its table in every sequence of up to eight events', () => {
+it('matches the breaker table in every sequence of up to eight events', () => {
   const rules = { ...RULES, openAfterAttempts: 1_000 };
   let checked = 0;
   const walk = (health: EndpointHealth, simple: Simple, depth: number, path: readonly string[]): void => {

@@ -7,7 +7,7 @@ export interface EndpointHealth {
   readonly windowBeganAt: Date | null;
   readonly windowAttempts: number;
   readonly windowFailures: number;
-  /** Consecutive openings without a healthy period in between. */
+  /** Consecutive, without a healthy period between. */
   readonly openings: number;
   readonly openedAt: Date | null;
   readonly closedAt: Date | null;
@@ -35,9 +35,9 @@ export interface EndpointRules {
   /** … or when the window has at least this number of attempts and half of them failed. */
   readonly openAfterAttempts: number;
   readonly windowMs: number;
-  /** Pauses before consecutive probes; the last one repeats. Not empty. */
+  /** Between consecutive probes; the last pause repeats. Not empty. */
   readonly probePausesMs: readonly number[];
-  /** Healthy time after a close that resets the number of openings. */
+  /** After a close, this resets the number of openings. */
   readonly recoveredAfterMs: number;
 }
 
@@ -67,7 +67,7 @@ export const UNKNOWN_ENDPOINT: EndpointHealth = {
   lastError: null,
 };
 
-/** Maximum additional pause as a share, so that endpoints that failed together are not probed together. */
+/** Endpoints that failed together are not probed together. */
 const JITTER_SHARE = 0.2;
 
 /**

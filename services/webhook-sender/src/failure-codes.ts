@@ -1,4 +1,4 @@
-/** Failure codes of attempts, used as metric labels and by `opentill webhook attempts`. */
+/** Metric labels, also shown by `opentill webhook attempts`. */
 export const FAILURE_CODES = [
   /** The callback URL is invalid, or its scheme, port or credentials are not allowed. */
   'URL_REFUSED',
@@ -10,11 +10,11 @@ export const FAILURE_CODES = [
   'LOOKUP_TIMEOUT',
   /** The connection was refused, or there is no route to the host. */
   'CONNECT_FAILED',
-  /** No connection, including the TLS handshake, before the deadline. */
+  /** Includes the TLS handshake. */
   'CONNECT_TIMEOUT',
-  /** The TLS handshake failed: certificate, name or protocol. */
+  /** Certificate, name or protocol. */
   'TLS_FAILED',
-  /** The connection broke before a response. */
+  /** Before a response. */
   'CONNECTION_LOST',
   /** No status before the deadline. */
   'ANSWER_TIMEOUT',
@@ -35,9 +35,9 @@ export const FAILURE_CODES = [
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
 /**
- * Faults of this process that prevent an attempt. They are not the receiver's failure: the callback is released and
- * tried again after a pause, without limit. Its schedule and its endpoint's breaker are unchanged. The metrics
- * `opentill_webhook_own_faults_total` and `opentill_webhook_oldest_due_seconds` raise an alarm.
+ * Faults of this process are not the receiver's failure: the callback is released and tried again after a pause,
+ * without limit. Its schedule and its endpoint's breaker are unchanged. The metrics `opentill_webhook_own_faults_total`
+ * and `opentill_webhook_oldest_due_seconds` raise an alarm.
  */
 export const OWN_FAULTS = [
   /** The webhook secret was sealed with another SECRETS_KEY, or the callback cannot be built. */
@@ -54,7 +54,7 @@ export function isOwnFault(code: FailureCode | OwnFault): code is OwnFault {
   return (OWN_FAULTS as readonly string[]).includes(code);
 }
 
-/** Failure code of a status; undefined for 2xx. */
+/** undefined for 2xx. */
 export function failureOfStatus(statusCode: number): FailureCode | undefined {
   if (statusCode >= 200 && statusCode < 300) return undefined;
   if (statusCode === 410) return 'GONE';
@@ -63,7 +63,6 @@ export function failureOfStatus(statusCode: number): FailureCode | undefined {
   return statusCode >= 400 && statusCode < 500 ? 'CLIENT_ERROR' : 'SERVER_ERROR';
 }
 
-/** Progress of a request when it failed. */
 export type RequestPhase = 'CONNECTING' | 'WAITING';
 
 const UNREACHABLE = new Set([
@@ -78,7 +77,7 @@ const UNREACHABLE = new Set([
   'EPERM',
 ]);
 const RESOURCES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
-/** Certificate errors by their OpenSSL names, which Node uses as error codes. */
+/** OpenSSL names of certificate errors, which Node uses as error codes. */
 const CERTIFICATE =
   /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|CRL_|INVALID_|HOSTNAME_MISMATCH|ERROR_IN_)/;
 

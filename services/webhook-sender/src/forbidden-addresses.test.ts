@@ -91,7 +91,7 @@ describe('createAddressGuard', () => {
     '',
     '1.2.3',
     '127.1',
-  ])('rejects %s', (address) => {
+  ])('rejects the address %s', (address) => {
     expect(guard.isAllowed(address)).toBe(false);
   });
 
@@ -132,7 +132,7 @@ describe('createAddressGuard', () => {
     '203.0.112.255',
     '203.0.114.0',
     '2a00:1450:4001::1',
-  ])('allows %s', (address) => {
+  ])('allows the address %s', (address) => {
     expect(guard.isAllowed(address)).toBe(true);
   });
 

@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Addresses that a callback must not reach: everything outside the public internet (IANA special-purpose registries).
- * An IPv6 form that contains an IPv4 address is checked by that address.
+ * Everything outside the public internet (IANA special-purpose registries). An IPv6 form that contains an IPv4 address
+ * is checked by that address.
  */
 const FORBIDDEN_IPV4 = [
   '0.0.0.0/8', // this network
@@ -34,9 +34,8 @@ const FORBIDDEN_IPV6 = [
 ];
 const NAT64_PREFIX = '64:ff9b::/96';
 
-/** Address check, built once from the configuration. */
 export interface AddressGuard {
-  /** True when a callback may connect to this IP address. False for any other text. */
+  /** False for any text that is no IP address. */
   isAllowed(address: string): boolean;
 }
 
@@ -55,7 +54,7 @@ export function createAddressGuard(allowed: readonly string[]): AddressGuard {
   };
 }
 
-/** The IPv4 address inside an IPv4-mapped or NAT64 address, which is the actual destination. */
+/** The actual destination of an IPv4-mapped or NAT64 address. */
 function embeddedIpv4(address: string): string | undefined {
   if (isIP(address) !== 6) return undefined;
   const zoneless = address.split('%')[0] ?? address;

@@ -41,8 +41,8 @@ export interface HousekeepingDeps {
 }
 
 /**
- * Deletes expired data in bounded rounds. Partitions of inbox and attempts are dropped; ended callbacks are deleted
- * page by page. A drop waits at most 200 ms for its table lock, and queries that arrive meanwhile wait behind it.
+ * Bounded rounds. Partitions of inbox and attempts are dropped; ended callbacks are deleted page by page. A drop waits
+ * at most 200 ms for its table lock, and queries that arrive meanwhile wait behind it.
  */
 export function startHousekeeping(
   { db, observe, instance }: HousekeepingDeps,

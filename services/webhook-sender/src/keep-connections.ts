@@ -1,26 +1,26 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 
-/** Kept connections to merchants' endpoints, so that consecutive callbacks need no new handshake. */
+/** Consecutive callbacks of a merchant need no new handshake. */
 export interface Connections {
-  /** Agent for a request. The request must also set `connectionOwner`. */
+  /** The request must also set `connectionOwner`. */
   agentFor(secure: boolean): HttpAgent;
   close(): void;
 }
 
-/** Set in a request next to the agent: only requests of the same owner share a connection. */
+/** Only requests of the same owner share a connection. */
 export interface OwnedRequest {
   readonly connectionOwner: string;
 }
 
-/** Maximum idle time. A shorter time announced by the server applies (Node's agent reads its Keep-Alive header). */
+/** A shorter time announced by the server applies (Node's agent reads its Keep-Alive header). */
 const IDLE_MS = 10_000;
 
 /**
  * Keeps connections by owner, address, port and TLS name. So a connection is reused only for the address that a new one
  * would use. Callers limit the number in use.
- * @param idlePerEndpoint maximum concurrent attempts at one endpoint; with a smaller value most callbacks of a burst
- * need a handshake
+ * @param idlePerEndpoint with less than the concurrent attempts at one endpoint, most callbacks of a burst need a
+ * handshake
  */
 export function keepConnections(idlePerEndpoint = 8): Connections {
   const options = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: idlePerEndpoint } as const;

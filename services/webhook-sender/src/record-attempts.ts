@@ -8,7 +8,6 @@ import { finishAttempts, type AttemptRecord, type DeliveryOutcome } from './stor
 
 export interface AttemptRecorder {
   /**
-   * Records an attempt with its outcome for the delivery and the endpoint.
    * @returns false when this process no longer held the claim
    * @throws GatewayError of the database; the attempt is then not recorded
    */
@@ -33,14 +32,14 @@ interface Entry {
 
 const BATCH_MAX = 256;
 /**
- * Time that the first of a batch waits for others. The receiver already has the callback; only the order's next one
+ * The first of a batch waits this long for others. The receiver already has the callback; only the order's next one
  * waits.
  */
 const GATHER_MS = 4;
 
 /**
- * Records attempts in batches: those that end within a moment, or while a batch is being written. A thousand attempts
- * take a few statements, and so do the claims that follow.
+ * Writes attempts that end within a moment, or while a batch is being written, together. A thousand attempts take a few
+ * statements, and so do the claims that follow.
  *
  * A failure updates its endpoint in the same transaction, so that no further delivery is claimed after a 410. A success
  * updates it in a separate transaction, and only if the endpoint has failures on record. If that update is lost, the
@@ -112,7 +111,7 @@ async function writeSuccesses(deps: RecorderDeps, batch: readonly Entry[]): Prom
 
 interface Finished {
   readonly held: ReadonlySet<Entry>;
-  /** Merchants whose endpoints have new results. */
+  /** Their endpoints have new results. */
   readonly news: ReadonlySet<string>;
 }
 

@@ -48,7 +48,7 @@ describe('resolveEndpoint', () => {
     ['https://shop.example:22/', 'port 22'],
     ['https://shop.example:6667/', 'port 6667'],
     ['https://shop.example:0/', 'port 0'],
-  ])('rejects %s', async (url, reason) => {
+  ])('rejects the URL %s', async (url, reason) => {
     await expect(resolveEndpoint(url, rules(['8.8.8.8']))).rejects.toThrow(reason);
   });
 

@@ -6,7 +6,7 @@ import { BLOCKED_PORTS } from './blocked-ports.ts';
 
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
-/** Checked and pinned target of an attempt, so that a second lookup cannot redirect it. */
+/** Checked and pinned, so that a second lookup cannot redirect the attempt. */
 export interface Endpoint {
   readonly url: URL;
   readonly address: string;
@@ -27,8 +27,8 @@ export interface AddressRules {
 }
 
 /**
- * Resolves a callback URL to the address to connect to. A name is resolved once per attempt. It is rejected when any of
- * its addresses is forbidden: a mixed result is an attack or a mistake.
+ * A name is resolved once per attempt. It is rejected when any of its addresses is forbidden: a mixed result is an
+ * attack or a mistake.
  * @throws EndpointRefused, or the error of the lookup
  */
 export async function resolveEndpoint(text: string, rules: AddressRules): Promise<Endpoint> {

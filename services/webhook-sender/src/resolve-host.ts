@@ -16,23 +16,22 @@ export interface HostResolverOptions {
    * broker, and hanging names would block them.
    */
   readonly localNames: boolean;
-  /** Name servers to query, `address:port`. @default the system's */
+  /** `address:port`. @default the system's */
   readonly servers?: readonly string[];
   /** @default 3 000 */
   readonly timeoutMs?: number;
 }
 
-/** Wait for the other address family after one has answered. */
+/** After one address family has answered. */
 const OTHER_FAMILY_WAIT_MS = 300;
-/** Wait for an answer about the root. */
 const ROOT_WAIT_MS = 1_000;
 /** c-ares codes for a missing answer. */
 const SILENT: ReadonlySet<string> = new Set(['ETIMEOUT', 'ECANCELLED', 'ECONNREFUSED']);
 const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|home\.arpa)$/;
 
 /**
- * Creates a resolver that returns every address, IPv4 first. Concurrent lookups of one name share a query. Throws
- * GatewayError with a ResolveErrorCode.
+ * Returns every address, IPv4 first. Concurrent lookups of one name share a query. Throws GatewayError with a
+ * ResolveErrorCode.
  */
 export function createHostResolver(options: HostResolverOptions): ResolveHost {
   const underWay = new Map<string, Promise<readonly string[]>>();
@@ -60,7 +59,7 @@ async function querySystem(hostname: string): Promise<readonly string[]> {
   }
 }
 
-/** Creates a resolver per lookup: it can be cancelled by itself, and uses changed name servers. */
+/** A resolver per lookup can be cancelled by itself, and uses changed name servers. */
 async function queryServers(
   hostname: string,
   options: HostResolverOptions,
@@ -93,7 +92,7 @@ async function queryServers(
   throw failed(hostname, reason);
 }
 
-/** True when the name servers answer at all: every public resolver answers for the root, if only with a refusal. */
+/** Every public resolver answers for the root, if only with a refusal. */
 async function queryRoot(options: HostResolverOptions): Promise<boolean> {
   const resolver = new Resolver({ timeout: ROOT_WAIT_MS, tries: 1 });
   if (options.servers !== undefined) resolver.setServers(options.servers);

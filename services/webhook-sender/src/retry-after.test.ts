@@ -27,16 +27,16 @@ it.each([
   ['Sunday, 01-Mar-26 12:05:00 GMT', 0],
   ['Sun, 99 Mar 2026 12:05:00 GMT', 0],
   ['120, 7', 0],
-])('reads %p as %d ms', (header, delayMs) => {
+])('reads Retry-After %p as %d ms', (header, delayMs) => {
   expect(retryAfterMs(503, header, NOW)).toBe(delayMs);
   expect(retryAfterMs(429, header, NOW)).toBe(delayMs);
 });
 
-it('counts only with 429 and 503', () => {
+it('reads Retry-After only with 429 and 503', () => {
   for (const status of [200, 301, 400, 404, 500, 502, 504]) expect(retryAfterMs(status, '120', NOW)).toBe(0);
 });
 
-it('is always between zero and one day', () => {
+it('returns a Retry-After delay between zero and one day', () => {
   fc.assert(
     fc.property(
       fc.oneof(

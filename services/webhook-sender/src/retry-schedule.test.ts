@@ -11,7 +11,7 @@ describe('nextAttemptDelayMs', () => {
     expect(nextAttemptDelayMs(SCHEDULE, 3, () => 0.5)).toBeGreaterThan(30_000);
   });
 
-  it('ends after the last pause', () => {
+  it('ends the schedule after the last pause', () => {
     expect(nextAttemptDelayMs(SCHEDULE, 4, () => 0)).toBeUndefined();
   });
 });

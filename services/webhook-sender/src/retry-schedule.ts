@@ -1,9 +1,9 @@
-/** Maximum additional pause as a share, so that deliveries that failed together are not retried together. */
+/** Deliveries that failed together are not retried together. */
 const JITTER_SHARE = 0.2;
 
 /**
- * Milliseconds until the next attempt after `attempts` failed ones; undefined after the end of the schedule. Jitter
- * only lengthens a pause.
+ * Jitter only lengthens a pause. undefined after the end of the schedule.
+ * @param attempts failed so far
  * @param random in [0, 1)
  */
 export function nextAttemptDelayMs(

@@ -21,31 +21,29 @@ export interface CallbackRequest {
   readonly endpoint: Endpoint;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Limit for the whole request: connecting, sending, response headers and the part of the body that is read. */
+  /** For the whole request: connecting, sending, response headers and the part of the body that is read. */
   readonly deadlineMs: number;
   /**
-   * Called on the open connection right before the first byte, since connecting may take long or the process may
-   * freeze.
+   * Called on the open connection right before the first byte: connecting may take long, and the process may freeze.
    */
   readonly maySend?: () => boolean;
   readonly signal?: AbortSignal;
-  /** Pool of kept connections, and their owner. @default a new connection, closed afterwards */
+  /** @default a new connection, closed afterwards */
   readonly keep?: { readonly connections: Connections; readonly owner: string };
 }
 
-/** Bytes of the response body that are stored for the merchant. The rest is not read. */
+/** Stored for the merchant. The rest of the response body is not read. */
 const EXCERPT_BYTES_MAX = 1024;
-/** Wait for the body after the status; only the status counts. */
+/** For the body after the status; only the status counts. */
 const BODY_WAIT_MS = 500;
-/** Maximum number of informational (1xx) responses. */
+/** Informational (1xx) responses. */
 const INFORMATION_MAX = 8;
-/** Maximum size of all response headers. */
+/** Of all response headers. */
 const HEADER_BYTES_MAX = 16_384;
 
 /**
- * Posts a callback to exactly the given address: no redirects, no decompression, a bounded read of the response, and
- * one deadline for everything. Never rejects. Reports a status once the excerpt of the body is read. A kept connection
- * that the receiver has closed is replaced once by a new one.
+ * No redirects, no decompression, a bounded read of the response, and one deadline for everything. Never rejects. A
+ * kept connection that the receiver has closed is replaced once by a new one.
  */
 export async function sendCallback(callback: CallbackRequest): Promise<AttemptResult> {
   const endsAt = performance.now() + callback.deadlineMs;
@@ -148,7 +146,7 @@ function openRequest({ endpoint, body, headers, keep }: CallbackRequest): Client
   return (secure ? httpsRequest : httpRequest)(options);
 }
 
-/** Reads a bounded first part of the body for a bounded time. @returns a function that ends it at once */
+/** Reads a bounded first part of the body for a bounded time. Returns a function that ends it at once. */
 function skim(
   response: IncomingMessage,
   finish: (result: AttemptResult, complete?: boolean) => void,

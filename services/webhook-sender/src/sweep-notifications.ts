@@ -13,13 +13,13 @@ export interface NotificationSweepOptions {
   readonly pageSize: number;
   /** Notifications younger than this are left to their events. */
   readonly graceMs: number;
-  /** Overlap of a sweep with the last one. Must be longer than a transaction that writes notifications. */
+  /** Overlap with the last sweep. Must be longer than a transaction that writes notifications. */
   readonly lookBackMs: number;
-  /** Start of the first sweep: the oldest notification, or those written from now on. */
+  /** Start of the first sweep. */
   readonly from: 'beginning' | 'now';
 }
 
-/** Frequent, over the last seconds: bounds the delay of a callback when the broker loses events. */
+/** Bounds the delay of a callback when the broker loses events. */
 export const QUICK_SWEEP: NotificationSweepOptions = {
   pageSize: 2_000,
   graceMs: 2_000,
@@ -27,10 +27,7 @@ export const QUICK_SWEEP: NotificationSweepOptions = {
   from: 'now',
 };
 
-/**
- * Rare: finds events that were lost while no sender ran, and those of transactions longer than the quick sweep's
- * overlap.
- */
+/** Finds events that were lost while no sender ran, and those of transactions longer than the quick sweep's overlap. */
 export const THOROUGH_SWEEP: NotificationSweepOptions = {
   ...QUICK_SWEEP,
   lookBackMs: 600_000,
@@ -40,9 +37,9 @@ export const THOROUGH_SWEEP: NotificationSweepOptions = {
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Creates the sweep that queues notifications whose event did not arrive (the broker may lose all events). The first
- * sweep covers all of them page by page, or none. Later ones cover the time since the last sweep began, plus the
- * overlap. All times are the database's. A failed sweep continues where it stopped.
+ * Queues notifications whose event did not arrive. The first sweep covers all of them page by page, or none. Later ones
+ * cover the time since the last sweep began, plus the overlap. All times are the database's. A failed sweep continues
+ * where it stopped.
  */
 export function createNotificationSweep(
   deps: NotificationSweepDeps,

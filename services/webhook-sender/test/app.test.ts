@@ -45,7 +45,7 @@ let webhook: Database;
 const producers: Record<'api' | 'tracker', { db: Db; broker: Broker; relay: Relay }> = {} as never;
 const cleanUp: (() => Promise<void>)[] = [];
 let receiver: Receiver;
-/** Cleanup of a test's resources, in reverse order. */
+/** In reverse order. */
 const stops: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
@@ -129,7 +129,7 @@ async function anOrder(): Promise<OrderRow> {
   return aCollection(admin.kysely, { merchant_id: merchantId });
 }
 
-/** Moves of a payment: each has a notification and an event, appended by the responsible service. */
+/** Each move has a notification and an event, appended by the responsible service. */
 const MOVES = [
   { schema: 'api', eventType: 'order.created', notifyType: 'ORDER_PENDING', status: 'INIT' },
   {
@@ -146,7 +146,6 @@ const MOVES = [
   status: OrderStatus;
 }[];
 
-/** Appends the notification of a move, and its event unless the event is to be lost. */
 async function move(
   order: OrderRow,
   sequence: number,
@@ -323,7 +322,7 @@ describe('outbox events', () => {
 });
 
 describe('crash recovery', () => {
-  /** A process that dies before or after its n-th side effect, from 1; never by default. */
+  /** Dies before or after its n-th side effect, from 1; never by default. */
   function aProcess(crashAt?: number): { points: CrashPoints; db: Db } {
     const points = createCrashPoints();
     points.crashAt(crashAt);
@@ -333,7 +332,7 @@ describe('crash recovery', () => {
     return { points, db: own.kysely };
   }
 
-  /** Redelivers an event until its handler succeeds, like a broker. Each failure ends a process. */
+  /** Redelivers like a broker. Each failure ends a process. */
   async function handleUntilDone(event: EventEnvelope, crashAt?: number): Promise<CrashPoints> {
     const dying = aProcess(crashAt);
     const observe = createObserve({ logger, metrics: createMetrics('test') });
@@ -352,7 +351,6 @@ describe('crash recovery', () => {
     return dying.points;
   }
 
-  /** A worker that delivers due callbacks and ends with its process. */
   function startWorker({ points, db }: ReturnType<typeof aProcess>): Deliverer {
     return startDeliverer({
       db,
@@ -421,7 +419,6 @@ describe('crash recovery', () => {
       );
       await worker.stop();
       if (dying.points.crashed) {
-        // A dead worker leaves a lease that expires.
         await sql`update delivery set lease_until = now() - interval '1 second' where lease_until is not null`.execute(
           admin.kysely,
         );
@@ -513,7 +510,7 @@ describe('controls without a guard', () => {
     };
   }
 
-  /** Drains the outbox of one payment. The first relay dies or fails to publish; the next one works. */
+  /** The first relay dies or fails to publish; the next one works. */
   async function drainThrough(store: OutboxStore, failure: 'publish fails' | 'dies before the confirm') {
     await producers.tracker.relay.stop();
     const order = await anOrder();
@@ -529,7 +526,7 @@ describe('controls without a guard', () => {
     });
     await expect(dies).rejects.toThrow();
     await store.drain(200, (rows) => publisher.publish(rows));
-    // Callbacks sent now: a later event of another order comes after all of this order's.
+    // Sends the callbacks now: a later event of another order comes after all of this order's.
     const after = await anOrder();
     await move(after, 1);
     await move(after, 2, { wake: false });

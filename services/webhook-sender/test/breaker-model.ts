@@ -14,12 +14,8 @@ import { markUnaddressedDead, queueDeliveries } from '../src/store/queue-deliver
 import { useDeliveryScenario } from './delivery-scenario.ts';
 import { rewriteQueries } from './failing-database.ts';
 
-/*
- * Random test of breaker, claims and overtaking against Postgres. Replicas claim concurrently. Attempts end, are lost
- * with their process, or come too late. Endpoints fail, recover, answer 410 and get new URLs. Callbacks are replayed
- * and marked dead. After every step the invariants are checked against the claims. Time is moved in the rows, never
- * awaited.
- */
+// Random test of breaker, claims and overtaking against Postgres. After every step the invariants are checked against
+// the claims. Time is moved in the rows, never awaited.
 let s: ReturnType<typeof useDeliveryScenario>;
 const RULES: EndpointRules = { ...DEFAULT_ENDPOINT_RULES, openAfterFailures: 3, probePausesMs: [3_600_000] };
 const observe = createObserve({
@@ -62,7 +58,7 @@ async function endAttempt(
       );
 }
 
-/** Ends an attempt with a 410. @returns true when the replica still held the claim */
+/** @returns true when the replica still held the claim */
 const endWithGone = (db: Db, replica: Replica, claim: ClaimedDelivery): Promise<boolean> =>
   recorderOf(db, replica.name).record(
     claim,
@@ -87,7 +83,7 @@ const claimAs = (db: Db, replica: Replica, limit: number) =>
     leaseMs: 3_600_000,
   });
 
-/** Runs one walk. @throws Error with seed, step and the first broken invariant */
+/** @throws Error with seed, step and the first broken invariant */
 async function walk(db: Db, seed: number, steps: number): Promise<Record<string, number>> {
   const { chance, below } = seeded(seed);
   const replicas: Replica[] = [1, 2, 3].map((n) => ({
@@ -146,7 +142,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
     if (!held) throw new Error('a claim was lost that no other replica could take');
   }
 
-  /** Ends the callback and disables the endpoint, unless its URL changed after the claim. */
+  /** The endpoint is disabled, unless its URL changed after the claim. */
   async function gone(replica: Replica, claim: ClaimedDelivery): Promise<void> {
     const readState = async () => {
       const { rows } = await sql<{ generation: number; endpoint: string; state: string }>`
@@ -184,7 +180,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
   const markDead = async () => {
     if ((await markUnaddressedDead(db, 100)) > 0) count('marked dead');
   };
-  /** Replays all ended callbacks of an order. They are sent again in order, counted from the oldest. */
+  /** Replayed callbacks are sent again in order, counted from the oldest. */
   async function replay(order: (typeof orders)[number], states: string): Promise<void> {
     const { rows } = await sql<{ sequence: number }>`
       select d.sequence from replay_deliveries(array(select event_id from delivery where subject_id = ${order.row.order_pk}),
@@ -209,7 +205,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
     replica.held = [];
   }
 
-  /** A frozen process wakes: its results for a claim that was taken over, and for the endpoint, are ignored. */
+  /** Results of a frozen process for a claim that was taken over, and for the endpoint, are ignored. */
   async function finishLate(): Promise<void> {
     const [one] = late.splice(below(late.length), 1);
     if (one === undefined) return;
@@ -293,7 +289,6 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
       ({ state, attempts, sequence }) =>
         state !== 'DELIVERED' &&
         !(state === 'SUPERSEDED' && attempts >= 3 && sequence < notified) &&
-        // No older callback follows a delivered one.
         !(state === 'DEAD' && rows.some((newer) => newer.state === 'DELIVERED' && newer.sequence > sequence)),
     );
     if (rows.some(({ state }) => state === 'SUPERSEDED')) count('overtaking');
@@ -308,8 +303,8 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
 }
 
 /**
- * Concurrent claims of several replicas end in an order that the seed does not determine, and about one walk in three
- * meets a given fault. So walks repeat until they meet it. More walks than this without it fail the test.
+ * The seed does not determine the order of concurrent claims, and about one walk in three meets a given fault. So walks
+ * repeat until they meet it, at most this often.
  */
 const SEEDS_MAX = 100;
 
@@ -328,7 +323,7 @@ export const WAYS = [
 
 const LOCKED = 'where (select count(*) from locked k';
 const PENDING = "and e.next_attempt_at < 'infinity'::timestamptz)";
-/** Each control: a removed guard, the rewritten query, and the error that a walk must report. */
+/** A removed guard, the rewritten query, and the error that a walk must report. */
 export const CONTROLS: readonly (readonly [string, (text: string) => string, RegExp])[] = [
   [
     'one probe at a time',
@@ -355,7 +350,6 @@ export const CONTROLS: readonly (readonly [string, (text: string) => string, Reg
 ];
 
 interface BreakerModel {
-  /** Minimum number of walks. */
   readonly walks: number;
   /** Events that must have happened before the walks end. */
   readonly ways: readonly string[];
@@ -369,14 +363,13 @@ export function describeBreakerModel({ walks: least, ways, controls, everyStep }
   s = useDeliveryScenario();
 
   describe('breaker model with three replicas', () => {
-    it('keep every invariant in every walk', async () => {
+    it('keeps every invariant of the breaker in every walk', async () => {
       const total: Record<string, number> = {};
       const missed = () => ways.filter((what) => (total[what] ?? 0) === 0);
       for (let seed = 1; seed <= least || (seed <= SEEDS_MAX && missed().length > 0); seed += 1) {
         const seen = await walk(s.webhook.kysely, seed, 200);
         for (const [what, times] of Object.entries(seen)) total[what] = (total[what] ?? 0) + times;
       }
-      // Every required event happened in the walks.
       expect(missed()).toEqual([]);
     });
 

@@ -2,8 +2,8 @@ import type { Db } from '@opentill/db/database';
 import type { Received } from './receiver.ts';
 
 /**
- * Compares a merchant's received callbacks with the notifications of some orders. Returns one line per problem. Each
- * notification must arrive at least once, unchanged, and no older one after a newer one.
+ * Returns one line per problem. Each notification must arrive at least once, unchanged, and no older one after a newer
+ * one.
  * @param db opened as 'admin'
  */
 export async function findCallbackProblems(
@@ -43,7 +43,7 @@ export async function findCallbackProblems(
   return problems;
 }
 
-/** Nonces that arrived more than once: allowed only after a crash or a lost response. */
+/** Allowed only after a crash or a lost response. */
 export function repeatedNonces(received: readonly Received[]): string[] {
   const seen = new Set<string>();
   return received.map(({ body }) => body.nonce).filter((nonce) => seen.has(nonce) || !seen.add(nonce));

@@ -13,7 +13,7 @@ const s = useDeliveryScenario();
 const PAUSE_LOCK = 7;
 
 describe('orders with more callbacks than a claim reads', () => {
-  it('does not hide other orders of the merchant and delivers in order', async () => {
+  it('hides no other order behind one with many callbacks, and delivers in order', async () => {
     const { order, merchantId, events } = await s.anOrderWithCallbacks(4 * LOOKED_AT);
     const others = [];
     for (let i = 0; i < 3; i += 1) others.push(await s.anOrderWithCallbacks(1, s.receiver.url, merchantId));

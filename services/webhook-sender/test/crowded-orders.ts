@@ -33,7 +33,7 @@ export const finished = (claim: ClaimedDelivery, succeeds: boolean, retryDelayMs
   outcome: succeeds ? { state: 'DELIVERED' } : { state: 'PENDING', retryDelayMs },
 });
 
-/** Deliveries of an order that were put aside, and those of them that no older one blocks. */
+/** `forgotten`: no older delivery blocks these. */
 export async function putAside(s: Scenario, subjectIds: readonly string[]) {
   const { rows } = await sql<{ aside: number; forgotten: number }>`
     select count(*)::int as aside, count(*) filter (where not exists (
@@ -45,9 +45,8 @@ export async function putAside(s: Scenario, subjectIds: readonly string[]) {
 }
 
 /**
- * Claims, ends, replays and marks dead callbacks of three orders for `steps` steps. Each order starts with `before`
- * callbacks. No callback may be forgotten. Without the trigger that restores deliveries put aside (`guarded` false)
- * some must be.
+ * Each order starts with `before` callbacks. Without the trigger that restores deliveries put aside (`guarded` false)
+ * some callbacks must be forgotten.
  */
 export async function forgetNone(
   s: Scenario,
@@ -121,7 +120,6 @@ export async function forgetNone(
     return;
   }
   expect(forgotten).toBe(0);
-  // All callbacks must be sent in the end.
   for (let round = 0; round < 2_000; round += 1) {
     if (held.length === 0) held.push(...(await claimDue(db, limits)));
     if (held.length === 0) break;

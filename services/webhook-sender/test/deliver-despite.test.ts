@@ -16,7 +16,6 @@ const ONE_RETRY_LATER = { retryScheduleSeconds: [60] };
 /** Longer than any test, so that no callback is sent only because a hanging attempt was given up. */
 const HANGS_ON = { attemptDeadlineMs: 600_000, stopGraceMs: 0 };
 
-/** An endpoint that accepts requests and never answers. */
 async function aHangingReceiver() {
   const hanging = await startReceiver();
   hanging.answer = () => undefined;
@@ -181,8 +180,7 @@ describe('claims', () => {
     );
     await sql`analyze delivery`.execute(s.db);
     const limits = { holder: 'a', limit: 64, openLimit: 64, probeLimit: 0, perEndpoint: 16, leaseMs: 60_000 };
-    // A separate connection, because the counts are those of a session's unreported statistics, not only of the
-    // transaction.
+    // A separate connection, because the counts are those of a session's unreported statistics.
     const own = s.database.open('webhook');
     const rows = await own.kysely.transaction().execute(async (tx) => {
       expect(await claimDue(tx, limits)).toHaveLength(16);

@@ -3,10 +3,7 @@ import { aMerchant } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { useDeliveryScenario } from './delivery-scenario.ts';
 
-/**
- * Three replicas deliver four callbacks per order to a receiver that fails most attempts. Each order's arrive in order,
- * one at a time.
- */
+/** Three replicas deliver four callbacks per order to a receiver that fails most attempts. */
 export async function deliverInOrder(
   s: ReturnType<typeof useDeliveryScenario>,
   orders: number,

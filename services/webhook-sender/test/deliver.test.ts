@@ -60,7 +60,7 @@ describe('delivery', () => {
     expect(await s.stateOf(events[0]!)).toBe('SUPERSEDED');
   });
 
-  it('ends after the schedule, keeps the dead callback and blocks no other', async () => {
+  it('marks a callback dead after the schedule, keeps it and blocks no other', async () => {
     const { events, order } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = (callback, response) => {
       response.statusCode = callback.body.data['sequence'] === 1 ? 500 : 200;

@@ -15,7 +15,7 @@ import { queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 
 export const TYPES = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'] as const;
-/** Disables the breaker. Tests of the breaker pass their own rules. */
+/** Tests of the breaker pass their own rules. */
 const NEVER_RESTS = { ...DEFAULT_ENDPOINT_RULES, openAfterFailures: 1e6, openAfterAttempts: 1e6 };
 const FAST_SCHEDULE = [0.02, 0.02, 0.02, 0.02, 0.02];
 
@@ -48,7 +48,7 @@ export function useDeliveryScenario() {
     await receiver.close();
   });
 
-  /** Starts a deliverer with short times. Every name resolves to 127.0.0.1, the only allowed address. */
+  /** Short times. Every name resolves to 127.0.0.1, the only allowed address. */
   function deliverer(overrides: Partial<DelivererDeps> = {}): Deliverer {
     const started = startDeliverer({
       db: webhook.kysely,
@@ -77,7 +77,7 @@ export function useDeliveryScenario() {
     return started;
   }
 
-  /** Creates an order of a merchant at `url` and queues its first `count` notifications. */
+  /** `count`: of notifications to queue. */
   async function anOrderWithCallbacks(count: number, url: string | null = receiver.url, merchantId?: string) {
     const merchant = merchantId ?? (await aMerchant(admin.kysely, { callbackUrl: url })).merchantId;
     const order = await aCollection(admin.kysely, { merchant_id: merchant });
@@ -117,11 +117,11 @@ export function useDeliveryScenario() {
   }
 
   return {
-    /** Database connection of the owner. */
+    /** Connected as the owner. */
     get db(): Db {
       return admin.kysely;
     },
-    /** Database connection of the service's role. */
+    /** Connected with the service's role. */
     get webhook(): Database {
       return webhook;
     },
@@ -131,7 +131,7 @@ export function useDeliveryScenario() {
     get database(): TestDatabase {
       return database;
     },
-    /** Expires all leases, like a worker that died or froze. */
+    /** Like a worker that died or froze. */
     async expireLeases() {
       await sql`update delivery set lease_until = now() - interval '1 second' where lease_until is not null`.execute(
         admin.kysely,

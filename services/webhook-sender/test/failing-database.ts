@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } f
 import type { Database, Db } from '@opentill/db/database';
 import type { Tables } from '@opentill/db/tables';
 
-/** The same database, where a statement fails when `errorFor` returns an error for its text. It is not executed. */
+/** A statement fails and is not executed when `errorFor` returns an error for its text. */
 export function failQueries(database: Database, errorFor: (text: string) => Error | undefined): Db {
   return withQueries(database, (text) => {
     const error = errorFor(text);
@@ -11,7 +11,7 @@ export function failQueries(database: Database, errorFor: (text: string) => Erro
   });
 }
 
-/** The same database with statements rewritten by `rewrite`, for controls without a guard. */
+/** For controls without a guard. */
 export function rewriteQueries(database: Database, rewrite: (text: string) => string): Db {
   return withQueries(database, rewrite);
 }

@@ -7,7 +7,7 @@ import { useDeliveryScenario } from './delivery-scenario.ts';
 const s = useDeliveryScenario();
 const DAY_SECONDS = 86_400;
 
-/** An order with two ended callbacks: the first may be deleted, the last may not. */
+/** Has two ended callbacks: the first may be deleted, the last may not. */
 async function anEndedOrder(daysAgo: number): Promise<string> {
   const { merchantId } = await aMerchant(s.db, { callbackUrl: s.receiver.url });
   const order = await aCollection(s.db, { merchant_id: merchantId });

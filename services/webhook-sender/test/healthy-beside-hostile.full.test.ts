@@ -13,7 +13,7 @@ import { useDeliveryScenario } from './delivery-scenario.ts';
 
 const s = useDeliveryScenario();
 const SAMPLES = 60;
-/** Merchants per hostile kind; their total exceeds the attempts that may start at once. */
+/** The total exceeds the attempts that may start at once. */
 const OF_EACH_KIND = 2;
 
 let canary: Server;
@@ -23,7 +23,7 @@ let ports: Record<string, number>;
 let healthy: string[];
 
 beforeAll(async () => {
-  // Forbidden, since it is not among the allowed addresses. It listens at the target of redirects and second lookups.
+  // Forbidden: not among the allowed addresses. Listens at the target of redirects and second lookups.
   canary = createServer((socket) => {
     contacted += 1;
     socket.destroy();
@@ -39,7 +39,7 @@ afterAll(async () => {
   canary.close();
 });
 
-/** Creates merchants of every hostile kind with due and waiting callbacks. */
+/** Each has due and waiting callbacks. */
 async function unleash(): Promise<void> {
   const canaryPort = (canary.address() as AddressInfo).port;
   const urls = [
@@ -58,7 +58,6 @@ async function unleash(): Promise<void> {
   }
 }
 
-/** Names whose addresses change with every lookup. */
 function changingNames() {
   let asked = 0;
   return async (name: string): Promise<readonly string[]> => {

@@ -1,7 +1,4 @@
-/*
- * Runs the receivers of hostile-receivers.ts in a separate thread, so that they do not use the deliverer's time. Posts
- * their ports by name and ends with the worker.
- */
+// A separate thread, so that the receivers do not use the deliverer's time. Posts their ports by name.
 import { parentPort, workerData } from 'node:worker_threads';
 import { BODIES, gzipBomb, MISBEHAVIOURS, startHostile } from './hostile-receivers.ts';
 

@@ -6,9 +6,9 @@ import { failureOfResolving, resolveEndpoint } from '../src/resolve-endpoint.ts'
 import { sendCallback, type AttemptResult } from '../src/send-callback.ts';
 import { BODIES, gzipBomb, MISBEHAVIOURS, startHostile, type HostileReceiver } from './hostile-receivers.ts';
 
-/** Deadline of receivers that use all of it; a connection must be possible within it. */
+/** For receivers that use all of it; a connection must be possible within it. */
 const DEADLINE_MS = 2_000;
-/** Deadline of all others, which fail or answer earlier, even under load. */
+/** For all others, which fail or answer earlier, even under load. */
 const LATE_DEADLINE_MS = 60_000;
 /** Under load the end of a deadline is noticed later. */
 const LATENESS_MS = 30_000;

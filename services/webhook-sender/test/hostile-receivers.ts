@@ -1,12 +1,10 @@
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-/** A server that answers callbacks in a faulty or hostile way. */
 export interface HostileReceiver {
   readonly port: number;
-  /** Number of connections so far. */
   readonly connections: number;
-  /** Bytes that the client has accepted. */
+  /** Accepted by the client. */
   readonly bytesWritten: number;
   close(): Promise<void>;
 }
@@ -48,7 +46,7 @@ export async function startHostile(
   };
 }
 
-/** Writes `text` one byte at a time; repeats it when `endless`. */
+/** One byte at a time, repeatedly. */
 function drip(socket: Socket, text: string, everyMs: number): void {
   let at = 0;
   const timer = setInterval(() => socket.write(text[at++ % text.length] ?? ''), everyMs);
@@ -68,7 +66,7 @@ const OK = 'HTTP/1.1 200 OK\r\n';
 /** About 194 KB that unpack to 200 MB. */
 export const gzipBomb = (): Buffer => gzipSync(Buffer.alloc(200 * 1024 * 1024), { level: 9 });
 
-/** Hostile responses by name. Those with a timely status succeed: the rest is the receiver's own damage. */
+/** Responses with a timely status succeed: the rest is the receiver's own damage. */
 export const MISBEHAVIOURS = {
   'hangs before its headers': () => undefined,
   'drips its status line': (socket: Socket) => drip(socket, 'HTTP/1.1 200 OK\r\n'.padEnd(100_000, 'x'), 20),

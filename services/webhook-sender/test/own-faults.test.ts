@@ -21,7 +21,7 @@ it.each([
         guard: createAddressGuard(['127.0.0.1']),
         allowHttp: true,
         resolveHost: () =>
-          Promise.reject(new GatewayError('RESOLVER_DOWN', 'nobody answers', { retryable: true })),
+          Promise.reject(new GatewayError('RESOLVER_DOWN', 'no name server answers', { retryable: true })),
       },
     },
   ],
@@ -36,7 +36,7 @@ it.each([
     ...overrides,
     observe: createObserve({ logger: createLogger({ service: 'test', level: 'silent' }), metrics }),
   });
-  await waitUntil('handed back', async () =>
+  await waitUntil('released', async () =>
     (await metrics.render()).includes(`opentill_webhook_own_faults_total{fault="${fault}"`),
   );
   await faulty.stop();

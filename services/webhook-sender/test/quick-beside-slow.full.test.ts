@@ -10,18 +10,16 @@ import { queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
 import { rewriteQueries } from './failing-database.ts';
 
-/*
- * More slow merchants with backlogs than slots for waiting attempts, with production settings and deadline. Hanging
- * endpoints fail and are paused in the end. Endpoints that answer 200 just before the deadline never are.
- */
+// More slow merchants with backlogs than slots for waiting attempts, with production settings and deadline. Hanging
+// endpoints fail and are paused in the end. Endpoints that answer 200 just before the deadline never are.
 const s = useDeliveryScenario();
 const SLOW = 140;
 const BACKLOG = 100;
 const DEADLINE_MS = 10_000;
 const SAMPLES = 100;
-/** Allowance for timers and other load. */
+/** For timers and other load. */
 const NOISE_MS = 50;
-/** Slots for waiting attempts: three quarters of eight times the slots. */
+/** For waiting attempts: three quarters of eight times the slots. */
 const ROOM = 384;
 
 const ANSWERS: Readonly<Record<string, { readonly afterMs: number; readonly result: AttemptResult }>> = {

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A received callback. */
 export interface Received {
   readonly at: number;
   readonly text: string;
@@ -15,7 +14,7 @@ export interface Received {
   };
 }
 
-/** A merchant's server. `answer` returns the response to each callback; 200 by default. */
+/** A merchant's server. `answer` returns 200 by default. */
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];

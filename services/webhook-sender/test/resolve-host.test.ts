@@ -7,7 +7,7 @@ import { createHostResolver } from '../src/resolve-host.ts';
 
 let server: Socket;
 let servers: string[];
-/** Queried names with their type: 1 is A, 28 is AAAA. */
+/** With their type: 1 is A, 28 is AAAA. */
 let asked: string[];
 let answersForRoot: boolean;
 

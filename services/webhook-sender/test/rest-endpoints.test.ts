@@ -17,7 +17,6 @@ const endpointOf = async (merchantId: string) =>
   s.db.selectFrom('callback_endpoint').selectAll().where('merchant_id', '=', merchantId).executeTakeFirst();
 const delivered = (eventId: string) =>
   waitUntil('delivered', async () => (await s.stateOf(eventId)) === 'DELIVERED');
-/** Ends the pause of an endpoint. */
 const probeNow = (merchantId: string) =>
   sql`update callback_endpoint set probe_at = now() where merchant_id = ${merchantId}`.execute(s.db);
 const resting = (pauseMs: number) => ({
@@ -133,7 +132,7 @@ describe('failing endpoints', () => {
     const stopped = s.deliverer({ attemptDeadlineMs: 600_000, stopGraceMs: 50 });
     await waitUntil('probed', () => s.receiver.received.length === 1);
     await stopped.stop();
-    await waitUntil('given back', async () => (await endpointOf(merchantId))?.probe_event_id === null);
+    await waitUntil('released', async () => (await endpointOf(merchantId))?.probe_event_id === null);
     expect(await endpointOf(merchantId)).toMatchObject({ state: 'OPEN', probe_event_id: null });
     expect(await claims('next')).toMatchObject([{ isProbe: true, attempt: 1 }]);
   });
@@ -168,7 +167,7 @@ describe('failing endpoints', () => {
     await waitUntil('recorded', async () => (await s.attemptsOf(events[0]!)).length > 0);
     const later = await s.anOrderWithCallbacks(1, next.url, merchantId);
     await delivered(later.events[0]!);
-    // Nor does it end the callback, which the new URL has not received.
+    // The new URL has not received the callback, so the old attempt does not end it.
     await delivered(events[0]!);
     expect(next.received.map(({ body }) => body.nonce)).toContain(events[0]!);
     expect(await endpointOf(merchantId)).toMatchObject({ state: 'CLOSED', generation: 1, disabled_at: null });
@@ -200,7 +199,7 @@ describe('recovered endpoints', () => {
     for (const eventId of events) await delivered(eventId);
   });
 
-  it('sends them at once when an operator closes it, as an additional attempt', async () => {
+  it('sends waiting callbacks at once when an operator closes the open endpoint', async () => {
     const { merchantId, events } = await failing();
     const before = await s.deliveryOf(events[0]!);
     const ops = s.database.open('ops');
@@ -214,7 +213,7 @@ describe('recovered endpoints', () => {
 });
 
 describe('endpoints that answer 410', () => {
-  it('disables it with time and reason, and sends replays after it is enabled', async () => {
+  it('disables an endpoint with time and reason, and sends replays once enabled', async () => {
     const { order, merchantId, events } = await s.anOrderWithCallbacks(2);
     let status = 410;
     s.receiver.answer = (_callback, response) => {
@@ -272,7 +271,6 @@ describe('Retry-After', () => {
     };
     s.deliverer({ retryScheduleSeconds: [10] });
     await waitUntil('recorded', async () => (await s.attemptsOf(events[0]!)).length > 0);
-    // The delay began between the end of the attempt and now.
     const { rows } = await sql<{ fromItsEnd: number; fromNow: number }>`
       select extract(epoch from d.next_attempt_at - (a.started_at + a.duration_ms * interval '1 ms'))::float8 as "fromItsEnd",
         extract(epoch from d.next_attempt_at - clock_timestamp())::float8 as "fromNow"
@@ -373,7 +371,7 @@ describe('replays of selected callbacks', () => {
     expect(await replay([randomUUID()], '{DEAD}')).toEqual([undefined]);
   });
 
-  it('either sees a concurrent claim of a newer callback or is seen by it', async () => {
+  it('never replays an older callback after a concurrent claim of a newer one', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { events } = await s.anOrderWithCallbacks(2);
       await setState(events[0]!, 'DEAD');

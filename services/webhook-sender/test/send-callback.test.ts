@@ -9,7 +9,7 @@ let connections: Connections;
 let opened: Socket[];
 let server: ReturnType<typeof createServer>;
 let received: string[];
-/** Response to the n-th request (from 1) of a connection; undefined closes it. */
+/** `request` counts from 1 per connection; undefined closes it. */
 let answer: (request: number) => string | undefined;
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';

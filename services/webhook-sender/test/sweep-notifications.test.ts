@@ -31,7 +31,7 @@ function aSweep(
 }
 
 const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1_000);
-/** Creates a notification at `createdAt` by the database's clock; `occurredAt` is its writer's time. */
+/** `createdAt` is by the database's clock, `occurredAt` by the writer's. */
 async function notifyAt(createdAt: Date, occurredAt = createdAt): Promise<string> {
   const { merchantId } = await aMerchant(s.db, { callbackUrl: s.receiver.url });
   const eventId = await s.notify(await aCollection(s.db, { merchant_id: merchantId }), 1, occurredAt);
@@ -56,7 +56,7 @@ it('pages through all notifications, also old and simultaneous ones', async () =
   expect(sweep.woken()).toBe(3);
 });
 
-it('later reads only the overlap and skips notifications younger than the grace', async () => {
+it('reads only the overlap in later sweeps, and skips young notifications', async () => {
   const sweep = aSweep(10);
   await sweep.rounds();
   const old = await notifyAt(secondsAgo(3_600));
@@ -73,7 +73,7 @@ it('later reads only the overlap and skips notifications younger than the grace'
   expect(await queued([young])).toBe(1);
 });
 
-it("uses the database's clock, not the writer's", async () => {
+it("sweeps by the database's clock, not the writer's", async () => {
   const sweep = aSweep(10);
   await sweep.rounds();
   const slow = await notifyAt(secondsAgo(5), secondsAgo(86_400));

@@ -13,10 +13,7 @@ export interface NotifiedDeps {
 
 type OrderNotified = EventEnvelope<'order.created' | 'order.changed'>;
 
-/**
- * Queues the callbacks of created or changed orders. The event contains only the orders' ids; the rest is read from the
- * database.
- */
+/** The event contains only the orders' ids; the rest is read from the database. */
 export function onOrderNotified(deps: NotifiedDeps, event: OrderNotified): Promise<void> {
   return onOrdersNotified(deps, [event]);
 }

@@ -9,12 +9,12 @@ export interface ClaimedDelivery {
   readonly sequence: number;
   readonly notifyType: string;
   readonly dataText: string;
-  /** Number of this attempt, from 1, including all replays. */
+  /** From 1, including all replays. */
   readonly attempt: number;
   /** Attempts before the last replay. The schedule counts from there. */
   readonly scheduleBase: number;
   readonly callbackUrl: string;
-  /** Generation of the endpoint. Results for an older generation are ignored. */
+  /** Results for an older generation of the endpoint are ignored. */
   readonly generation: number;
   /** The single attempt at an open endpoint that decides whether it closes. */
   readonly isProbe: boolean;
@@ -22,31 +22,28 @@ export interface ClaimedDelivery {
   readonly wasLost: boolean;
   /** Still sealed, so that an unreadable secret costs only its own merchant an attempt. */
   readonly webhookSecretSealed: Buffer;
-  /** The next secret during a rotation. */
+  /** During a rotation. */
   readonly nextWebhookSecretSealed: Buffer | null;
 }
 
 export interface ClaimLimits {
   readonly holder: string;
-  /** Maximum deliveries to claim now. */
   readonly limit: number;
   /** Part of `limit` that is open to all deliveries. The rest is only for first attempts at healthy endpoints. */
   readonly openLimit: number;
-  /** Maximum probes of open endpoints among them. */
+  /** Of open endpoints. */
   readonly probeLimit: number;
-  /** Maximum running attempts at one merchant's endpoint, over all replicas. */
+  /** Running attempts at one merchant's endpoint, over all replicas. */
   readonly perEndpoint: number;
-  /** Expiry of an unfinished claim, whose process died. Must be longer than any attempt. */
+  /** An unfinished claim whose process died expires after this. Must be longer than any attempt. */
   readonly leaseMs: number;
 }
 
-/** Maximum rows of a merchant that a claim reads, per attempt that the merchant may have running. */
+/** Rows of a merchant that a claim reads, per attempt that the merchant may have running. */
 const LOOKED_AT_PER_SLOT = 8;
-/** Maximum consecutive claims that found only deliveries to put aside. */
+/** Consecutive claims that found only deliveries to put aside. */
 const CROWDED_MAX = 50;
-/**
- * Claims of a delivery that may be lost with their process before they count as failures: the delivery may crash it.
- */
+/** More claims lost with their process count as failures: the delivery may crash it. */
 const LOST_CLAIMS_MAX = 10;
 
 /**
@@ -56,9 +53,9 @@ const LOST_CLAIMS_MAX = 10;
  * attempts come before retries. The slots beyond `openLimit` are for first attempts at endpoints without a running
  * attempt whose last attempt succeeded. So failing and slow endpoints leave slots for the others.
  *
- * Cost: bounded ranges of two indexes per merchant, regardless of its backlog, and no work for merchants without one. A
- * range may be full of deliveries that wait behind others of their order and hide sendable ones. These are put aside
- * until a trigger finds that no older delivery blocks them.
+ * Cost: bounded ranges of two indexes per merchant, regardless of its backlog. A range may be full of deliveries that
+ * wait behind others of their order and hide sendable ones. These are put aside until a trigger finds that no older
+ * delivery blocks them.
  *
  * Breaker: deliveries of open and disabled endpoints are not read. When a probe is due, one delivery is claimed, by the
  * replica that locks the endpoint's row and moves `probe_at`.
@@ -69,7 +66,7 @@ const LOST_CLAIMS_MAX = 10;
  * Locking: a claim locks every waiting delivery of its order. None of them may be running, and its own must be
  * unchanged since it was chosen. So two replicas cannot claim two deliveries of one order, and a replay of an older one
  * is not missed. Putting aside needs no lock: an older delivery that blocks is waiting, and the trigger sees when it
- * stops. A claim that was lost with its process is not the receiver's failure.
+ * stops.
  */
 export async function claimDue(db: Db, limits: ClaimLimits): Promise<ClaimedDelivery[]> {
   for (let round = 1; ; round += 1) {
@@ -78,7 +75,7 @@ export async function claimDue(db: Db, limits: ClaimLimits): Promise<ClaimedDeli
   }
 }
 
-/** Every result row contains the number of deliveries put aside. */
+/** In every result row. */
 interface Aside {
   readonly aside: number;
 }
@@ -151,8 +148,8 @@ async function claimOnce(
 }
 
 /**
- * Deliveries to claim (`candidate`) and those that may hide others (`crowd`), chosen from the statement's snapshot.
- * Locks decide which of them are claimed.
+ * Deliveries to claim (`candidate`) and those that may hide others (`crowd`), from the statement's snapshot. Locks
+ * decide which of them are claimed.
  */
 function candidatesOf({ perEndpoint, limit, openLimit, probeLimit }: ClaimLimits) {
   // Reads twice a merchant's share of the slots (`of_use`). Other merchants and the next claim cover the rest.

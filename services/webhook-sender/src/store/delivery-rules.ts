@@ -1,12 +1,11 @@
 import { sql } from 'kysely';
 
-/** Failed attempts after which a newer callback of the same order may overtake (docs/api.md section 6). */
+/** A newer callback of the same order may then overtake (docs/api.md section 6). */
 export const ATTEMPTS_BEFORE_OVERTAKING = 3;
 
 /**
- * True when delivery `alias` makes newer ones of its order wait. A running attempt is not a failure: its lease makes
- * them wait. The outcome of an attempt that was lost with its process is unknown. The trigger `delivery_stops_blocking`
- * (libs/db/schema/0001-baseline/16-callbacks.sql) uses the same rule.
+ * Delivery `alias` makes newer ones of its order wait. A running attempt is not a failure: its lease makes them wait.
+ * The trigger `delivery_stops_blocking` (libs/db/schema/0001-baseline/16-callbacks.sql) uses the same rule.
  */
 export const blocks = (alias: 'd' | 'e' | 'l') => {
   const row = sql.raw(alias);
@@ -15,8 +14,8 @@ export const blocks = (alias: 'd' | 'e' | 'l') => {
 };
 
 /**
- * True when delivery `d` and all others of its order are not running, and no older one must go first. The offset
- * prevents the planner from joining all deliveries: each is looked up by its order.
+ * Delivery `d` and all others of its order are not running, and no older one must go first. The offset prevents the
+ * planner from joining all deliveries: each is looked up by its order.
  */
 export const IS_FREE = sql`
   (d.lease_until is null or d.lease_until < now()) and not exists (
@@ -25,8 +24,8 @@ export const IS_FREE = sql`
       and (e.lease_until >= now() or (e.sequence < d.sequence and ${blocks('e')})) offset 0)`;
 
 /**
- * Due time of deliveries that were put aside because they hid others from the claims. The trigger
- * `delivery_stops_blocking` makes them due when no older delivery blocks them.
+ * Due time of deliveries that hid others from the claims. The trigger `delivery_stops_blocking` makes them due when no
+ * older delivery blocks them.
  */
 export const PUT_ASIDE = sql`'infinity'::timestamptz`;
 
@@ -34,10 +33,7 @@ export const PUT_ASIDE = sql`'infinity'::timestamptz`;
 export const NEVER_TRIED = sql`state = 'PENDING' and attempts = schedule_base`;
 export const TRIED = sql`state = 'PENDING' and attempts > schedule_base`;
 
-/**
- * Common table `name` of merchants with such due deliveries. A skip scan of the index, which reads no row for other
- * merchants.
- */
+/** Common table `name`. A skip scan of the index, which reads no row for other merchants. */
 export const merchantsDue = (name: string, which: typeof TRIED) => {
   const hops = sql.ref(`${name}_hops`);
   const first = sql`select merchant_id, next_attempt_at from delivery where ${which}`;

@@ -15,7 +15,7 @@ export interface EndpointChange {
   readonly after: EndpointHealth;
 }
 
-/** Locks merchants' endpoints until the end of the transaction. Creates missing rows. */
+/** Until the end of the transaction. Creates missing rows. */
 export async function lockEndpoints(tx: Tx, merchantIds: readonly string[]): Promise<void> {
   const ids = [...merchantIds].sort(); // the same lock order in all replicas
   await sql`
@@ -29,10 +29,8 @@ export async function lockEndpoints(tx: Tx, merchantIds: readonly string[]): Pro
 }
 
 /**
- * Locks merchants' endpoints, applies `judge` and stores the results. Deliveries of an endpoint that recovers become
- * due at once.
+ * Deliveries of an endpoint that recovers become due at once.
  * @param judge receives the database's time; returns the same object for no change
- * @returns the changes
  */
 export async function updateEndpoints(
   tx: Tx,

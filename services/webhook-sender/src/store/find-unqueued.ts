@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
-/** Position of the sweep in the order (created_at, event_id), by the database's clock. */
+/** In the order (created_at, event_id), by the database's clock. */
 export interface SweepPosition {
   /** Postgres' text of a timestamptz, which keeps the microseconds. */
   readonly createdAt: string;
@@ -9,15 +9,15 @@ export interface SweepPosition {
 }
 
 export interface SweepPage {
-  /** Subjects with notifications that are not queued: their events were lost, or are late. */
+  /** Their notifications are not queued: the events were lost, or are late. */
   readonly subjectIds: readonly string[];
-  /** Start of the next page; null after the last one. */
+  /** null: this was the last page. */
   readonly next: SweepPosition | null;
   /** Database time in ISO 8601, for the start of the next sweep. */
   readonly now: string;
 }
 
-/** Reads up to `limit` notifications after `from`. Notifications younger than `graceMs` are left to their events. */
+/** Notifications younger than `graceMs` are left to their events. */
 export async function findUnqueued(
   db: Db,
   from: SweepPosition,

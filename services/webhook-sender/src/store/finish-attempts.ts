@@ -36,9 +36,9 @@ export interface FinishedRow {
 }
 
 /**
- * Records attempts and their outcomes in one transaction, for claims that `holder` still holds. A delivery replayed
- * meanwhile is due again, unless it succeeded. So is a delivery that got a 410 from an endpoint that has been changed
- * since. Deliveries behind a retried one become due with it.
+ * One transaction, for claims that `holder` still holds. A delivery replayed meanwhile is due again, unless it
+ * succeeded. So is a delivery that got a 410 from an endpoint that has been changed since. Deliveries behind a retried
+ * one become due with it.
  * @param attempts of different deliveries
  */
 export async function finishAttempts(
@@ -96,8 +96,7 @@ export async function finishAttempts(
 }
 
 /**
- * Releases a claim without counting an attempt, since this process interrupted it and not the receiver. For a probe,
- * also releases the probe slot.
+ * Counts no attempt, since this process interrupted it and not the receiver. For a probe, also releases the probe slot.
  * @param pauseMs earliest time of the next attempt, from now
  */
 export async function releaseClaim(db: Db, claim: Held, holder: string, pauseMs = 0): Promise<void> {

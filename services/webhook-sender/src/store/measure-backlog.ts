@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { IS_FREE, merchantsDue, NEVER_TRIED, TRIED } from './delivery-rules.ts';
 
-/** Waiting time in seconds of the oldest delivery that only lacks a free slot; 0 without any. */
+/** Waiting time of the oldest delivery that only lacks a free slot; 0 without any. */
 export async function oldestDueSeconds(db: Db): Promise<number> {
   const oldest = (which: typeof TRIED) => sql`
     select d.next_attempt_at from (

@@ -10,10 +10,9 @@ export interface Queued {
 }
 
 /**
- * Queues every notification of a subject that has no delivery yet, so that an order's callbacks are queued without a
- * gap, regardless of the order of events. A delivery behind one that waits for a retry is due together with it, so that
- * claims do not read it earlier. Without a callback URL, or with a disabled endpoint, deliveries are dead at once and
- * kept for a replay.
+ * Queues every notification of a subject that has no delivery yet, so that an order's callbacks have no gap, regardless
+ * of the order of events. A delivery behind one that waits for a retry is due together with it. Without a callback URL,
+ * or with a disabled endpoint, deliveries are dead at once and kept for a replay.
  */
 export async function queueDeliveries(tx: Tx | Db, subjectIds: readonly string[]): Promise<Queued> {
   const { rows } = await sql<{ state: string }>`
@@ -36,8 +35,9 @@ export async function queueDeliveries(tx: Tx | Db, subjectIds: readonly string[]
 }
 
 /**
- * Marks waiting deliveries dead whose merchants have no callback URL or a disabled endpoint, at most about `limit` per
- * merchant. Each can be replayed. @returns their number.
+ * For merchants without a callback URL or with a disabled endpoint, at most about `limit` each. The deliveries can be
+ * replayed.
+ * @returns their number
  */
 export async function markUnaddressedDead(db: Db, limit: number): Promise<number> {
   const some = (which: typeof TRIED) => sql`
