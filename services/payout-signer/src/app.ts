@@ -49,7 +49,6 @@ export interface SignerDeps {
   readonly networks: readonly PayingNetwork[];
   /** Networks without a `payouts` section. Their payouts get the obstacle PAYOUTS_NOT_CONFIGURED, and expire. */
   readonly unpayable?: readonly OfNetwork[];
-  /** One per family of the keystore. */
   readonly wallets: readonly Address[];
   readonly keys: Pick<DepositSigner, 'admitDeposit' | 'isDeposit'>;
   readonly policy: PolicyJudge;
@@ -58,7 +57,6 @@ export interface SignerDeps {
   readonly instanceId: string;
   /** Directory of the send marks (nonce/nonce-mark.ts, expiring/send-mark.ts). Must outlive the database. */
   readonly stateDirectory: string;
-  /** Called with errors that stop the service. */
   readonly fail: (error: unknown) => void;
   /** Called when no chain passes its start-up checks. @default fail */
   readonly onNoneUsable?: (error: unknown) => void;
@@ -66,14 +64,12 @@ export interface SignerDeps {
 }
 
 export interface SignerTiming extends Omit<PassTiming, 'bumpAfterMs'>, PlanTiming {
-  /** Interval of passes that no event triggered. */
   readonly sweepMs: number;
   /** Deposit addresses per chain that one replica drives at the same time. */
   readonly depositsAtOnce: number;
   /** Another replica takes over a wallet when its lease was not renewed for this long. */
   readonly leaseTtlMs: number;
   readonly inboxKeptSeconds: number;
-  /** Overrides `bumpAfterSeconds` of the networks file. */
   readonly bumpAfterMs?: number;
 }
 

@@ -28,7 +28,6 @@ export interface SignerConfig extends ServiceSettings {
   /** Writable directory for the send marks. Must survive the loss of the database. */
   readonly stateDirectory: string;
   readonly energySellerUrl: string | undefined;
-  /** API key of the operator's account at the seller. */
   readonly energySellerKeyFile: string | undefined;
   /** Chains to pay on. undefined: all enabled ones. */
   readonly chains: readonly string[] | undefined;
@@ -50,7 +49,6 @@ interface Variables extends ServiceVariables {
   readonly INBOX_KEPT_HOURS: number;
 }
 
-/** JSON Schema of the environment (deploy/guides/configuration.md). */
 export const SIGNER_CONFIG_SCHEMA = {
   required: [...SERVICE_REQUIRED, 'NETWORKS_FILE', 'KEYSTORE_FILE', 'PASSPHRASE_FILE'],
   properties: {
@@ -70,7 +68,6 @@ export const SIGNER_CONFIG_SCHEMA = {
   },
 } as const;
 
-/** @throws GatewayError CONFIG_INVALID that names every mistake */
 export function readSignerConfig(env: Environment): SignerConfig {
   const variables = readConfig<Variables>(SIGNER_CONFIG_SCHEMA, env);
   return {
@@ -96,7 +93,6 @@ export type SelectNetworksErrorCode =
 
 const PAYABLE: readonly Family[] = ['EVM', 'TRON', 'SUI'];
 
-/** @throws GatewayError CHAINS_INVALID */
 export function selectNetworks(
   networks: readonly NetworkConfig[],
   chains: readonly string[] | undefined,

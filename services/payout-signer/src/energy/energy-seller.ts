@@ -1,8 +1,8 @@
 import type { Address } from '@opentill/chain/address-codec';
 
-/*
- * Orders are paid from a balance that the operator keeps with the seller. So no order sends coin, and a seller can take
- * at most that balance. Delivery is what two nodes report for the address, never the seller's answer.
+/**
+ * Orders are paid from the operator's balance with the seller, so a seller can take at most that. Delivery is what two
+ * nodes report for the address, never the seller's answer.
  */
 
 export interface EnergyQuote {
@@ -27,7 +27,6 @@ export type OrderOutcome =
   | { readonly kind: 'UNKNOWN'; readonly why: string };
 
 export interface EnergySeller {
-  /** Host name, for logs and metrics. */
   readonly name: string;
   /** undefined when the seller does not offer that much or does not answer. Never throws. */
   quote(energy: bigint, receiver: Address, signal: AbortSignal): Promise<EnergyQuote | undefined>;

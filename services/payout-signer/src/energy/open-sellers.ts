@@ -5,14 +5,9 @@ import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
 import type { EnergySeller } from './energy-seller.ts';
 import { createTronsaveSeller } from './tronsave-seller.ts';
 
-export type SellerConfigErrorCode =
-  /** Only one of URL and key file is set. */
-  'ENERGY_SELLER_INCOMPLETE';
+export type SellerConfigErrorCode = 'ENERGY_SELLER_INCOMPLETE';
 
-/**
- * One seller for all TRON networks; the policy decides on which of them energy is bought.
- * @throws GatewayError FILE_UNREADABLE, FILE_TOO_OPEN, ENERGY_SELLER_INCOMPLETE
- */
+/** @throws GatewayError FILE_UNREADABLE, FILE_TOO_OPEN, ENERGY_SELLER_INCOMPLETE */
 export async function openSellers(
   config: { readonly energySellerUrl: string | undefined; readonly energySellerKeyFile: string | undefined },
   networks: readonly Pick<NetworkConfig, 'chain' | 'family'>[],

@@ -1,16 +1,12 @@
 import type { EnergyQuote, EnergySeller, OrderOutcome } from './energy-seller.ts';
 
-/*
- * TronSave API version 2 (docs.tronsave.io, "Buy resources with an API key"). Orders are paid from an internal
- * account. The API takes no order id of the customer. `preventDuplicateIncompleteOrders` rejects an order that equals
- * an unfilled one.
- */
+// TronSave API version 2 (docs.tronsave.io, "Buy resources with an API key"). `preventDuplicateIncompleteOrders`
+// rejects an order that equals an unfilled one.
 
 export interface TronsaveOptions {
   /** https://api.tronsave.io; for Nile https://api-dev.tronsave.io. */
   readonly url: string;
   readonly apiKey: string;
-  /** @default 10 seconds */
   readonly timeoutMs?: number;
   readonly fetch?: typeof fetch;
 }

@@ -5,9 +5,7 @@ import type { FeeElsewhere, OpenAttempt } from './store/attempt-facts.ts';
 export interface AttemptBudget {
   /** Deducts the payment and its cost if both are covered. Otherwise deducts neither and returns what is missing. */
   take(intent: PaymentIntent, costBaseUnits: bigint): 'TAKEN' | 'NO_TOKENS' | 'NO_GAS';
-  /** NO_TOKENS if the amount to pay is not covered. Deducts no funds. */
   lacks(intent: PaymentIntent): 'NO_TOKENS' | undefined;
-  /** Deducts no funds. */
   hasFee(costBaseUnits: bigint): boolean;
 }
 

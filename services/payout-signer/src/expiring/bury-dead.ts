@@ -62,7 +62,6 @@ function maySucceedInHalves(error: unknown): error is Error {
   return isReaderError(error, 'INCONSISTENT_ANSWER') || isReaderError(error, 'BLOCK_NOT_FOUND');
 }
 
-/** Searches the blocks from the lowest reference to the last expiry. */
 async function expireAbsent(
   { sender, store, lease, memory, observe, key, rules, signal }: ExpiringContext,
   due: readonly OpenAttempt[],

@@ -7,7 +7,6 @@ import type { ExpiringView } from './store/attempt-store.ts';
 /** Largest lead of a head over the own scan to sign by. A later expiry could not be proven dead in time. */
 const BEHIND_MS = 60_000;
 
-/** Longest duration of two epochs. */
 const WINDOW_MAX_MS = 2 * 86_400_000;
 
 /** True when the own scan lags so far behind this head that the signer must not sign by it. */
@@ -18,10 +17,7 @@ export function isBehind({ cursor }: ExpiringView, headMs: number): boolean {
   return headMs - seenMs > BEHIND_MS || headMs - verifiedMs > SIGNED_AHEAD_MAX_MS;
 }
 
-/**
- * By time: `validForMs` after the head. By epochs: from the epoch of the last block that the own scan verified, which
- * no node can invent. undefined while that epoch is unknown or behind the node's.
- */
+/** By epochs: from the epoch that the own scan verified. undefined while that epoch is unknown or behind the node's. */
 export async function chooseEnd(
   { sender, signal }: ExpiringContext,
   { cursor }: ExpiringView,

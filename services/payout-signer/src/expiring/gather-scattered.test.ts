@@ -13,11 +13,8 @@ interface Given {
   readonly allowsChain?: boolean;
   readonly halted?: string;
   readonly heldSymbols?: readonly string[];
-  /** Sets a halt between reading the view and the commit. */
   readonly isHaltedMeanwhile?: boolean;
-  /** Spendable native coin. */
   readonly coin?: bigint;
-  /** In the view, and at the commit. */
   readonly fees?: readonly [readonly FeeElsewhere[], readonly FeeElsewhere[]];
   readonly scattered?: ReadonlyMap<string | null, bigint>;
   readonly open?: readonly OpenGathering[];

@@ -123,7 +123,7 @@ function assetsOf({ rules: { network, codec } }: ExpiringContext): readonly Scat
   return [native, ...tokens];
 }
 
-/** True while a payout waits for this asset. Then any amount is worth a fee. */
+/** A payout waits for this asset. Then any amount is worth a fee. */
 function isWanted({ unsigned }: ExpiringView, contract: TokenContract | null): boolean {
   return unsigned.some(
     (payout) =>

@@ -30,7 +30,6 @@ export interface ExpiringPassDeps {
   readonly monotonicMs: () => number;
   readonly observe: Observe;
   readonly timing: ExpiringTiming;
-  /** Called after a commit that appended events. */
   readonly onCommitted: () => void;
 }
 

@@ -71,7 +71,6 @@ async function watchBlockKeys({ sender, observe, key, signal }: ExpiringContext)
   if (blockKeys !== undefined) observe.newBlockKeys(key, await blockKeys.newBlockKeys({ signal }));
 }
 
-/** Before the pass relies on the view. */
 async function haltForForeign(context: ExpiringContext, view: ExpiringView): Promise<ExpiringView> {
   return (await watchForeign(context, view)) ? look(context) : view;
 }
@@ -97,7 +96,6 @@ function resend(context: ExpiringContext, view: ExpiringView): Promise<void> {
   return sendStored(context, chooseSends(view, memory, monotonicMs(), timing, SENDS_AT_ONCE));
 }
 
-/** Payouts that wait for an operator take no slot. */
 function countReady(unsigned: ExpiringView['unsigned']): number {
   return unsigned.filter(({ obstacle }) => obstacle !== 'NEEDS_DECISION').length;
 }
@@ -116,7 +114,6 @@ async function admitAndSign(
     save: (decide) => store.authorise(lease, decide),
   });
   const turned = nextRequestPage(memory, before, authorised);
-  // Payouts authorised in this pass count from now on.
   if (authorised === 'WRITTEN') spent.forget();
   const view = authorised === 'WRITTEN' ? await look(context) : before;
   const signed = view.unsigned.length === 0 ? 0 : await signAttempts(context, view, pausedBy, spent.read);

@@ -6,9 +6,8 @@ import type { ExpiringContext, ExpiringMemory, ExpiringTiming } from './pass-dep
 export type Sendable = Pick<OpenAttempt, 'txHash' | 'orderPk' | 'validity'>;
 
 /**
- * Stored transactions to send now, oldest first: each one that this process has not sent yet, so all after a start.
- * Others are due again after growing pauses, regardless of nodes' answers. Excludes those that a block holds, and those
- * past their end by the chain's own time or epoch.
+ * Stored transactions to send now, oldest first: each one that this process has not sent yet, and others after growing
+ * pauses, regardless of nodes' answers. Excludes those in a block, and those past their end by the chain.
  */
 export function chooseSends(
   { attempts, cursor }: Pick<ExpiringView, 'attempts' | 'cursor'>,
@@ -35,10 +34,7 @@ export function forgetSettled(memory: Pick<ExpiringMemory, 'sends'>, attempts: r
   for (const txHash of memory.sends.keys()) if (!waiting.has(txHash)) memory.sends.delete(txHash);
 }
 
-/**
- * Reads the bytes from the database, so only committed ones are sent. No node's outcome is final; only the own scan
- * decides.
- */
+/** Reads the bytes from the database, so only committed ones are sent. Only the own scan decides about outcomes. */
 export async function sendStored(context: ExpiringContext, chosen: readonly Sendable[]): Promise<void> {
   if (chosen.length === 0) return;
   const { store, sender, lease, memory, mark, monotonicMs, observe, key, signal } = context;

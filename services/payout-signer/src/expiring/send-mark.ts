@@ -10,7 +10,6 @@ export type SendMarkErrorCode =
   /** No new transaction is sent. */
   | 'SEND_MARK_UNWRITABLE';
 
-/** Maxima over all sent transactions. */
 export interface MarkOfSends {
   readonly uniqueMs: number;
   /** Latest expiry, by the chain's time. */
@@ -19,12 +18,8 @@ export interface MarkOfSends {
   readonly lastEpoch?: number;
 }
 
-/**
- * Furthest point to which this machine sent for a wallet, in a file that outlives the database (see NonceMark). It
- * proves that something was sent, never the opposite. So it only ever stops signing.
- */
+/** In a file that outlives the database (see NonceMark). Proves that something was sent, never the opposite. */
 export interface SendMark {
-  /** undefined if this machine sent no transaction of the wallet. */
   read(): Promise<MarkOfSends | undefined>;
   /** Resolves when the mark on disk is at least `to`. */
   raise(to: MarkOfSends): Promise<void>;
@@ -36,10 +31,8 @@ export const NO_SEND_MARK: SendMark = {
   raise: () => Promise.resolve(),
 };
 
-/** Replicas on the same machine may share the directory. */
 export function openSendMark(directory: string, { chain, wallet }: WalletKey): SendMark {
   const path = join(directory, `send-mark-${chain}-${wallet}.json`);
-  /** Last value known to be on disk. */
   let known: MarkOfSends | undefined;
 
   async function read(): Promise<MarkOfSends | undefined> {

@@ -9,9 +9,7 @@ const block = { height: 5, hash: 'h', timeMs: NOW.getTime(), timeSeconds: NOW.ge
 const COST = 10n;
 
 interface Given {
-  /** Wallet that pays the fees, if another. */
   readonly sponsor?: string;
-  /** Halted wallets: in the view, and at the commit. */
   readonly halted?: readonly [readonly string[], readonly string[]];
   readonly cost?: bigint;
 }

@@ -27,10 +27,7 @@ interface Ready extends DuePayment {
   readonly funding?: Funding;
 }
 
-/**
- * Signs each payout as one transaction that expires. Stores the bytes before it sends them.
- * @returns number of payouts signed
- */
+/** Stores the bytes before it sends them. Returns the number of payouts signed. */
 export async function signAttempts(
   context: ExpiringContext,
   view: ExpiringView,
@@ -120,10 +117,7 @@ async function prepare(
   return { ready, hindered, funds };
 }
 
-/**
- * See isFeeWithin. Fees that the address's own allowance covers are free; fees that a sponsoring hot wallet pays (SUI)
- * count. An unknown gas price blocks only the payouts that it bounds.
- */
+/** Counts fees that a sponsoring hot wallet pays (SUI), but not fees that the address's own allowance covers. */
 async function boundFees(
   { sender, key, rules, signal }: ExpiringContext,
   payouts: readonly UnsignedPayout[],
@@ -168,8 +162,8 @@ async function signAndSave(
 }
 
 /**
- * Payouts whose fees are not covered at the commit. Since the view, another wallet with the same fee payer may have
- * taken the coin, or the payer was halted. Transactions that ended meanwhile count too: the balances are older.
+ * At the commit: since the view, another wallet with the same fee payer may have taken the coin, or the payer was
+ * halted.
  */
 function chooseUnpaid(
   context: ExpiringContext,
@@ -212,7 +206,6 @@ async function signAll(
 }
 
 interface Bounds {
-  /** Final: verified by the own scan. */
   readonly reference: NonNullable<ExpiringView['cursor']>['verified'];
   readonly end: End;
   /** Higher than the unique time of every attempt of the wallet. */

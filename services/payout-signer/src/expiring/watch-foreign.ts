@@ -4,9 +4,8 @@ import type { ExpiringContext } from './pass-deps.ts';
 const NAMED_MAX = 5;
 
 /**
- * A third party has the key or an allowance, or the commits that signed these transactions were lost. No transaction
- * count shows this on chains without nonces, so the scanner checks the sender of every transaction.
- * @returns whether the wallet was halted now
+ * A third party has the key or an allowance, or the commits that signed these transactions were lost. No count shows
+ * this on chains without nonces, so the scanner checks each sender. Returns whether the wallet was halted now.
  */
 export async function watchForeign(
   { store, lease, observe, key }: ExpiringContext,

@@ -5,9 +5,9 @@ import type { ExpiringContext } from './pass-deps.ts';
 import type { MarkOfSends } from './send-mark.ts';
 
 /**
- * A database that knows less than the send mark was restored or lost commits. The wallet is then halted. After an
- * operator's release it waits until the chain's final time is past everything that was sent.
- * @returns the obstacle that stops the wallet in addition to a halt
+ * A database that knows less than the send mark was restored or lost commits, and halts the wallet. After an operator's
+ * release, the wallet waits until the chain's final time is past everything that was sent. Returns the obstacle that
+ * stops the wallet in addition to a halt.
  */
 export async function watchForgotten(
   { mark, store, lease, observe, key }: Pick<ExpiringContext, 'mark' | 'store' | 'lease' | 'observe' | 'key'>,

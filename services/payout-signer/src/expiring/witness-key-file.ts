@@ -4,10 +4,7 @@ import type { WitnessKeyStore } from '@opentill/chain-tron/witness-keys';
 import type { Chain } from '@opentill/domain/chains';
 import { writeFileAtomically } from '@opentill/wallet/write-file-atomically';
 
-/**
- * The file is in the state directory, so no database role can change it. Without it the signer learns the keys again,
- * which takes a day.
- */
+/** No database role can change the file. Without it the signer learns the keys again, which takes a day. */
 export function openWitnessKeyFile(directory: string, chain: Chain): WitnessKeyStore {
   const path = join(directory, `witness-keys-${chain}.json`);
   return {

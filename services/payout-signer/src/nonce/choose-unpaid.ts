@@ -4,8 +4,8 @@ import type { PassContext } from './pass-deps.ts';
 import type { WalletView } from './store/payout-store.ts';
 
 /**
- * Payouts to be paid again. Every nonce they had is used up at the verified block, and none of their transactions has a
- * receipt up to there. Two sources must agree on both; where two are configured, a single one is never accepted.
+ * Their nonces are used up at the verified block, and none of their transactions has a receipt: by two sources where
+ * two are configured.
  */
 export async function chooseUnpaid(
   context: PassContext,

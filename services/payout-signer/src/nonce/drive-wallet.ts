@@ -13,7 +13,6 @@ export function startDriver(deps: DriverDeps): Driver {
   return driveWallet(deps, () => createPass(deps));
 }
 
-/** `timing.bumpAfterMs` overrides the network's. */
 export function openNonceDriver(
   parts: WalletParts,
   { terms, sender, reader }: NoncePaying,

@@ -4,7 +4,6 @@ import { inFlight, isMined, type OpenNonce, type OwnAttempt } from './store/nonc
 
 /** No decision depends on it: without it, everything is sent at once. */
 export interface SendMemory {
-  /** Number of sends, time of the first and the last one, and the seen height at the first. */
   readonly sends: Map<
     TxHash,
     { readonly times: number; readonly firstMs: number; readonly atMs: number; readonly seenHeight: number }
@@ -12,7 +11,6 @@ export interface SendMemory {
 }
 
 export interface SendTiming {
-  /** Before the second send; doubles each time. */
   readonly resendMs: number;
   readonly resendMaxMs: number;
   /** A transaction in no block for this long is replaced by one with a higher fee. */
@@ -55,8 +53,7 @@ const NOT_TAKEN: ReadonlySet<SendOutcome | null> = new Set<SendOutcome | null>([
 
 /**
  * Lowest nonce first: the newest transaction of each nonce in flight, and its predecessors if nodes did not accept it.
- * Includes each one that this process has not sent yet. Others are due again after growing pauses, because pools forget
- * without notice.
+ * Others are due again after growing pauses, because pools forget without notice.
  */
 export function chooseSends(
   nonces: readonly OpenNonce[],
@@ -107,8 +104,7 @@ export interface BumpMoment {
 }
 
 /**
- * The lowest transaction that waited too long, at any fee, and the next ones that waited too long and pay less than the
- * current price. Underpriced ones need not wait.
+ * The lowest transaction that waited too long, at any fee, and later ones that also pay less than the current price.
  */
 export function chooseBumps(
   nonces: readonly OpenNonce[],
@@ -138,10 +134,7 @@ export function chooseBumps(
 
 export type Suspicions = Map<number, { readonly sinceMs: number; readonly seenHeight: number }>;
 
-/**
- * Nonces below the chain's count with no own transaction in a block, since before the block that is verified now was
- * seen. A third party may have used them. Updates `suspicions`.
- */
+/** The chain counts these nonces, but no own transaction of them is in a block. A third party may have used them. */
 export function chooseSuspects(
   nonces: readonly OpenNonce[],
   chainCount: number,

@@ -11,12 +11,10 @@ export type NonceMarkErrorCode =
   | 'NONCE_MARK_UNWRITABLE';
 
 /**
- * Highest nonce with which this machine ever sent a transaction of the wallet. It outlives the database, which may be
- * restored or lose its last commits. It proves that a transaction was sent, never the opposite: the file may be lost,
- * and other machines have their own. So it only ever stops signing.
+ * Highest nonce that this machine ever sent for the wallet, in a file that outlives the database. It proves that a
+ * transaction was sent, never the opposite: files get lost, and other machines have their own.
  */
 export interface NonceMark {
-  /** undefined if this machine sent no transaction of the wallet. */
   read(): Promise<number | undefined>;
   /** Resolves when the mark on disk is at least `nonce`. */
   raise(nonce: number): Promise<void>;
@@ -28,10 +26,8 @@ export const NO_NONCE_MARK: NonceMark = {
   raise: () => Promise.resolve(),
 };
 
-/** Replicas on the same machine may share the directory. */
 export function openNonceMark(directory: string, { chain, wallet }: WalletKey): NonceMark {
   const path = join(directory, `nonce-mark-${chain}-${wallet}.json`);
-  /** Last value known to be on disk. */
   let known: number | undefined;
 
   async function read(): Promise<number | undefined> {

@@ -18,7 +18,6 @@ export interface PassTiming extends SendTiming {
   readonly cancelGapAfterMs: number;
   /** Balance polling interval. `NEVER` for deposit addresses, which are emptied at once. */
   readonly balancesEveryMs: number | 'NEVER';
-  /** While none of the wallet's transactions is in flight. */
   readonly idleCountEveryMs: number;
   readonly countEveryMs: number;
   readonly aheadHaltAfterMs: number;
@@ -39,7 +38,6 @@ export interface PassDeps {
   readonly monotonicMs: () => number;
   readonly observe: Observe;
   readonly timing: PassTiming;
-  /** Called after a commit that appended events. */
   readonly onCommitted: () => void;
 }
 

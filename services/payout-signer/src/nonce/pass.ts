@@ -23,7 +23,6 @@ import { usedUpTo, watchRestored } from './watch-restored.ts';
 const LIMITS = { requested: 200, unsigned: 200 } as const;
 const SENDS_AT_ONCE = 256;
 
-/** A new holder of the lease needs a new one. */
 export function createPass(deps: PassDeps): Pass {
   const memory: PassMemory = {
     sends: createSendMemory(),
@@ -75,7 +74,6 @@ async function readAndApplyUpdates(context: PassContext): Promise<WalletView> {
   return readVerified(context);
 }
 
-/** Only transactions that our key verifiably signed count as landed. */
 async function readVerified(context: PassContext): Promise<WalletView> {
   const view = await look(context);
   await verifySiblings(context, view.nonces);
@@ -124,7 +122,6 @@ async function admitAndSign(context: PassContext, before: WalletView): Promise<'
   return signed > 0 || turned || authorised === 'WRITTEN' ? 'more' : 'done';
 }
 
-/** undefined when no step needs a count. */
 async function countIfDue(context: PassContext, view: WalletView): Promise<ChainCounts | undefined> {
   const { sender, key, memory, timing, monotonicMs, signal } = context;
   const atMs = monotonicMs();

@@ -4,10 +4,7 @@ export function freeNonces(nonces: readonly OpenNonce[]): readonly number[] {
   return nonces.filter((n) => n.state === 'RESERVED' && n.orderPk === null).map((n) => n.nonce);
 }
 
-/**
- * The lowest unsigned nonces, whichever payout reserved them, then new ones. So every nonce below a signed one is
- * signed, and a payout that is not ready leaves no gap.
- */
+/** The lowest unsigned nonces, whichever payout reserved them. So a payout that is not ready leaves no gap. */
 export function noncesToSign(
   nonces: readonly OpenNonce[],
   nextNonce: number,

@@ -7,19 +7,14 @@ export interface PoolClaims {
    * - QUIET: no source is ahead, or none answered.
    */
   note(result: 'SINGLE_SOURCE' | 'CONFIRMED' | 'QUIET', atMs: number): void;
-  /** True while a single source's pool is still enough to pause. */
   isBelieved(limitMs: number): boolean;
   /**
-   * Ends the pause. Transactions that move no money get the claimed nonces from `lowest` to below `highest`. At most
-   * `most` of all claims until they are confirmed: no more were ever in flight at once.
+   * Ends the pause. Transactions that move no money get the claimed nonces, at most `most` until they are confirmed.
    */
   leave(lowest: number, highest: number, most: number): void;
   /** No payout gets a nonce up to this one, and payouts wait until all of them are final; -1: none. */
   leftTo(): number;
-  /**
-   * A driver that begins cannot know why nonces are being filled, so it takes each CANCEL in flight for a claim. Only
-   * the first call has an effect.
-   */
+  /** A driver that begins cannot know why nonces are being filled, so it takes each CANCEL in flight for a claim. */
   inherit(nonces: readonly OpenNonce[]): void;
 }
 

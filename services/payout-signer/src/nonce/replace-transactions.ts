@@ -46,10 +46,7 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
   }
 }
 
-/**
- * Nodes reject a bump that the wallet's coin cannot pay, and the earlier transaction still lands when fees fall. A
- * deposit address has little more coin than the fee that was brought.
- */
+/** Nodes reject bumps that the coin cannot pay. The earlier transaction still lands when fees fall. */
 async function choosePayable(
   { sender, key, signal }: PassContext,
   bumps: readonly Bump[],
@@ -64,8 +61,8 @@ async function choosePayable(
 }
 
 /**
- * Sweeps stay within their cost bounds as long as the transaction is in flight. Without a bump it lands when fees fall.
- * Exempt are transactions of the hot wallet with others behind them: they block payouts.
+ * Sweeps stay within their cost bounds, and land when fees fall. Exempt: hot wallet transactions with others behind
+ * them.
  */
 export async function chooseWithin(
   { store, rules, key }: Pick<PassContext, 'store' | 'rules' | 'key'>,
@@ -100,9 +97,9 @@ async function signBump({ sender, key }: PassContext, bump: Bump): Promise<Signe
 }
 
 /**
- * Fills free nonces below signed ones, when no payout came for them, by transactions that move no money. Without them
- * no nonce above could get into a block. Also fills those up to `usedUp`. While the chain is ahead, only those are
- * filled: they compete with transactions in some pool.
+ * No nonce above a free one gets into a block. Fills gaps that no payout took, and those up to `usedUp`, by
+ * transactions that move no money. While the chain is ahead, only the latter: they compete with transactions in some
+ * pool.
  */
 export async function closeGaps(
   context: PassContext,

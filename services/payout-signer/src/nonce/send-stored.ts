@@ -3,9 +3,7 @@ import { rememberSent } from './next-sends.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { WalletView } from './store/payout-store.ts';
 
-/**
- * Reads the bytes from the database, so only committed ones are sent. No node's outcome is final; only receipts decide.
- */
+/** Reads the bytes from the database, so only committed ones are sent. Only receipts decide about outcomes. */
 export async function sendStored(
   context: PassContext,
   view: WalletView,

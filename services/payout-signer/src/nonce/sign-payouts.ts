@@ -27,8 +27,8 @@ interface Ready extends DuePayment {
 }
 
 /**
- * Stores the bytes before it sends them. Payouts that cannot be signed give their nonces back.
- * @returns number of payouts signed
+ * Stores the bytes before it sends them. Payouts that cannot be signed give their nonces back. Returns how many were
+ * signed.
  */
 export async function signPayouts(
   context: PassContext,
@@ -119,7 +119,6 @@ async function prepare(
   return { ready, hindered };
 }
 
-/** Uses the lowest nonces. Stores all bytes in one commit, or none. */
 async function signAndSave(
   context: PassContext,
   view: WalletView,

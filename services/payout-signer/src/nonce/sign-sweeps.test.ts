@@ -12,17 +12,14 @@ const NOW = new Date('2026-11-22T00:00:00Z');
 
 interface Given {
   readonly kind: MovementKind;
-  /** undefined: no node reports one. */
   readonly workPrice: bigint | undefined;
   readonly units?: bigint;
   /** Fees that the stake covers, or the hot wallet's balance if it is the sponsor. */
   readonly allowance?: bigint;
   readonly isSponsoring?: true;
-  /** Cost of the movement that brought its fee. */
   readonly paidBesides?: bigint;
 }
 
-/** Its planned cost is 1000. */
 const facts = (given: Given) => {
   const { kind } = given;
   const isDeposit = kind === 'SWEEP';

@@ -4,10 +4,7 @@ import type { OpenNonce, OwnAttempt, Verifications } from './store/nonce-facts.t
 /** Per pass. Each costs a signature check, and a third party may insert any number. */
 const VERIFIED_AT_ONCE = 64;
 
-/**
- * Rows that a third party inserted must not decide which attempt is newest, or whether one landed. A single attempt is
- * verified when it is replaced.
- */
+/** Rows that a third party inserted must not decide which attempt is newest, or whether one landed. */
 export async function verifySiblings(context: PassContext, nonces: readonly OpenNonce[]): Promise<void> {
   const { memory } = context;
   forgetOthers(memory.vouches, nonces);
@@ -20,7 +17,6 @@ export async function verifySiblings(context: PassContext, nonces: readonly Open
   reportForged(context, nonces);
 }
 
-/** Keeps the alarm `forged` set while a nonce that is not final has a forged attempt. */
 export function reportForged({ memory, observe, key }: PassContext, nonces: readonly OpenNonce[]): void {
   const forged = nonces.flatMap(({ nonce, attempts }) =>
     attempts.flatMap(({ txHash }) => {
@@ -31,7 +27,7 @@ export function reportForged({ memory, observe, key }: PassContext, nonces: read
   observe.forged(key, forged);
 }
 
-/** Verifies again, even what was verified before. Returns attempts whose rows our key signed exactly. */
+/** Returns attempts whose rows our key signed exactly. */
 export async function verifyAttempts<T extends { readonly nonce: OpenNonce; readonly attempt: OwnAttempt }>(
   { store, sender, key, memory }: PassContext,
   attempts: readonly T[],
@@ -63,10 +59,7 @@ export function withoutForged(
   });
 }
 
-/**
- * Where a nonce has several attempts, only those that our key verifiably signed count as landed. So a row that a third
- * party inserted, with the hash of some mined transaction, uses up no nonce.
- */
+/** Where a nonce has several attempts, a row with the hash of some mined transaction must not use it up. */
 export function withVerifiedFates(
   { vouches }: Pick<PassMemory, 'vouches'>,
   nonces: readonly OpenNonce[],

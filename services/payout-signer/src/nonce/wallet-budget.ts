@@ -5,14 +5,10 @@ import type { OpenNonce } from './store/nonce-facts.ts';
 export interface WalletBudget {
   /** Deducts the payment and its fees if both are covered. Otherwise deducts neither and returns what is missing. */
   take(intent: PaymentIntent, gasLimit: bigint): 'TAKEN' | 'NO_TOKENS' | 'NO_GAS';
-  /** NO_TOKENS if the amount to pay is not covered. Deducts no funds. */
   lacks(intent: PaymentIntent): 'NO_TOKENS' | undefined;
 }
 
-/**
- * Signed transactions are deducted at their highest cost, except the first `count`: the chain had them when the
- * balances were read.
- */
+/** Deducts signed transactions at their highest cost, but not the first `count`, which the balances include. */
 export function createBudget(
   { amounts, count }: { readonly amounts: ReadonlyMap<TokenContract | null, bigint>; readonly count: number },
   nonces: readonly OpenNonce[],

@@ -8,10 +8,8 @@ import type { OpenNonce } from './store/nonce-facts.ts';
 const TAKEN_AT_ONCE = 1_000;
 
 /**
- * Halts the wallet when a transaction that the database does not know used one of its nonces. Proof is the transaction
- * count at a verified block and, for a nonce signed here, that none of its transactions has a receipt. Two sources must
- * agree on each. Where two are configured, a single one is never accepted, because the result is permanent.
- * @param chainCount highest count of any source: a suspicion, not a proof
+ * Proof that an unknown transaction used a nonce: the count at a verified block, and no receipt of an own one. Two
+ * sources must agree, because the result is permanent. `chainCount` is a suspicion: the highest count of any source.
  */
 export async function watchForeign(
   context: PassContext,
@@ -38,7 +36,6 @@ export async function watchForeign(
   observe.foreignNonces(key, taken);
 }
 
-/** Transactions for which two sources do not agree that no block up to this height holds them. */
 async function findPresent(
   { reader, key, signal }: PassContext,
   nonces: readonly OpenNonce[],

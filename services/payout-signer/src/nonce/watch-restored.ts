@@ -7,13 +7,11 @@ import type { KnownNonces, WalletView } from './store/payout-store.ts';
 const CHECKS_BEFORE_HALT = 2;
 
 /**
- * A database that knows less than was sent was restored or lost commits, and signs no transaction until an operator
- * releases the wallet. The mark of this machine is proof at once. A chain that is ahead is proof if it stays so, by two
- * sources or the only one.
+ * A database that knows less than was sent signs no transaction until an operator releases the wallet. The mark of this
+ * machine is proof at once. A chain that is ahead is proof if it stays so, by two sources or the only one.
  *
  * After the release no payout gets a nonce up to the mark: forgotten bytes may land there, and only there. The same
  * applies to nonces that a single source's pool keeps claiming (pool-claims.ts), which halts no wallet.
- * @returns the gate, paused where payouts must wait, and the highest nonce that no payout may get
  */
 export async function watchRestored(
   context: PassContext,
@@ -55,10 +53,7 @@ function hasPayoutsUpTo({ nonces, nextNonce }: WalletView, mark: number): boolea
   return isHeld || nextNonce === null || nextNonce <= mark;
 }
 
-/**
- * Halts the wallet when a proof is new since the last release.
- * @returns whether the mark proves that the database is older
- */
+/** Halts when a proof is new since the last release. Returns whether the mark proves that the database is older. */
 async function haltIfOlder(
   context: PassContext,
   view: WalletView,
@@ -110,8 +105,8 @@ async function haltBelowMark(
 }
 
 /**
- * The part of watchRestored that needs no node. It also runs while the chain is halted or left out.
- * @returns whether forgotten transactions may have paid, or may still pay
+ * Needs no node, so it also runs while the chain is halted. Returns whether forgotten transactions may pay or have
+ * paid.
  */
 export async function watchMark(context: MarkContext, known: KnownNonces): Promise<boolean> {
   const released = known.releasedMark ?? -1;

@@ -33,7 +33,6 @@ export type AlarmKind = (typeof WALLET_ALARM_KINDS)[number];
 export interface AlarmEdges {
   /** `detail` undefined: the alarm does not hold. */
   set(kind: AlarmKind, key: WalletKey, detail: string | undefined): void;
-  /** Ends the alarms of a wallet that this process no longer drives. */
   clear(key: WalletKey): void;
 }
 

@@ -25,7 +25,6 @@ export interface InFlight {
 }
 
 export interface PaidTransaction {
-  /** null: it makes no payment. */
   readonly orderPk: string | null;
 }
 
@@ -37,7 +36,6 @@ export type SentPayment = PaidTransaction & { readonly txHash: TxHash };
 
 /** Logs and counts events. They contain no key and no signed bytes. */
 export interface Observe {
-  /** On a chain with nonces. */
   takenIn(
     key: WalletKey,
     taken: {
@@ -47,7 +45,6 @@ export interface Observe {
       readonly vetoedOrderPks: readonly string[];
     },
   ): void;
-  /** On a chain whose transactions expire. */
   attemptsTakenIn(
     key: WalletKey,
     taken: {
@@ -61,7 +58,6 @@ export interface Observe {
   stillInFlight(key: WalletKey, txHashes: readonly TxHash[]): void;
   authorised(key: WalletKey, decisions: AuthorisationDecisions): void;
   hindered(key: WalletKey, orderPk: string, obstacle: Obstacle): void;
-  /** `detail`: a node's answer to the trial of a payment. */
   wouldFail(key: WalletKey, orderPk: string, detail: string): void;
   signed(key: WalletKey, attempts: readonly SignedWithNonce[]): void;
   attemptsSigned(
@@ -70,7 +66,6 @@ export interface Observe {
       readonly signed: { readonly txHash: TxHash; readonly validity: { readonly expiresMs: number } };
     })[],
   ): void;
-  /** `first`: number of payouts sent for the first time. */
   sent(
     key: WalletKey,
     sent: readonly { readonly txHash: TxHash; readonly outcome: string }[],
@@ -78,13 +73,10 @@ export interface Observe {
   ): void;
   bumped(key: WalletKey, attempt: SignedWithNonce, replaced: TxHash): void;
   cancelled(key: WalletKey, nonce: number, txHash: TxHash): void;
-  /** 0: no gap. */
   gaps(key: WalletKey, oldestMs: number): void;
   /** Transactions by which the chain's count exceeds the assigned nonces; 0: healthy. */
   chainAhead(key: WalletKey, by: number): void;
-  /** undefined: they differ little enough for new signatures. */
   clocksDiffer(key: WalletKey, difference: string | undefined): void;
-  /** Keys of block producers that do not count yet. */
   newBlockKeys(key: WalletKey, keys: readonly string[]): void;
   /** Transactions by which a single source's pool is ahead when it is no longer believed; 0: none. */
   poolDisbelieved(key: WalletKey, by: number): void;
@@ -95,28 +87,22 @@ export interface Observe {
   restored(key: WalletKey, reason: string): void;
   /** An operator's PAID_BY decision; `why`: reason why it was not possible. */
   decided(key: WalletKey, orderPk: string, txHash: TxHash, why: string | undefined): void;
-  /** Lowest nonce that waits too long at the fee cap. */
   feesAtCap(key: WalletKey, nonce: number | undefined): void;
   /** Transactions that our key did not sign as their rows describe, each with nonce and difference. */
   forged(key: WalletKey, transactions: readonly string[]): void;
-  /** In no block, by proof. Their payouts may be signed again. */
   buried(key: WalletKey, attempts: readonly SentPayment[]): void;
   /** Overdue attempts without proof of death. Their payouts wait. */
   unproven(key: WalletKey, attempts: readonly SentPayment[], error: unknown): void;
-  /** A block holds them, and the scanner has not recorded them. */
   unrecorded(key: WalletKey, txHashes: readonly TxHash[]): void;
-  /** Ends the alarms of a wallet that this process no longer drives. */
   ended(key: WalletKey): void;
   gathering(key: WalletKey, gathering: Gathering, outcome: string): void;
   balances(key: WalletKey, rows: readonly BalanceRow[], alarms: BalanceAlarms): void;
   /** `stop`: the chain's status, while it makes payouts wait. `marked`: how many were marked now. */
   chainStopped(key: WalletKey, stop: ChainStatus | undefined, marked: number): void;
-  /** Because of nodes. The next pass tries again. */
   stepFailed(key: WalletKey, step: string, error: unknown): void;
   passFailed(key: WalletKey, error: unknown, failuresInRow: number): void;
   planned(chain: string, plan: SweepPlan): void;
   stepped(chain: string, sweepId: string, what: string, level?: 'info' | 'warn'): void;
-  /** `priceSun`: an upper bound. */
   ordered(
     chain: string,
     sweepId: string,

@@ -17,7 +17,6 @@ export interface NoncePaying extends OfNetwork {
   readonly reader: Pick<ChainReader, 'readFates'>;
 }
 
-/** By time or by epoch. */
 export interface ExpiringPaying extends OfNetwork {
   readonly kind: 'EXPIRING';
   readonly terms: WalletBounds & { readonly maxOpenPayouts: number };

@@ -6,7 +6,6 @@ import type { MovementKind } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 
-/** One driver drives the wallet, and one lease protects it. */
 export interface WalletKey {
   readonly chain: Chain;
   readonly wallet: Address;
@@ -15,7 +14,6 @@ export interface WalletKey {
 /** Row of table `movement`: money that the gateway moves without a merchant's request. Unverified database content. */
 export interface Movement {
   readonly kind: MovementKind;
-  /** Derivation index of the deposit address that it empties or supports. */
   readonly depositIndex: number | null;
   /** Cost of its sweep, or of itself if it goes to cold storage: base units of native coin. null: unknown. */
   readonly plannedCostBaseUnits: bigint | null;
@@ -33,9 +31,7 @@ export interface PayoutFacts {
   readonly decimals: number;
   readonly receiver: string;
   readonly amountBaseUnits: BaseUnits;
-  /** Approvals name it. */
   readonly wallet: Address;
-  /** null: a merchant requested it. */
   readonly movement: Movement | null;
   /** Key of its limits: the symbol. Movements other than refunds have a key of their own. */
   readonly countsAs: string;
@@ -49,7 +45,6 @@ export interface JudgedPayout extends PayoutFacts {
     readonly signature: Uint8Array;
     readonly approvedAt: Date;
   }[];
-  /** The ledger holds the reservation of its amount. */
   readonly isReserved: boolean;
   /** It resembles a payment that a restored database does not know. */
   readonly mayBePaid: boolean;
@@ -59,7 +54,6 @@ export interface JudgedPayout extends PayoutFacts {
 }
 
 export interface RequestedPayout extends JudgedPayout {
-  /** For operators; null while it does not wait. */
   readonly waitingSince: Date | null;
   readonly obstacleAt: Date | null;
 }
@@ -70,11 +64,9 @@ export interface UnsignedPayout extends JudgedPayout {
   readonly isSignedBefore: boolean;
   /** Transactions without a nonce that were signed for it, all of them proven dead; 0 on chains with nonces. */
   readonly attempts: number;
-  /** An operator decided PAY_AGAIN since the last attempt. */
   readonly isDecidedAgain: boolean;
 }
 
-/** An operator's decision that a transaction unknown to the database paid a payout. */
 export interface PaidByDecision {
   readonly decisionId: string;
   readonly payout: PayoutFacts;
@@ -106,11 +98,10 @@ export type Obstacle =
   | 'CHAIN_AHEAD'
   /** Database, process and chain differ too much for limits per time (compare-clocks.ts). */
   | 'CLOCKS_DIFFER'
-  /** Authorised before, and the policy does not permit it now. */
   | 'POLICY_REFUSES'
   /**
-   * A foreign transaction used the payout's nonce and may have paid it. Or so many attempts expired that the policy
-   * requires an operator's decision before the next one.
+   * A foreign transaction may have paid the payout, or as many attempts expired as the policy permits without a
+   * decision.
    */
   | 'NEEDS_DECISION'
   /** The order names a token differently than the networks file. */
@@ -127,10 +118,7 @@ export interface BalanceAlarms {
   readonly aboveFloat: ReadonlyMap<string, bigint>;
 }
 
-/**
- * Amounts of a merchant that count against limits, by the database's clock: signed lately or still to be signed. Each
- * attempt counts.
- */
+/** By the database's clock: signed lately or still to be signed. Each attempt counts. */
 export interface SpentRow {
   readonly countsAs: string;
   readonly merchantId: string;
@@ -141,7 +129,6 @@ export interface SpentRow {
 }
 
 export interface Authorisations {
-  /** In the order in which they get nonces. */
   readonly authorised: readonly string[];
   /** Their expiry clocks stop now. */
   readonly needApproval: readonly string[];
@@ -160,20 +147,16 @@ export type SaveOutcome =
   | { readonly kind: 'STALE' };
 
 export interface PayoutsView {
-  /** Of the database. */
   readonly now: Date;
   /** Reason why no new payout may be authorised or signed. */
   readonly halted: string | null;
   /** Unknown transactions may have paid payouts. Until the release none is refused, and none expires. */
   readonly isUncertain: boolean;
   readonly heldSymbols: ReadonlySet<string>;
-  /** Oldest first, bounded. */
   readonly requested: readonly RequestedPayout[];
   /** Last order key of a full page of blocked payouts. */
   readonly pageEnd: string | null;
-  /** Oldest first, bounded. */
   readonly unsigned: readonly UnsignedPayout[];
-  /** Not carried out yet, bounded. */
   readonly paidBy: readonly PaidByDecision[];
 }
 
@@ -182,11 +165,9 @@ export interface LookOptions {
   readonly unsigned: number;
   /** Reads blocked requested payouts only from behind this order key. */
   readonly after?: string | undefined;
-  /** Includes payouts that wait for approval and got no new one. */
   readonly everyWaiting: boolean;
   /** Public keys. Other approvals are ignored. */
   readonly approvers: readonly string[];
-  /** Includes payouts that have waited for approval for this long. */
   readonly approvalWaitMs: number;
 }
 
@@ -202,7 +183,6 @@ export interface BalanceRow {
 
 /** A payout is in one of the lists, or unchanged. */
 export interface AuthorisationDecisions {
-  /** Oldest first. */
   readonly authorised: readonly string[];
   readonly needApproval: readonly string[];
   /** Still waiting for approval after a new one arrived. */
@@ -229,17 +209,12 @@ export type ChainObstacle = Extract<Obstacle, 'CHAIN_HALTED' | 'CHAIN_AHEAD'>;
 
 export interface SentTransaction {
   readonly txHash: TxHash;
-  /** null: it makes no payment. */
   readonly orderPk: string | null;
   readonly outcome: string;
 }
 
-/**
- * Each method with a lease is one transaction that asserts the lease first. If another process holds it, the method
- * throws LEASE_LOST and writes no row.
- */
+/** Each method with a lease asserts it first, in one transaction, and throws LEASE_LOST if another process holds it. */
 export interface WalletStore<Sent extends SentTransaction = SentTransaction> {
-  /** For the limits per hour and per day. */
   spent(): Promise<readonly SpentRow[]>;
   /** Also frees the nonces that the payouts hold. */
   saveObstacles(lease: Lease, obstacles: Authorisations['obstacles']): Promise<void>;
@@ -247,7 +222,6 @@ export interface WalletStore<Sent extends SentTransaction = SentTransaction> {
   readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
   /** @returns payouts that were sent for the first time; the tracker receives an event for them */
   recordSent(lease: Lease, sent: readonly Sent[]): Promise<readonly string[]>;
-  /** Closes a decision that cannot be carried out. */
   dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
   saveBalances(
     lease: Lease,

@@ -9,8 +9,8 @@ const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
 const WALLET_NOT_ALLOWED = 'Wallet not allowed';
 
 /**
- * Symbol, contract and decimals must match the networks file. The receiver must be no token contract and no own wallet.
- * The wallet must be a hot wallet that this process derives. Only sweeps leave from a deposit address.
+ * Symbol, contract and decimals must match the networks file. The wallet must be a hot wallet that this process
+ * derives. The receiver must be no token contract and no own wallet.
  */
 export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedIntent {
   const { network, codec, ownWallets } = rules;
@@ -39,7 +39,6 @@ export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedInt
   };
 }
 
-/** Like checkIntent. Also checks the reservation, own receivers, and whether it may have been paid before. */
 function checkRequest(payout: JudgedPayout, rules: IntentRules): CheckedIntent {
   if (payout.paysOurselves && (payout.movement === null || payout.movement.kind === 'REFUND'))
     return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };

@@ -2,8 +2,6 @@ import { expect, test } from 'vitest';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import { checkMovement } from './check-movement.ts';
 
-// Tries all pairs of places for each movement.
-
 const KINDS: readonly MovementKind[] = ['SWEEP', 'GAS_TOP_UP', 'DELEGATE', 'UNDELEGATE', 'TO_COLD', 'REFUND'];
 const PLACES = ['hot', 'other hot', 'deposit', 'other deposit', 'cold', 'stranger'] as const;
 type Given = Parameters<typeof checkMovement>;

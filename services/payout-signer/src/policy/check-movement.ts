@@ -12,8 +12,7 @@ type Moving = Omit<PayoutFacts, 'movement'> & { readonly movement: Movement };
 /**
  * A movement may only go between places that this process knows without the database: hot wallets whose keys it has,
  * deposit addresses that it derives from its seed, and the cold address of the sealed policy. So a third party who
- * writes rows cannot redirect money. docs/architecture/sweeps.md has the table of kinds. A REFUND is checked like a
- * payout.
+ * writes rows cannot redirect money (docs/architecture/sweeps.md).
  */
 export function checkMovement(payout: Moving, rules: IntentRules): CheckedIntent {
   const { codec } = rules;

@@ -4,7 +4,6 @@ import { compareClocks, type ClockReading } from './compare-clocks.ts';
 const NOW = Date.parse('2026-11-23T08:00:00Z');
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
-/** Relative to the signer's own clock. */
 function reading(databaseMs: number, chainMs: number | null = 0, answerMs = 0): ClockReading {
   const timeMs = NOW + (chainMs ?? 0);
   return {

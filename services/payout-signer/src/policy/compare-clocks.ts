@@ -1,7 +1,7 @@
 import { CHAINS, type Chain } from '@opentill/domain/chains';
 
-// Limit windows and cooling times follow the database's clock. A clock that is set ahead by a day would empty the
-// windows. So it is compared with the signer's own clock, and both with the chain's time.
+// A database clock that is set ahead by a day would empty the policy's windows. So it is compared with the signer's own
+// clock, and both with the chain's time.
 
 const APART_MAX_MS = 60_000;
 /** Largest lead of a verified block over the clocks. Chains permit block times some seconds ahead. */
@@ -11,16 +11,12 @@ const CHAIN_BEHIND_MAX_MS = 2_700_000;
 
 export interface ClockReading {
   readonly databaseMs: number;
-  /** Before and after the database request. */
   readonly own: { readonly fromMs: number; readonly toMs: number };
   /** Of the newest block that the scanner has seen, and of the verified one; null before its first commit. */
   readonly chain: { readonly seenMs: number; readonly verifiedMs: number } | null;
 }
 
-/**
- * Returns the difference that forbids new signatures. On test networks only the database's clock is compared, because
- * the time of local chains is arbitrary.
- */
+/** Returns the difference that forbids new signatures. The time of local test chains is arbitrary. */
 export function compareClocks(
   chain: Chain,
   { databaseMs, own, chain: times }: ClockReading,
@@ -42,5 +38,4 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 1_000)} s`;
 }
 
-/** Resolves to the difference that forbids new signatures. */
 export type ReadClocks = () => Promise<string | undefined>;

@@ -11,9 +11,8 @@ import { createSpending } from './spending.ts';
 
 /**
  * Oldest first; each payout counts for the next. One that waits for approval keeps its place in the windows
- * (readSpent), also after the approval until it is authorised. What the policy refuses is refused even while the wallet
- * is halted. But no payout is refused while an unknown transaction may have paid it, or while clocks differ.
- * @param pausedBy obstacle of the whole wallet in addition to a halt
+ * (readSpent). The policy's refusals apply even to a halted wallet. But no payout is refused while an unknown
+ * transaction may have paid it, or while clocks differ.
  */
 export function decideAuthorisations(
   view: Pick<PayoutsView, 'requested' | 'halted' | 'isUncertain' | 'heldSymbols' | 'now'>,
@@ -83,7 +82,6 @@ export function decideAuthorisations(
   };
 }
 
-/** MAYBE_PAID waits for another decision. */
 function waitsForApproval({ waitingSince, obstacle }: RequestedPayout): boolean {
   return waitingSince !== null && obstacle === 'NEEDS_APPROVAL';
 }

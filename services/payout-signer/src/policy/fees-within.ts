@@ -9,7 +9,7 @@ const BPS = 10_000n;
 export interface OfferedFee {
   /** EVM wei per gas, TRON sun per energy, SUI MIST. undefined: unknown. */
   readonly workPrice: bigint | undefined;
-  /** In base units of native coin; without what stake and free bytes pay. */
+  /** Native coin, without what stake and free bytes pay. */
   readonly feeBaseUnits: bigint;
 }
 
@@ -23,10 +23,10 @@ function isPlanned({ movement }: Pick<FeePayer, 'movement'>): boolean {
 }
 
 /**
- * A movement may pay at most the planned cost, so that the day's budget covers it. A sweep or a transfer to cold
- * storage must also stay within the policy's price for a unit of work and within its share of the moved value. All but
- * that price include the margin with which fees are brought. The policy's bounds apply independently of the row.
- * @param sweep undefined if the policy does not sweep this chain: then the planned cost still bounds the fee
+ * At most the planned cost, so that the day's budget covers it. A sweep or a transfer to cold storage must also stay
+ * within the policy's price for a unit of work and within its share of the moved value, independently of the row. All
+ * but that price include the margin with which fees are brought.
+ * @param sweep undefined if the policy does not sweep this chain
  */
 export function isFeeWithin(
   sweep: Pick<SweepPolicy, 'maxGasPriceBaseUnits' | 'maxCostBps' | 'nativePrice'> | undefined,

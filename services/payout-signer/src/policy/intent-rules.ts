@@ -21,10 +21,7 @@ export interface IntentRules {
   readonly policy: { coldAddressOf(chain: Chain): Address | undefined };
 }
 
-/**
- * null for a native coin that is a configured token. undefined if symbol, decimals or contract differ from the networks
- * file.
- */
+/** null: a native coin as configured token. undefined: symbol, decimals or contract differ from the networks file. */
 export function configuredContract(
   {
     symbol,

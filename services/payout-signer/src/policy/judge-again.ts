@@ -35,9 +35,7 @@ export function recheckPolicy(
   }
 }
 
-/**
- * True when as many attempts were proven dead as the policy permits. Movements pay own addresses and need no decision.
- */
+/** Movements pay own addresses and need no decision. */
 export function needsDecision(
   { attempts, isDecidedAgain, movement }: UnsignedPayout,
   { policy }: Pick<AuthorisationRules, 'policy'>,
@@ -46,10 +44,7 @@ export function needsDecision(
   return paysThirdParty && attempts >= policy.maxAttemptsWithoutDecision && !isDecidedAgain;
 }
 
-/**
- * Last check by the policy, in the commit that signs: `besides` may have grown.
- * @returns payouts not permitted
- */
+/** In the commit that signs: `besides` may have grown. Returns payouts that the policy does not permit. */
 export function chooseRefused(
   payouts: readonly UnsignedPayout[],
   besides: readonly SpentRow[],

@@ -3,10 +3,7 @@ import type { Chain } from '@opentill/domain/chains';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import type { PolicyVerdict } from './policy-port.ts';
 
-/**
- * Lent energy may always be taken back. Coin for fees is bounded per top-up and per 24 hours, independent of the plan.
- * @param toppedUpLastDay base units of other top-ups of the chain, authorised in the last 24 hours
- */
+/** Lent energy may always be taken back. `toppedUpLastDay`: other top-ups of the chain in the last 24 hours. */
 export function judgeMovement(
   policy: Policy,
   chain: Chain,

@@ -6,10 +6,7 @@ import type { JudgedPayout } from '../payouts/payout-facts.ts';
 
 import type { IntentRules } from './intent-rules.ts';
 
-/**
- * Base units of one symbol on the chain that count against limits. At authorisation the days include what waits for
- * approval.
- */
+/** Base units of one symbol on the chain. At authorisation the days include what waits for approval. */
 export interface Spent {
   readonly lastHour: bigint;
   readonly lastDay: bigint;
@@ -32,22 +29,17 @@ export interface PolicyJudge {
     readonly payout: JudgedPayout;
     readonly intent: PaymentIntent;
     readonly spent: Spent;
-    /** For approval; null while it does not wait. */
     readonly waitingSince: Date | null;
     readonly now: Date;
   }): PolicyVerdict;
-  /** Where swept money is kept; undefined if the policy names no address. */
   coldAddressOf(chain: Chain): Address | undefined;
   /** undefined without a policy, if it is disabled, or if it has no sweeps for the chain. */
   sweepsOf(chain: Chain): SweepBounds | undefined;
-  /** A fee bump asks only this. */
   allowsChain(chain: Chain): boolean;
   /** 64 lower-case hex digits. Other approvals are not read. */
   readonly approvers: readonly string[];
-  /** A payout without approval is refused after this time. */
   readonly approvalWaitMs: number;
   readonly maxAttemptsWithoutDecision: number;
-  /** Largest balance that a hot wallet should hold, base units. */
   floatOf(chain: Chain, symbol: string): bigint | undefined;
 }
 

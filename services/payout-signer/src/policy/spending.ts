@@ -5,14 +5,12 @@ type LimitKey = Pick<JudgedPayout, 'countsAs' | 'merchantId'>;
 
 type Amount = LimitKey & Pick<JudgedPayout, 'amountBaseUnits'>;
 
-/** Sums of the database, plus what is added in this pass. */
 export interface Spending {
   /** Sums for the payout's limit key, usually its symbol, and for its merchant. */
   of(payout: LimitKey): Spent;
   /** Without one attempt of the payout: the one that is to be signed. */
   without(payout: Amount): Spent;
   add(payout: Amount): void;
-  /** From now on the payout counts in the windows of a day. */
   addWaiting(payout: Amount): void;
   dropWaiting(payout: Amount): void;
 }

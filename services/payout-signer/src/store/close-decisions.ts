@@ -1,10 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '@opentill/db/database';
 
-/**
- * PAY_AGAIN decisions that an attempt's death followed do not count for the next attempt (attempt_is_decided). An open
- * one would keep operators from making another.
- */
+/** PAY_AGAIN decisions before an attempt's death do not count. Open ones would keep operators from making another. */
 export async function closeStaleDecisions(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length === 0) return;
   await sql`
@@ -14,7 +11,6 @@ export async function closeStaleDecisions(tx: Tx, orderPks: readonly string[]): 
       and not attempt_is_decided(d.order_pk)`.execute(tx);
 }
 
-/** `why`: reason why the decision could not be carried out. */
 export async function closeDecision(tx: Tx, decisionId: string, why: string | undefined): Promise<void> {
   await sql`
     update payout_decision set handled_at = clock_timestamp(), outcome = ${why === undefined ? 'DONE' : 'NOT_POSSIBLE'},

@@ -52,7 +52,6 @@ export async function readDepositsByIndex(
   return rows;
 }
 
-/** Idempotent. */
 export async function saveForeignDeposit(db: Db, row: DepositRow): Promise<void> {
   await sql`
     insert into foreign_deposit_address (family, address, derivation_index, order_pk)

@@ -3,7 +3,6 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { Db } from '@opentill/db/database';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 
-/** `index` is the one that the database names. */
 export interface DepositAddress {
   readonly address: Address;
   readonly index: number;
@@ -16,12 +15,10 @@ const turnOf = (moment: RawBuilder<unknown>) => sql`floor(extract(epoch from ${m
 const CLOSED_SOON = sql`interval '10 minutes'`;
 
 /**
- * Deposit addresses with a movement of an open sweep, with an open attempt, or with an amount that is promised again
- * because a reorganisation removed the end of a sweep.
+ * With a movement of an open sweep, an open attempt, or an amount that a reorganisation promised again.
  *
- * Order: first those with something to do now. Then those that only wait, for the end of epochs or behind an obstacle,
- * longest turn first. Last, in an order that changes with each turn, those that a block holds and those that should
- * have been closed long ago.
+ * Order: first those with something to do now. Then those that only wait, longest turn first. Last, in an order that
+ * changes with each turn, those that a block holds and those that should have been closed long ago.
  */
 export async function findMovingDeposits(
   db: Db,

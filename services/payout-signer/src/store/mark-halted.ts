@@ -11,7 +11,6 @@ const MARKED_AT_ONCE = 500;
 /** Not replaced: they need an operator, or keep a payout that may have been paid from expiring. */
 const KEPT: readonly Obstacle[] = ['NEEDS_APPROVAL', 'NEEDS_DECISION', 'MAYBE_PAID', 'CHAIN_AHEAD'];
 
-/** Also carries out vetoes. Returns the number of payouts marked; 0 when all are. */
 export async function holdForChain(
   db: Db,
   key: WalletKey,
@@ -23,10 +22,7 @@ export async function holdForChain(
   return markHalted(db, key, lease, obstacle);
 }
 
-/**
- * Also frees the nonces of the marked payouts. CHAIN_AHEAD is written again: while the chain is halted no count can
- * refute it, and its payouts must not expire. Returns the number marked; 0 when all are.
- */
+/** While the chain is halted no count can refute CHAIN_AHEAD, so it is written again. Returns the number marked. */
 async function markHalted(db: Db, key: WalletKey, lease: Lease, obstacle: Obstacle): Promise<number> {
   const ofWallet = sql`p.chain = ${key.chain} and p.wallet = ${key.wallet}`;
   const isUnmarked = sql`(p.obstacle is null or p.obstacle <> all(${[...KEPT, obstacle]}::text[]))`;

@@ -11,9 +11,8 @@ const MARKED_AT_ONCE = 500;
 const OBSTACLE: Obstacle = 'PAYOUTS_NOT_CONFIGURED';
 
 /**
- * Also restarts the expiry clocks of payouts that waited for approval. Payouts that may have been paid keep waiting for
- * an operator, and so do those whose next attempt needs a decision.
- * @returns the payouts marked now, and whether these are all
+ * Restarts the expiry clocks of payouts that waited for approval. Payouts that may have been paid, or need a decision,
+ * keep waiting for an operator. `isAll`: none is left.
  */
 export async function markUnpayable(
   db: Db,
@@ -40,7 +39,6 @@ export async function markUnpayable(
   return { orderPks, isAll: orderPks.length < MARKED_AT_ONCE };
 }
 
-/** Applies operators' vetoes. */
 export async function refuseUnpayable(
   db: Db,
   key: WalletKey,

@@ -1,9 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 
 /**
- * Base units of native coin, for sweep `s`: rent and verified fees. Failed tries do not count, because no plan includes
- * them.
- * @param but order of a movement that is not counted
+ * Base units of native coin. Failed tries do not count, because no plan includes them. `but`: a movement not to count.
  */
 export function paidForSweep(but: RawBuilder<unknown> = sql`null::uuid`): RawBuilder<bigint> {
   return sql<bigint>`(coalesce(s.rent_cost, 0) + (

@@ -33,7 +33,6 @@ interface PayoutRow {
   readonly counts_as: string;
 }
 
-/** Of movement `m`. */
 const PLANNED_COST = sql`coalesce(m.planned_cost, (select s.cost_estimate from sweep s where s.sweep_id = m.sweep_id)) as planned_cost,
   (select ${paidForSweep(sql`m.order_pk`)} from sweep s where s.sweep_id = m.sweep_id) as paid_besides`;
 
@@ -119,16 +118,10 @@ interface RequestedRow extends JudgedRow {
   readonly kind: 'FRESH' | 'STUCK' | 'APPROVED' | 'WAITED';
 }
 
-/**
- * Approvals are read again for this long after a payout was judged, because an approval may commit later than its time.
- * After that, a judged and insufficient one leaves the page, so that it hides no other.
- */
+/** An approval may commit later than its time, so it is read again for this long after a payout was judged. */
 const APPROVAL_GRACE = sql`interval '15 seconds'`;
 
-/**
- * New payouts; a page of blocked ones, with those approved meanwhile (their obstacle_at is null); of those that wait
- * for approval, the ones with a new approval, latest first, and the ones that waited long enough.
- */
+/** New payouts; a page of blocked ones; waiting ones with a new approval, latest first, or past the approval time. */
 export async function readRequested(
   db: Db,
   key: WalletKey,
@@ -220,7 +213,6 @@ export async function readUnsigned(
   }));
 }
 
-/** Open decisions, oldest first. */
 export async function readPaidBy(db: Db, key: WalletKey, limit: number): Promise<readonly PaidByDecision[]> {
   const { rows } = await sql<PayoutRow & { readonly decision_id: string; readonly tx_hash: TxHash }>`
     select ${PAYOUT_COLUMNS}, d.decision_id, d.tx_hash

@@ -2,18 +2,14 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '@opentill/db/database';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 
-/** `n` is wallet_nonce. */
 export function ofWallet({ chain, wallet }: WalletKey): RawBuilder<boolean> {
   return sql<boolean>`n.chain = ${chain} and n.wallet = ${wallet}`;
 }
 
-/**
- * Limit key: `o` is the order, `m` its movement. Refunds count like payouts, because an operator names their receiver.
- */
+/** Limit key: `o` is the order, `m` its movement. Refunds count like payouts. */
 export const COUNTS_AS: RawBuilder<string> = sql<string>`case when m.kind is null or m.kind = 'REFUND' then o.symbol
   else m.kind || ' of ' || o.symbol end`;
 
-/** Of the wallet or of its whole chain. */
 export function openHalts({ chain, wallet }: WalletKey): RawBuilder<unknown> {
   return sql`from wallet_halt h where h.chain = ${chain} and (h.wallet is null or h.wallet = ${wallet})
     and h.released_at is null`;
@@ -26,7 +22,7 @@ export const hasNoOwnNonce: RawBuilder<boolean> = sql<boolean>`(not exists (
     select from own_transaction t join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
     where t.order_pk = p.order_pk and f.state in ('MINED', 'VERIFIED')))`;
 
-/** An open PAY_AGAIN decision about the highest nonce that payout `p` lost. */
+/** About the highest nonce that payout `p` lost. */
 export const isDecidedAgain: RawBuilder<boolean> = sql<boolean>`exists (
   select from payout_decision d where d.order_pk = p.order_pk and d.decision = 'PAY_AGAIN' and d.handled_at is null
     and d.nonce = (select max(lost.nonce) from wallet_nonce lost where lost.order_pk = p.order_pk and lost.state = 'TAKEN'))`;

@@ -7,7 +7,6 @@ import { lockPayouts } from './rows.ts';
 /** Only operators remove these. Under them the payout's expiry clock may be stopped. */
 const WAITING: readonly Obstacle[] = ['NEEDS_APPROVAL', 'MAYBE_PAID'];
 
-/** A payout that was no longer REQUESTED is in neither list. */
 export interface SavedDecisions {
   readonly authorised: readonly string[];
   readonly refused: readonly string[];
@@ -69,7 +68,6 @@ async function askForApproval(
   );
 }
 
-/** The approvals so far do not suffice. */
 async function noteJudgedAgain(tx: Tx, orderPks: readonly string[]): Promise<void> {
   if (orderPks.length === 0) return;
   await sql`
@@ -103,9 +101,8 @@ export async function noteObstacles(
 }
 
 /**
- * Restarts the expiry clock of a payout that waited for operators, and adds the waited time: a halt stops no clock.
- * NEEDS_DECISION of an AUTHORISED payout stays until the decision. It keeps the payout from expiring (expire_payouts)
- * and permits the decision.
+ * Gives payouts that waited for operators the waited time back: a halt stops no clock. NEEDS_DECISION of an AUTHORISED
+ * payout stays until the decision, and keeps the payout from expiring (expire_payouts).
  */
 async function writeObstacles(
   tx: Tx,

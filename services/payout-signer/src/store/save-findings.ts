@@ -3,10 +3,7 @@ import type { Tx } from '@opentill/db/database';
 import type { BalanceRow, WalletKey } from '../payouts/payout-facts.ts';
 import { ofWallet } from './rows.ts';
 
-/**
- * Does not halt again if such a halt is open, or was released since the caller read its view. `mark`: nonce or unique
- * time up to which something was sent that the database does not know.
- */
+/** Once per `mark` (nonce or unique time), also if the halt was released since the caller read its view. */
 export async function haltRestored(
   tx: Tx,
   { chain, wallet }: WalletKey,

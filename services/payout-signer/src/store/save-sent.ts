@@ -12,7 +12,6 @@ export interface EventDeps {
   readonly clock: { now(): Date };
 }
 
-/** @returns payouts that were sent for the first time */
 export async function saveSent(
   tx: Tx,
   { chain, wallet }: WalletKey,
@@ -50,7 +49,6 @@ export async function announcePayouts(
   await appendToOutbox(tx, 'signer', events);
 }
 
-/** This process sends no other bytes. */
 export async function readRaw(
   db: Db,
   { chain, wallet }: WalletKey,

@@ -4,10 +4,8 @@ import type { SpentRow, WalletKey } from '../payouts/payout-facts.ts';
 import { COUNTS_AS } from './rows.ts';
 
 /**
- * Amounts of all wallets of the chain. Each attempt signed in a window counts, with any outcome: a nonce of a payout,
- * or a transaction on chains without nonces. So a payout that is signed again after a wrong proof of death pays no more
- * than the limits allow. Each payout that may still be signed counts once, whenever it was authorised. Windows have no
- * upper end.
+ * All wallets of the chain. Each attempt signed in a window counts, with any outcome, so a wrong proof of death pays no
+ * more than the limits allow. Each payout that may still be signed counts once. Windows have no upper end.
  * @param without payouts that do not count as still to be signed; their attempts do
  */
 export async function readSpent(
@@ -49,7 +47,7 @@ export async function readSpent(
 }
 
 /**
- * Until its transaction ends, no other wallet of the chain authorises or signs: limits apply to all of them together.
+ * No other wallet of the chain authorises or signs until the transaction ends: limits apply to all of them together.
  * The lock is a row that no other role can lock.
  */
 export async function lockWindows(tx: Tx, { chain }: WalletKey): Promise<void> {

@@ -33,7 +33,6 @@ interface Given {
   readonly method: SweepMethod;
   readonly moves?: readonly SweepMove[];
   readonly plannedMinutesAgo?: number;
-  /** Of the address's transaction, or of its asset. */
   readonly obstacle?: CostObstacle | 'ASSET_HELD' | 'UNKNOWN';
   readonly isHalted?: boolean;
   readonly isWalletHalted?: boolean;
@@ -51,7 +50,6 @@ interface Given {
   readonly onEnded?: (stillToCome: bigint) => void;
   readonly isSponsored?: true;
   readonly uncovered?: MovementKind;
-  /** According to the chain. */
   readonly lent?: bigint;
 }
 

@@ -8,7 +8,6 @@ import { NO_ENERGY } from './store/sweep-facts.ts';
 /** Each round but the last adds a fact. A sweep needs at most five. */
 const ROUNDS_MAX = 8;
 
-/** @returns whether a movement began */
 export async function advanceSweep(at: OpenStep): Promise<boolean> {
   const { deps, sweep, books } = at;
   let facts = knownFacts(deps, sweep, books);

@@ -21,7 +21,6 @@ const unsweptAt = (address: string, symbol = 'USDT'): UnsweptDeposit => {
   ];
 };
 
-/** `asked`: the payments whose costs were asked, in order. */
 async function ask(
   unswept: readonly UnsweptDeposit[],
   answer: (intent: PaymentIntent) => Answer<bigint>,

@@ -8,11 +8,9 @@ export type UnsweptDeposit = readonly [UnsweptAsset, DepositAsset];
 export interface SweepTargets {
   readonly wallet: Address;
   readonly coldAddress: Address;
-  /** The asset may fill the hot wallet. */
   readonly mayGoHot: (asset: UnsweptAsset) => boolean;
 }
 
-/** A cost, or its obstacle; undefined: unknown. */
 export type Answer<T> = T | CostObstacle | undefined;
 
 export interface BothEstimates<T> {
@@ -25,8 +23,8 @@ export interface BothEstimates<T> {
 const ALIKE_PARTS = 20n;
 
 /**
- * With most tokens, a receiver without a balance costs more. That does not depend on the sender, so one sweep of each
- * symbol to the hot wallet is tried, and the others only if the costs differ.
+ * With most tokens, a receiver without a balance costs more, regardless of the sender. So one sweep of each symbol to
+ * the hot wallet is tried, and the others only if the costs differ.
  */
 export async function estimateBothDestinations<T extends bigint | object>(
   ask: (intents: readonly PaymentIntent[]) => Promise<readonly Answer<T>[]>,

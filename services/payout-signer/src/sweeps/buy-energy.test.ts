@@ -20,7 +20,6 @@ interface World {
   ref: string | null;
   state: string;
   reason: string | null;
-  /** Accepted by the seller. */
   orders: number;
   energy: bigint;
   isActive: boolean;
@@ -31,7 +30,6 @@ interface World {
   isResting: boolean;
   readonly began: string[];
   clocks: string | undefined;
-  /** Part of the sweep's planned cost. */
   paid: bigint;
 }
 
@@ -155,7 +153,6 @@ function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenSte
   return { at: at as unknown as OpenStep, steps: () => steps };
 }
 
-/** The first process stops at step `dieAt`. */
 async function runProcesses(
   world: World,
   dieAt: number,

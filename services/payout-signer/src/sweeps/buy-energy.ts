@@ -2,11 +2,9 @@ import type { EnergyQuote } from '../energy/energy-seller.ts';
 import type { OpenStep } from './planner-deps.ts';
 
 /**
- * Buys the energy that a sweep lacks, once. The order and its highest price are committed before the seller receives
- * it, and no process sends a second order. After a crash the sweep waits for the energy. If it never arrives, the sweep
- * ends ABANDONED, and another one pays in coin. The committed price counts against the policy's bounds, unless the
- * seller rejected the order for certain.
- * @returns reason why it may not be ordered; undefined when it was ordered, or left to the next round
+ * Commits the order and its highest price before the seller receives it, so no process sends a second one. After a
+ * crash the sweep waits for the energy, then ends ABANDONED, and another one pays in coin. The price counts against the
+ * policy's bounds, unless the seller rejected the order for certain. Returns why no order may be sent.
  */
 export async function buyEnergy(
   { deps, lease, sweep: { sweepId, address }, signal }: OpenStep,

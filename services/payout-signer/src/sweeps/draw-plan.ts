@@ -17,7 +17,6 @@ import { priceSweeps } from './price-sweeps.ts';
 import { knownFacts } from './step-facts.ts';
 import type { DepositAsset, SweepBooks } from './store/sweep-facts.ts';
 
-/** Also shown to operators. Writes no row. */
 export async function drawPlan(
   deps: Omit<BeginningDeps, 'store' | 'observe' | 'onMovement'>,
   books: SweepBooks,
@@ -139,7 +138,6 @@ export interface DrawnPlan {
   readonly deposits: ReadonlyMap<UnsweptAsset, DepositAsset>;
   /** Assets that begin now, or are next in turn. */
   readonly keeps: ReadonlySet<DepositAsset>;
-  /** undefined if no price was needed. */
   readonly gasPrice: bigint | undefined;
   readonly budgetBaseUnits: bigint;
 }

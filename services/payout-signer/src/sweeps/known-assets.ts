@@ -4,7 +4,6 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { findToken } from '@opentill/contracts/network-config';
 import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
 
-/** Configured in the networks file. */
 export interface KnownAsset {
   readonly symbol: string;
   readonly contract: TokenContract | null;
@@ -23,7 +22,6 @@ export function nativeOf({ nativeSymbol, nativeDecimals }: NetworkConfig): Known
 
 const NATIVE_SHOWN_DECIMALS = 6;
 
-/** With contracts in canonical form. */
 export function assetsOf({ tokens }: NetworkConfig, codec: AddressCodec): readonly KnownAsset[] {
   return tokens.flatMap((token) => knownAs(token, codec) ?? []);
 }

@@ -41,7 +41,6 @@ const SWEEP: OpenSweep = {
   reason: null,
 };
 
-/** Without what was brought to the address. */
 function feeAfter({ moves, orderedAt }: Pick<OpenSweep, 'moves' | 'orderedAt'>): FeeAtAddress {
   const has = (kind: MovementKind) => moves.some((move) => move.kind === kind && move.money === 'PAID_OUT');
   const hasEnergy = has('DELEGATE') || orderedAt !== null;

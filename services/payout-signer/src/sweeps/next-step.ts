@@ -7,7 +7,6 @@ type Row = 'GAS_TOP_UP' | 'DELEGATE' | 'BUY' | 'SWEEP';
 type Movement = Exclude<Row, 'BUY'> | 'UNDELEGATE';
 type EndState = 'DONE' | 'FAILED' | 'ABANDONED';
 
-/** `movement`: the one that the step begins, or for which it probes a fact. */
 export type SweepStep =
   | { readonly kind: 'WAIT' }
   | { readonly kind: 'PROBE_FEE' | 'PROBE_LENDABLE' | 'PROBE_LENT'; readonly movement: Row | Movement }
@@ -16,7 +15,6 @@ export type SweepStep =
       readonly kind: 'BEGIN';
       readonly movement: Movement;
       readonly amountBaseUnits: bigint;
-      /** Absent: the default of its kind. */
       readonly seconds?: number;
       /** UNDELEGATE: why the sweep ends without a transfer. */
       readonly reason: string | null;
@@ -26,7 +24,6 @@ export type SweepStep =
 
 /** Per kind, before a sweep is given up. Its address is planned again later. */
 const TRIES_MAX = 3;
-/** Doubles with each try. */
 const BACKOFF_MS = 60_000;
 const BACKOFF_MAX_MS = 3_600_000;
 /** Lent or bought energy must be used soon. A sweep that was not signed within this time is planned again. */
@@ -34,7 +31,6 @@ const ENERGY_SWEEP_SECONDS = 1_200;
 
 const WAIT: SweepStep = { kind: 'WAIT' };
 
-/** In this order. */
 const ROWS: Readonly<Record<SweepMethod, readonly Row[]>> = {
   FREE: ['SWEEP'],
   TOP_UP: ['GAS_TOP_UP', 'SWEEP'],
@@ -99,10 +95,7 @@ export function nextStep(facts: StepFacts): SweepStep {
   return WAIT;
 }
 
-/**
- * The next movement needs a signature of the hot wallet, also as sponsor of SWEEP (SUI), and has not begun, is
- * unsigned, or must be retried. A signed one is sent even if the wallet is halted. Other obstacles do not count.
- */
+/** The hot wallet must sign next, also as sponsor of SWEEP (SUI). Signed transactions are sent even if it is halted. */
 export function waitsForWallet(facts: StepFacts): boolean {
   const books = { ...facts.books, isHalted: false, heldSymbols: new Set<string>(), spentLastDay: 0n };
   const step = nextStep({ ...facts, books, isWalletHalted: false });
@@ -192,7 +185,6 @@ function help(movement: 'GAS_TOP_UP' | 'DELEGATE', amountBaseUnits: bigint, fact
   return { kind: 'BEGIN', movement, amountBaseUnits, reason: null };
 }
 
-/** First takes lent stake back. */
 function ending(facts: StepFacts, state: EndState, reason: string | null): SweepStep {
   return lentOf(facts.sweep.moves) === undefined ? { kind: 'END', state, reason } : takeBack(facts, reason);
 }
@@ -207,7 +199,6 @@ function takeBack({ sweep: { moves }, lentBaseUnits: there }: StepFacts, reason:
   return { kind: 'BEGIN', movement: 'UNDELEGATE', amountBaseUnits, reason };
 }
 
-/** For a sweep whose stake is back. */
 function endOf(moves: readonly SweepMove[], reason: string | null): SweepStep {
   const tries = moves.filter(({ kind }) => kind === 'SWEEP');
   if (tries.some(({ money }) => money === 'PAID_OUT')) return { kind: 'END', state: 'DONE', reason: null };
@@ -229,10 +220,7 @@ const REASONS: Readonly<Record<Obstacle, string>> = {
 /** Factor of the waiting time. Failing or differing sources mostly recover; an unconfigured token never does. */
 const WAITS_WHERE_UNKNOWN = 6;
 
-/**
- * After the time, other sweeps get the place, and the address is planned again with what was brought. A sweep that was
- * tried has already waited for its transaction's whole time limit.
- */
+/** Gives the place to other sweeps. One that was tried has already waited for its transaction's whole time limit. */
 function waitOrGiveUp(facts: StepFacts, obstacle: Obstacle): SweepStep {
   const { sweep, books, energyWaitMs } = facts;
   const { plannedAt, moves } = sweep;

@@ -9,7 +9,6 @@ import type { NewSweep, SweepBooks } from './store/sweep-facts.ts';
 import { nextDepositPage, startRun, type RoundMemory } from './turn-round.ts';
 
 /**
- * Open sweeps continue, new ones begin within the policy's bounds, and the hot wallet's surplus goes to cold storage.
  * Each step is its own commit and relies only on the database. A failing sweep delays no other: the first error is
  * thrown after all had their turn.
  */
@@ -63,7 +62,6 @@ async function lookFromStart(
   return memory.after === after ? books : store.look(memory.after);
 }
 
-/** @returns number of movements that began */
 async function beginNew(
   deps: BeginningDeps,
   memory: RoundMemory,

@@ -11,7 +11,6 @@ import type { SweepChain } from './sweep-chain.ts';
 export interface PlannerDeps {
   readonly network: NetworkConfig;
   readonly codec: AddressCodec;
-  /** Pays fees and is refilled. */
   readonly wallet: Address;
   /** undefined: the policy has no sweeps here. No sweep begins, and open ones end. */
   readonly policy: SweepBounds | undefined;
@@ -21,11 +20,9 @@ export interface PlannerDeps {
   readonly energyWaitMs: number;
   readonly store: SweepStore;
   readonly chain: SweepChain;
-  /** The bounds per day follow the database's clock. */
   readonly readClocks: ReadClocks;
   readonly isDepositAddress: (address: Address, index: number) => boolean;
   readonly observe: PlannerObserve;
-  /** Wakes the drivers of movements that have begun. */
   readonly onMovement: () => void;
 }
 

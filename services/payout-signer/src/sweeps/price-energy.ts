@@ -72,7 +72,6 @@ function takesAlike(one: SweepNeed, other: SweepNeed): boolean {
   return areAlike(one.workUnits, other.workUnits) && areAlike(one.bytes, other.bytes);
 }
 
-/** Work of the hot wallet's part in a sweep, and the yield of its stake. */
 function termsOf(
   { accounts }: Pick<SweepEnergy, 'accounts'>,
   { prices, stakeYield }: EnergyMarket,

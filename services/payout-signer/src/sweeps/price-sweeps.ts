@@ -18,9 +18,8 @@ import type { SweepChain } from './sweep-chain.ts';
 const AT_ONCE = 8;
 
 /**
- * Ways to sweep each asset, by destination, with the highest cost. Coin at the address pays first. At most the
- * address's balance on the chain is swept, and what one payment takes. An asset that the chain would reject (paused
- * token, blocked address) has an obstacle instead of options. It waits, and no fee is brought for it.
+ * Coin at the address pays first. An asset that the chain would reject (paused token, blocked address) has an obstacle
+ * instead of options. It waits, and no fee is brought for it.
  */
 export async function priceSweeps(
   deps: PricingDeps,
@@ -114,7 +113,6 @@ async function askWholeOrPart(
   return { held, costs };
 }
 
-/** Amounts of zero are not asked for. */
 async function costsOfTopUps(
   { chain, wallet }: Pick<PricingDeps, 'chain' | 'wallet'>,
   needed: readonly { readonly address: Address; readonly amountBaseUnits: bigint }[],

@@ -37,7 +37,6 @@ export interface PlannersDeps {
 
 export interface PlanTiming {
   readonly planEveryMs: number;
-  /** For lent or bought energy at a deposit address. */
   readonly energyWaitMs: number;
   readonly leaseTtlMs: number;
 }

@@ -16,7 +16,6 @@ import type { CostObstacle, OpenSweep, SweepBooks } from './store/sweep-facts.ts
 export interface StepFacts {
   readonly sweep: OpenSweep;
   readonly books: Pick<SweepBooks, 'now' | 'isHalted' | 'heldSymbols' | 'spentLastDay' | 'resting'>;
-  /** undefined: the policy has no sweeps here. */
   readonly policy: SweepPolicy | undefined;
   readonly energyWaitMs: number;
   readonly hasSeller: boolean;
@@ -27,7 +26,6 @@ export interface StepFacts {
   readonly fee?: FeeAtAddress | CostObstacle | 'UNKNOWN';
   readonly lendableBaseUnits?: bigint;
   readonly quote?: EnergyQuote | 'UNKNOWN';
-  /** According to the chain. */
   readonly lentBaseUnits?: bigint;
   /** The networks file no longer has the token. */
   readonly isAssetGone?: true;
@@ -36,7 +34,6 @@ export interface StepFacts {
 }
 
 export interface FeeAtAddress {
-  /** The address has less coin than the transaction burns. */
   readonly isShort: boolean;
   /** It burns more than is left of the sweep's plan. The signer would not sign it. */
   readonly isDearer: boolean;

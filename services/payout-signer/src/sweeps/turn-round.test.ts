@@ -4,7 +4,7 @@ import { baseUnits } from '@opentill/domain/money';
 import type { DepositAsset } from './store/sweep-facts.ts';
 import { nextDepositPage, type RoundMemory } from './turn-round.ts';
 
-const lyingAt = (place: number): DepositAsset => ({
+const depositAt = (place: number): DepositAsset => ({
   address: `0x${place}` as Address,
   depositIndex: place,
   symbol: 'USDT',
@@ -13,7 +13,7 @@ const lyingAt = (place: number): DepositAsset => ({
   since: new Date(place),
   position: { since: `${place}`, address: `0x${place}`, symbol: 'USDT' },
 });
-const deposits = [1, 2, 3].map(lyingAt);
+const deposits = [1, 2, 3].map(depositAt);
 const [first, second, third] = deposits as [DepositAsset, DepositAsset, DepositAsset];
 
 describe('next page', () => {

@@ -17,9 +17,8 @@ export function startRun(memory: RoundMemory, requests: readonly number[]): void
 }
 
 /**
- * A round prices a bounded number of assets, so those that are never worth their cost must not hide others. The next
- * round continues behind all that wait for another reason than their turn.
- * @param keeps assets that began now, or are next because there was no room
+ * A round prices a bounded number of assets. Those that are never worth their cost must not hide others, so the next
+ * round continues behind them. `keeps`: assets that began now, or are next because there was no room.
  */
 export function nextDepositPage(
   memory: RoundMemory,

@@ -20,14 +20,12 @@ export interface AuthorisingContext {
 
 export interface AuthorisingRound {
   readonly slots: number;
-  /** Obstacle of the whole wallet in addition to a halt. */
   readonly pausedBy: Obstacle | undefined;
   readonly spent: () => Promise<readonly SpentRow[]>;
   /** Calls `decide` in the commit that writes its decisions. Returns those authorised. */
   readonly save: (decide: (spent: readonly SpentRow[]) => Authorisations) => Promise<readonly string[]>;
 }
 
-/** One commit also records why the others wait, and refuses what the policy refuses. */
 export async function authoriseRequested(
   { key, rules, observe, onCommitted }: AuthorisingContext,
   view: Pick<PayoutsView, 'requested' | 'halted' | 'isUncertain' | 'heldSymbols' | 'now'>,

@@ -45,9 +45,8 @@ const NAMED_MAX = 100;
 const COUNTED_MAX = 10_000;
 
 /**
- * Compares new rows of `deposit_address` within seconds, and all rows in rounds, since a forged row may have any time
- * and any index. A row that is not derived from the seed raises an alarm: an order's money would go to other keys. Each
- * replica checks independently; its position is in memory.
+ * A row that is not derived from the seed raises an alarm: an order's money would go to other keys. New rows are
+ * compared within seconds, and all rows in rounds, since a forged row may have any time and any index.
  */
 export function startCheckingDeposits(deps: CheckDepositsDeps): Loop {
   const timing = { ...DEFAULT_TIMING, ...deps.timing };

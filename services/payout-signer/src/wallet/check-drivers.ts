@@ -5,7 +5,6 @@ import type { Driver } from './drive-wallet.ts';
 
 const PASS_STALE_MS = 60_000;
 
-/** One check per chain, for /readyz. */
 export function checkDrivers(drivers: readonly Driver[], clock: Clock): Checks {
   const startedAt = clock.now().getTime();
   const checkDriver = (driver: Driver): CheckResult => {

@@ -11,7 +11,6 @@ export interface DepositDriversDeps {
   /** Each driver has its own lease, so replicas share the addresses. undefined for a foreign address. */
   readonly startDriver: (deposit: DepositAddress) => Driver | undefined;
   readonly max: number;
-  /** For addresses that no event announced. */
   readonly everyMs: number;
   readonly onError: (error: unknown, failuresInRow: number) => void;
 }
@@ -20,7 +19,6 @@ export interface DepositDrivers {
   readonly chain: Chain;
   current(): readonly Driver[];
   wake(): void;
-  /** Ends what is under way and releases the leases. */
   stop(): Promise<void>;
 }
 

@@ -24,7 +24,6 @@ export interface DrivingDeps {
   readonly fail: (error: unknown) => void;
   /** Shared by the drivers of the chain. Absent: the driver checks the chain itself and reports failures to `fail`. */
   readonly chain?: DrivenChain;
-  /** Only for hot wallets. */
   readonly watchSent?: WatchSent;
   /** @returns number of payouts marked; 0 when all are */
   readonly markHalted?: (lease: Lease, obstacle: ChainObstacle) => Promise<number>;
@@ -33,7 +32,6 @@ export interface DrivingDeps {
 export interface WalletParts extends DrivingDeps {
   readonly db: Db;
   readonly key: WalletKey;
-  /** False for a deposit address, which has no send mark. */
   readonly isHotWallet: boolean;
   readonly rules: AuthorisationRules;
   readonly readClocks: ReadClocks;
@@ -52,7 +50,6 @@ export interface Driver {
   passedAt(): number | undefined;
   /** Chain status that made payouts wait in the last pass. */
   stoppedBy(): ChainStatus | undefined;
-  /** Ends what is under way and releases the lease. */
   stop(): Promise<void>;
 }
 
@@ -64,7 +61,6 @@ export interface Driven extends DrivingDeps {
   readonly sender: { checkNetwork(options: { readonly signal: AbortSignal }): Promise<void> };
 }
 
-/** While this replica does not hold the lease, asks for it. */
 export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
   const { key, leaseKeeper, observe, sender } = deps;
   let current: { readonly token: number; readonly pass: Pass } | undefined;
@@ -128,7 +124,6 @@ export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
   };
 }
 
-/** @returns the status that makes payouts wait */
 async function waitForChain(
   { key, observe, chain, markHalted }: Pick<Driven, 'key' | 'observe' | 'chain' | 'markHalted'>,
   lease: Lease,
@@ -150,8 +145,7 @@ function mustEnd(error: unknown): boolean {
 }
 
 /**
- * Halts a wallet whose database is older than what this machine sent. Asks no node, so it also works while the chain is
- * halted.
- * @returns whether forgotten transactions may have paid, or may still pay
+ * Asks no node, so it also works while the chain is halted. Returns whether forgotten transactions may pay or have
+ * paid.
  */
 export type WatchSent = (lease: Lease) => Promise<boolean>;

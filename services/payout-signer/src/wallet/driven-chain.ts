@@ -13,7 +13,6 @@ export interface DrivenChain {
   readonly gate: StartGate<CheckFailure>;
   /** The chain failed this service's checks, or the scanner halted it. Payouts wait. */
   stop(): Promise<ChainStatus | undefined>;
-  /** Writes only changes. */
   report(lease: Lease, isAdmitted: boolean): Promise<void>;
 }
 
@@ -37,11 +36,9 @@ export interface DrivenChainsDeps {
   readonly clock: Clock;
   readonly networks: readonly PayingNetwork[];
   readonly fail: (error: unknown) => void;
-  /** Called when no chain passes its start-up checks. @default fail */
   readonly onNoneUsable?: (error: unknown) => void;
 }
 
-/** Called before any driver starts. */
 export function openDrivenChains({
   db,
   clock,
@@ -59,7 +56,6 @@ export function openDrivenChains({
 }
 
 function openDrivenChain(db: Db, chain: Chain, gate: StartGate<CheckFailure>): DrivenChain {
-  /** By lease. */
   const reported = new Map<Lease['name'], string>();
   const own = (): ChainStatus => {
     const failure = gate.leftOut();

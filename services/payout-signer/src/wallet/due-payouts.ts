@@ -42,7 +42,6 @@ export function stopsAll(
   return rules.policy.allowsChain(key.chain) ? undefined : 'NO_POLICY';
 }
 
-/** With `stopped`, returns payouts that get it as their obstacle. */
 export function chooseDue(
   { memory, monotonicMs }: Pick<SigningContext, 'memory' | 'monotonicMs'>,
   unsigned: readonly UnsignedPayout[],
@@ -75,10 +74,7 @@ export function intentsOf(
   return { payments, hindered };
 }
 
-/**
- * Stores all bytes in one commit, or none. If some payouts ended meanwhile, signs the others again without them.
- * @returns what was stored; empty if the state differs from the view
- */
+/** Stores all bytes in one commit, or none. If some payouts ended meanwhile, signs the others again without them. */
 export async function saveInRounds<R extends { readonly payout: UnsignedPayout }, S>(
   { pauses }: SigningContext['memory'],
   ready: readonly R[],
@@ -94,7 +90,6 @@ export async function saveInRounds<R extends { readonly payout: UnsignedPayout }
       return signed;
     }
     if (outcome.kind === 'STALE') return [];
-    // These bytes were never stored or sent.
     left = left.filter(({ payout }) => !outcome.orderPks.includes(payout.orderPk));
   }
   return [];

@@ -12,10 +12,7 @@ export interface LeaseLoopDeps {
   readonly onError: (error: unknown, failuresInRow: number) => void;
 }
 
-/**
- * Two independent loops, so that work that waits for slow nodes does not cost the lease. `stop` ends the current round
- * of work and then releases the lease.
- */
+/** Work that waits for slow nodes does not cost the lease. `stop` ends the current round of work first. */
 export function startLeaseLoop(deps: LeaseLoopDeps): Loop {
   const { leaseKeeper, work, onError } = deps;
   const leases = startLoop({

@@ -19,9 +19,8 @@ export interface UnpayableDeps {
 }
 
 /**
- * No driver runs for a wallet whose chain has no `payouts` in the networks file. Without this obstacle its payouts
- * would wait without a reason, and those that wait for approval permanently. They end when they expire or an operator
- * refuses them. Runs under the wallet's lease, like every write to its payouts.
+ * No driver runs for a wallet whose chain has no `payouts`. Without this obstacle its payouts would wait without a
+ * reason, and those that wait for approval permanently.
  */
 export function startMarkingUnpayable(deps: UnpayableDeps): Loop {
   const { db, logger, observe, key, instanceId, leaseTtlMs } = deps;

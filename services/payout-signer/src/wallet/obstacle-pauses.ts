@@ -10,7 +10,6 @@ const MAX_PAUSE_MS = 30_000;
 /** Payouts that expire while they wait are not removed one by one. At this number all are removed and tried again. */
 const REMEMBERED_MAX = 10_000;
 
-/** Pauses double from 1 s to 30 s. */
 export function createObstaclePauses(): ObstaclePauses {
   const pauses = new Map<string, { readonly times: number; readonly untilMs: number }>();
   return {

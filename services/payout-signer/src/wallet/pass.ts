@@ -1,6 +1,5 @@
 import type { Lease } from '@opentill/db/lease';
 
-/** 'again': there is more to do at once. */
 export type Pass = (lease: Lease, signal: AbortSignal, options?: PassOptions) => Promise<void | 'again'>;
 
 export interface PassOptions {

@@ -1,9 +1,6 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/**
- * undefined if nodes cannot provide the value, which does not affect other addresses. Rethrows aborts, and errors that
- * no node caused.
- */
+/** undefined if nodes cannot provide the value. Rethrows aborts, and errors that no node caused. */
 export async function tryRead<T>(read: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   try {
     return await read;

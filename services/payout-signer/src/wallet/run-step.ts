@@ -17,14 +17,12 @@ export async function runStep<T>(
   }
 }
 
-/** Codes of ReaderError. */
 const NODES_FAULT = /^(RPC_|BLOCK_NOT_FOUND$|INCONSISTENT_ANSWER$|READ_ABORTED$|FINALITY_UNAVAILABLE$)/;
 
 function isNodesFault(error: unknown): boolean {
   return error instanceof GatewayError && NODES_FAULT.test(error.code);
 }
 
-/** Reads on first use, and again after `forget`. */
 export function readOnce<T>(read: () => Promise<T>): { read(): Promise<T>; forget(): void } {
   let known: Promise<T> | undefined;
   return { read: () => (known ??= read()), forget: () => void (known = undefined) };

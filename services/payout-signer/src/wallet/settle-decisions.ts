@@ -29,10 +29,7 @@ export interface DecisionContext<Found> {
   readonly signal: AbortSignal;
 }
 
-/**
- * Also while the wallet is halted. Two sources must show the transaction in a verified block. It must have the wallet,
- * token, receiver and amount of the payout, and have delivered something.
- */
+/** Also while the wallet is halted. Two sources must show the payment of exactly this payout in a verified block. */
 export async function settleDecisions<Found extends Pick<FoundPayment, 'intent' | 'fate'>>(
   context: DecisionContext<Found>,
   view: { readonly cursor: { readonly verified: KnownBlock } | null } & Pick<PayoutsView, 'paidBy'>,

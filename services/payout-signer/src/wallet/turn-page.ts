@@ -9,10 +9,8 @@ export interface RequestPage {
 export type PageOutcome = 'WRITTEN' | 'TURNS' | 'NOTHING';
 
 /**
- * A full page of payouts that cannot be authorised now must not hide those behind it: the next pass continues there.
- * While some only wait for a free slot, the oldest keep their turn. New payouts are on no page, so they are never
- * hidden.
- * @returns whether to read the next page at once: only in the first round of this process
+ * A full page of payouts that cannot be authorised now must not hide those behind it. While some only wait for a free
+ * slot, the oldest keep their turn. Returns whether to read the next page at once: in the first round only.
  */
 export function nextRequestPage(
   memory: RequestPage,

@@ -29,7 +29,6 @@ export interface BalanceContext {
   readonly signal: AbortSignal;
 }
 
-/** For operators, alarms and the reconciliation. */
 export async function watchBalances(context: BalanceContext): Promise<void> {
   const nowMs = context.monotonicMs();
   const { sender, store, lease, observe, key, rules, memory, timing, signal } = context;

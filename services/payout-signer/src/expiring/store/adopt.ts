@@ -8,7 +8,7 @@ import type { Adoption, PaidByDecision, WalletKey } from '../../payouts/payout-f
 const FAR_MS = 86_400_000;
 
 /**
- * Assigns a payment found on the chain to its payout, which becomes SIGNED by it. Its bytes are not known here.
+ * The payout becomes SIGNED by a transaction without known bytes.
  *
  * NOT_POSSIBLE, without a write, when:
  * - the payout ended, or one of its attempts may still land;

@@ -69,7 +69,7 @@ import type { BaseUnits } from '@opentill/domain/money';
  *     operator decides whether the transaction paid it.
  */
 
-/** A transaction that may still land, or is in a block that a reorganisation may remove. */
+/** May still land, or is in a block that a reorganisation may remove. */
 export interface OpenAttempt {
   readonly txHash: TxHash;
   readonly orderPk: string;
@@ -78,23 +78,18 @@ export interface OpenAttempt {
   readonly amountBaseUnits: BaseUnits;
   readonly resource?: PaymentIntent['resource'];
   readonly feeLimitBaseUnits: bigint;
-  /** Upper bound, all fees included. */
   readonly costBaseUnits: bigint;
   readonly validity: Validity;
   /** False for adopted transactions: their bytes are not known here. */
   readonly hasBytes: boolean;
   readonly signedAt: Date;
   readonly outcome: ExpiringSendOutcome | null;
-  /** According to the scanner; null: in no block. */
+  /** null: in no block. */
   readonly minedHeight: number | null;
-  /** True when that block has reached the crediting depth. */
   readonly isVerified: boolean;
   /** True when the own scan read it in a verified block, even without an outcome from sources (SUI). It is not dead. */
   readonly hasLanded: boolean;
-  /**
-   * Chains with epochs: why the own scan does not prove yet that no block holds it. Absent when proven, or when an
-   * operator decided.
-   */
+  /** Chains with epochs: why the own scan is no proof of death yet. Absent when proven, or when an operator decided. */
   readonly unprovenBecause?: string;
 }
 
@@ -117,7 +112,6 @@ export interface ScanCursor {
   readonly epoch: number | null;
 }
 
-/** Attempts that no block holds, according to the scanner. */
 export function inFlight(attempts: readonly OpenAttempt[]): readonly OpenAttempt[] {
   return attempts.filter(({ minedHeight }) => minedHeight === null);
 }
@@ -135,7 +129,6 @@ export function overdue({
 
 export type End = Pick<Validity, 'expiresMs' | 'epochs'>;
 
-/** True if only blocks that the own scan has verified can hold it, by the chain's time or its epochs. */
 export function isOver(
   { expiresMs, epochs }: End,
   cursor: Pick<ScanCursor, 'overMs' | 'epoch'> | null,
@@ -144,7 +137,6 @@ export function isOver(
   return (cursor?.overMs ?? null) !== null && expiresMs <= (cursor?.overMs ?? 0);
 }
 
-/** True if the next block may hold it, according to the own scan. */
 export function mayLand({ expiresMs, epochs }: End, cursor: ScanCursor | null): boolean {
   return epochs === undefined
     ? expiresMs > (cursor?.seen.timeMs ?? 0)

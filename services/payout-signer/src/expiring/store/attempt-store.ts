@@ -34,7 +34,6 @@ export interface SignedPayment {
   readonly contract: TokenContract | null;
   readonly to: Address;
   readonly amountBaseUnits: BaseUnits;
-  /** Upper bound, all fees included. */
   readonly costBaseUnits: bigint;
   readonly signed: SignedExpiring;
 }
@@ -47,7 +46,6 @@ export interface Besides {
 }
 
 export interface NewGathering extends Gathering {
-  /** Symbol whose hold stops it. */
   readonly heldAs?: string;
 }
 
@@ -55,41 +53,31 @@ export interface OpenGathering {
   readonly txHash: TxHash;
   readonly contract: TokenContract | null;
   readonly signedAt: Date;
-  /** According to the scanner. */
   readonly isMined: boolean;
 }
 
 export interface MarkedDead {
   readonly dead: readonly TxHash[];
-  /** Order keys. */
   readonly waiting: readonly string[];
 }
 
-/**
- * Each method with a lease is one transaction that asserts the lease first. If another process holds it, the method
- * throws LEASE_LOST and writes no row.
- */
+/** Each method with a lease asserts it first, in one transaction, and throws LEASE_LOST if another process holds it. */
 export interface AttemptStore extends WalletStore<
   SentTransaction & { readonly orderPk: string; readonly outcome: ExpiringSendOutcome }
 > {
   look(options: LookOptions): Promise<ExpiringView>;
-  /** Applies outcomes and vetoes. undefined when there are none. */
+  /** Applies outcomes and vetoes. undefined: there were none. */
   takeIn(lease: Lease, view: ExpiringView): Promise<AttemptUpdates | undefined>;
-  /** See PayoutStore.authorise; without nonces. */
   authorise(lease: Lease, decide: (spent: readonly SpentRow[]) => Authorisations): Promise<readonly string[]>;
-  /**
-   * All or none: AUTHORISED → SIGNED before the payout expires. See PayoutStore. The same commit reads the fees
-   * promised to other transactions, and the halted wallets.
-   */
+  /** All or none: AUTHORISED → SIGNED before the payout expires. `besides` is read in the same commit. */
   saveSigned(
     lease: Lease,
     payments: readonly SignedPayment[],
     chooseRefused: (besides: Besides) => readonly string[],
   ): Promise<SaveOutcome>;
   /**
-   * OPEN → DEAD for attempts in no block up to `end` that the database agrees are over. Their payouts return to
-   * AUTHORISED, except those that an unknown transaction may have paid. A payout to a third party with
-   * `maxAttemptsWithoutDecision` attempts waits for an operator's decision from that commit on.
+   * OPEN → DEAD. Returns payouts to AUTHORISED, except those that an unknown transaction may have paid, and those that
+   * now need an operator's decision.
    */
   bury(
     lease: Lease,
@@ -97,19 +85,14 @@ export interface AttemptStore extends WalletStore<
     end: Pick<BlockHeader, 'height' | 'hash'>,
     maxAttemptsWithoutDecision: number,
   ): Promise<MarkedDead>;
-  /**
-   * Up to the unique time `mark`, transactions were sent that the database does not know.
-   * @returns whether the halt is new
-   */
+  /** Up to the unique time `mark`, the database does not know what was sent. Returns whether the halt is new. */
   haltRestored(lease: Lease, mark: number, reason: string): Promise<boolean>;
-  /** @returns transactions not signed by this gateway for which the wallet was not halted before */
+  /** @returns transactions for which the wallet was not halted before */
   haltForeign(lease: Lease, reason: string): Promise<readonly string[]>;
-  /** Carries out a decision with the payment that was found, or records why it cannot. */
   adopt(lease: Lease, decision: PaidByDecision, found: FoundExpiringPayment): Promise<Adoption>;
   /**
    * Stores a transaction within the wallet, so that the scanner recognises it as its own.
-   * @param isAffordable called in that commit, one wallet of the chain at a time, with the fees promised to others
-   * @returns false if not affordable, or if the wallet was halted or the asset held meanwhile; then it must not be sent
+   * @returns false if not affordable, halted or held meanwhile; then it must not be sent
    */
   saveGathering(
     lease: Lease,
@@ -117,7 +100,6 @@ export interface AttemptStore extends WalletStore<
     lastEpoch: number | undefined,
     isAffordable: (feesElsewhere: readonly FeeElsewhere[]) => boolean,
   ): Promise<boolean>;
-  /** Those that may still land, or whose block is not verified. */
   openGatherings(): Promise<readonly OpenGathering[]>;
 }
 
@@ -125,16 +107,11 @@ export interface AttemptStore extends WalletStore<
 export interface ExpiringView extends PayoutsView {
   /** Null before the scanner's first commit. */
   readonly cursor: ScanCursor | null;
-  /** OPEN, by unique time. */
   readonly attempts: readonly OpenAttempt[];
-  /**
-   * Fees that other transactions may take of the coin that pays for these attempts. Where the hot wallet sponsors
-   * deposit addresses (SUI): everything under way from them, the hot wallet and its gatherings. Empty elsewhere.
-   */
+  /** Fees that other transactions may take of the coin that pays for these attempts. Empty without sponsoring (SUI). */
   readonly feesElsewhere: readonly FeeElsewhere[];
   /** Only where one wallet may pay another's fees (SUI). New transactions must not use their coin. */
   readonly haltedWallets: ReadonlySet<Address>;
-  /** Of any attempt; null before the first. */
   readonly lastUniqueMs: number | null;
   /** Unique time up to which unknown transactions may have been sent, from a halt that an operator released. */
   readonly releasedMark: number | null;

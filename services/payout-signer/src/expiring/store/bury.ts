@@ -8,9 +8,8 @@ import type { MarkedDead } from './attempt-store.ts';
 import { ofWallet, whyUnproven } from './rows.ts';
 
 /**
- * Marks attempts DEAD and returns their payouts to AUTHORISED. Attempts must be over and in no block according to the
- * own scan; triggers check this too. On chains with epochs the scan must be proven, or an operator must have decided
- * about the attempt. That decision is used up here and permits no later attempt.
+ * Triggers check too that the attempts are over and in no block. An operator's decision about an attempt is used up
+ * here and permits no later attempt.
  *
  * Not marked until an operator decides: an attempt that was open in a restored backup, and one whose payout an unknown
  * transaction may have paid. Another attempt may have landed since.

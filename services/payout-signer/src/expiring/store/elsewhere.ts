@@ -9,7 +9,6 @@ export interface Sponsoring {
   readonly isSponsoring: boolean;
 }
 
-/** Of other wallets that matter because one pays for another. Empty without sponsoring. */
 export async function readElsewhere(
   db: Db,
   key: WalletKey,

@@ -6,10 +6,7 @@ import type { WalletKey } from '../../payouts/payout-facts.ts';
 import type { FeeElsewhere } from './attempt-facts.ts';
 import { openGatherings } from './rows.ts';
 
-/**
- * See ExpiringView. Each of these wallets must leave enough for what is under way from the others. For a deposit
- * address, coin that the hot wallet pays out counts too.
- */
+/** Each wallet must leave enough for what is under way from the others. See ExpiringView. */
 export async function readFeesElsewhere(
   db: Db,
   { chain, wallet }: WalletKey,

@@ -3,11 +3,7 @@ import type { Tx } from '@opentill/db/database';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
 import { newForeign } from './rows.ts';
 
-/**
- * Uses the open FOREIGN_NONCE halt or sets a new one, which a database rule turns into an incident. Each transaction
- * halts the wallet once.
- * @returns the transactions that it was halted for now
- */
+/** Uses the open FOREIGN_NONCE halt or sets a new one. Each transaction halts the wallet once and is returned once. */
 export async function haltForeign(
   tx: Tx,
   key: WalletKey,

@@ -99,7 +99,6 @@ function cursorIn(row: StateRow): ExpiringView['cursor'] {
   if (seen_height === null || seen_hash === null) return null;
   if (verified_height === null || verified_hash === null || verified_ms === null) return null;
   return {
-    // The seen block is always stored.
     seen: { height: seen_height, hash: seen_hash, timeMs: row.seen_ms ?? verified_ms },
     verified: { height: verified_height, hash: verified_hash, timeMs: verified_ms },
     overMs: row.over_ms,

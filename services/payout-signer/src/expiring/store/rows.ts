@@ -1,12 +1,11 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
 
-/** `a` is payout_attempt. */
 export function ofWallet({ chain, wallet }: WalletKey): RawBuilder<boolean> {
   return sql<boolean>`a.chain = ${chain} and a.wallet = ${wallet}`;
 }
 
-/** Condition for the next attempt of payout `p`: none that may be alive, and no own transaction in a block. */
+/** No attempt of payout `p` may be alive, and no own transaction is in a block. */
 export const hasNoLiveAttempt: RawBuilder<boolean> = sql<boolean>`(not exists (
     select from payout_attempt live where live.order_pk = p.order_pk and live.state <> 'DEAD')
   and not exists (
@@ -20,10 +19,7 @@ export function newForeign({ chain, wallet }: WalletKey): RawBuilder<unknown> {
     and not exists (select from forgotten_payment f where f.chain = x.chain and f.tx_hash = x.tx_hash and f.decision is not null)`;
 }
 
-/**
- * Chains with epochs: why the own scan does not prove that no block holds attempt `a`. null when it does, or when an
- * operator decided about this attempt after its end.
- */
+/** Why the own scan is no proof of attempt `a`'s death. null when it is, or when an operator decided after its end. */
 export const whyUnproven: RawBuilder<string | null> = sql<string | null>`case when not exists (
     select from payout_decision d where d.order_pk = a.order_pk and d.decision = 'PAY_AGAIN' and d.handled_at is null
       and d.unproven_tx_hash = a.tx_hash)

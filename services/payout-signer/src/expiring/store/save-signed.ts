@@ -8,9 +8,8 @@ import type { SignedPayment } from './attempt-store.ts';
 import { hasNoLiveAttempt } from './rows.ts';
 
 /**
- * From this commit on a payout can be paid. A halt, hold or veto stops it, and so does an attempt that is not proven
- * dead. The policy's windows count it from now on. A payout that waited for a decision gets a new expiry. Throws
- * NotSaved.
+ * From this commit on a payout can be paid. A halt, hold, veto or living attempt stops it. The policy's windows count
+ * it. A payout that waited for a decision gets a new expiry. Throws NotSaved.
  */
 export async function saveAttempts(
   tx: Tx,

@@ -6,8 +6,8 @@ import type { Adoption, PaidByDecision, WalletKey } from '../../payouts/payout-f
 import { ofWallet } from '../../store/rows.ts';
 
 /**
- * Assigns a payment found on the chain to its payout, which becomes SIGNED by it. Its bytes are not known here. Its
- * nonce must be TAKEN. LATER while that is not known, because then earlier nonces are not known either.
+ * The payout becomes SIGNED by a transaction without known bytes. LATER while its nonce is not known as TAKEN, because
+ * then earlier nonces are not known either.
  *
  * NOT_POSSIBLE, without a write, when:
  * - the payout ended, or one of its transactions may still land;

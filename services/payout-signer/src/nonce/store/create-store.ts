@@ -18,10 +18,7 @@ import { keepFromPayouts, saveTaken } from './save-taken.ts';
 import { findNews, takeIn } from './take-in.ts';
 
 export interface PayoutStoreDeps extends EventDeps {
-  /**
-   * A third party's use of a deposit address's key halts no wallet: it pays only cold storage and hot wallets, and its
-   * next transaction gets the nonce after all that two sources count.
-   */
+  /** Its balance only goes to cold storage and hot wallets, so a third party's use of its key halts no wallet. */
   readonly isDeposit?: boolean;
 }
 

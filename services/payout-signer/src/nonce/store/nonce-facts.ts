@@ -58,7 +58,6 @@ export interface OwnAttempt {
   readonly signedAt: Date;
   readonly lastSentAt: Date | null;
   readonly outcome: SendOutcome | null;
-  /** According to the scanner. */
   readonly isMined: boolean;
   readonly isVerified: boolean;
 }
@@ -66,7 +65,6 @@ export interface OwnAttempt {
 /** undefined if our key signed exactly the row's content, otherwise the difference. */
 export type Verifications = Map<TxHash, string | undefined>;
 
-/** Assigned and not final. */
 export interface OpenNonce {
   readonly nonce: number;
   readonly state: 'RESERVED' | 'SIGNED';

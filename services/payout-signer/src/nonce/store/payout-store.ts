@@ -41,19 +41,14 @@ export interface KnownTransaction extends OwnTransaction {
   readonly nonce: number;
 }
 
-/**
- * Each method with a lease is one transaction that asserts the lease first. If another process holds it, the method
- * throws LEASE_LOST and writes no row.
- */
+/** Each method with a lease asserts it first, in one transaction, and throws LEASE_LOST if another process holds it. */
 export interface PayoutStore extends WalletStore<SentTransaction & { readonly outcome: SendOutcome }> {
   look(options: LookOptions): Promise<WalletView>;
-  /** Applies outcomes, vetoes and expiries. undefined when there are none. */
+  /** Applies outcomes, vetoes and expiries. undefined: there were none. */
   takeIn(lease: Lease, view: WalletView): Promise<TakenIn | undefined>;
   /**
-   * REQUESTED → AUTHORISED with a nonce each, for payouts that have not expired; also writes the other decisions. A
-   * wallet without nonces begins at `firstNonce`. The spent amounts are read in this commit, one wallet of the chain at
-   * a time. An approval extends the payout's expiry by the time it waited.
-   * @returns the authorised order keys
+   * REQUESTED → AUTHORISED with a nonce each, from `firstNonce` on for a wallet without nonces; also writes the other
+   * decisions. An approval extends the payout's expiry by the time it waited. Returns the authorised order keys.
    */
   authorise(
     lease: Lease,
@@ -61,32 +56,26 @@ export interface PayoutStore extends WalletStore<SentTransaction & { readonly ou
     decide: (spent: readonly SpentRow[]) => Authorisations,
   ): Promise<readonly string[]>;
   /**
-   * All or none: AUTHORISED → SIGNED before they expire. Any payout may have reserved their nonces. `chooseRefused` is
-   * called in that commit, one wallet of the chain at a time. The payouts that it returns are GONE.
+   * All or none: AUTHORISED → SIGNED before they expire. Payouts that `chooseRefused` returns in that commit are GONE.
    */
   saveSigned(
     lease: Lease,
     attempts: readonly SignedAttempt[],
     chooseRefused: (spent: readonly SpentRow[]) => readonly string[],
   ): Promise<SaveOutcome>;
-  /** Another transaction of a nonce: with a higher fee, or a CANCEL of a free nonce. */
+  /** With a higher fee, or a CANCEL of a free nonce. */
   saveReplacement(lease: Lease, attempt: SignedAttempt): Promise<SaveOutcome>;
   readMoves(orderPks: readonly string[]): Promise<ReadonlyMap<string, FeePayer>>;
   /** Also halts the wallet, with an incident. */
   markTaken(lease: Lease, nonces: readonly number[], reason: string): Promise<void>;
-  /**
-   * Up to nonce `mark`, transactions may have been sent that the database does not know.
-   * @returns whether the halt is new
-   */
+  /** Up to nonce `mark`, the database may not know what was sent. Returns whether the halt is new. */
   haltRestored(lease: Lease, mark: number, reason: string): Promise<boolean>;
   /**
-   * Keeps every nonce up to `mark` for transactions that move no money.
-   * @param first where nonces begin
-   * @returns whether any changed
+   * Nonces up to `mark` are for transactions that move no money. Returns whether any changed. `first`: where nonces
+   * begin.
    */
   keepFromPayouts(lease: Lease, mark: number, first: number): Promise<boolean>;
   transactionsOf(orderPks: readonly string[]): Promise<readonly KnownTransaction[]>;
-  /** Carries out a decision with the payment that was found, or records why it cannot. */
   adopt(lease: Lease, decision: PaidByDecision, found: FoundPayment): Promise<Adoption>;
 }
 
@@ -99,11 +88,8 @@ export interface KnownNonces extends Pick<WalletView, 'highestUsed' | 'nextNonce
 export interface WalletView extends PayoutsView {
   /** Null before the scanner's first commit. */
   readonly cursor: { readonly seen: KnownBlock; readonly verified: KnownBlock } | null;
-  /** Ascending. */
   readonly nonces: readonly OpenNonce[];
-  /** Null before the first nonce. */
   readonly nextNonce: number | null;
-  /** Used, or with stored bytes. */
   readonly highestUsed: number | null;
   /** Unknown transactions may have been sent up to this nonce, from a halt that an operator released. */
   readonly releasedMark: number | null;

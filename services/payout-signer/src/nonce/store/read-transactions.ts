@@ -15,7 +15,6 @@ interface KnownRow {
   readonly amount: bigint;
 }
 
-/** Includes adopted ones. */
 export async function readTransactionsOf(
   db: Db,
   { chain, wallet }: WalletKey,

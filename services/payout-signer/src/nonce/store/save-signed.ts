@@ -24,7 +24,7 @@ export async function saveAllowed(
 
 /**
  * From this commit on a payout can be paid. A halt, hold or veto stops it. Nonces that other payouts reserved are taken
- * from them. The policy's windows count it from now on, however long it waited. Throws NotSaved.
+ * from them. The policy's windows count it, however long it waited. Throws NotSaved.
  */
 async function saveSigned(
   tx: Tx,
@@ -73,7 +73,6 @@ async function saveSigned(
   await insertTransactions(tx, key, attempts);
 }
 
-/** Throws NotSaved. */
 export async function saveReplacement(tx: Tx, key: WalletKey, attempt: SignedAttempt): Promise<void> {
   await requireNotHalted(tx, key);
   const { purpose, orderPk, signed } = attempt;

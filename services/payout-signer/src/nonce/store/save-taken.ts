@@ -4,9 +4,8 @@ import type { WalletKey } from '../../payouts/payout-facts.ts';
 import { ofWallet } from '../../store/rows.ts';
 
 /**
- * Excludes nonces with an own transaction in a block. A signed one keeps its payout, which waits for an operator's
- * decision: the unknown transaction may have paid it. A payout that had only reserved one gets another. Sets a halt,
- * which a database rule turns into an incident, unless `haltId` is null.
+ * Excludes nonces with an own transaction in a block. A signed one keeps its payout, which the unknown transaction may
+ * have paid and which waits for a decision. Halts the wallet, unless `haltId` is null.
  */
 export async function saveTaken(
   tx: Tx,
@@ -49,10 +48,7 @@ export async function saveTaken(
 
 const MADE_AT_ONCE = 1_000;
 
-/**
- * @param first where nonces begin, for a wallet that has none
- * @returns number of nonces created or freed
- */
+/** Returns the number of nonces created or freed. `first`: where nonces begin, for a wallet that has none. */
 export async function keepFromPayouts(tx: Tx, key: WalletKey, mark: number, first: number): Promise<number> {
   const freed = await sql`
     update wallet_nonce n set order_pk = null, updated_at = now()

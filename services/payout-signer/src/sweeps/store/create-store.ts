@@ -21,11 +21,10 @@ import {
 } from './sweep-facts.ts';
 import type { SweepStore } from './sweep-store.ts';
 
-/** Per round. */
 const DEPOSITS_MAX = 500;
 /** A later top-up is not worth waiting for. */
 const TOP_UP_SECONDS = 3_600;
-/** After this time a sweep that the chain rejects or that costs too much is planned again. */
+/** Of a sweep that the chain rejects or that costs too much. Then it is planned again. */
 const SWEEP_SECONDS = 3_600;
 
 export interface SweepStoreDeps {

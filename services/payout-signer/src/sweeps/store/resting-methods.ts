@@ -7,8 +7,8 @@ import { ENERGY_DEARER, NO_ENERGY, SELLER_REFUSED } from './sweep-facts.ts';
 const LATE_SECONDS = 180;
 
 /**
- * Methods whose energy did not arrive within the last hour, or would cost more than planned. Renting also rests while a
- * delivery is late, and after a restore, which does not know the orders before it.
+ * Energy did not arrive within the last hour, or costs more than planned. RENT also rests while a delivery is late, and
+ * after a restore, which does not know earlier orders.
  */
 export function restingMethods(chain: Chain): RawBuilder<SweepMethod[]> {
   return sql<SweepMethod[]>`array(

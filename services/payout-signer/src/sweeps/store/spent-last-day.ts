@@ -6,9 +6,8 @@ import { MARGIN_PERCENT } from '@opentill/domain/fee-margin';
 // paid (../../../test/sweeps/sweep-budget.test.ts).
 
 /**
- * Base units of native coin. Open sweeps count with what they paid plus the rest of their plan with its margin; failed
- * tries count in addition. Ended ones count with their fees and rent. Transfers of the hot wallet's surplus and
- * gatherings (SUI) count with their cost. A top-up is no cost by itself: the rest of it pays the next sweep.
+ * Open sweeps count with what they paid plus the rest of their plan with its margin; failed tries count in addition.
+ * Ended ones count with their fees and rent. A top-up is no cost by itself: the rest of it pays the next sweep.
  */
 export function spentLastDay(chain: Chain, nativeSymbol: string): RawBuilder<bigint> {
   return sql<bigint>`(
@@ -54,9 +53,7 @@ export function rentedLastDay(chain: Chain): RawBuilder<bigint> {
       and r.rent_ordered_at > now() - interval '1 day')`;
 }
 
-/**
- * Signed in the last 24 hours, or still possible. The hot wallet loses all of it, even if some remains at the address.
- */
+/** The hot wallet loses all of it, even if some remains at the address. */
 export function toppedUpLastDay(chain: Chain): RawBuilder<bigint> {
   return sql<bigint>`(select coalesce(sum(o.amount), 0) from payout p join movement m using (order_pk) join orders o using (order_pk)
     where p.chain = ${chain} and (p.state in ('REQUESTED', 'AUTHORISED') or p.authorised_at > now() - interval '1 day')

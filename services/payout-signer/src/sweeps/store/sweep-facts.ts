@@ -37,14 +37,12 @@ export interface OpenSweep {
   readonly paidBaseUnits: bigint;
   readonly plannedAt: Date;
   readonly moves: readonly SweepMove[];
-  /** Of the energy order. */
   readonly orderedAt: Date | null;
   /** Why it ends without a transfer, while lent stake is taken back. */
   readonly reason: string | null;
 }
 
 export interface SweepBooks {
-  /** Of the database. */
   readonly now: Date;
   readonly open: readonly OpenSweep[];
   /** Bounded; only addresses without an open sweep. */
@@ -69,7 +67,6 @@ export interface SweepBooks {
   readonly isHalted: boolean;
   readonly haltedWallets: ReadonlySet<Address>;
   readonly requests: readonly number[];
-  /** Of the newest request. */
   readonly requestedAt: Date | null;
 }
 
@@ -84,9 +81,7 @@ export interface NewMovement {
   readonly amountBaseUnits: bigint;
   readonly wallet: Address;
   readonly receiver: Address;
-  /** TO_COLD only. */
   readonly plannedCost?: bigint;
-  /** Absent: the default of its kind. */
   readonly seconds?: number;
   /** Why the sweep that ends with it makes no transfer. */
   readonly endsFor?: string;
@@ -104,7 +99,6 @@ export interface NewSweep {
   readonly first: Omit<NewMovement, 'sweepId'> | undefined;
 }
 
-/** Oldest first. */
 export interface DepositPage {
   readonly deposits: readonly DepositAsset[];
   readonly isLast: boolean;
@@ -116,20 +110,17 @@ export interface SweepMove {
   readonly amountBaseUnits: bigint;
   /** No transaction of it is in flight. */
   readonly isUnsigned: boolean;
-  /** It can no longer land. */
   readonly hasEndedUnpaid: boolean;
   readonly endedAt: Date | null;
   /** Of this process's last write: of the signature, once it is signed. */
   readonly changedAt: Date;
 }
 
-/** For a while plans pay for the address in coin. */
+/** After this reason and the next two, plans pay for the address in coin for a while. */
 export const NO_ENERGY = 'energy was not there';
 
-/** As above. */
 export const SELLER_REFUSED = 'the seller of energy refused';
 
-/** As above, because this may happen each time. */
 export const ENERGY_DEARER = 'energy got dearer';
 
 export type CostObstacle = 'WOULD_FAIL' | 'FEES_ABOVE_CAP';

@@ -2,14 +2,12 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 
-/** From the database only. */
 export interface SweepFigures {
   readonly chain: Chain;
   /** Of money that is reserved for no sweep; 0: none. */
   readonly oldestUnsweptSeconds: number;
   readonly open: number;
   readonly oldestOpenSeconds: number;
-  /** Ended in the last 24 hours. */
   readonly failed: number;
   /** In the last 24 hours, for sweeps that ended without a transfer. The coin pays for the next sweep. */
   readonly unusedTopUps: number;
