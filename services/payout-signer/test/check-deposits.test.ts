@@ -8,8 +8,6 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
 import { startCheckingDeposits } from '../src/wallet/check-deposits.ts';
 
-// Under the signer's database role.
-
 let database: TestDatabase;
 let admin: Database;
 let signer: Database;

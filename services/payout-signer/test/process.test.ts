@@ -12,8 +12,6 @@ import { composePayoutSigner } from '../src/compose.ts';
 import { prepareEnvironment, requestPayout } from './nonce/signer-process.ts';
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './nonce/signer-world.ts';
 
-// process.full.test.ts runs the process itself.
-
 let world: SignerWorld;
 let env: Record<string, string>;
 const running = new Set<ComposedService>();

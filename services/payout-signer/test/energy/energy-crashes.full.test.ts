@@ -8,9 +8,9 @@ import type { EnergySeller } from '../../src/energy/energy-seller.ts';
 import { requireProgress } from '../world/require-progress.ts';
 import { CHAIN, createTronSweepWorld, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
-// Two signers sweep a TRON chain with delegated stake, bought energy and coin. They crash at any SQL statement and at
-// any call to chain or seller, before or after it. The seller keeps money or delivers too little, late or never. Each
-// address is emptied once, no sweep buys twice, and no stake stays delegated.
+// Two signers crash at any SQL statement and at any call to chain or seller, before or after it. The seller keeps money
+// or delivers too little, late or never. Each address is emptied once, no sweep buys twice, and no stake stays
+// delegated.
 
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const CRASHES = 21;
@@ -131,7 +131,6 @@ test(
       const isOver = done === orders.length && open === 0;
       if (isOver && counts.crashes >= CRASHES) break;
       progress({ crashes: counts.crashes, orders: orders.length, done, open });
-      // The number of crashes so far depends on how busy the machine is.
       if (isOver) await payMore(3);
       if (random() < 0.05) {
         await devnet.control.reorganise(1, { drop: random() < 0.5 });
@@ -165,7 +164,6 @@ test(
       world.admin,
     );
     expect(left).toEqual([]);
-    // Each payment to the seller belongs to one sweep and is booked once.
     const { rows: rents } = await sql<{ address: string; n: number; cost: bigint }>`
       select address, count(*)::int as n, sum(rent_cost) as cost from sweep where rent_cost > 0 group by address`.execute(
       world.admin,

@@ -5,8 +5,6 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { post } from '../expiring/tron-world.ts';
 import { createTronSweepWorld, CHAIN, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
-// Delegated stake comes back, an order is placed once, and missing energy does not block a sweep.
-
 const USDT = 1_000_000n;
 /** A sweep uses the energy of about 8,600 TRX of it. */
 const STAKE = 100_000n * ONE_TRX;
@@ -157,7 +155,6 @@ describe('energy seller', () => {
   });
 });
 
-/** Other sweeps may have delegated energy at the same time. */
 async function isDelegatedTo(order: OrderRow): Promise<boolean> {
   return (await world.movesOf(order)).some(({ kind, money }) => kind === 'DELEGATE' && money === 'PAID_OUT');
 }
@@ -262,7 +259,6 @@ describe('own stake', () => {
     }
   });
 
-  /** Uses Stake 2.0 with the wallet's key. Returns the transaction hash. */
   async function stakeOutside(sun: bigint): Promise<string> {
     const { devnet, wallet, walletKey } = world.tron;
     const built = await post<{ txID: string }>(devnet.url, 'freezebalancev2', {

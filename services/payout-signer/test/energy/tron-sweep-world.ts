@@ -21,7 +21,6 @@ export type TronSweepWorld = Awaited<ReturnType<typeof createTronSweepWorld>>;
 const API_KEY = 'devnet';
 const SWEEP = { nativePrice: '0.3', maxTopUp: '60', maxNativePerDay: '3000' };
 
-/** `usdt` defaults to an ample balance. */
 export async function createTronSweepWorld({ usdt }: { readonly usdt?: bigint } = {}) {
   const tron = await createTronWorld({}, usdt === undefined ? {} : { usdt });
   const { devnet, wallet, mineUntil } = tron;

@@ -30,10 +30,7 @@ interface RawInfo {
 
 const TRANSFER = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
-/**
- * Reads every block and receipt of the chain independently of the gateway, except for its address codec.
- * @returns the number of payouts, and every deviation: unpaid, paid twice, wrong amount, foreign receiver
- */
+/** Reads the chain without the gateway's code. `wrong`: unpaid, paid twice, wrong amount, foreign receiver. */
 export async function checkChain(
   { devnet, wallet }: Pick<TronWorld, 'devnet' | 'wallet'>,
   orders: readonly OrderRow[],

@@ -4,8 +4,6 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type RunningDriver, type TronWorld } from './tron-world.ts';
 
-// Both configured sources give the same wrong answers, also to the scanner.
-
 let world: TronWorld;
 let nodes: ColludingNodes;
 let driver: RunningDriver | undefined;
@@ -28,7 +26,6 @@ afterAll(async () => {
   await nodes.close();
 });
 
-/** The payout is in a block, while both sources omit it until it expires. */
 async function payUnseen() {
   driver = await world.start({
     sender: (sender) => ({

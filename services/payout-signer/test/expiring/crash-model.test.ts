@@ -3,8 +3,6 @@ import type { ModelTables } from './model-store.ts';
 import { enumerate, landOnce, restoreAfterOutage } from './enumerate.ts';
 import { runModel, type Fault, type Variant } from './model-world.ts';
 
-// Samples pairs of faults. crash-model.full.test.ts runs more of them.
-
 describe('three payouts, two of them equal', () => {
   test('lands three payouts exactly once after any sampled pair of faults', async () => {
     expect(await runModel([])).toMatchObject({ doubles: 0, stuck: 0, signed: 3 });

@@ -20,7 +20,6 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Crash points are before and after each call to a node. */
 function wrapSender(sender: ExpiringSender, points: CrashPoints): ExpiringSender {
   return {
     ...sender,
@@ -88,7 +87,6 @@ test(`pays exactly once with two replicas that crash at every step (seed ${SEED}
     } else if (chance < 0.6) await world.mine();
   }
 
-  /** Allows another attempt for every payout that waits for a decision. */
   async function decide(): Promise<void> {
     const { rows } = await sql`
       insert into payout_decision (decision_id, order_pk, decision, operator, reason)
@@ -109,7 +107,6 @@ test(`pays exactly once with two replicas that crash at every step (seed ${SEED}
     return counts.crashes >= CRASHES && settled === PAYOUTS;
   };
   while (!(await isDone())) {
-    // Payouts come as long as there are crashes to survive.
     if (orders.length < (PAYOUTS * counts.crashes) / CRASHES + 3 && orders.length < PAYOUTS)
       orders.push(random() < 0.8 ? await world.payout() : await world.nativePayout(3n * ONE_TRX));
     for (const [place, life] of replicas.entries()) {

@@ -18,7 +18,6 @@ const KINDS: readonly FaultKind[] = [
   'remember',
 ];
 
-/** Runs every fault, and pairs of faults whose second kind is one of `seconds`. */
 export const enumerate = (
   variant: Variant = {},
   {
@@ -38,7 +37,6 @@ export const enumerate = (
     stride,
   );
 
-/** Pairs with a crash, an outage or a rebroadcast run with `hardStride`, other pairs with `stride`. */
 export async function landOnce(hardStride: number, stride: number, againMin: number): Promise<number> {
   const [hard, all] = [
     await enumerate({}, { seconds: ['crash', 'remember'], stride: hardStride }),

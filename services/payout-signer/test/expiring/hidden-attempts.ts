@@ -43,7 +43,6 @@ export async function createHiddenAttempts() {
           }),
         }),
       }),
-    /** Attempts land and expire until the payout waits. */
     async untilItWaits(order: OrderRow): Promise<string | null> {
       await mineUntil('it waits', async () => (await obstacleOf(order)) !== null);
       return obstacleOf(order);

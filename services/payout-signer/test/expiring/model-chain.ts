@@ -9,7 +9,6 @@ export interface ModelTx {
   readonly to: Address;
   readonly expiresMs: number;
   readonly uniqueMs: number;
-  /** Delegates or reclaims energy. Absent: a payment. */
   readonly resource?: PaymentIntent['resource'];
 }
 
@@ -35,7 +34,6 @@ export interface ModelChain {
   reorganise(blocks: number): void;
   /** Replaces the last blocks by others of the same times, with every transaction ever sent that was still valid. */
   fork(blocks: number): void;
-  /** A node broadcasts every transaction that was ever sent. */
   remember(): void;
 }
 

@@ -26,7 +26,6 @@ interface ModelCursor {
   readonly timeMs: number;
 }
 
-/** Outlives a process. */
 export interface ModelTables extends CommonTables {
   readonly attempts: Map<TxHash, ModelAttempt>;
   readonly fates: Map<TxHash, ModelFate>;

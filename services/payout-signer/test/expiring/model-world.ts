@@ -50,12 +50,10 @@ export type FaultKind =
 export type { Outcome };
 export type Fault = GenericFault<FaultKind>;
 
-/** Deviates from the signer, for negative controls. */
 export interface Variant {
   readonly store?: (store: AttemptStore, tables: ModelTables, chain: ModelChain) => AttemptStore;
   readonly sender?: (sender: ExpiringSender, tables: ModelTables, chain: ModelChain) => ExpiringSender;
   readonly mark?: (mark: SendMark) => SendMark;
-  /** Each payout delegates energy to a deposit address, as sweeps do. */
   readonly isLending?: boolean;
   /** The operator releases halts without checking the chain, and checks only payouts that do not continue. */
   readonly isLazy?: boolean;
@@ -79,11 +77,9 @@ const network = {
   tokens: [{ symbol: 'USDT', contract: USDT as string, decimals: 6 }],
 } as unknown as NetworkConfig;
 
-/** Runs until no work remains. */
 export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
   const chain = createModelChain();
   const tables = createModelTables(chain);
-  /** In the chain's final time. */
   let heldUntilMs: number | undefined;
   let signedCount = 0;
   let marked: MarkOfSends | undefined;
@@ -217,7 +213,6 @@ function actAsOperator(tables: ModelTables, chain: ModelChain, isLazy: boolean):
   Object.assign(tables, { halted: null, haltedMark: null });
 }
 
-/** The model's transaction hash encodes the validity bounds. */
 function modelSignOf(txHash: TxHash, to: Address): SignedExpiring {
   const [, expiresMs = '0', uniqueMs = '0'] = txHash.split('-');
   const reference = { height: 0, hash: 'b0f0' as BlockHash };

@@ -4,8 +4,6 @@ import { createTronWorld, post, type RunningDriver, type TronWorld } from './tro
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
-// The only node is unreachable until a payout expires. Its outcome is unknown until the node returns.
-
 const EXPIRATION_SECONDS = 60;
 const SECONDS_PER_BLOCK = 3;
 

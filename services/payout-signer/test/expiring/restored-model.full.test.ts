@@ -19,7 +19,6 @@ async function add(sum: Sum, faults: readonly Fault[], variant: Variant): Promis
   return points;
 }
 
-/** Sent transactions land at once, or only when they have expired here. */
 async function initialFaults(): Promise<readonly (readonly Fault[])[]> {
   const { points } = await runModel([]);
   return [[], [{ at: points.indexOf('before broadcast') + 1, kind: 'outage' }]];
@@ -37,7 +36,6 @@ async function restoreEverywhere(variant: Variant): Promise<Sum> {
   return sum;
 }
 
-/** After the restore, a node broadcasts every transaction ever sent, at each point. */
 async function restoreElsewhere(variant: Variant, stride: number): Promise<Sum> {
   const sum = emptySum();
   let turn = 0;

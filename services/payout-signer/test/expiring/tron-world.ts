@@ -19,7 +19,6 @@ export const CHAIN = 'TRON_TEST';
 export const ONE_TRX = 1_000_000n;
 export const ONE_USDT = 1_000_000n;
 const SOLID_LAG_BLOCKS = 3;
-/** For a signer that is stopped or blocked during a pass. */
 const MINE_ANYWAY_MS = 2_000;
 
 export type DriverOptions = core.DriverOptions<ExpiringPaying>;
@@ -120,7 +119,6 @@ export async function createTronWorld(
         async () => (await attempts.countUnsettled(orders)) === 0,
         timeoutMs,
       ),
-    /** Of everything signed so far, by the chain's time. */
     passExpiry: () =>
       mine(Math.ceil({ ...TRON_DEVNET_PAYOUTS, ...payouts }.expirationSeconds / 3) + SOLID_LAG_BLOCKS + 2),
     async received({
@@ -150,7 +148,6 @@ export function aTronAddress(): string {
   return addressOfShortHex(randomBytes(20).toString('hex'))!;
 }
 
-/** Uses no code of the gateway. */
 export async function post<T>(url: string, method: string, body: object): Promise<T> {
   const answer = await fetch(`${url}/wallet/${method}`, { method: 'POST', body: JSON.stringify(body) });
   return (await answer.json()) as T;

@@ -11,8 +11,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-tron-chain.ts';
 import { createTronWorld, ONE_USDT, type RunningDriver, type TronWorld } from './tron-world.ts';
 
-// One of two sources gives wrong answers to the signer, and to the scanner if both use the same requests. It may delay
-// payouts, but never causes a double or wrong payment, or a halt.
+// Wrong answers of one source may delay payouts, but never cause a double or wrong payment, or a halt.
 
 type Tampering = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
 type Json = Readonly<Record<string, unknown>>;

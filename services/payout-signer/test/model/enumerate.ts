@@ -27,7 +27,6 @@ function hasEffect(kind: string, name: string): boolean {
   }
 }
 
-/** Runs every single fault, and every `stride`-th pair. */
 export async function enumerateFaults<Kind extends string>(
   run: (faults: readonly Fault<Kind>[]) => Promise<Outcome>,
   kinds: readonly Kind[],

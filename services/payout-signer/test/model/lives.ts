@@ -6,7 +6,6 @@ import type { Pass } from '../../src/wallet/pass.ts';
 import { restoreTo, type Around, type CommonTables } from './tables.ts';
 
 export interface Fault<Kind extends string> {
-  /** From 1, counted over all processes. */
   readonly at: number;
   readonly kind: Kind;
 }
@@ -25,7 +24,6 @@ export type Rpc = <T>(name: string, effect: () => T, lost?: () => T, lied?: () =
 
 class Crash extends Error {}
 
-/** Undone by a restore. */
 const RESTORED_POINTS = 14;
 const NEVER = new AbortController().signal;
 
@@ -52,7 +50,6 @@ export interface Living {
   onCrash?(): void;
   onStart?(): void;
   onPass?(): void;
-  /** No process may run. Time still passes. */
   isHeld?(): boolean;
 }
 

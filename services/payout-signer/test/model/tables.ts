@@ -16,7 +16,6 @@ export interface ModelPayout {
   obstacle: string | null;
 }
 
-/** Common to both kinds of chains. */
 export interface CommonTables {
   readonly payouts: Map<string, ModelPayout>;
   readonly paidBy: Map<string, TxHash>;
@@ -134,7 +133,6 @@ export function openCommonStore(
       attempts,
       isDecidedAgain: false,
     }),
-    /** @returns payouts that were still REQUESTED */
     authorise(decisions: {
       authorised: readonly string[];
       obstacles: readonly { orderPk: string; obstacle: string | null }[];
@@ -147,7 +145,6 @@ export function openCommonStore(
         return true;
       });
     },
-    /** @returns the payout on its first send */
     noteSent(orderPk: string | null): readonly string[] {
       const payout = payouts.get(orderPk ?? '');
       if (payout === undefined || payout.wasSent || payout.state !== 'SIGNED') return [];

@@ -4,8 +4,6 @@ import { aMerchant, type OrderRow } from '@opentill/testkit/scenario';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, type StillWorld } from './still-world.ts';
 
-// Payouts that wait for approval count towards the limits that all merchants share, and their wait is bounded.
-
 let world: StillWorld;
 let maker: PolicyMaker;
 beforeAll(async () => {
@@ -36,7 +34,6 @@ const refused = (reason: string) => ({ state: 'REFUSED', obstacle: null, reason 
 const halt = (kind: string) =>
   sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by)
     values (gen_random_uuid(), ${CHAIN}, ${world.wallet}, ${kind}, 'a test', 'test')`.execute(world.admin);
-/** Each with whether a policy refusal is final during it. */
 const STOPS: readonly (readonly [string, boolean, () => unknown])[] = [
   ['a halt of operators', true, () => halt('OPERATOR')],
   ['a halt after a restore', false, () => halt('RESTORED')],

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { SignerWorld } from './signer-world.ts';
 
-/** In an order that satisfies foreign keys. */
 const TABLES = [
   'payout',
   'wallet_nonce',

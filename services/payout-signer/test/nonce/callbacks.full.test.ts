@@ -79,7 +79,6 @@ test('succeeds once with the replacement transaction that landed', async () => {
   expect(landed.map(({ tx_hash: txHash }) => txHash)).toEqual([txid]);
 });
 
-/** No final callback was sent. */
 async function losesItsNonce(order: OrderRow): Promise<void> {
   await waitUntil('halted', async () => {
     await world.mine();

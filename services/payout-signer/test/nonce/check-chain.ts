@@ -24,7 +24,6 @@ type Source = Pick<SignerWorld, 'rpcUrl' | 'wallet'>;
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const NATIVE = 'native coin';
 
-/** Independent of the gateway's code. Returns payments and wrong nonces. */
 export async function checkChain({ rpcUrl, wallet }: Source, orders: readonly OrderRow[]) {
   const payments = new Payments();
   const nonces: number[] = [];

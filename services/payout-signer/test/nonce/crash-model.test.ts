@@ -3,8 +3,6 @@ import type { ModelTables } from './model-store.ts';
 import { enumerate } from './enumerate.ts';
 import { runModel } from './model-world.ts';
 
-// Samples pairs of faults. crash-model.full.test.ts runs all of them.
-
 test('lands three payouts exactly once after any sampled pair of faults', async () => {
   expect(await runModel([])).toMatchObject({ doubles: 0, stuck: 0, signed: 3 });
   const sum = await enumerate({}, undefined, 23);

@@ -25,7 +25,6 @@ const CRASHES = Number(process.env['CRASHES'] ?? 300);
 const KILLS = { leaders: Number(process.env['KILLS'] ?? 12), standbys: 12 };
 const PAYOUTS_MAX = 500;
 const OPEN_AT_ONCE = 6;
-/** A life that leads for longer than this without meeting its end ends where it is. */
 const OLD_MS = 1_500;
 
 let world: SignerWorld;
@@ -177,7 +176,6 @@ function missingCases(): readonly string[] {
   return [...Object.entries(happened), ...deaths].filter(([, times]) => times === 0).map(([name]) => name);
 }
 
-/** As a third party could. */
 async function sendEverythingAgain(): Promise<void> {
   const { rows } = await sql<{ raw: Buffer }>`select raw from own_transaction order by signed_at`.execute(
     world.admin,

@@ -33,7 +33,6 @@ const forgeAuthorisation = (order: OrderRow) =>
     world.admin,
   );
 
-/** Unsigned, because the wallet cannot pay for gas. */
 async function authorisedAndWaiting(order: OrderRow, policy: PolicyJudge): Promise<void> {
   world.chain.gasMoney = 0n;
   await world.driver({ policy }).pass();
@@ -124,7 +123,6 @@ describe('fee increase', () => {
   }
   // Only the lowest nonce is replaced for a timeout.
   beforeEach(() => world.settle());
-  /** Inserts a transaction as newest of the payout's nonce, whose columns pay another receiver. */
   const forge = (order: OrderRow, txHash: string, raw: Uint8Array, to: string = evil) =>
     sql`insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address,
         amount, raw, fee_terms, signed_at)

@@ -16,7 +16,6 @@ export async function countOpen({ admin }: SignerWorld): Promise<number> {
   return rows[0]?.open ?? 0;
 }
 
-/** Kills both processes until every payout is final. Returns its payouts and the number of kills. */
 export async function killAtRandom(
   world: SignerWorld,
   env: Readonly<Record<string, string>>,

@@ -121,7 +121,6 @@ async function createWork(wallet: Wallet) {
 }
 type AtWork = Awaited<ReturnType<typeof createWork>>;
 
-/** Each payout expires at another time. */
 async function endSoon(
   orders: readonly OrderRow[],
   authorised: readonly OrderRow[],
@@ -184,7 +183,6 @@ async function withTracker<T>(orders: readonly OrderRow[], signers: Promise<T>):
   return settled;
 }
 
-/** @returns what each wallet signed and authorised */
 function race(work: readonly AtWork[]) {
   const orders = work.flatMap(({ authorised, requested }) => [...authorised, ...requested]);
   return withTracker(

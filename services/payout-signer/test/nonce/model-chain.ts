@@ -24,11 +24,8 @@ export interface ModelChain {
   stall(blocks: number): void;
   /** Transactions of the removed blocks do not return to the pool. */
   reorganise(blocks: number): void;
-  /** Uses the next nonce. */
   mineForeign(): void;
-  /** A node broadcasts every transaction it ever received. */
   remember(): void;
-  /** Mines the first transaction ever sent for the next nonce. */
   resurface(): void;
 }
 

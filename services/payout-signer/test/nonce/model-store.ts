@@ -20,7 +20,6 @@ interface ModelOwn extends SignedAttempt {
   lastSentAt: Date | null;
 }
 
-/** Outlives a process. */
 export interface ModelTables extends CommonTables {
   readonly nonces: Map<number, ModelNonce>;
   readonly own: Map<TxHash, ModelOwn>;
@@ -42,7 +41,6 @@ export const createModelTables = (): ModelTables => ({
   payAgain: new Map(),
 });
 
-/** Scanner and tracker never crash here; their own tests cover that. */
 export function scan(tables: ModelTables, chain: ModelChain): void {
   tables.seenHeight = chain.height();
   tables.verifiedHeight = chain.height() - 1;

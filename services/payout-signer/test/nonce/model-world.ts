@@ -42,7 +42,6 @@ export type FaultKind =
 export type { Outcome };
 export type Fault = GenericFault<FaultKind>;
 
-/** Deviates from the signer, for negative controls. */
 export interface Variant {
   readonly store?: (store: PayoutStore, tables: ModelTables) => PayoutStore;
   readonly sender?: (sender: WalletSender, tables: ModelTables, chain: ModelChain) => WalletSender;
@@ -54,7 +53,6 @@ export interface Variant {
 
 const KEY: WalletKey = { chain: 'ETH_SEPOLIA', wallet: `0x${'f'.repeat(40)}` as Address };
 const PASSES_MAX = 60;
-/** Long enough for a fee increase. */
 const STALLED_BLOCKS = 9;
 const PASS_MS = 6_000;
 
@@ -64,7 +62,6 @@ const network = {
   tokens: [{ symbol: 'USDT', contract: 'usdt', decimals: 6 }],
 } as unknown as NetworkConfig;
 
-/** Runs until no work remains. */
 export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
   const tables = createModelTables();
   const chain = createModelChain();

@@ -29,7 +29,6 @@ const holdUsdt = () =>
   sql`insert into asset_hold (hold_id, chain, symbol, reason, set_at)
     values (gen_random_uuid(), ${CHAIN}, 'USDT', 'a test', now())`.execute(world.admin);
 
-/** 5 USDT each, requested one after another an hour ago. */
 async function many(count: number): Promise<readonly OrderRow[]> {
   const { admin, wallet } = world;
   const amount = 5n * ONE_USDT;
@@ -70,7 +69,6 @@ interface Passes {
   pass(): Promise<void | 'again'>;
 }
 
-/** @returns the number of passes until the condition holds, or more than `most` */
 async function passesUntil(holds: () => Promise<boolean>, driver: Passes, most: number): Promise<number> {
   for (let passes = 1; passes <= most; passes += 1) {
     await driver.pass();
@@ -135,7 +133,6 @@ test.each([199, 200, 201, 400])(
 );
 
 test('needs as many statements per pass with a thousand waiting payouts as with ten', async () => {
-  /** Most expensive of several passes after the first round. */
   const costOf = async (driver: Passes): Promise<{ statements: number; calls: number }> => {
     let first = 0;
     while ((await driver.pass()) === 'again') first += 1;

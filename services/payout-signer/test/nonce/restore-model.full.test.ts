@@ -17,7 +17,6 @@ const noMark: Variant['mark'] = () => ({
   raise: () => Promise.resolve(),
 });
 
-/** Chain and pools keep their state. */
 async function restoreEverywhere(
   variant: Variant,
 ): Promise<{ scenarios: number; doubles: number; stuck: number }> {

@@ -14,7 +14,6 @@ import { createSignerWorld, type DriverOptions, type SignerWorld } from './signe
 // The worst cases of restore-model.full.test.ts on a real chain, and each safeguard separately.
 
 let world: SignerWorld;
-/** Without a mark of sent transactions. */
 let elsewhere: string;
 beforeEach(async () => {
   [world, elsewhere] = await Promise.all([
@@ -36,7 +35,6 @@ const otherOrder = (store: PayoutStore): PayoutStore => ({
   },
 });
 
-/** The driver's transactions reach no node until `connect`. */
 async function startCutOff(options: DriverOptions = {}): Promise<{ connect(): void }> {
   let isCutOff = true;
   await world.start({
@@ -57,7 +55,6 @@ async function signedNow(): Promise<{ raw: string; purpose: string; order_pk: st
 }
 const send = (raw: string) => callRpc(world.rpcUrl, 'eth_sendRawTransaction', [raw]);
 
-/** Chain and mark keep their state. Returns the signed bytes. */
 async function signAndRestore(orders: readonly OrderRow[], restore: () => Promise<void>): Promise<string[]> {
   const known = (await signedNow()).length;
   const runner = await world.start();
@@ -98,7 +95,6 @@ const isDecided = (order: OrderRow) =>
     return (await world.decisionsOf(order)).every(({ outcome }) => outcome !== null);
   });
 
-/** Neither pools nor chain have the transactions. */
 async function threeForgotten(): Promise<{ orders: OrderRow[]; first: string }> {
   const orders = [await world.payout(), await world.payout(), await world.payout()];
   const raws = await signAndRestore(orders, await backUp(world));

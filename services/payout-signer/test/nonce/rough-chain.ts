@@ -3,14 +3,11 @@ import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { SignerWorld } from './signer-world.ts';
 
-/** Counts disturbances that affected the wallet's transactions. */
 export interface RoughTimes {
   blocksTaken: number;
-  /** Were in a removed block. */
   transactionsTaken: number;
   /** The gateway considered these final. */
   finalTaken: number;
-  /** Pool resets with transactions of the wallet. */
   drops: number;
   spikes: number;
 }
@@ -18,7 +15,6 @@ export interface RoughTimes {
 export interface RoughChain {
   readonly times: RoughTimes;
   forget(): Promise<void>;
-  /** Raises the base fee of the next block above pending offers. It then decreases. */
   spike(): Promise<void>;
   /** Replaces the newest blocks by empty ones if they contain own transactions. */
   reorganise(depth: number): Promise<void>;

@@ -105,7 +105,6 @@ export async function createSignerWorld(
   await scannerAtHead();
   return {
     ...world,
-    /** Hex with 0x. */
     walletKey: `0x${world.walletKey}`,
     rpcUrl,
     start: (options: DriverOptions = {}) => Promise.resolve(world.drive(options)),

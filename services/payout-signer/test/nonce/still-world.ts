@@ -37,7 +37,6 @@ const ASKING: readonly (keyof WalletSender)[] = [
   'broadcast',
 ];
 
-/** The chain mines no transaction. */
 export interface StillChain {
   gasMoney: bigint;
   outcome: SendOutcome;
@@ -145,7 +144,6 @@ export async function createStillWorld() {
   }
   return {
     ...opened,
-    /** The caller closes the connections. */
     open: (role: ServiceSchema) => database.open(role),
     chain,
     store,
@@ -166,7 +164,6 @@ export async function createStillWorld() {
         verified_height: height,
       });
     },
-    /** Makes all signed transactions final and refuses all waiting payouts. */
     async settle() {
       await sql`update payout set state = 'REFUSED', reason = 'over', waiting_since = null
         where state in ('REQUESTED', 'AUTHORISED')`.execute(admin);
@@ -179,7 +176,6 @@ export async function createStillWorld() {
       await driver().pass();
       forged.length = 0;
     },
-    /** Backdates authorisations and signatures by an SQL interval. */
     async passTime(interval: string) {
       await sql`update payout set authorised_at = authorised_at - ${interval}::interval where authorised_at is not null`.execute(
         admin,
@@ -202,7 +198,6 @@ export async function createStillWorld() {
   };
 }
 
-/** Only `sign` is real. */
 function answerFromMemory(
   sender: WalletSender,
   signing: SigningDeps,

@@ -89,7 +89,6 @@ describe('foreign transaction', () => {
     expect(rows).toHaveLength(1);
     await release();
     await landsOnce([waiting]);
-    // The foreign transaction may have paid the payout.
     expect(await world.transactionsOf(order)).toHaveLength(1);
     expect(await world.payoutOf(order)).toMatchObject({ state: 'SIGNED', obstacle: 'NEEDS_DECISION' });
     await world.decide(order, { decision: 'PAY_AGAIN', nonce: 0 });

@@ -43,7 +43,6 @@ export async function createCallbackWorld() {
     return rows;
   }
   const callbackTypes = async (order: OrderRow) => (await callbacksOf(order)).map(({ type }) => type);
-  /** Returns the last callback. */
   async function ends(order: OrderRow, end: 'ORDER_SUCCESS' | 'ORDER_FAILED'): Promise<Told> {
     await world.mineUntil(end, async () => (await callbackTypes(order)).includes(end));
     const all = await callbacksOf(order);
@@ -87,7 +86,6 @@ export async function createCallbackWorld() {
       sql`update payout set expires_at = now() where order_pk = any(${orders.map((order) => order.order_pk)}::uuid[])`.execute(
         admin,
       ),
-    /** Returns a payout that the driver signed; its bytes reach no node until `connect`. */
     async signedInVain(options: DriverOptions = {}) {
       let isCutOff = true;
       await drive({
@@ -115,7 +113,6 @@ export async function createCallbackWorld() {
       driver = undefined;
       await releaseHalts();
     },
-    /** Compares chain and ledger with all callbacks. `besides`: payments without an order. */
     async agrees(besides: readonly OrderRow[] = []) {
       const all = [...paid, ...besides];
       expect(await checkChain(world, all)).toEqual({ payouts: all.length, wrong: [] });

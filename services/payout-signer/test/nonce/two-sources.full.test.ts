@@ -8,8 +8,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-chain.ts';
 import { createSignerWorld, USDT, type RunningDriver, type SignerWorld } from './signer-world.ts';
 
-// One of two sources gives wrong answers to the signer. It may delay payouts, but never causes a double or wrong
-// payment, an abandoned nonce, or a halt.
+// Wrong answers of one source may delay payouts, but never cause a double or wrong payment, an abandoned nonce, or a
+// halt.
 
 type Tampering = (call: RpcCall, honest: () => Promise<unknown>) => Promise<unknown>;
 

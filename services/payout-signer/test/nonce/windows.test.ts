@@ -63,7 +63,6 @@ describe("attacker with the api's database role", () => {
     await world.settle();
   }
 
-  /** Read from the bytes. */
   async function signedAmount(): Promise<bigint> {
     const amounts = (await world.transactions()).map(({ raw }) =>
       BigInt(`0x${readSignedTransaction(raw).data.slice(-64)}`),
@@ -136,7 +135,6 @@ test("neither signs nor refuses while the database's clock is a day ahead", asyn
 describe('two wallets of a chain', () => {
   const LIMIT = 100n * ONE_USDT;
 
-  /** Its payouts together reach the limit. */
   async function aWallet(name: string, policy: PolicyJudge) {
     const wallet = anEvmAddress() as Address;
     const orders: OrderRow[] = [];

@@ -2,10 +2,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { Payments } from '../world/compare-payments.ts';
 import { SUI_TYPE, type SuiWorld } from './sui-world.ts';
 
-/**
- * Reads every checkpoint with the SDK's client, independently of the gateway.
- * @returns the number of payouts, and every deviation: unpaid, paid twice, wrong amount, foreign receiver
- */
+/** Reads the chain without the gateway's code. `wrong`: unpaid, paid twice, wrong amount, foreign receiver. */
 export async function checkSuiChain(
   { devnet, client, wallet }: Pick<SuiWorld, 'devnet' | 'client' | 'wallet'>,
   orders: readonly OrderRow[],

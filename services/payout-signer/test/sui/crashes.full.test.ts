@@ -24,7 +24,6 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.close());
 
-/** Crash points are before and after each call to a node. */
 function wrapSender(sender: ExpiringSender, points: CrashPoints): ExpiringSender {
   return {
     ...sender,

@@ -34,14 +34,14 @@ async function balanceOf({ address }: OrderRow) {
 async function expectBooked(symbol: Symbol, orders: readonly OrderRow[]): Promise<void> {
   const coinType = symbol === 'SUI' ? undefined : world.devnet.tokens[symbol];
   expect(await world.heldBy(COLD, coinType)).toBe(await world.balance('COLD', symbol));
-  let lying = 0n;
+  let unswept = 0n;
   for (const order of orders) {
     const { received, reserved, swept } = await balanceOf(order);
     expect(reserved).toBe(0n);
     expect(await world.received(order)).toBe(received - swept);
-    lying += received - swept;
+    unswept += received - swept;
   }
-  expect(await world.balance('DEPOSIT', symbol)).toBe(lying);
+  expect(await world.balance('DEPOSIT', symbol)).toBe(unswept);
 }
 
 test('sweeps a payment among hundreds of dust coins, gasless or sponsored', async () => {
@@ -56,7 +56,6 @@ test('sweeps a payment among hundreds of dust coins, gasless or sponsored', asyn
       async () => (await balanceOf(order)).swept > 0n && (await balanceOf(order)).reserved === 0n,
       120_000,
     );
-  // The rest is not worth a paid transaction.
   await waitUntil('the dust waits', async () => {
     const { rows } = await sql<{ waiting: Record<string, number> }>`
       select plan->'waiting' as waiting from sweep_plan`.execute(world.admin);

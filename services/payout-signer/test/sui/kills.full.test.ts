@@ -7,9 +7,6 @@ import { requireProgress } from '../world/require-progress.ts';
 import { checkSuiChain } from './check-sui-chain.ts';
 import { COLD, createSuiWorld, ONE_USDC, type SuiWorld } from './sui-world.ts';
 
-// Two signer processes with two nodes pay, sweep (gasless and sponsored) and gather coins, and are killed (SIGKILL) at
-// random moments. Half of the answers to sends get lost.
-
 const SEED = Number(process.env['SEED'] ?? 20_261_122);
 const KILLS = Number(process.env['KILLS'] ?? 16);
 const OPEN_AT_ONCE = 6;
@@ -32,7 +29,6 @@ interface Replica {
 
 interface Progress {
   readonly payouts: number;
-  /** Addresses with a balance, open sweeps and open attempts. */
   readonly moves: number;
   readonly swept: number;
   readonly gathered: number;
@@ -52,7 +48,6 @@ async function readProgress(): Promise<Progress> {
   return rows[0]!;
 }
 
-/** Alternates assets and forms. */
 async function payOneMore(deposits: OrderRow[]): Promise<void> {
   const place = deposits.length;
   const symbol = SYMBOLS[place % SYMBOLS.length]!;

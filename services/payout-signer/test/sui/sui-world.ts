@@ -34,7 +34,6 @@ export interface SignerOptions extends ServiceOptions<ExpiringPaying> {
 export type RunningSigner = RunningService;
 export type SuiWorld = Awaited<ReturnType<typeof createSuiWorld>>;
 
-/** With two nodes, each has its own faults. */
 export async function createSuiWorld(
   payouts: Partial<SuiPayoutsConfig> = {},
   { nodes = 1 }: { readonly nodes?: 1 | 2 } = {},
@@ -95,7 +94,6 @@ export async function createSuiWorld(
     devnet,
     other,
     client,
-    /** The payments are verified and booked. */
     async paidMany(
       amounts: readonly bigint[],
       symbol: DevTokenSymbol | 'SUI' = 'USDC',

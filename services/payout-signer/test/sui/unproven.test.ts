@@ -9,7 +9,6 @@ import { createSuiWorld, type SuiWorld } from './sui-world.ts';
 
 let world: SuiWorld;
 let order: OrderRow;
-/** Requested from nodes. */
 const requested = new Set<string>();
 let nodesShowIt = true;
 const landed = { txHash: '', address: '' };

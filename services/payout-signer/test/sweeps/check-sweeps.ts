@@ -9,7 +9,6 @@ interface AddressRow {
   readonly received: bigint;
   readonly swept: bigint;
   readonly sweeps: number;
-  /** Mined, but failed on the chain. */
   readonly failed: number;
   readonly cancels: number;
   readonly topUps: number;
@@ -20,9 +19,8 @@ interface AddressRow {
 }
 
 /**
- * Lists deviations after all sweeps, from chain, rows and ledger. Each address is empty after as many transactions as
- * sweeps arrived or failed; each sweep had at most one fee top-up; the coin left equals top-ups minus network fees; and
- * the hot wallet spent no other coin.
+ * Each address is empty after as many transactions as sweeps arrived or failed; each sweep had at most one fee top-up;
+ * the coin left equals top-ups minus network fees; and the hot wallet spent no other coin.
  */
 export async function findSweepProblems(
   world: SweepWorld,

@@ -6,7 +6,6 @@ import type { CrashPlan, Surroundings } from './run-doomed-signer.ts';
 export interface CrashingSigners {
   readonly deaths: ReadonlyMap<string, number>;
   readonly known: ReadonlySet<string>;
-  /** `choose` returns the next crash plan. Returns the number of replaced processes. */
   restartCrashed(choose: () => CrashPlan): Promise<number>;
   stop(): Promise<void>;
 }

@@ -33,7 +33,6 @@ type Given =
       readonly fate?: 'MINED' | 'VERIFIED' | 'ORPHANED';
     };
 
-/** Earlier sweeps have waited longer. */
 async function aSweep(given: Given): Promise<string> {
   const db = admin.kysely;
   const { order_pk, address } = await aCollection(db, { chain: CHAIN });
@@ -105,7 +104,6 @@ test('selects waiting sweeps by age of the send, and mined ones last', async () 
   expect(await found(4)).toEqual([blocked, long, fresh, mined]);
 });
 
-/** The attempt's epoch ended this long ago. */
 async function anEndedAttempt(minutesAgo: number, fate?: 'VERIFIED'): Promise<string> {
   const db = admin.kysely;
   const { address } = await aCollection(db, { chain: 'SUI_TEST', family: 'SUI' });

@@ -40,7 +40,6 @@ afterEach(async () => {
   await world.stopAll();
 });
 
-/** Only gas use differs from the plan. */
 function atOnePrice(sender: WalletSender): WalletSender {
   const prices = { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: GWEI };
   return { ...sender, currentPrices: () => Promise.resolve(prices) };
@@ -63,7 +62,6 @@ async function give(address: string, amountBaseUnits: bigint): Promise<void> {
   await world.signer.mine();
 }
 
-/** No top-up is needed. */
 const giveCoin = ({ address }: OrderRow) =>
   callRpc(world.signer.rpcUrl, 'anvil_setBalance', [address, '0x2386f26fc10000']);
 

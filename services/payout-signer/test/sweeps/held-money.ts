@@ -8,12 +8,10 @@ import { CHAIN } from '../nonce/signer-world.ts';
 import type { SweepWorld } from './sweep-world.ts';
 
 export interface HeldMoney {
-  /** Acts at once, for the issuer of USDC. */
   issuer(method: string, ...methodArguments: readonly unknown[]): Promise<void>;
   isDone(order: OrderRow, times?: number): Promise<boolean>;
   /** Kinds and account states of an address's movements, oldest first. */
   moves(order: OrderRow): Promise<readonly string[]>;
-  /** Reasons for waiting by asset, from the plan that operators see. */
   waiting(): Promise<Readonly<Record<string, number>>>;
   obstaclesOf(order: OrderRow): Promise<readonly (string | null)[]>;
   /** Ends the time of unsigned movements, and the following pause. */

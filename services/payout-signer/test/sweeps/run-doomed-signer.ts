@@ -26,10 +26,8 @@ export interface Surroundings {
 }
 
 export interface CrashPlan {
-  /** By number or name. */
   readonly crashAt: number | string | null;
   readonly seed: number;
-  /** Lost before they reach the chain. */
   readonly lostShare: number;
 }
 

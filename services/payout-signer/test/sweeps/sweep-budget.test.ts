@@ -30,11 +30,9 @@ interface Spending {
   readonly payments: readonly Payment[];
 }
 
-/** Of amounts above the float. */
 interface ColdSpending {
   readonly begunHour: number;
   readonly estimate: bigint;
-  /** Undefined: open. */
   readonly payment: Payment | undefined;
 }
 
@@ -96,10 +94,7 @@ function spentByMore({ sweeps, toCold }: History, hour: number): bigint {
   return sum(counted) + sum(colds);
 }
 
-/**
- * A fee top-up, then attempts that fail except for the last. In percent of the plan. All payments of one clean run stay
- * within the margin, as the signer ensures.
- */
+/** In percent of the plan. All payments of one clean run stay within the margin, as the signer ensures. */
 const courses = fc.array(
   fc.record({
     estimate: fc.bigInt(1n, 40n),
@@ -148,7 +143,6 @@ const partOf = (amount: bigint, percent: number) => (amount * BigInt(percent)) /
 
 interface Counting {
   readonly spent: typeof spentOf;
-  /** Starts another attempt only within the day's budget. */
   readonly asksAgain: boolean;
 }
 
@@ -325,7 +319,6 @@ describe('SQL of the daily budget', () => {
     readonly kind: MovementKind;
     readonly sweepId?: string;
     readonly plannedCost?: bigint;
-    /** Null: in flight. */
     readonly fee: bigint | null;
     readonly hasFailed?: boolean;
     readonly hours: number;

@@ -44,7 +44,6 @@ const CALLS = [
   'pendingCount',
 ] as const;
 
-/** May crash at each call and loses some of the transactions. */
 function mortal(sender: WalletSender, points: CrashPoints): WalletSender {
   const steps = Object.fromEntries(
     CALLS.map((name) => {

@@ -58,7 +58,6 @@ async function startPlanner(name: string) {
   };
 }
 
-/** Both plan at once, then signers finish. Returns deviations. */
 async function planTwice(): Promise<readonly string[]> {
   const orders = await world.paidMany([5n * USDT, 6n * USDT, 7n * USDT, 8n * USDT]);
   const planners = await Promise.all(['one', 'other'].map(startPlanner));

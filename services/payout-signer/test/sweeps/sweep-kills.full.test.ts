@@ -104,7 +104,7 @@ async function describeOpen(): Promise<string> {
     from sweep s left join movement m using (sweep_id) left join payout p using (order_pk) left join wallet_nonce n using (order_pk)
       left join own_transaction t on t.order_pk = p.order_pk left join own_transaction_fate f on f.tx_hash = t.tx_hash
     where s.state = 'OPEN' order by s.planned_at, m.created_at limit 30`.execute(world.admin);
-  const { rows: lying } = await sql`
+  const { rows: unswept } = await sql`
     select address, received, swept, reserved from deposit_balance where received > swept limit 10`.execute(
     world.admin,
   );
@@ -113,10 +113,9 @@ async function describeOpen(): Promise<string> {
   const { rows: plan } = await sql`select plan from sweep_plan`.execute(world.admin);
   const show = (value: unknown) =>
     JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? `${one}` : one));
-  return [...open, ...lying, ...halts, ...plan].map(show).join('\n');
+  return [...open, ...unswept, ...halts, ...plan].map(show).join('\n');
 }
 
-/** To an address with a sweep in progress. */
 async function payMeanwhile(): Promise<void> {
   const { rows } = await sql<{ address: string }>`
     select s.address from sweep s join movement m using (sweep_id) join payout p using (order_pk)
@@ -132,7 +131,6 @@ async function payMeanwhile(): Promise<void> {
   counts.paidMeanwhile += 1;
 }
 
-/** 0: too deep, or none. */
 async function depthOfFinalTopUp(head: number): Promise<number> {
   const { rows } = await sql<{ height: number | null }>`
     select max(f.block_height) as height from own_transaction_fate f join own_transaction t using (chain, tx_hash)

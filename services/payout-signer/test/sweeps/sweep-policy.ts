@@ -2,7 +2,6 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { judgeOf, type TestPolicy } from '../world/test-policy.ts';
 
-/** Its private key is unknown. */
 export const COLD = '0xc01dc01dc01dc01dc01dc01dc01dc01dc01dc01d' as Address;
 const SWEEP = { nativePrice: '1', maxTopUp: '0.1', maxNativePerDay: '10' };
 

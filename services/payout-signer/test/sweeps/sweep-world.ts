@@ -24,7 +24,6 @@ export async function createSweepWorld() {
   const { rpcUrl } = signer;
   const mineUntil = (what: string, isSo: () => Promise<boolean>, timeoutMs?: number) =>
     signer.mineUntil(what, isSo, timeoutMs);
-  /** Not mined yet. */
   const pay = async ({ address, symbol }: OrderRow, amount: bigint) => {
     await payToken({
       rpcUrl,
@@ -34,7 +33,6 @@ export async function createSweepWorld() {
       amountBaseUnits: amount,
     });
   };
-  /** Verified and booked. Returns the sum of all payments to the address. */
   const paidAgain = async (order: OrderRow, amount: bigint): Promise<bigint> => {
     const all = (await parts.receivedAt(order)) + amount;
     await pay(order, amount);
@@ -48,13 +46,11 @@ export async function createSweepWorld() {
     mineUntil,
     pay,
     paidAgain,
-    /** Verified and booked. */
     async paid(amount: bigint, token: Token = 'USDT'): Promise<OrderRow> {
       const order = await parts.orderFor(token);
       await paidAgain(order, amount);
       return order;
     },
-    /** Verified and booked, one amount each. */
     async paidMany(amounts: readonly bigint[]): Promise<readonly OrderRow[]> {
       const orders: OrderRow[] = [];
       for (const amount of amounts) {

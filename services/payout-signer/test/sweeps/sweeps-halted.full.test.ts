@@ -39,7 +39,6 @@ async function paidWithCoin(amount: bigint): Promise<OrderRow> {
   return order;
 }
 
-/** The planned fee cannot be signed until the gate opens. */
 async function begun(amount: bigint) {
   const gate = { isShut: true };
   const order = await world.paid(amount);

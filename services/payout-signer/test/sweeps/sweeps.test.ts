@@ -5,8 +5,6 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN } from '../nonce/signer-world.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
-// Real signers on a real chain. Cold storage gets exactly the paid amounts, and each fee is topped up once.
-
 const USDT = 1_000_000n;
 
 let world: SweepWorld;

@@ -1,6 +1,5 @@
 import type { OrderRow } from '@opentill/testkit/scenario';
 
-/** By receiver and asset. */
 export class Payments {
   readonly #byAccount = new Map<string, bigint[]>();
 
@@ -8,7 +7,6 @@ export class Payments {
     this.#byAccount.set(account, [...(this.#byAccount.get(account) ?? []), amount]);
   }
 
-  /** @returns the number of payouts, and deviations: unpaid, paid twice, wrong amount, no order */
   compare(orders: readonly OrderRow[], accountOf: (order: OrderRow) => string) {
     const others = new Map(this.#byAccount);
     const wrong = orders.flatMap((order) => {

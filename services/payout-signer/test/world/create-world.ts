@@ -42,13 +42,11 @@ import { judgeOf, type TestPolicy } from './test-policy.ts';
 
 export interface ChainOfWorld<P extends PayingNetwork = PayingNetwork> {
   readonly network: NetworkConfig;
-  /** By symbol, booked as top-ups. */
   readonly held: Readonly<Record<string, bigint>>;
   readonly token: Pick<OrderRow, 'symbol' | 'contract_address' | 'decimals'>;
   newAddress(): string;
   /** @param isGasless allows sweeps without a fee, if the family has them */
   openPaying(isGasless?: boolean): P;
-  /** Absent: no scanner. */
   readonly reader?: ChainReader;
   /** @default the codec's */
   readonly canonicalContract?: (contract: string) => string | undefined;
@@ -104,7 +102,6 @@ export async function createWorld<C extends ChainOfWorld>(
       await sql`select book_top_up(${`${network.chain}:0x1:${symbol}`}, ${network.chain}, ${symbol}, ${amount})`.execute(
         admin,
       );
-  /** Closed in this order. */
   const closing: (() => Promise<unknown>)[] = [];
   if (reader !== undefined) {
     const scanner = database.open(`scanner_${family.toLowerCase() as Lowercase<Family>}`);
@@ -140,7 +137,6 @@ export async function createWorld<C extends ChainOfWorld>(
     newSender: () => chain.openPaying().sender as P['sender'],
     broker: (): Promise<TestBroker> => (broker ??= createTestBroker()),
     amqpUrl: () => (amqpUrl ??= world.broker().then((opened) => opened.urlFor('payout-signer'))),
-    /** 5 tokens to an unknown address, valid for 30 minutes. */
     async payout(given: Parameters<typeof aPayout>[1] = {}): Promise<OrderRow> {
       const amount = given.amount ?? 5_000_000n;
       const order = await aPayout(admin, {
@@ -185,7 +181,6 @@ export async function createWorld<C extends ChainOfWorld>(
           from chain_cursor where chain = ${network.chain}`.execute(admin);
         return rows[0] !== undefined && is(rows[0]);
       }),
-    /** Without the rest of the service. */
     drive(options: DriverOptions<P> = {}): RunningDriver {
       drivers += 1;
       const name = `${options.name ?? 'signer'}-${drivers}`;
@@ -237,7 +232,6 @@ export async function createWorld<C extends ChainOfWorld>(
       };
       return keep({ driver, lease, failures, stop });
     },
-    /** Without a policy the service does not sweep. */
     async serve(options: ServiceOptions<P> & { readonly policy?: TestPolicy } = {}): Promise<RunningService> {
       const { policy = {}, ...more } = options;
       return keep(

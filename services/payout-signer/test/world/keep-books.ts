@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 
-/** Books deposits, movements and fees in the ledger, as the tracker does. */
 export async function keepBooks(admin: Db, tracker: Db, chain: Chain, nativeSymbol: string): Promise<void> {
   const { rows } = await sql<{
     transfer_id: number;

@@ -5,7 +5,6 @@ import type { TronWorld } from '../expiring/tron-world.ts';
 
 type World = Pick<SuiWorld | TronWorld, 'land' | 'received' | 'attemptsOf' | 'payoutOf'>;
 
-/** By this many attempts. */
 export async function landsOnce(world: World, orders: readonly OrderRow[], attempts = 1): Promise<void> {
   await world.land(orders);
   for (const order of orders) {

@@ -12,7 +12,6 @@ export interface AttemptRow {
 }
 
 export interface AttemptReading {
-  /** Oldest first. */
   attemptsOf(order: OrderRow): Promise<readonly AttemptRow[]>;
   countUnsettled(orders: readonly OrderRow[]): Promise<number>;
   until(what: string, order: OrderRow, is: (attempts: readonly AttemptRow[]) => boolean): Promise<void>;

@@ -1,9 +1,6 @@
 const STANDSTILL_MS = 300_000;
 
-/**
- * A busy machine makes crash tests slow, but never stops them. The function throws once it got equal facts for five
- * minutes.
- */
+/** A busy machine makes crash tests slow, but never stops them. Throws after five minutes of equal facts. */
 export function requireProgress(): (facts: unknown) => void {
   let last = '';
   let deadline = 0;

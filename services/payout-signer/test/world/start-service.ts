@@ -25,7 +25,6 @@ export interface ServiceOptions<P extends PayingNetwork = PayingNetwork> extends
 export interface RunningService {
   readonly app: SignerApp;
   readonly failures: readonly unknown[];
-  /** Rejects after such an error. */
   stop(): Promise<void>;
 }
 

@@ -52,7 +52,6 @@ export async function openSweepParts({ network, database, admin, depositAddress,
       );
       return order;
     },
-    /** Booked amount on the order's address. */
     async receivedAt({ address, symbol }: OrderRow): Promise<bigint> {
       const { rows } = await sql<{ received: bigint }>`
         select received from deposit_balance where address = ${address} and symbol = ${symbol}`.execute(

@@ -23,12 +23,10 @@ export const CODECS = {
   SUI: suiFamily.addressCodec,
 };
 
-/** In memory and as a keystore file. */
 export interface TestKeys {
   readonly keys: KeystoreSigner;
   readonly keystoreFile: string;
   readonly wallet: Address;
-  /** Hex without 0x. */
   readonly walletKey: string;
   depositAddress(index: number): Address;
 }

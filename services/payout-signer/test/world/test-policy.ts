@@ -10,12 +10,10 @@ type Terms = Readonly<Record<string, unknown>>;
 /** Unlimited, except for the terms that a test sets. */
 export interface TestPolicy {
   readonly coldAddress?: Address;
-  /** Null: no sweeps. */
   readonly sweep?: Terms | null;
   readonly asset?: Terms;
   /** @default the tokens with a contract */
   readonly symbols?: readonly string[];
-  /** Of the whole policy, such as approvers. */
   readonly more?: Terms;
 }
 
