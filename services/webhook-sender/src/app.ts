@@ -27,7 +27,6 @@ export interface WebhookSenderSettings {
   readonly allowHttpCallbacks: boolean;
   readonly concurrency: number;
   readonly concurrencyPerEndpoint: number;
-  /** @default DEFAULT_ENDPOINT_RULES */
   readonly endpointRules?: EndpointRules;
   /** Deadline of a whole attempt. @default 10 000 */
   readonly attemptDeadlineMs?: number;
@@ -35,7 +34,6 @@ export interface WebhookSenderSettings {
   readonly pollIntervalMs?: number;
   /** For events lost within the last seconds. @default 5 000 */
   readonly sweepIntervalMs?: number;
-  /** @default DEFAULT_RETENTION */
   readonly retention?: Retention;
 }
 

@@ -22,18 +22,15 @@ export interface AttemptDeps {
   readonly random: () => number;
   readonly observe: Observe;
   readonly secretsKey: Buffer;
-  /** Unique per process; a claim belongs to it. */
   readonly instance: string;
   readonly rules: AddressRules;
   readonly recorder: AttemptRecorder;
-  /** @default sendCallback */
   readonly send?: (request: CallbackRequest) => Promise<AttemptResult>;
   readonly connections: Connections;
   readonly retryScheduleSeconds: readonly number[];
   readonly attemptDeadlineMs: number;
 }
 
-/** In milliseconds of `performance.now()`. */
 export interface Lease {
   /** Later another process may hold the claim and have sent a newer callback. */
   readonly sendUntilMs: number;
@@ -46,8 +43,7 @@ const FAULT_PAUSE_MS = 30_000;
 const RETRY_AFTER_CAP_MS = 3_600_000;
 
 /**
- * An attempt that is too late leaves no record. An attempt that `signal` or a fault of this process interrupts is
- * released. Neither counts as the receiver's failure.
+ * Neither a late attempt nor one that `signal` or a fault of this process interrupts counts as the receiver's failure.
  */
 export async function attemptDelivery(
   deps: AttemptDeps,

@@ -1,7 +1,6 @@
 import type { ClaimLimits } from './store/claim-due.ts';
 
 export interface AttemptSlots {
-  /** Deliveries that may be claimed now, by kind. */
   free(): Pick<ClaimLimits, 'limit' | 'openLimit' | 'probeLimit'>;
   /** The attempt must never reject. */
   take(attempt: Promise<void>, kind: { readonly isProbe: boolean }): void;
@@ -17,13 +16,11 @@ export interface AttemptSlotsOptions {
 
 /** Of the slots, for first attempts at healthy endpoints. */
 const RESERVED_SHARE = 0.25;
-/** All attempts, divided by young attempts. */
 const SLOW_ROOM = 8;
 
 /**
- * Starting an attempt is expensive: claim, lookup, connect, sign. Waiting for the receiver costs only a socket. So an
- * attempt uses one of few slots while it is young, and one of many afterwards. Hanging receivers delay the others only
- * briefly.
+ * Starting an attempt is expensive, and waiting for the receiver costs only a socket. So an attempt uses one of few
+ * slots while it is young, and one of many afterwards. Hanging receivers delay the others only briefly.
  */
 export function createAttemptSlots({ concurrency, slowAfterMs, onRoom }: AttemptSlotsOptions): AttemptSlots {
   const underWay = new Set<Promise<void>>();

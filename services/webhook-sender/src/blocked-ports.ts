@@ -1,7 +1,4 @@
-/**
- * The bad ports of the Fetch standard ("port blocking"): ports of other protocols, where a POST could act as a command.
- * Browsers block them, so web servers avoid them.
- */
+/** The bad ports of the Fetch standard ("port blocking"), where a POST could act as a command of another protocol. */
 export const BLOCKED_PORTS: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
   109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,

@@ -38,7 +38,6 @@ interface Variables extends ServiceVariables {
 /** docs/api.md section 6: about 1 s, 5 s, 30 s, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
 const RETRY_SCHEDULE_SECONDS = [1, 5, 30, 300, 1800, 7200, 21600, 43200, 86400].map(String);
 
-/** JSON Schema of the environment (deploy/guides/configuration.md). */
 export const WEBHOOK_SENDER_CONFIG_SCHEMA = {
   required: [...SERVICE_REQUIRED, 'SECRETS_KEY'],
   properties: {
@@ -71,7 +70,6 @@ export const WEBHOOK_SENDER_CONFIG_SCHEMA = {
   },
 } as const;
 
-/** @throws GatewayError CONFIG_INVALID that names every mistake; SECRETS_KEY_INVALID */
 export function readWebhookSenderConfig(env: Environment): WebhookSenderConfig {
   const variables = readConfig<Variables>(WEBHOOK_SENDER_CONFIG_SCHEMA, env);
   return {

@@ -17,12 +17,10 @@ export interface DelivererDeps extends Omit<AttemptDeps, 'connections' | 'record
   readonly slowAfterMs?: number;
   /** Must be longer than lookup, request and recording. @default the attempt's deadline plus 13 s */
   readonly leaseMs?: number;
-  /** For running attempts when stopping. @default 4 000 */
   readonly stopGraceMs?: number;
 }
 
 export interface Deliverer {
-  /** New deliveries are due: claims at once. */
   wake(): void;
   /** Waits for running attempts. Attempts still open at the deadline are released. */
   stop(): Promise<void>;

@@ -7,7 +7,6 @@ export interface EndpointHealth {
   readonly windowBeganAt: Date | null;
   readonly windowAttempts: number;
   readonly windowFailures: number;
-  /** Consecutive, without a healthy period between. */
   readonly openings: number;
   readonly openedAt: Date | null;
   readonly closedAt: Date | null;
@@ -25,7 +24,6 @@ export interface EndpointHealth {
 export interface Evidence {
   readonly eventId: string;
   readonly attempt: number;
-  /** Null when the receiver accepted the callback. */
   readonly failure: { readonly code: FailureCode; readonly error: string } | null;
 }
 

@@ -1,32 +1,24 @@
 /** Metric labels, also shown by `opentill webhook attempts`. */
 export const FAILURE_CODES = [
-  /** The callback URL is invalid, or its scheme, port or credentials are not allowed. */
   'URL_REFUSED',
   /** The host is or resolves to a forbidden address. The callback was not sent. */
   'ADDRESS_FORBIDDEN',
   /** The name server reports that the host does not exist, or refuses the query. */
   'LOOKUP_FAILED',
-  /** The name servers work, but did not answer for this name in time. */
   'LOOKUP_TIMEOUT',
   /** The connection was refused, or there is no route to the host. */
   'CONNECT_FAILED',
-  /** Includes the TLS handshake. */
   'CONNECT_TIMEOUT',
   /** Certificate, name or protocol. */
   'TLS_FAILED',
-  /** Before a response. */
   'CONNECTION_LOST',
-  /** No status before the deadline. */
   'ANSWER_TIMEOUT',
   /** Not an HTTP response, or one without a bounded length. */
   'BAD_ANSWER',
   /** 3xx: redirects are not followed. */
   'REDIRECT',
-  /** 410: the endpoint wants no more callbacks. */
   'GONE',
-  /** 429. */
   'THROTTLED',
-  /** Any other 4xx. */
   'CLIENT_ERROR',
   /** 5xx, and statuses that HTTP does not define. */
   'SERVER_ERROR',
@@ -35,14 +27,12 @@ export const FAILURE_CODES = [
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
 /**
- * Faults of this process are not the receiver's failure: the callback is released and tried again after a pause,
- * without limit. Its schedule and its endpoint's breaker are unchanged. The metrics `opentill_webhook_own_faults_total`
- * and `opentill_webhook_oldest_due_seconds` raise an alarm.
+ * The callback is released and tried again after a pause, without limit. Its schedule and its endpoint's breaker are
+ * unchanged. The metrics `opentill_webhook_own_faults_total` and `opentill_webhook_oldest_due_seconds` raise an alarm.
  */
 export const OWN_FAULTS = [
   /** The webhook secret was sealed with another SECRETS_KEY, or the callback cannot be built. */
   'NOT_BUILT',
-  /** The name servers of this machine do not answer. */
   'RESOLVER_DOWN',
   /** No more sockets, or no memory for them. */
   'NO_RESOURCES',
@@ -54,7 +44,6 @@ export function isOwnFault(code: FailureCode | OwnFault): code is OwnFault {
   return (OWN_FAULTS as readonly string[]).includes(code);
 }
 
-/** undefined for 2xx. */
 export function failureOfStatus(statusCode: number): FailureCode | undefined {
   if (statusCode >= 200 && statusCode < 300) return undefined;
   if (statusCode === 410) return 'GONE';

@@ -1,10 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/**
- * Everything outside the public internet (IANA special-purpose registries). An IPv6 form that contains an IPv4 address
- * is checked by that address.
- */
+/** Outside the public internet (IANA special-purpose registries). IPv4 addresses inside IPv6 forms are checked too. */
 const FORBIDDEN_IPV4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private
@@ -35,14 +32,10 @@ const FORBIDDEN_IPV6 = [
 const NAT64_PREFIX = '64:ff9b::/96';
 
 export interface AddressGuard {
-  /** False for any text that is no IP address. */
   isAllowed(address: string): boolean;
 }
 
-/**
- * @param allowed addresses or CIDR ranges that are allowed although they are private (local profile)
- * @throws Error for an entry that is neither an address nor a range
- */
+/** @param allowed addresses or CIDR ranges that are allowed although they are private (local profile) */
 export function createAddressGuard(allowed: readonly string[]): AddressGuard {
   const forbidden = rangeList([...FORBIDDEN_IPV4, ...FORBIDDEN_IPV6]);
   const exceptions = rangeList(allowed);
@@ -54,7 +47,6 @@ export function createAddressGuard(allowed: readonly string[]): AddressGuard {
   };
 }
 
-/** The actual destination of an IPv4-mapped or NAT64 address. */
 function embeddedIpv4(address: string): string | undefined {
   if (isIP(address) !== 6) return undefined;
   const zoneless = address.split('%')[0] ?? address;

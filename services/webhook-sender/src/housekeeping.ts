@@ -10,7 +10,6 @@ import { keepLease, type Lease } from '@opentill/db/lease';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Observe } from './observe.ts';
 
-/** Documented in deploy/guides/configuration.md. */
 export interface Retention {
   /** Handled events. A later duplicate would only queue deliveries that already exist. */
   readonly inboxSeconds: number;
@@ -31,7 +30,6 @@ const INTERVAL_MS = 600_000;
 const CALLBACKS_PER_ROUND = 1_000;
 const DAY_MS = 86_400_000;
 const LEASE = 'housekeeping/callbacks';
-/** Longer than the pause between two rounds. */
 const LEASE_MS = 3 * INTERVAL_MS;
 
 export interface HousekeepingDeps {
@@ -40,10 +38,7 @@ export interface HousekeepingDeps {
   readonly instance: string;
 }
 
-/**
- * Bounded rounds. Partitions of inbox and attempts are dropped; ended callbacks are deleted page by page. A drop waits
- * at most 200 ms for its table lock, and queries that arrive meanwhile wait behind it.
- */
+/** A drop of a partition waits at most 200 ms for its table lock, and queries that arrive meanwhile wait behind it. */
 export function startHousekeeping(
   { db, observe, instance }: HousekeepingDeps,
   retention: Retention = DEFAULT_RETENTION,
@@ -69,8 +64,7 @@ export function startHousekeeping(
 }
 
 /**
- * Each run continues where the last one ended, and once a day starts over: a callback that was kept may be deleted
- * later, when its order gets a newer one. A lease limits it to one replica.
+ * Starts over once a day: a kept callback may be deleted later, when its order gets a newer one. One replica runs it.
  */
 export function deleteEndedCallbacks(
   db: Db,

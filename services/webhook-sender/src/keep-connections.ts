@@ -1,14 +1,12 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 
-/** Consecutive callbacks of a merchant need no new handshake. */
 export interface Connections {
   /** The request must also set `connectionOwner`. */
   agentFor(secure: boolean): HttpAgent;
   close(): void;
 }
 
-/** Only requests of the same owner share a connection. */
 export interface OwnedRequest {
   readonly connectionOwner: string;
 }
@@ -17,8 +15,7 @@ export interface OwnedRequest {
 const IDLE_MS = 10_000;
 
 /**
- * Keeps connections by owner, address, port and TLS name. So a connection is reused only for the address that a new one
- * would use. Callers limit the number in use.
+ * By owner, address, port and TLS name. So a connection is reused only for the address that a new one would use.
  * @param idlePerEndpoint with less than the concurrent attempts at one endpoint, most callbacks of a burst need a
  * handshake
  */

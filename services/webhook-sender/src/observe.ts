@@ -18,7 +18,6 @@ export interface Observe {
   claimLost(claim: ClaimedDelivery): void;
   claimReleased(claim: ClaimedDelivery): void;
   claimFaulted(claim: ClaimedDelivery, fault: OwnFault, error: string): void;
-  /** The previous claim was lost with its process. */
   lostClaimTaken(claim: ClaimedDelivery): void;
   unaddressedDied(count: number): void;
   presenceFailed(error: unknown): void;

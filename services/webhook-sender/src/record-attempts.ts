@@ -7,10 +7,7 @@ import { lockEndpoints, updateEndpoints, type EndpointChange } from './store/end
 import { finishAttempts, type AttemptRecord, type DeliveryOutcome } from './store/finish-attempts.ts';
 
 export interface AttemptRecorder {
-  /**
-   * @returns false when this process no longer held the claim
-   * @throws GatewayError of the database; the attempt is then not recorded
-   */
+  /** @returns false when this process no longer held the claim. Throws if the attempt was not recorded. */
   record(claim: ClaimedDelivery, record: AttemptRecord, outcome: DeliveryOutcome): Promise<boolean>;
 }
 
@@ -31,15 +28,11 @@ interface Entry {
 }
 
 const BATCH_MAX = 256;
-/**
- * The first of a batch waits this long for others. The receiver already has the callback; only the order's next one
- * waits.
- */
+/** The first of a batch waits this long for others. Only the order's next callback waits with it. */
 const GATHER_MS = 4;
 
 /**
- * Writes attempts that end within a moment, or while a batch is being written, together. A thousand attempts take a few
- * statements, and so do the claims that follow.
+ * A thousand attempts take a few statements, and so do the claims that follow.
  *
  * A failure updates its endpoint in the same transaction, so that no further delivery is claimed after a 410. A success
  * updates it in a separate transaction, and only if the endpoint has failures on record. If that update is lost, the
@@ -111,7 +104,6 @@ async function writeSuccesses(deps: RecorderDeps, batch: readonly Entry[]): Prom
 
 interface Finished {
   readonly held: ReadonlySet<Entry>;
-  /** Their endpoints have new results. */
   readonly news: ReadonlySet<string>;
 }
 

@@ -27,8 +27,7 @@ export interface AddressRules {
 }
 
 /**
- * A name is resolved once per attempt. It is rejected when any of its addresses is forbidden: a mixed result is an
- * attack or a mistake.
+ * A name is rejected when any of its addresses is forbidden: a mixed result is an attack or a mistake.
  * @throws EndpointRefused, or the error of the lookup
  */
 export async function resolveEndpoint(text: string, rules: AddressRules): Promise<Endpoint> {

@@ -4,35 +4,29 @@ import type { ResolveHost } from './resolve-endpoint.ts';
 
 export type ResolveErrorCode =
   | 'LOOKUP_TIMEOUT'
-  /** The name does not exist, has no address, or the name servers refuse. */
   | 'LOOKUP_FAILED'
   /** The name servers do not answer at all, not even for the root. The state of the name is unknown. */
   | 'RESOLVER_DOWN';
 
 export interface HostResolverOptions {
   /**
-   * Uses the operating system for names that only this machine or network knows: single labels (a container's name) and
-   * reserved local domains. Never for public names: the system's lookups share few threads with those of database and
-   * broker, and hanging names would block them.
+   * Uses the operating system for single labels (a container's name) and reserved local domains. Never for public
+   * names: the system's lookups share few threads with those of database and broker, and hanging names would block
+   * them.
    */
   readonly localNames: boolean;
   /** `address:port`. @default the system's */
   readonly servers?: readonly string[];
-  /** @default 3 000 */
   readonly timeoutMs?: number;
 }
 
-/** After one address family has answered. */
 const OTHER_FAMILY_WAIT_MS = 300;
 const ROOT_WAIT_MS = 1_000;
 /** c-ares codes for a missing answer. */
 const SILENT: ReadonlySet<string> = new Set(['ETIMEOUT', 'ECANCELLED', 'ECONNREFUSED']);
 const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|home\.arpa)$/;
 
-/**
- * Returns every address, IPv4 first. Concurrent lookups of one name share a query. Throws GatewayError with a
- * ResolveErrorCode.
- */
+/** IPv4 comes first. Concurrent lookups of one name share a query. Throws a ResolveErrorCode. */
 export function createHostResolver(options: HostResolverOptions): ResolveHost {
   const underWay = new Map<string, Promise<readonly string[]>>();
   let probing: Promise<boolean> | undefined;

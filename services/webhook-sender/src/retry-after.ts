@@ -1,4 +1,3 @@
-/** attempt-delivery.ts may shorten it. */
 export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 
 /** IMF-fixdate, the only HTTP date format that may be sent today (RFC 9110, 5.6.7). */

@@ -1,11 +1,7 @@
 /** Deliveries that failed together are not retried together. */
 const JITTER_SHARE = 0.2;
 
-/**
- * Jitter only lengthens a pause. undefined after the end of the schedule.
- * @param attempts failed so far
- * @param random in [0, 1)
- */
+/** Jitter only lengthens a pause. undefined after the end of the schedule. */
 export function nextAttemptDelayMs(
   scheduleSeconds: readonly number[],
   attempts: number,

@@ -13,7 +13,6 @@ export type AttemptResult =
       readonly retryAfter?: string;
     }
   | { readonly kind: 'FAILED'; readonly code: FailureCode | OwnFault; readonly error: string }
-  /** `maySend` returned false; the callback was not sent. */
   | { readonly kind: 'ABANDONED' }
   | { readonly kind: 'INTERRUPTED' };
 
@@ -23,12 +22,9 @@ export interface CallbackRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** For the whole request: connecting, sending, response headers and the part of the body that is read. */
   readonly deadlineMs: number;
-  /**
-   * Called on the open connection right before the first byte: connecting may take long, and the process may freeze.
-   */
+  /** Called right before the first byte: connecting may take long, and the process may freeze. */
   readonly maySend?: () => boolean;
   readonly signal?: AbortSignal;
-  /** @default a new connection, closed afterwards */
   readonly keep?: { readonly connections: Connections; readonly owner: string };
 }
 
@@ -36,14 +32,12 @@ export interface CallbackRequest {
 const EXCERPT_BYTES_MAX = 1024;
 /** For the body after the status; only the status counts. */
 const BODY_WAIT_MS = 500;
-/** Informational (1xx) responses. */
 const INFORMATION_MAX = 8;
-/** Of all response headers. */
 const HEADER_BYTES_MAX = 16_384;
 
 /**
- * No redirects, no decompression, a bounded read of the response, and one deadline for everything. Never rejects. A
- * kept connection that the receiver has closed is replaced once by a new one.
+ * No redirects, no decompression, a bounded read, and one deadline for everything. Never rejects. A kept connection
+ * that the receiver has closed is replaced once by a new one.
  */
 export async function sendCallback(callback: CallbackRequest): Promise<AttemptResult> {
   const endsAt = performance.now() + callback.deadlineMs;
@@ -54,7 +48,6 @@ export async function sendCallback(callback: CallbackRequest): Promise<AttemptRe
   return again.kind === 'STALE' ? failed('CONNECTION_LOST', again.error) : again;
 }
 
-/** A kept connection broke before any response. */
 type Stale = { readonly kind: 'STALE'; readonly error: string };
 
 function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult | Stale> {
@@ -146,7 +139,7 @@ function openRequest({ endpoint, body, headers, keep }: CallbackRequest): Client
   return (secure ? httpsRequest : httpRequest)(options);
 }
 
-/** Reads a bounded first part of the body for a bounded time. Returns a function that ends it at once. */
+/** Returns a function that ends the reading at once. */
 function skim(
   response: IncomingMessage,
   finish: (result: AttemptResult, complete?: boolean) => void,

@@ -15,7 +15,6 @@ export interface NotificationSweepOptions {
   readonly graceMs: number;
   /** Overlap with the last sweep. Must be longer than a transaction that writes notifications. */
   readonly lookBackMs: number;
-  /** Start of the first sweep. */
   readonly from: 'beginning' | 'now';
 }
 
@@ -37,9 +36,8 @@ export const THOROUGH_SWEEP: NotificationSweepOptions = {
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Queues notifications whose event did not arrive. The first sweep covers all of them page by page, or none. Later ones
- * cover the time since the last sweep began, plus the overlap. All times are the database's. A failed sweep continues
- * where it stopped.
+ * The first sweep covers all notifications page by page, or none. Later ones cover the time since the last sweep began,
+ * plus the overlap. All times are the database's. A failed sweep continues where it stopped.
  */
 export function createNotificationSweep(
   deps: NotificationSweepDeps,

@@ -45,7 +45,6 @@ let webhook: Database;
 const producers: Record<'api' | 'tracker', { db: Db; broker: Broker; relay: Relay }> = {} as never;
 const cleanUp: (() => Promise<void>)[] = [];
 let receiver: Receiver;
-/** In reverse order. */
 const stops: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
@@ -129,7 +128,6 @@ async function anOrder(): Promise<OrderRow> {
   return aCollection(admin.kysely, { merchant_id: merchantId });
 }
 
-/** Each move has a notification and an event, appended by the responsible service. */
 const MOVES = [
   { schema: 'api', eventType: 'order.created', notifyType: 'ORDER_PENDING', status: 'INIT' },
   {
@@ -510,7 +508,6 @@ describe('controls without a guard', () => {
     };
   }
 
-  /** The first relay dies or fails to publish; the next one works. */
   async function drainThrough(store: OutboxStore, failure: 'publish fails' | 'dies before the confirm') {
     await producers.tracker.relay.stop();
     const order = await anOrder();

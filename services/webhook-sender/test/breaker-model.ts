@@ -58,7 +58,6 @@ async function endAttempt(
       );
 }
 
-/** @returns true when the replica still held the claim */
 const endWithGone = (db: Db, replica: Replica, claim: ClaimedDelivery): Promise<boolean> =>
   recorderOf(db, replica.name).record(
     claim,
@@ -142,7 +141,6 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
     if (!held) throw new Error('a claim was lost that no other replica could take');
   }
 
-  /** The endpoint is disabled, unless its URL changed after the claim. */
   async function gone(replica: Replica, claim: ClaimedDelivery): Promise<void> {
     const readState = async () => {
       const { rows } = await sql<{ generation: number; endpoint: string; state: string }>`
@@ -180,7 +178,6 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
   const markDead = async () => {
     if ((await markUnaddressedDead(db, 100)) > 0) count('marked dead');
   };
-  /** Replayed callbacks are sent again in order, counted from the oldest. */
   async function replay(order: (typeof orders)[number], states: string): Promise<void> {
     const { rows } = await sql<{ sequence: number }>`
       select d.sequence from replay_deliveries(array(select event_id from delivery where subject_id = ${order.row.order_pk}),
@@ -302,10 +299,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
   return seen;
 }
 
-/**
- * The seed does not determine the order of concurrent claims, and about one walk in three meets a given fault. So walks
- * repeat until they meet it, at most this often.
- */
+/** Concurrent claims are not determined by the seed, and one walk in three meets a given fault. So walks repeat. */
 const SEEDS_MAX = 100;
 
 export const WAYS = [
@@ -351,7 +345,6 @@ export const CONTROLS: readonly (readonly [string, (text: string) => string, Reg
 
 interface BreakerModel {
   readonly walks: number;
-  /** Events that must have happened before the walks end. */
   readonly ways: readonly string[];
   /** Guards whose loss a walk must detect. */
   readonly controls: typeof CONTROLS;

@@ -2,9 +2,8 @@ import type { Db } from '@opentill/db/database';
 import type { Received } from './receiver.ts';
 
 /**
- * Returns one line per problem. Each notification must arrive at least once, unchanged, and no older one after a newer
- * one.
- * @param db opened as 'admin'
+ * Each notification must arrive at least once, unchanged, and no older one after a newer one. Returns a line per
+ * problem.
  */
 export async function findCallbackProblems(
   db: Db,
@@ -43,7 +42,6 @@ export async function findCallbackProblems(
   return problems;
 }
 
-/** Allowed only after a crash or a lost response. */
 export function repeatedNonces(received: readonly Received[]): string[] {
   const seen = new Set<string>();
   return received.map(({ body }) => body.nonce).filter((nonce) => seen.has(nonce) || !seen.add(nonce));

@@ -58,7 +58,6 @@ describe('orders with more callbacks than a claim reads', () => {
     expect(await s.stateOf(events[0]!)).toBe('SUPERSEDED');
   });
 
-  // crowded-orders.full.test.ts runs more steps and the control.
   it('forgets no callback under concurrent changes', () =>
     forgetNone(s, { guarded: true, before: 2 * LOOKED_AT, steps: 25 }));
 });

@@ -44,10 +44,7 @@ export async function putAside(s: Scenario, subjectIds: readonly string[]) {
   return rows[0]!;
 }
 
-/**
- * Each order starts with `before` callbacks. Without the trigger that restores deliveries put aside (`guarded` false)
- * some callbacks must be forgotten.
- */
+/** Without the trigger that restores deliveries put aside (`guarded` false), some callbacks must be forgotten. */
 export async function forgetNone(
   s: Scenario,
   { guarded, before, steps }: { readonly guarded: boolean; readonly before: number; readonly steps: number },

@@ -15,7 +15,6 @@ import { queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 
 export const TYPES = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'] as const;
-/** Tests of the breaker pass their own rules. */
 const NEVER_RESTS = { ...DEFAULT_ENDPOINT_RULES, openAfterFailures: 1e6, openAfterAttempts: 1e6 };
 const FAST_SCHEDULE = [0.02, 0.02, 0.02, 0.02, 0.02];
 
@@ -77,7 +76,6 @@ export function useDeliveryScenario() {
     return started;
   }
 
-  /** `count`: of notifications to queue. */
   async function anOrderWithCallbacks(count: number, url: string | null = receiver.url, merchantId?: string) {
     const merchant = merchantId ?? (await aMerchant(admin.kysely, { callbackUrl: url })).merchantId;
     const order = await aCollection(admin.kysely, { merchant_id: merchant });
@@ -117,11 +115,9 @@ export function useDeliveryScenario() {
   }
 
   return {
-    /** Connected as the owner. */
     get db(): Db {
       return admin.kysely;
     },
-    /** Connected with the service's role. */
     get webhook(): Database {
       return webhook;
     },
@@ -131,7 +127,6 @@ export function useDeliveryScenario() {
     get database(): TestDatabase {
       return database;
     },
-    /** Like a worker that died or froze. */
     async expireLeases() {
       await sql`update delivery set lease_until = now() - interval '1 second' where lease_until is not null`.execute(
         admin.kysely,

@@ -2,7 +2,6 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } f
 import type { Database, Db } from '@opentill/db/database';
 import type { Tables } from '@opentill/db/tables';
 
-/** A statement fails and is not executed when `errorFor` returns an error for its text. */
 export function failQueries(database: Database, errorFor: (text: string) => Error | undefined): Db {
   return withQueries(database, (text) => {
     const error = errorFor(text);
@@ -11,7 +10,6 @@ export function failQueries(database: Database, errorFor: (text: string) => Erro
   });
 }
 
-/** For controls without a guard. */
 export function rewriteQueries(database: Database, rewrite: (text: string) => string): Db {
   return withQueries(database, rewrite);
 }

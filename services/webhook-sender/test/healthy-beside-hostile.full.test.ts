@@ -39,7 +39,6 @@ afterAll(async () => {
   canary.close();
 });
 
-/** Each has due and waiting callbacks. */
 async function unleash(): Promise<void> {
   const canaryPort = (canary.address() as AddressInfo).port;
   const urls = [

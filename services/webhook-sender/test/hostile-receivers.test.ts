@@ -8,7 +8,6 @@ import { BODIES, gzipBomb, MISBEHAVIOURS, startHostile, type HostileReceiver } f
 
 /** For receivers that use all of it; a connection must be possible within it. */
 const DEADLINE_MS = 2_000;
-/** For all others, which fail or answer earlier, even under load. */
 const LATE_DEADLINE_MS = 60_000;
 /** Under load the end of a deadline is noticed later. */
 const LATENESS_MS = 30_000;

@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib';
 export interface HostileReceiver {
   readonly port: number;
   readonly connections: number;
-  /** Accepted by the client. */
   readonly bytesWritten: number;
   close(): Promise<void>;
 }
@@ -46,14 +45,12 @@ export async function startHostile(
   };
 }
 
-/** One byte at a time, repeatedly. */
 function drip(socket: Socket, text: string, everyMs: number): void {
   let at = 0;
   const timer = setInterval(() => socket.write(text[at++ % text.length] ?? ''), everyMs);
   socket.on('close', () => clearInterval(timer));
 }
 
-/** Writes as long as the client reads. */
 function flood(socket: Socket, chunk: Buffer | string): void {
   const more = (): void => {
     while (!socket.destroyed && socket.write(chunk));
@@ -95,7 +92,6 @@ export const MISBEHAVIOURS = {
     socket.write(`${OK}content-length: 5\r\ncontent-length: 6\r\n\r\nhello!`),
 } as const satisfies Record<string, (socket: Socket) => unknown>;
 
-/** These answer 200 first. */
 export const BODIES = {
   'drips its body, 1 byte in 200 ms': (socket: Socket) => {
     socket.write(`${OK}content-length: 100000\r\n\r\n`);

@@ -17,7 +17,6 @@ const SLOW = 140;
 const BACKLOG = 100;
 const DEADLINE_MS = 10_000;
 const SAMPLES = 100;
-/** For timers and other load. */
 const NOISE_MS = 50;
 /** For waiting attempts: three quarters of eight times the slots. */
 const ROOM = 384;

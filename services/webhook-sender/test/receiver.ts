@@ -14,7 +14,6 @@ export interface Received {
   };
 }
 
-/** A merchant's server. `answer` returns 200 by default. */
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];

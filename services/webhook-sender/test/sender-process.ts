@@ -9,7 +9,6 @@ import type { useDeliveryScenario } from './delivery-scenario.ts';
 
 const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
 
-/** A broker per test file. Sender processes are killed after each test. */
 export function useSenderProcesses(s: ReturnType<typeof useDeliveryScenario>) {
   let rabbit: TestBroker;
   const children: ChildProcess[] = [];

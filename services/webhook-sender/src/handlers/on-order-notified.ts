@@ -7,7 +7,6 @@ import { queueDeliveries } from '../store/queue-deliveries.ts';
 export interface NotifiedDeps {
   readonly db: Db;
   readonly observe: Observe;
-  /** Called after the commit: deliveries are due. */
   readonly wake: () => void;
 }
 

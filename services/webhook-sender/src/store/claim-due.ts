@@ -18,11 +18,9 @@ export interface ClaimedDelivery {
   readonly generation: number;
   /** The single attempt at an open endpoint that decides whether it closes. */
   readonly isProbe: boolean;
-  /** The previous claim was lost with its process. */
   readonly wasLost: boolean;
   /** Still sealed, so that an unreadable secret costs only its own merchant an attempt. */
   readonly webhookSecretSealed: Buffer;
-  /** During a rotation. */
   readonly nextWebhookSecretSealed: Buffer | null;
 }
 
@@ -31,7 +29,6 @@ export interface ClaimLimits {
   readonly limit: number;
   /** Part of `limit` that is open to all deliveries. The rest is only for first attempts at healthy endpoints. */
   readonly openLimit: number;
-  /** Of open endpoints. */
   readonly probeLimit: number;
   /** Running attempts at one merchant's endpoint, over all replicas. */
   readonly perEndpoint: number;
@@ -75,7 +72,6 @@ export async function claimDue(db: Db, limits: ClaimLimits): Promise<ClaimedDeli
   }
 }
 
-/** In every result row. */
 interface Aside {
   readonly aside: number;
 }
@@ -147,10 +143,7 @@ async function claimOnce(
   return { claims, putAside: rows[0]?.aside ?? 0 };
 }
 
-/**
- * Deliveries to claim (`candidate`) and those that may hide others (`crowd`), from the statement's snapshot. Locks
- * decide which of them are claimed.
- */
+/** From the statement's snapshot. Locks decide which candidates are claimed. The crowd may hide others. */
 function candidatesOf({ perEndpoint, limit, openLimit, probeLimit }: ClaimLimits) {
   // Reads twice a merchant's share of the slots (`of_use`). Other merchants and the next claim cover the rest.
   const lookedAt = perEndpoint * LOOKED_AT_PER_SLOT;

@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 export const ATTEMPTS_BEFORE_OVERTAKING = 3;
 
 /**
- * Delivery `alias` makes newer ones of its order wait. A running attempt is not a failure: its lease makes them wait.
- * The trigger `delivery_stops_blocking` (libs/db/schema/0001-baseline/16-callbacks.sql) uses the same rule.
+ * A running attempt is not a failure: its lease makes newer ones wait. The trigger `delivery_stops_blocking`
+ * (libs/db/schema/0001-baseline/16-callbacks.sql) uses the same rule.
  */
 export const blocks = (alias: 'd' | 'e' | 'l') => {
   const row = sql.raw(alias);
@@ -14,8 +14,8 @@ export const blocks = (alias: 'd' | 'e' | 'l') => {
 };
 
 /**
- * Delivery `d` and all others of its order are not running, and no older one must go first. The offset prevents the
- * planner from joining all deliveries: each is looked up by its order.
+ * Not running, nor any other of its order, and no older one must go first. The offset prevents the planner from joining
+ * all deliveries: each is looked up by its order.
  */
 export const IS_FREE = sql`
   (d.lease_until is null or d.lease_until < now()) and not exists (
@@ -23,10 +23,7 @@ export const IS_FREE = sql`
     where e.subject_id = d.subject_id and e.state = 'PENDING' and e.event_id <> d.event_id
       and (e.lease_until >= now() or (e.sequence < d.sequence and ${blocks('e')})) offset 0)`;
 
-/**
- * Due time of deliveries that hid others from the claims. The trigger `delivery_stops_blocking` makes them due when no
- * older delivery blocks them.
- */
+/** The trigger `delivery_stops_blocking` makes these deliveries due when no older one blocks them. */
 export const PUT_ASIDE = sql`'infinity'::timestamptz`;
 
 // Each is the predicate of a separate index.

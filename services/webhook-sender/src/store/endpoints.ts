@@ -28,10 +28,7 @@ export async function lockEndpoints(tx: Tx, merchantIds: readonly string[]): Pro
   );
 }
 
-/**
- * Deliveries of an endpoint that recovers become due at once.
- * @param judge receives the database's time; returns the same object for no change
- */
+/** Deliveries of an endpoint that recovers become due at once. `judge` returns the same object for no change. */
 export async function updateEndpoints(
   tx: Tx,
   merchantIds: readonly string[],

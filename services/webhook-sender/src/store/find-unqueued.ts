@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
-/** In the order (created_at, event_id), by the database's clock. */
 export interface SweepPosition {
   /** Postgres' text of a timestamptz, which keeps the microseconds. */
   readonly createdAt: string;
@@ -9,7 +8,6 @@ export interface SweepPosition {
 }
 
 export interface SweepPage {
-  /** Their notifications are not queued: the events were lost, or are late. */
   readonly subjectIds: readonly string[];
   /** null: this was the last page. */
   readonly next: SweepPosition | null;

@@ -8,7 +8,6 @@ export interface AttemptRecord {
   readonly startedAt: Date;
   readonly durationMs: number;
   readonly statusCode: number | null;
-  /** Null when the receiver accepted the callback. */
   readonly errorCode: FailureCode | null;
   readonly error: string | null;
   readonly excerpt: string | null;
@@ -36,10 +35,9 @@ export interface FinishedRow {
 }
 
 /**
- * One transaction, for claims that `holder` still holds. A delivery replayed meanwhile is due again, unless it
- * succeeded. So is a delivery that got a 410 from an endpoint that has been changed since. Deliveries behind a retried
- * one become due with it.
- * @param attempts of different deliveries
+ * For claims that `holder` still holds. A delivery replayed meanwhile is due again, unless it succeeded. So is a
+ * delivery that got a 410 from an endpoint that has been changed since. Deliveries behind a retried one become due with
+ * it.
  */
 export async function finishAttempts(
   db: Db,
@@ -95,10 +93,7 @@ export async function finishAttempts(
   return rows;
 }
 
-/**
- * Counts no attempt, since this process interrupted it and not the receiver. For a probe, also releases the probe slot.
- * @param pauseMs earliest time of the next attempt, from now
- */
+/** Counts no attempt: this process interrupted it, not the receiver. For a probe, also releases the probe slot. */
 export async function releaseClaim(db: Db, claim: Held, holder: string, pauseMs = 0): Promise<void> {
   await sql`
     with released as (

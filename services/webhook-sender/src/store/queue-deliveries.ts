@@ -10,9 +10,9 @@ export interface Queued {
 }
 
 /**
- * Queues every notification of a subject that has no delivery yet, so that an order's callbacks have no gap, regardless
- * of the order of events. A delivery behind one that waits for a retry is due together with it. Without a callback URL,
- * or with a disabled endpoint, deliveries are dead at once and kept for a replay.
+ * Queues every notification of a subject that has no delivery yet, so that an order's callbacks have no gap in any
+ * order of events. A delivery behind one that waits for a retry is due together with it. Without a callback URL, or
+ * with a disabled endpoint, deliveries are dead at once and kept for a replay.
  */
 export async function queueDeliveries(tx: Tx | Db, subjectIds: readonly string[]): Promise<Queued> {
   const { rows } = await sql<{ state: string }>`
@@ -35,9 +35,8 @@ export async function queueDeliveries(tx: Tx | Db, subjectIds: readonly string[]
 }
 
 /**
- * For merchants without a callback URL or with a disabled endpoint, at most about `limit` each. The deliveries can be
- * replayed.
- * @returns their number
+ * Of merchants without a callback URL or with a disabled endpoint. The deliveries can be replayed. Returns their
+ * number.
  */
 export async function markUnaddressedDead(db: Db, limit: number): Promise<number> {
   const some = (which: typeof TRIED) => sql`
