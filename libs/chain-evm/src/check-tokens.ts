@@ -57,8 +57,7 @@ async function checkDecimals(
 }
 
 /**
- * A contract without decimals() reverts. Some nodes report that as an internal error (-32603), but with revert
- * wording.
+ * A contract without decimals() reverts. Some nodes report that as an internal error (-32603), but with revert wording.
  */
 function isContractsRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;

@@ -15,8 +15,7 @@ export type { EvmClient, RawAnswer, RpcExchange, RpcRequest };
 export interface EvmClientConfig {
   readonly url: string;
   /**
-   * EIP-155 id that the URL must report before its answers count. Checked on each new connection and every few
-   * minutes.
+   * EIP-155 id that the URL must report before its answers count. Checked on each new connection and every few minutes.
    */
   readonly chainId: number;
   /** From sending to the last byte, over all exchanges into which one batch is split. @default 5000 */

@@ -74,8 +74,7 @@ function partsOf(headers: readonly EvmHeader[]): readonly (readonly EvmHeader[])
 }
 
 /**
- * Falls back to single blocks when the answer is too large, and to single transactions when the node lacks the
- * method.
+ * Falls back to single blocks when the answer is too large, and to single transactions when the node lacks the method.
  */
 async function askForReceipts(
   source: ReceiptSource,

@@ -134,8 +134,7 @@ async function retryUntilSuccess<T>(attempt: () => Promise<T>): Promise<{ result
 }
 
 /**
- * Reads the chain from a node with all faults, by the seed, until each occurred: the reader must return only the
- * truth.
+ * Reads the chain from a node with all faults, by the seed, until each occurred: the reader must return only the truth.
  */
 export async function readDespiteAllFaults(shared: ByzantineChain, seed: number): Promise<void> {
   const { chain, truth, from, to, payee, proxyOf, readerOf } = shared;

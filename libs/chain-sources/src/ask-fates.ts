@@ -59,9 +59,8 @@ async function askOneSource<S extends Source>(
 }
 
 /**
- * Outcomes on which all accounts agree. A transaction that another wallet sent is disputed even if all sources agree
- * on that: the database row that names it as own is wrong, and proves nothing about the bytes that the gateway
- * signed.
+ * Outcomes on which all accounts agree. A transaction that another wallet sent is disputed even if all sources agree on
+ * that: the database row that names it as own is wrong, and proves nothing about the bytes that the gateway signed.
  */
 function agreedBy(own: readonly OwnTransaction[], accounts: readonly FateAccount[]): FatesRead {
   const fates: TransactionFate[] = [];

@@ -16,9 +16,8 @@ export interface SourceFinding<Lack extends string = never> {
 }
 
 /**
- * Checks every source. Wrong ones (WRONG_CHAIN, TOKEN_MISMATCH) are excluded until they pass, if another one is
- * right. If none is right, throws the error of one that could not be asked (it may be right), else that of a wrong
- * one.
+ * Checks every source. Wrong ones (WRONG_CHAIN, TOKEN_MISMATCH) are excluded until they pass, if another one is right.
+ * If none is right, throws the error of one that could not be asked (it may be right), else that of a wrong one.
  */
 export async function checkSources<S extends Source>(
   sources: Pick<Sources<S>, 'all' | 'exclude'>,

@@ -18,8 +18,7 @@ export interface Ranking<S extends Source> {
   usable(): readonly SourceEntry<S>[];
   /**
    * Sources whose answers count where two must agree. Includes a lagging one, which may have the block in question.
-   * Includes one that reported another chain, after its rest: it must report the right chain before its answers
-   * count.
+   * Includes one that reported another chain, after its rest: it must report the right chain before its answers count.
    */
   witnesses(): readonly SourceEntry<S>[];
 }

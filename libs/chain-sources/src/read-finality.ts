@@ -33,9 +33,8 @@ export interface FinalityDeps<S extends Source> {
 }
 
 /**
- * Creates the function that reads the finalized height. Of two sources the lower height counts, because a single
- * source may report a block of its own fork, or an invented one. A single answer counts only where `acceptsSingle`
- * permits it.
+ * Creates the function that reads the finalized height. Of two sources the lower height counts, because a single source
+ * may report a block of its own fork, or an invented one. A single answer counts only where `acceptsSingle` permits it.
  *
  * A source whose finality stalls must not stop crediting permanently. Its answer is ignored when two conditions hold.
  * For `aloneAfterSeconds` it was more than `staleSeconds` behind the other's. And it has the other's finalized block

@@ -46,9 +46,8 @@ export interface Sources<S extends Source> {
    */
   acceptsSingle(source: S): boolean;
   /**
-   * Milliseconds until it is worth repeating a question on which two must agree: a resting source may be asked then,
-   * or a single one is accepted. Undefined when no such moment is ahead, or when a failed source may be asked
-   * already.
+   * Milliseconds until it is worth repeating a question on which two must agree: a resting source may be asked then, or
+   * a single one is accepted. Undefined when no such moment is ahead, or when a failed source may be asked already.
    */
   retryInMs(): number | undefined;
   /** Records whether a source had the requested blocks below its head. Nodes prune old ones. */

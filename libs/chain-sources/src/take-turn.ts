@@ -63,8 +63,7 @@ function notLetThrough(endpoint: string, retryAfterMs: number, tooSlow = false):
 }
 
 /**
- * Reports a rate-limit error to the limiter. Returns the error with the delay that applies, if the provider named
- * one.
+ * Reports a rate-limit error to the limiter. Returns the error with the delay that applies, if the provider named one.
  */
 export function noteComplaint(limiter: RateLimiter, error: ReaderError): ReaderError {
   const asked = error.context['retryAfterMs'];

@@ -10,8 +10,7 @@ export interface HeadWatch {
   /** Distance behind the best head when it was recorded; null before. */
   lagBlocks(place: number): number | null;
   /**
-   * Moment from which every head of the source was older than `staleSeconds` by the clock; undefined: the last was
-   * not.
+   * Moment from which every head of the source was older than `staleSeconds` by the clock; undefined: the last was not.
    */
   oldSinceMs(place: number): number | undefined;
   /** Time of the last recorded head, by `nowMs`; -Infinity before. */

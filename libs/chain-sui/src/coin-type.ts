@@ -22,8 +22,7 @@ const CANONICAL = /^0x[0-9a-f]{64}::/;
 
 /**
  * Canonical form of a coin type in a node's answer. Nodes write the canonical form; another form of the same type is
- * accepted. Types with parameters stay unchanged, since no configured coin has any. Undefined if `text` is not a
- * type.
+ * accepted. Types with parameters stay unchanged, since no configured coin has any. Undefined if `text` is not a type.
  */
 export function coinTypeOfNode(text: string): TokenContract | undefined {
   if (CANONICAL.test(text) || text.includes('<')) return text as TokenContract;

@@ -16,8 +16,7 @@ export interface ReportedPrices {
 }
 
 /**
- * Proxies the node at `target`, reports these prices, and simulates each transaction at a price that the node
- * accepts.
+ * Proxies the node at `target`, reports these prices, and simulates each transaction at a price that the node accepts.
  */
 export async function startByzantineSuiProxy(
   target: string,

@@ -63,9 +63,7 @@ export function addressOfShortHex(hex: string): Address | undefined {
   return addressOfHexAt(hex, 0);
 }
 
-/**
- * The 20 bytes of an address as hex, without prefix, as contracts use it. Throws TypeError for an invalid address.
- */
+/** The 20 bytes of an address as hex, without prefix, as contracts use it. Throws TypeError for an invalid address. */
 export function shortHexOf(address: Address): string {
   const bytes = decodeBase58Check(address);
   if (bytes?.[0] !== PREFIX) throw new TypeError(`not a TRON address: ${address}`);

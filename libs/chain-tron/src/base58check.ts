@@ -61,9 +61,7 @@ function fillLimbs(limbs: Float64Array, payload: Uint8Array, checksum: number): 
   limbs[LIMBS - 1] = checksum & 0xff_ff_ff;
 }
 
-/**
- * Decodes a text of `encodeBase58Check` to its 21 bytes; undefined for any other text, including a wrong checksum.
- */
+/** Decodes a text of `encodeBase58Check` to its 21 bytes; undefined for any other text, including a wrong checksum. */
 export function decodeBase58Check(text: string): Uint8Array | undefined {
   if (text.length !== TEXT_LENGTH) return undefined;
   const bytes = new Uint8Array(BYTES);

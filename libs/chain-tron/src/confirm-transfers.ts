@@ -156,9 +156,7 @@ export async function readInfo(
   return info;
 }
 
-/**
- * Reads a transaction. This does not prove inclusion: a pending transaction looks the same. Its receipt proves it.
- */
+/** Reads a transaction. This does not prove inclusion: a pending transaction looks the same. Its receipt proves it. */
 export async function readTransaction(
   source: TronSource,
   txHash: TxHash,

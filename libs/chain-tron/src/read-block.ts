@@ -33,9 +33,7 @@ export interface TransferWithReceipt extends CandidateTransfer {
   readonly agreement: { isByTwo: boolean };
 }
 
-/**
- * More logs than a transaction can have: at 375 energy per log it would burn more than the highest fee limit buys.
- */
+/** More logs than a transaction can have: at 375 energy per log it would burn more than the highest fee limit buys. */
 const LOGS_PER_TRANSACTION = 2 ** 20;
 /** TRX transfers are ordered after all logs. */
 const NATIVE_INDEX_BASE = 2 ** 50;

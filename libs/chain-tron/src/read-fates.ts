@@ -98,9 +98,7 @@ async function readSoundInfo(
   }
 }
 
-/**
- * Needs a header with the receipt's block time; after a fork between the two requests it would be of another block.
- */
+/** Needs a header with the receipt's block time; after a fork between the two requests it would be of another block. */
 function fateOf(
   own: OwnTransaction,
   info: TronInfo,

@@ -8,9 +8,7 @@ import type { Reading } from './reading.ts';
 import { callConstant } from './sender/call-constant.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 
-/**
- * Functions of Tether's contract, partly also of others. Without the function the call fails, which is no warning.
- */
+/** Functions of Tether's contract, partly also of others. Without the function the call fails, which is no warning. */
 const PAUSED_SELECTOR = '5c975abb'; // paused()
 const DEPRECATED_SELECTOR = '0e136b19'; // deprecated()
 const UPGRADED_SELECTOR = '26976e3f'; // upgradedAddress()

@@ -5,9 +5,7 @@ import type { TronSource } from './tron-sources.ts';
 /** Blocks that each source returned in the seen pass, so that it need not return them again. */
 export interface SeenBlocks {
   note(source: TronSource, blocks: readonly ReadBlock[]): void;
-  /**
-   * All blocks of the range as the source returned them; undefined if one is missing. Frees blocks below the range.
-   */
+  /** All blocks of the range as the source returned them; undefined if one is missing. Frees blocks below the range. */
   blocksOf(source: TronSource, range: BlockRange): readonly ReadBlock[] | undefined;
   has(block: NamedBlock): boolean;
   noteSolid(source: TronSource, block: NamedBlock): void;

@@ -36,9 +36,7 @@ export async function* walkSolidBlocks(
   return undefined;
 }
 
-/**
- * Starts a trail at a block that is known to be in the chain. Its id proves the headers before it, from any source.
- */
+/** Starts a trail at a block that is known to be in the chain. Its id proves the headers before it, from any source. */
 export async function readTrail(
   source: Asked,
   known: KnownBlock,

@@ -22,8 +22,7 @@ export interface WorkPrices {
 }
 
 /**
- * Execution that stake yields: `units` a day for `stake` base units of the native coin, network totals. Zeros:
- * unknown.
+ * Execution that stake yields: `units` a day for `stake` base units of the native coin, network totals. Zeros: unknown.
  */
 export interface StakeYield {
   readonly units: bigint;
@@ -42,8 +41,7 @@ export interface AddressMeans {
   /** Units of execution that its own stake and energy lent to it pay for now. */
   readonly workUnits: bigint;
   /**
-   * Bytes of the next transaction that are free, from stake or the daily allowance; 0n where they cover no
-   * transaction.
+   * Bytes of the next transaction that are free, from stake or the daily allowance; 0n where they cover no transaction.
    */
   readonly freeBytes: bigint;
 }

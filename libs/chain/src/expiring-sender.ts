@@ -235,9 +235,8 @@ export interface ExpiringSender {
   ): Promise<SignedExpiring>;
 
   /**
-   * First difference between stored bytes and their expected content, signature and hash included; undefined when
-   * there is none. The wallet's own signature proves the bytes, even if the database was
-   * manipulated. Pure.
+   * First difference between stored bytes and their expected content, signature and hash included; undefined when there
+   * is none. The wallet's own signature proves the bytes, even if the database was manipulated. Pure.
    */
   differenceOf(stored: Pick<SignedExpiring, 'txHash' | 'raw'>, claim: ExpiringClaim): string | undefined;
 
@@ -254,12 +253,10 @@ export interface ExpiringSender {
    * Searches all blocks after `after`, up to the second one at or past `untilMs` (with `untilEpoch`: up to the first
    * two blocks of a later epoch). Each block is complete, linked and final, and two sources return the same; a single
    * one of several is never accepted. Only this proves that a transaction did not land in its lifetime; no node's
-   * statement about the transaction does.
-   * TRON: headers prove the transactions of each block, and signatures of the witnesses known at `after` prove the
-   * headers. Agreement on any other block is no proof.
-   * Where nodes index all transactions and report their oldest block, two that have the whole stretch are asked for
-   * the transactions instead of reading days of blocks. The caller may ask so only when its own scan has verified
-   * every block of the stretch.
+   * statement about the transaction does. TRON: headers prove the transactions of each block, and signatures of the
+   * witnesses known at `after` prove the headers. Agreement on any other block is no proof. Where nodes index all
+   * transactions and report their oldest block, two that have the whole stretch are asked for the transactions instead
+   * of reading days of blocks. The caller may ask so only when its own scan has verified every block of the stretch.
    * BLOCK_NOT_FOUND while the final chain is not that long. INCONSISTENT_ANSWER while sources differ, a proof is
    * missing, or another block is in the place of `after`.
    */

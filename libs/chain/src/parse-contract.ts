@@ -2,8 +2,7 @@ import type { AddressCodec } from './address-codec.ts';
 import type { TokenContract } from './transfer.ts';
 
 /**
- * Canonical form of a token's identifier: its contract's address, or a coin type (SUI). Undefined for an invalid
- * text.
+ * Canonical form of a token's identifier: its contract's address, or a coin type (SUI). Undefined for an invalid text.
  */
 export function contractIn(
   codec: Pick<AddressCodec, 'parse' | 'parseContract'>,

@@ -196,8 +196,7 @@ export interface WalletSender {
 
   /**
    * First difference between stored bytes and their expected content, signature, network and hash included; undefined
-   * when there is none. The wallet's own signature proves the bytes, even if the
-   * database was manipulated. Pure.
+   * when there is none. The wallet's own signature proves the bytes, even if the database was manipulated. Pure.
    */
   differenceOf(stored: Pick<SignedTransaction, 'txHash' | 'raw'>, claim: StoredClaim): string | undefined;
 

@@ -24,8 +24,7 @@ export function createEpochCertifying(scanning: Scanning) {
   let known: EpochCommittee | undefined;
   return {
     /**
-     * Advances one epoch if the verified cursor is in a later epoch than the known committee. Retries after a
-     * failure.
+     * Advances one epoch if the verified cursor is in a later epoch than the known committee. Retries after a failure.
      */
     async run(lease: Lease, state: ChainState, options: ReadOptions): Promise<void> {
       const { epoch } = verifiedBlock(state);

@@ -52,9 +52,8 @@ export function createFinalityWatch(deps: {
       answeredAtMs = undefined;
     },
     /**
-     * Polls the finalized height. The result never decreases and never exceeds the head: a node that names a
-     * higher one is wrong. Null if only depth decides. Throws reader errors; FINALITY_UNAVAILABLE only while no
-     * fallback applies.
+     * Polls the finalized height. The result never decreases and never exceeds the head: a node that names a higher one
+     * is wrong. Null if only depth decides. Throws reader errors; FINALITY_UNAVAILABLE only while no fallback applies.
      */
     async look(
       {

@@ -17,8 +17,7 @@ export function isolateFailure(
   let failures = 0;
   let dueAtMs = 0;
   /**
-   * False during back-off. The pause doubles with each failure in a row, and is at least the provider's
-   * Retry-After.
+   * False during back-off. The pause doubles with each failure in a row, and is at least the provider's Retry-After.
    */
   const isDue = (): boolean => clock.now().getTime() >= dueAtMs;
   function backOff(error: unknown): void {

@@ -5,9 +5,8 @@ import type { ScanNetwork } from './scan-network.ts';
 const POLLS_PER_PERIOD = 4;
 
 /**
- * Reduces polling while a head subscription works: only every fourth poll is made, in case the subscription misses
- * a head. After a silence of two block times and a poll interval the subscription may be dead, and every poll is
- * made.
+ * Reduces polling while a head subscription works: only every fourth poll is made, in case the subscription misses a
+ * head. After a silence of two block times and a poll interval the subscription may be dead, and every poll is made.
  */
 export function createPollPace(
   { blockTimeMs, pollIntervalMs }: Pick<ScanNetwork, 'blockTimeMs' | 'pollIntervalMs'>,

@@ -115,8 +115,7 @@ function identityOf(transfer: LiveTransfer | MatchedTransfer): string {
 }
 
 /**
- * Throws BRANCHES_DIFFER unless the segments are linked. Segments of two branches could contain a transaction
- * twice.
+ * Throws BRANCHES_DIFFER unless the segments are linked. Segments of two branches could contain a transaction twice.
  */
 function checkLinked(segments: readonly SegmentRead[]): void {
   segments.forEach(({ headers: [first] }, place) => {

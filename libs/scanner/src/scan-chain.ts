@@ -40,10 +40,9 @@ export function createChainGates(
 }
 
 /**
- * Scans one chain while this replica holds its lease, and competes for the lease otherwise. The lease has its own
- * loop, so that a slow node does not cost the lease. The scan loop polls, and also runs when a subscription
- * reports a head. It starts only after the nodes passed the start-up checks. A third loop reports the chain's
- * state to the database.
+ * Scans one chain while this replica holds its lease, and competes for the lease otherwise. The lease has its own loop,
+ * so that a slow node does not cost the lease. The scan loop polls, and also runs when a subscription reports a head.
+ * It starts only after the nodes passed the start-up checks. A third loop reports the chain's state to the database.
  */
 export function startChainScan(deps: ScanChainDeps): ChainScan {
   const { network, reader, lease, observe } = deps;

@@ -41,8 +41,7 @@ export function scanError(
 }
 
 /**
- * True for errors that halt a chain until an operator decides. The round is retried, but will not succeed by
- * itself.
+ * True for errors that halt a chain until an operator decides. The round is retried, but will not succeed by itself.
  */
 export function isHalt(error: unknown): error is ScanError {
   return error instanceof GatewayError && PERMANENT.has(error.code as ScanErrorCode);

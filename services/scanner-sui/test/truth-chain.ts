@@ -20,8 +20,7 @@ export type PaymentKind =
   /** Also gasless: a sender pays itself, and no balance changes. */
   | 'toHimself'
   /**
-   * Has a gas cost, which the sender takes out of a shared object. It transfers an empty coin, and no balance
-   * changes.
+   * Has a gas cost, which the sender takes out of a shared object. It transfers an empty coin, and no balance changes.
    */
   | 'gasTakenBack'
   | 'failed'

@@ -28,9 +28,8 @@ export interface TruthFindings extends Findings {
 }
 
 /**
- * Probability of each fault per request or answer. A block takes two requests, so a few blocks take many. Rate
- * limits are rare: the reader slows down for minutes after each, and these blocks come ten times as fast as on
- * TRON.
+ * Probability of each fault per request or answer. A block takes two requests, so a few blocks take many. Rate limits
+ * are rare: the reader slows down for minutes after each, and these blocks come ten times as fast as on TRON.
  */
 export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   rateLimited: 0.0006,

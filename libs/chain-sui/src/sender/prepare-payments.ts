@@ -70,9 +70,7 @@ export async function preparePayments(
   return settled.map((one) => (isAsked(one) ? (left.shift() ?? one) : one).verdict);
 }
 
-/**
- * A source that replaces a failed one may report a higher price. All are then asked again, at most once per source.
- */
+/** A source that replaces a failed one may report a higher price. All are then asked again, at most once per source. */
 async function askAtOnePrice(
   sources: SuiSources,
   epochs: Epochs,

@@ -172,9 +172,7 @@ function encodeAmount({ key = '', value = 0 }: Raw): Uint8Array {
   return concat([encodeField(1, 'text', key, 'key'), encodeField(2, 'int64', value, 'value')]);
 }
 
-/**
- * Unknown fields by number, each with varints first, then fixed-length values, bytes and groups (UnknownFieldSet).
- */
+/** Unknown fields by number, each with varints first, then fixed-length values, bytes and groups (UnknownFieldSet). */
 function encodeUnknown(message: Raw): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const name of Object.keys(message)) {

@@ -19,9 +19,7 @@ const BALANCE_SELECTOR = '70a08231';
 const WORD = /^[0-9a-f]{64}$/;
 /** Bandwidth from stake pays for all bytes of a transaction or none, so a small rest may be useless. */
 const BYTES_LEFT_OVER = 400;
-/**
- * Upper bound of any transaction that is signed here, in bytes. The daily free bandwidth counts in multiples of it.
- */
+/** Upper bound of any transaction that is signed here, in bytes. The daily free bandwidth counts in multiples of it. */
 export const BYTES_OF_ONE = 350;
 
 interface Balances {

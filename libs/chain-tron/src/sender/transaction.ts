@@ -95,8 +95,7 @@ export function encodeRaw(raw: RawTransaction): Uint8Array {
 }
 
 /**
- * Throws RangeError for other bytes than `encodeRaw` writes: another contract type, a memo, a permission, extra
- * fields.
+ * Throws RangeError for other bytes than `encodeRaw` writes: another contract type, a memo, a permission, extra fields.
  */
 export function decodeRaw(bytes: Uint8Array): RawTransaction {
   const number = readSignedContract(Buffer.from(bytes))?.type;

@@ -50,8 +50,7 @@ export function createScanStore(deps: ScanStoreDeps) {
       }),
 
     /**
-     * Commits a change and its events in one transaction and returns the new state. Throws LEASE_LOST,
-     * CURSOR_MOVED.
+     * Commits a change and its events in one transaction and returns the new state. Throws LEASE_LOST, CURSOR_MOVED.
      */
     async commit(
       lease: Lease,
