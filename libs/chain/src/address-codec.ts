@@ -16,14 +16,10 @@ export interface AddressCodec {
    * on this family: wrong length or alphabet, wrong checksum, the zero address (docs/api.md section 3).
    */
   parse(text: string): Address | undefined;
-  /**
-   * Canonical form of a token's identifier, or undefined. Absent where the contract's address identifies a token.
-   * Callers use contractIn instead.
-   */
+  /** Canonical form of a token's identifier. Absent where that is an address. Callers use contractIn instead. */
   parseContract?(text: string): TokenContract | undefined;
   /** Displayed form, also used in API answers (EVM: EIP-55 checksum). */
   format(address: Address): string;
-  /** Displayed form of a token's contract or coin type, also used in API answers. */
   formatContract(contract: TokenContract): string;
   /**
    * The address of a secp256k1 public key, compressed (33 bytes) or uncompressed (65 bytes, leading 0x04).

@@ -21,14 +21,10 @@ export interface RangeRead {
    * verified reading, and only on chains where no transaction count of a wallet shows whether all of them are known.
    */
   readonly actors?: readonly Actor[];
-  /**
-   * Replaces `actors` where the full list would be long and only a few wallets matter: the transactions that these
-   * wallets signed, or that moved money out of them.
-   */
+  /** Replaces `actors` where the full list is long: transactions that these wallets signed or that took their money. */
   readonly actsOf?: (wallets: ReadonlySet<Address>) => readonly Actor[];
-  /** Number of transactions read; set together with `actsOf`. */
   readonly transactions?: number;
-  /** Set on a verified reading where validators certify epochs: every block was proven. */
+  /** Set on a verified reading where validators certify epochs. */
   readonly proof?: RangeProof;
 }
 
@@ -45,17 +41,11 @@ export type ExpectedTransfer = Pick<
   'blockHash' | 'txHash' | 'contract' | 'to' | 'amountBaseUnits'
 >;
 
-/**
- * Candidates after their receipts were read. Each candidate is in one of the two lists, except native transfers of
- * failed transactions: they moved no coin and are in neither.
- */
+/** Each candidate is in one of the lists, except native transfers of failed transactions, which moved no coin. */
 export interface ConfirmedTransfers {
-  /** Proven by the receipt; in the order of the candidates. */
+  /** In the order of the candidates. */
   readonly confirmed: readonly Transfer[];
-  /**
-   * The logs named them, but the receipt in the same block and all receipts of the block show that the transaction
-   * failed or has no such log. Must not be recorded; raise an alert.
-   */
+  /** The logs named them, but the receipts show a failed transaction or no such log. Never recorded; raise an alert. */
   readonly refuted: readonly CandidateTransfer[];
 }
 
@@ -75,39 +65,30 @@ export interface ConfirmOptions extends ReadOptions {
 }
 
 export interface AgreementOptions extends ReadOptions {
-  /**
-   * With several configured sources, never accepts a single one, however long the others have failed. For decisions
-   * that cannot be reversed.
-   */
+  /** Never accepts a single one of several sources, for decisions that cannot be reversed. */
   readonly neverAlone?: boolean;
 }
 
 export interface FateOptions extends ConfirmOptions, AgreementOptions {
-  /**
-   * Asks only nodes that have a block of this height. Required if a missing receipt is to mean something: a lagging
-   * node has no receipts of newer blocks.
-   */
+  /** Asks only nodes that have this block. Without it a missing receipt means nothing: a lagging node has none. */
   readonly atHeight?: number;
 }
 
 /**
- * Reads one network. No method returns less than it was asked for. A lagging node, an empty or partial answer, or a
- * reorganisation during the read becomes a GatewayError with a ReaderErrorCode, and the caller retries. The reader
- * itself only splits ranges that a provider finds too large. It caches no data that could make an answer older,
- * so several callers may share a reader.
+ * Reads one network. Every method returns all that it was asked for, or throws a GatewayError with a ReaderErrorCode;
+ * the caller retries. The reader itself only splits ranges that a provider finds too large. It caches no data that
+ * could make an answer older, so several callers may share a reader.
  */
 export interface ChainReader {
   readonly chain: Chain;
   /**
-   * Number of blocks to request at once. The caller splits long ranges accordingly and reads it again for each part,
-   * because it may change with the blocks' content. @default 20
+   * Blocks to request at once. Read it again for each part of a range: it changes with the blocks' content. @default 20
    */
   readonly blocksPerCall?: number;
 
   /**
-   * Asks every source for its network and its tokens. Must be awaited before any other call. A wrong source is
-   * excluded if another one is right. Throws WRONG_CHAIN or TOKEN_MISMATCH when none is right; the operator must
-   * correct the configuration.
+   * Asks every source for its network and its tokens. Must be awaited before any other call. A wrong source is excluded
+   * if another one is right. Throws WRONG_CHAIN or TOKEN_MISMATCH when none is right.
    */
   checkNetwork(options?: ReadOptions): Promise<void>;
 
@@ -120,19 +101,18 @@ export interface ChainReader {
    */
   finalizedHeight(options?: ReadOptions): Promise<number>;
 
-  /** Blocks `from` to `to` (inclusive), linked. BLOCK_NOT_FOUND when the node lacks some of them. */
+  /** Both inclusive, linked. BLOCK_NOT_FOUND when the node lacks some of them. */
   headers(from: number, to: number, options?: ReadOptions): Promise<readonly BlockHeader[]>;
 
-  /** For the seen pass: the blocks `from` to `to` and their transfers. BLOCK_NOT_FOUND beyond the node's head. */
+  /** For the seen pass. BLOCK_NOT_FOUND beyond the node's head. */
   readSeen(from: number, to: number, options?: ReadOptions): Promise<RangeRead>;
 
   /**
-   * For the verified pass, where the answer must be right. The result is complete in one of two ways. Either two
-   * sources returned the same transfers and agree on the hash of the last block, or the complete receipts of the
-   * block confirm it. Receipts decide every difference, and they are used while only one source is usable.
-   * `expected` are the recorded, not orphaned transfers of this range. If the logs lack one, the reader looks for it
-   * in the receipts of the block. Expected transfers of blocks that left the range are left to the caller's
-   * reorganisation logic. INCONSISTENT_ANSWER while two sources are on different forks or return different receipts.
+   * For the verified pass. Two sources return the same transfers and agree on the hash of the last block, or the
+   * complete receipts of the block decide. Receipts are also used while only one source is usable. `expected` are the
+   * recorded, not orphaned transfers of this range. If the logs lack one, the reader looks for it in the receipts of
+   * the block. The caller handles expected transfers of blocks that left the range. INCONSISTENT_ANSWER while two
+   * sources are on different forks or return different receipts.
    */
   readVerified(
     from: number,
@@ -170,21 +150,18 @@ export interface ChainReader {
   vouch(block: Pick<BlockHeader, 'height' | 'hash'>, options?: ReadOptions): Promise<void>;
 
   /**
-   * Warnings that the contracts of the configured tokens report, where two sources agree. Throws the error of a
-   * source that cannot be asked. Absent where a family's tokens report none.
+   * Two sources must agree. Throws the error of a source that cannot be asked. Absent where tokens report no warnings.
    */
   readonly tokenWarnings?: (options?: ReadOptions) => Promise<readonly TokenWarning[]>;
 
-  /** Absent where no validators certify the epochs of the chain. */
   readonly committees?: EpochCommittees;
 
   /**
    * Calls `onHead` at new heads until the signal is aborted. Reconnects by itself, resolves when stopped, never
-   * rejects. A hint only: heads may be missed or repeated, so the caller also polls. Absent where the network has no
-   * subscription.
+   * rejects. A hint only: heads may be missed or repeated, so the caller also polls.
    */
   readonly subscribeHeads?: (onHead: () => void, signal: AbortSignal) => Promise<void>;
 
-  /** State of each source, in the order of configuration. Absent where a reader has a single source without state. */
+  /** In the order of configuration. Absent where a reader has a single source without state. */
   readonly sources?: () => readonly SourceHealth[];
 }

@@ -1,6 +1,5 @@
 import { isReaderError } from './reader-error.ts';
 
-/** Failed start-up check of a chain: its nodes serve another network, or other tokens than configured. */
 export interface CheckFailure {
   readonly code: string;
   readonly detail: string;

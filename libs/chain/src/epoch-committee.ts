@@ -6,20 +6,20 @@ export interface CommitteeMember {
   readonly weight: number;
 }
 
-/** The validators that certify the blocks of an epoch, in the order of their keys. */
+/** The validators that certify the blocks of an epoch, in the order of their public keys. */
 export interface EpochCommittee {
   readonly epoch: number;
   readonly members: readonly CommitteeMember[];
 }
 
-/** The last block of an epoch, certified by its committee. */
+/** Proven by the signatures of the epoch's committee. */
 export interface CertifiedEnd {
   readonly height: number;
   readonly hash: BlockHash;
   readonly next: EpochCommittee;
 }
 
-/** The last block of an epoch, as a range read it. */
+/** As a range read it, not yet certified. */
 export interface EpochEnd {
   readonly epoch: number;
   readonly height: number;
@@ -35,15 +35,11 @@ export interface RangeProof {
 }
 
 export interface EpochCommittees {
-  /**
-   * Committee of an epoch, by agreement of two sources or by the only configured one. Later committees are proven
-   * from it.
-   */
+  /** By agreement of two sources or by the only configured one. Later committees are proven from this one. */
   trusted(epoch: number, signal: AbortSignal | undefined): Promise<EpochCommittee>;
   /**
-   * End of the committee's epoch, from any source: the committee's signatures prove it.
-   * @throws INCONSISTENT_ANSWER without a quorum of the committee's signatures, BLOCK_NOT_FOUND if the source has
-   * pruned it
+   * From any source: the committee's signatures prove it. INCONSISTENT_ANSWER without a quorum of signatures,
+   * BLOCK_NOT_FOUND if the source has pruned it.
    */
   certifiedEnd(committee: EpochCommittee, signal: AbortSignal | undefined): Promise<CertifiedEnd>;
 }

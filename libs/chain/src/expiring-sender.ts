@@ -33,31 +33,25 @@ export interface Validity {
   readonly epochs?: EpochWindow;
 }
 
-/** Epochs of a chain, both inclusive. */
+/** Both inclusive. */
 export interface EpochWindow {
   readonly first: number;
   readonly last: number;
 }
 
-/**
- * Inputs of a payment that `prepare` found: objects, prices, the payer of the fee. Only the adapter makes and reads
- * it. It is not trusted: `sign` and the chain check it.
- */
+/** Inputs of a payment that `prepare` found. Opaque to callers and not trusted: `sign` and the chain check it. */
 export type Funding = { readonly __brand: 'Funding' };
 
 export interface SignedExpiring {
-  /** Hash of what was signed; known before the transaction is sent. */
+  /** Known before the transaction is sent. */
   readonly txHash: TxHash;
   readonly raw: Uint8Array;
   readonly validity: Validity;
-  /** Upper limit of the contract execution fee, in base units of the native coin; 0n where there is none. */
+  /** Upper limit of the contract execution fee, in base units of the native coin. */
   readonly feeLimitBaseUnits: bigint;
 }
 
-/**
- * A transaction that moves a wallet's own scattered money to where it pays from, as stored before sending. It pays no
- * other address.
- */
+/** Moves a wallet's own scattered money to where it pays from; pays no other address. */
 export interface Gathering extends Pick<SignedExpiring, 'txHash' | 'raw' | 'feeLimitBaseUnits'> {
   readonly contract: TokenContract | null;
   readonly amountBaseUnits: BaseUnits;
@@ -73,9 +67,9 @@ export type PreparedExpiring =
   | {
       readonly kind: 'READY';
       readonly feeLimitBaseUnits: bigint;
-      /** Upper limit of all its fees, with none of them covered by an allowance. */
+      /** Upper limit of all fees, with none of them covered by an allowance. */
       readonly costBaseUnits: bigint;
-      /** Pass it to `sign`. Absent where a payment needs only the wallet's balance. */
+      /** Pass it to `sign`. */
       readonly funding?: Funding;
       /** Execution units with margin, and bytes. Absent where only coin pays for them. */
       readonly takes?: { readonly workUnits: bigint; readonly bytes: bigint };
@@ -84,14 +78,13 @@ export type PreparedExpiring =
   | { readonly kind: 'OBSTACLE'; readonly obstacle: PaymentObstacle; readonly detail: string };
 
 /**
- * Result of sending stored bytes, the best over all sources, in this order. None of them proves that the payment
- * failed or will fail: a node reports only its own state and may have relayed what it rejects. Only the gateway's own
- * scan decides.
+ * Best result over all sources, in this order. None proves that the payment failed or will fail: a node reports only
+ * its own state and may have relayed what it rejects. Only the gateway's own scan decides.
  */
 export const EXPIRING_SEND_OUTCOMES = [
-  /** A node took it into its pool. */
+  /** In the node's pool. */
   'ACCEPTED',
-  /** A node has it already, in its pool or in a block, or had it earlier. */
+  /** In its pool or in a block, now or earlier. */
   'KNOWN',
   /** By this node's state, the wallet cannot pay amount and fees. */
   'NO_FUNDS',
@@ -113,20 +106,17 @@ export interface FoundExpiringPayment {
   readonly fate: TransactionFate;
 }
 
-/** Result of a search of consecutive blocks, each the parent of the next. */
+/** Consecutive blocks, each the parent of the next. */
 export interface BlocksSearched {
-  /** The searched transactions that a block contains, successful or not. */
+  /** Contained in a block, successful or not. */
   readonly found: ReadonlySet<TxHash>;
   /** The last two blocks, in order, both at or after the requested moment. */
   readonly end: readonly [BlockHeader, BlockHeader];
 }
 
-/** Part of a sender whose chain expires transactions by epoch (SUI). */
+/** For chains that expire transactions by epoch (SUI). */
 export interface EpochWindows {
-  /**
-   * Epochs in which a new transaction may land. `epoch` is that of the newest block that the gateway's scan has
-   * verified. BLOCK_NOT_FOUND while a node is in another epoch.
-   */
+  /** `epoch` is that of the newest verified block. BLOCK_NOT_FOUND while a node is in another epoch. */
   currentWindow(
     epoch: number,
     options?: ReadOptions,
@@ -134,27 +124,25 @@ export interface EpochWindows {
 }
 
 /**
- * Part of a sender whose hot wallet pays the fees of deposit addresses (SUI), so no fee has to be sent there first.
- * The hot wallet's fee balance is the `allowanceBaseUnits` of a deposit address.
+ * For chains where the hot wallet pays the fees of deposit addresses (SUI). The hot wallet's fee balance is the
+ * `allowanceBaseUnits` of a deposit address.
  */
 export interface Sponsorship {
-  /**
-   * Other wallet that pays the fees of transactions from `wallet`, if they cost any. Undefined: `wallet` pays itself.
-   */
+  /** Pays the fees of transactions from `wallet`. Undefined: `wallet` pays itself. */
   sponsorOf(wallet: Address): Address | undefined;
   /**
-   * Maximum amount of one payment from a wallet with a sponsor (SUI: the largest coins that fit into one
-   * transaction). Where two sources differ, the lower amount.
+   * Largest payment from a sponsored wallet (SUI: its largest coins that fit into one transaction). Of two sources'
+   * answers the lower.
    */
   mostAtOnce(wallet: Address, contract: TokenContract | null, options?: ReadOptions): Promise<bigint>;
 }
 
-/** Part of a sender whose wallets may hold pieces of a balance that cannot pay until they are gathered (SUI). */
+/** For wallets with pieces of a balance that cannot pay until they are gathered (SUI). */
 export interface Gatherer {
   /**
-   * Builds and signs a transaction that moves scattered pieces of an asset (see `balances`) to where the wallet pays
-   * from. It decodes the bytes again and checks that no other address receives any of it. The money remains the
-   * wallet's in every outcome. Undefined without scattered pieces, or without coin for its fee.
+   * Signs a transaction that moves scattered pieces of an asset (see `balances`) to where the wallet pays from. Decodes
+   * the bytes again and checks that no other address receives any of it. Undefined without scattered pieces, or without
+   * coin for its fee.
    */
   signGathering(
     wallet: Address,
@@ -164,20 +152,20 @@ export interface Gatherer {
   ): Promise<Gathering | undefined>;
 }
 
-/** Part of a sender whose proofs use keys to which block producers delegate their signatures (TRON). */
+/** For chains whose block producers delegate their signatures to other keys (TRON). */
 export interface BlockKeys {
-  /** Keys that sources report and that proofs do not accept yet, one text each. Asks the sources about once an hour. */
+  /** Reported, but not accepted by proofs yet; one text each. Asks the sources about once an hour. */
   newBlockKeys(options?: ReadOptions): Promise<readonly string[]>;
 }
 
 /**
- * Builds, signs and sends payments of one network whose transactions expire. Keeps no state between calls: the caller
- * stores bytes, uniqueness values and what was sent. Reading methods throw a GatewayError with a ReaderErrorCode as
- * ChainReader does; signing methods one with a SenderErrorCode. Every call ends by its own deadline.
+ * Builds, signs and sends payments of one network whose transactions expire. Keeps no state between calls. Reading
+ * methods throw a GatewayError with a ReaderErrorCode, signing methods one with a SenderErrorCode. Every call ends by
+ * its own deadline.
  */
 export interface ExpiringSender {
   readonly chain: Chain;
-  /** Lifetime of a new transaction, from the head's time. */
+  /** From the head's time. */
   readonly validForMs: number;
   /** Absent: transactions expire by time. */
   readonly epochs?: EpochWindows;
@@ -190,7 +178,7 @@ export interface ExpiringSender {
   /** Absent: no proof uses keys to which block producers delegate. */
   readonly blockKeys?: BlockKeys;
 
-  /** Checks that every source serves the configured network. Must be awaited before any other call. See ChainReader. */
+  /** Must be awaited before any other call. See ChainReader. */
   checkNetwork(options?: ReadOptions): Promise<void>;
 
   /**
@@ -205,14 +193,11 @@ export interface ExpiringSender {
     readonly block: BlockHeader;
     readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
     readonly allowanceBaseUnits: bigint;
-    /** The part of `amounts` that cannot pay until it is gathered (SUI: coin objects of a hot wallet). */
+    /** The part of `amounts` that cannot pay until it is gathered (SUI: coin objects). */
     readonly scattered: ReadonlyMap<TokenContract | null, bigint>;
   }>;
 
-  /**
-   * Current price of an execution unit, in base units of the native coin (TRON: sun per energy); the highest of all
-   * sources.
-   */
+  /** Base units of the native coin per unit of execution (TRON: sun per energy); the highest of all sources. */
   workPrice(options?: ReadOptions): Promise<bigint>;
 
   /**
@@ -235,8 +220,8 @@ export interface ExpiringSender {
   ): Promise<SignedExpiring>;
 
   /**
-   * First difference between stored bytes and their expected content, signature and hash included; undefined when there
-   * is none. The wallet's own signature proves the bytes, even if the database was manipulated. Pure.
+   * First difference, signature and hash included; undefined when there is none. The wallet's own signature proves the
+   * bytes, even if the database was manipulated. Pure.
    */
   differenceOf(stored: Pick<SignedExpiring, 'txHash' | 'raw'>, claim: ExpiringClaim): string | undefined;
 
@@ -281,6 +266,6 @@ export interface ExpiringSender {
     options?: ReadOptions,
   ): Promise<FoundExpiringPayment | undefined>;
 
-  /** State of each source, in the order of configuration. */
+  /** In the order of configuration. */
   sources(): readonly SourceHealth[];
 }

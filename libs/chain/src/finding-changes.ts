@@ -1,6 +1,5 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** A fault of a source that its start-up checks found. */
 export interface Finding {
   readonly source: string;
   readonly kind: string;

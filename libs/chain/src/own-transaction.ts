@@ -3,14 +3,13 @@ import type { Address } from './address-codec.ts';
 import type { BlockHash } from './block.ts';
 import type { TokenContract, TxHash } from './transfer.ts';
 
-/** A transaction that the gateway signed: hash and intent, for asking the chain for its outcome. */
 export interface OwnTransaction {
   readonly txHash: TxHash;
-  /** The wallet that signed and pays it. */
+  /** Signs and pays it. */
   readonly from: Address;
   /** Null: the native coin. */
   readonly contract: TokenContract | null;
-  /** Intended receiver of the amount; never the token's contract. */
+  /** Never the token's contract. */
   readonly to: Address;
   /** Zero for a transaction that only uses a nonce. */
   readonly amountBaseUnits: BaseUnits;

@@ -1,9 +1,7 @@
 import type { AddressCodec } from './address-codec.ts';
 import type { TokenContract } from './transfer.ts';
 
-/**
- * Canonical form of a token's identifier: its contract's address, or a coin type (SUI). Undefined for an invalid text.
- */
+/** The contract's address, or a coin type (SUI), in canonical form. Undefined for an invalid text. */
 export function contractIn(
   codec: Pick<AddressCodec, 'parse' | 'parseContract'>,
   text: string,

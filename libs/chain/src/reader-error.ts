@@ -36,7 +36,7 @@ const PERMANENT: ReadonlySet<ReaderErrorCode> = new Set<ReaderErrorCode>([
 
 export type ReaderError = GatewayError<ReaderErrorCode>;
 
-/** The code decides whether the error is retryable. `context` must not contain a whole URL. */
+/** `context` must not contain a whole URL: its path may contain a provider's key. */
 export function readerError(
   code: ReaderErrorCode,
   message: string,

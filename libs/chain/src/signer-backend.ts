@@ -1,12 +1,9 @@
 import type { Family } from '@opentill/domain/chains';
 import type { Address } from './address-codec.ts';
 
-/**
- * Holds the private keys of hot wallets and signs digests with them. It makes no decision: the caller first checks
- * what a digest means and whether it may be signed. The only implementation reads a local keystore.
- */
+/** Holds the private keys of hot wallets. Makes no decision: the caller first checks what a digest means. */
 export interface SignerBackend {
-  /** Addresses of its keys, in canonical form. */
+  /** In canonical form. */
   readonly addresses: readonly Address[];
   /**
    * Signs a 32-byte digest with the key of `address` (ECDSA over secp256k1). Returns 65 bytes: r, s (the lower of the
@@ -24,9 +21,7 @@ export function canSignFor(backend: SignerBackend, address: Address): boolean {
 /** A backend that also signs for deposit addresses, which are too many to list in advance. */
 export interface DepositSigner extends SignerBackend {
   holds(address: Address): boolean;
-  /**
-   * Compares `address` with deposit address `index` of the family by the backend's own derivation. Throws RangeError.
-   */
+  /** Compares `address` with the backend's own derivation. Throws RangeError for an impossible index. */
   isDeposit(family: Family, index: number, address: Address): boolean;
   /**
    * Like `isDeposit`. If it matches, `sign` accepts the address from now on, until many others were admitted. The

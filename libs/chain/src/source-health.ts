@@ -10,18 +10,16 @@ export type SourceTrouble =
   | 'LAGGING'
   /** It answers, but its head has not moved for long while another source's head has. */
   | 'STUCK'
-  /**
-   * The start-up checks excluded it (a configured token is missing there): asked only when every source is excluded.
-   */
+  /** The start-up checks excluded it (a token is missing, for example); asked only when every source is excluded. */
   | 'EXCLUDED';
 
-/** State of one source (URL) of a reader, for health checks, metrics and the operator. */
+/** State of one source (URL) of a reader. */
 export interface SourceHealth {
-  /** In the order of configuration, from 0. Distinguishes sources with the same label. */
+  /** From 0. Distinguishes sources with the same label. */
   readonly place: number;
   /** Host and port, never the path: it may contain a provider's key. */
   readonly label: string;
-  /** Asked now: the right chain, not resting, not far behind the others. */
+  /** The right chain, not resting, not far behind the others. */
   readonly usable: boolean;
   readonly trouble: SourceTrouble | null;
   /**

@@ -14,18 +14,12 @@ export type TxHash = string & { readonly __brand: 'TxHash' };
  */
 export type TransferPosition = string & { readonly __brand: 'TransferPosition' };
 
-/**
- * A transfer as a block's logs or transactions name it, before its receipt is read. Use it only to find recipients;
- * show, store and credit only a Transfer.
- */
+/** A transfer before its receipt is read: only for finding recipients, never shown, stored or credited. */
 export interface CandidateTransfer {
   readonly txHash: TxHash;
   readonly blockHash: BlockHash;
   readonly blockHeight: number;
-  /**
-   * Position in everything the block records (EVM: logIndex; native transfers follow all logs, in the order of their
-   * transactions). Unique within its block only.
-   */
+  /** EVM: logIndex; native transfers follow all logs, in the order of their transactions. Unique in its block only. */
   readonly indexInBlock: number;
   /** Null for the chain's native coin. */
   readonly contract: TokenContract | null;
@@ -36,15 +30,12 @@ export interface CandidateTransfer {
   readonly amountBaseUnits: BaseUnits;
 }
 
-/**
- * A transfer that the receipt of its transaction proves: the transaction succeeded, and its receipt contains the log,
- * if any.
- */
+/** Proven by the receipt: the transaction succeeded and its receipt contains the log, if any. */
 export interface Transfer extends CandidateTransfer {
   readonly chain: Chain;
   /** Natural key, together with `chain` and `txHash`. */
   readonly position: TransferPosition;
-  /** Fee that the sender paid for the whole transaction, in base units of the chain's native coin. */
+  /** For the whole transaction, in base units of the chain's native coin. */
   readonly feeBaseUnits: BaseUnits;
 }
 

@@ -9,7 +9,7 @@ import type { TokenContract, TxHash } from './transfer.ts';
 
 export interface PaymentIntent {
   readonly from: Address;
-  /** Null for the chain's native coin. */
+  /** Null: the native coin. */
   readonly contract: TokenContract | null;
   readonly to: Address;
   readonly amountBaseUnits: BaseUnits;
@@ -20,7 +20,7 @@ export interface PaymentIntent {
   readonly resource?: 'LEND_ENERGY' | 'TAKE_ENERGY_BACK';
 }
 
-/** Limits of a transaction's fee. Prices in base units of the native coin (EVM: wei) per unit of gas. */
+/** Prices in base units of the native coin (EVM: wei) per unit of gas. */
 export interface FeeTerms {
   readonly gasLimit: bigint;
   /** Never less than `maxPriorityFeePerGas`. */
@@ -30,14 +30,11 @@ export interface FeeTerms {
 
 export type FeePrices = Omit<FeeTerms, 'gasLimit'>;
 
-/** Reasons not to sign a payment now. It may become possible later. */
+/** It may become possible later. */
 export type PaymentObstacle =
   /** The chain would reject it: low balance, paused token, blocked receiver, revert of the contract. */
   | 'WOULD_FAIL'
-  /**
-   * Nodes cannot report whether it would succeed, though they can for other payments. Never set by the failure of a
-   * single node.
-   */
+  /** Nodes cannot report whether it would succeed, though they can for other payments. */
   | 'UNCLEAR'
   /** The network's price is above the configured cap. */
   | 'FEES_ABOVE_CAP';
@@ -48,17 +45,14 @@ export type Prepared =
   | { readonly kind: 'OBSTACLE'; readonly obstacle: PaymentObstacle; readonly detail: string };
 
 export interface SignedTransaction {
-  /** Hash of `raw`; known before the transaction is sent. */
+  /** Known before the transaction is sent. */
   readonly txHash: TxHash;
   readonly raw: Uint8Array;
   readonly nonce: number;
   readonly terms: FeeTerms;
 }
 
-/**
- * Expected content of stored bytes: signed by this wallet, with this nonce and these terms. A null intent means a
- * cancel.
- */
+/** Expected content of stored bytes. A null intent means a cancel. */
 export interface StoredClaim {
   readonly wallet: Address;
   readonly nonce: number;
@@ -66,19 +60,13 @@ export interface StoredClaim {
   readonly intent: PaymentIntent | null;
 }
 
-/**
- * Result of sending stored bytes, the best over all sources, in this order. None of them proves that the payment
- * failed. They show what to check next; only receipts decide.
- */
+/** Best result over all sources, in this order. None proves that the payment failed; only receipts decide. */
 export type SendOutcome =
-  /** A node took it into its pool. */
+  /** In the node's pool. */
   | 'ACCEPTED'
-  /** A node has it already, in its pool or in a block. */
+  /** Already in its pool or in a block. */
   | 'KNOWN'
-  /**
-   * The chain has a transaction with this nonce: this one, another of the gateway's, or a foreign one. Check the
-   * receipts.
-   */
+  /** The chain has a transaction with this nonce: this one, another own one, or a foreign one. Check the receipts. */
   | 'NONCE_TOO_LOW'
   /** The node has other transactions with this nonce that pay more, or the price is below its minimum. */
   | 'UNDERPRICED'
@@ -89,7 +77,7 @@ export type SendOutcome =
   /** No usable answer: timeout, fault, rate limit. It may have arrived anyway. */
   | 'UNKNOWN';
 
-/** Transaction counts of several sources. One may be wrong; a single one is no proof. */
+/** One source may be wrong; a single answer is no proof. */
 export interface SourcesCount {
   /** Highest count among sources that `latestCount` accepts individually; never below `agreed`. */
   readonly highest: number;
@@ -105,29 +93,26 @@ export interface FoundPayment {
 }
 
 /**
- * Builds, signs and sends payments of one network. Between calls it remembers only which sources reported wrong
- * counts; the caller stores nonces, bytes and what was sent. Reading methods throw a GatewayError with a
- * ReaderErrorCode as ChainReader does; signing methods one with a SenderErrorCode. Every call ends by its own
- * deadline, even without `options.signal`.
+ * Builds, signs and sends payments of one network. Between calls it remembers only which sources reported wrong counts.
+ * Reading methods throw a GatewayError with a ReaderErrorCode, signing methods one with a SenderErrorCode. Every call
+ * ends by its own deadline, even without `options.signal`.
  */
 export interface WalletSender {
   readonly chain: Chain;
 
-  /** Checks that every source serves the configured network. Must be awaited before any other call. See ChainReader. */
+  /** Must be awaited before any other call. See ChainReader. */
   checkNetwork(options?: ReadOptions): Promise<void>;
 
   /**
-   * Number of the wallet's transactions up to the newest block, which is the first unused nonce. The highest answer
-   * of all sources, so that a lagging source hides no transaction. An upper bound only: a single source may overstate
-   * it. Its claim counts until `countAt` refutes it at a later block; from then on that source's claims count no
-   * more. Never below what two sources report.
+   * The first unused nonce: transactions up to the newest block. The highest answer of all sources, so that a lagging
+   * one hides no transaction. A source may overstate it: its claim counts until `countAt` refutes it, then none of its
+   * claims count. Never below what two sources report.
    */
   latestCount(wallet: Address, options?: ReadOptions): Promise<number>;
 
   /**
-   * The count at the end of one block, agreed by two sources (by one where a single source is accepted). The caller
-   * waits on INCONSISTENT_ANSWER (they differ and no third decides, or one has another block at that height) and
-   * BLOCK_NOT_FOUND (one lacks the block).
+   * At the end of one block; two sources must agree. INCONSISTENT_ANSWER: they differ and no third decides, or one has
+   * another block at that height. BLOCK_NOT_FOUND: one lacks the block.
    */
   countAt(
     wallet: Address,
@@ -135,10 +120,7 @@ export interface WalletSender {
     options?: AgreementOptions,
   ): Promise<number>;
 
-  /**
-   * The count including transactions that wait in the sources' pools with consecutive nonces: the first nonce that no
-   * known transaction uses.
-   */
+  /** Including transactions in the sources' pools with consecutive nonces. */
   pendingCount(wallet: Address, options?: ReadOptions): Promise<SourcesCount>;
 
   /**
@@ -152,10 +134,7 @@ export interface WalletSender {
     options?: ReadOptions,
   ): Promise<FoundPayment | undefined>;
 
-  /**
-   * Balances of the wallet (null: the native coin) and its transaction count, all at the same recent block. Pending
-   * transactions are not subtracted. From one source.
-   */
+  /** All at the same recent block, from one source. Null: the native coin. Excludes pending transactions. */
   balances(
     wallet: Address,
     contracts: readonly (TokenContract | null)[],
@@ -166,7 +145,7 @@ export interface WalletSender {
     readonly count: number;
   }>;
 
-  /** Prices for inclusion in one of the next blocks; never above the configured cap. */
+  /** For inclusion in one of the next blocks; never above the configured cap. */
   currentPrices(options?: ReadOptions): Promise<FeePrices>;
 
   /**
@@ -183,20 +162,19 @@ export interface WalletSender {
   raise(old: FeeTerms, now: FeePrices): FeeTerms | undefined;
 
   /**
-   * Signs the payment, decodes the signed bytes and compares each field with the request: SIGNED_OTHERWISE when one
-   * differs. Uses no network.
+   * Decodes the signed bytes and compares each field with the request: SIGNED_OTHERWISE when one differs. No network.
    */
   sign(intent: PaymentIntent, nonce: number, terms: FeeTerms): Promise<SignedTransaction>;
 
   /**
-   * Signs a cancel, which sends zero coin from the wallet to itself and only uses the nonce. Asks the
-   * network for its gas. To replace a pending transaction, `prices` must come from `raise`.
+   * Sends zero coin from the wallet to itself. Asks the network for its gas. To replace a pending transaction, `prices`
+   * must come from `raise`.
    */
   signCancel(wallet: Address, nonce: number, prices: FeePrices): Promise<SignedTransaction>;
 
   /**
-   * First difference between stored bytes and their expected content, signature, network and hash included; undefined
-   * when there is none. The wallet's own signature proves the bytes, even if the database was manipulated. Pure.
+   * First difference, signature, network and hash included; undefined when there is none. The wallet's own signature
+   * proves the bytes, even if the database was manipulated. Pure.
    */
   differenceOf(stored: Pick<SignedTransaction, 'txHash' | 'raw'>, claim: StoredClaim): string | undefined;
 
@@ -209,7 +187,7 @@ export interface WalletSender {
     options?: ReadOptions,
   ): Promise<readonly SendOutcome[]>;
 
-  /** State of each source, in the order of configuration. Absent where a sender has a single source without state. */
+  /** In the order of configuration. Absent where a sender has a single source without state. */
   readonly sources?: () => readonly SourceHealth[];
 }
 
