@@ -8,12 +8,11 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const COMPRESSED_BYTES = 33;
 const UNCOMPRESSED_BYTES = 65;
 
-/** EIP-55: a mixed-case address must have the right checksum; an address in a single case has none. */
+/** EIP-55: a mixed-case address must have the right checksum; an address in one case has none. */
 function isChecksumValid(text: string): boolean {
   return !MIXED_CASE.test(text.slice(2)) || getAddress(text.toLowerCase()) === text;
 }
 
-/** EVM addresses: canonical form is lower-case hex with `0x`; displayed with the EIP-55 checksum. */
 export const evmAddressCodec: AddressCodec = {
   family: 'EVM',
 
@@ -36,7 +35,7 @@ export const evmAddressCodec: AddressCodec = {
       throw new TypeError(`a public key has 33 or 65 bytes, not ${publicKey.length}`);
     }
     const uncompressed = uncompress(publicKey);
-    // The address is the last 20 bytes of the hash of the point without its 0x04 prefix (Yellow Paper, section 4).
+    // The last 20 bytes of the hash of the point without its 0x04 prefix (Yellow Paper, section 4).
     const hash = keccak256(`0x${uncompressed.slice(4)}`);
     return `0x${hash.slice(-40)}` as Address;
   },

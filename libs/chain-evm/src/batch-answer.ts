@@ -10,32 +10,24 @@ import { codeOfHttpStatus } from '@opentill/chain-sources/http-status';
 
 export type BatchAnswer =
   | { readonly kind: 'results'; readonly results: readonly unknown[] }
-  /** The calls failed. With several errors, the one that matters most: a request's size is changed last. */
+  /** With several errors, the one that matters most: see RANKS. */
   | { readonly kind: 'failed'; readonly error: ReaderError }
-  /**
-   * The provider rejects this many calls at once, not the calls themselves. `error` is for callers that cannot send
-   * fewer.
-   */
+  /** The provider rejects this many calls at once, not the calls themselves. */
   | {
       readonly kind: 'batchRefused';
       readonly error: ReaderError;
-      /** Allowed number of calls, if the rejection names it. */
       readonly callsMax: number | undefined;
-      /** True if every batch of this size would be rejected, not only one with answers as large as these. */
+      /** Every batch of this size would be rejected, not only one with answers as large as these. */
       readonly lasting: boolean;
     };
 
-/** Ids start at 1 in every exchange, so that equal requests get equal bytes from nodes of the same software. */
+/** Ids restart at 1 in every exchange, so that nodes of the same software answer with equal bytes. */
 const FIRST_ID = 1;
-/**
- * The end of `"error"`. The first letter of this text is rare in blocks and logs, which makes the search eight times
- * faster.
- */
+/** The end of `"error"`. Its first letter is rare in blocks and logs: the search is eight times faster. */
 const ERROR_END = 'rror"';
 /** Go's JSON encoder ends an answer with a newline. */
 const NEWLINE = 10;
 
-/** Sends a single call without an array, for providers without batches. */
 export function batchBody(requests: readonly RpcRequest[]): unknown {
   const calls = requests.map(({ method, params }, place) => ({
     jsonrpc: '2.0',
@@ -46,7 +38,7 @@ export function batchBody(requests: readonly RpcRequest[]): unknown {
   return calls.length === 1 ? calls[0] : calls;
 }
 
-/** True if the answer shows no sign of an error, so that parsing can wait until the caller needs it. */
+/** If true, parsing can wait until the caller needs it. */
 export function hasNoErrorSign({ status, body }: HttpAnswer, requests: readonly RpcRequest[]): boolean {
   const brackets = requests.length === 1 ? '{}' : '[]';
   return (
@@ -57,7 +49,6 @@ export function hasNoErrorSign({ status, body }: HttpAnswer, requests: readonly 
   );
 }
 
-/** Never throws. */
 export function readBatchAnswer(
   answer: HttpAnswer,
   requests: readonly RpcRequest[],
@@ -98,7 +89,7 @@ function hasError(item: Item): boolean {
   return item['error'] !== undefined && item['error'] !== null;
 }
 
-/** True for an error of a single call that allows it (`mayBeRefused`), as opposed to an error about the batch. */
+/** An error of a single call that allows it (`mayBeRefused`), not of the batch. */
 function isAllowedError({ requests }: HttpExchange, item: Item, coversBatch: boolean): boolean {
   const single = requests.length === 1;
   const place = single ? 0 : placeOf(item, requests);
@@ -179,7 +170,7 @@ function refusalOf(reading: HttpExchange, item: Item): Refusal {
 
 const ERROR_DATA_MAX = 4_096;
 
-/** Revert data: geth's `data`, the `data` within it (Hardhat), or the hex after a word (Parity). */
+/** geth's `data`, the `data` within it (Hardhat), or the hex after a word (Parity). */
 function errorDataOf(error: unknown): string | undefined {
   const data = isObject(error) ? error['data'] : undefined;
   const text = isObject(data) ? data['data'] : data;
@@ -187,7 +178,6 @@ function errorDataOf(error: unknown): string | undefined {
   return /(?:^|\s)(0x(?:[0-9a-fA-F]{2})+)$/.exec(text)?.[1]?.toLowerCase();
 }
 
-/** Each error belongs to its own call; `coversBatch`: one error answers all of them. */
 function refusedBy(reading: HttpExchange, items: readonly Item[], coversBatch: boolean): BatchAnswer {
   const { requests } = reading;
   const refusals = items.map((item) => refusalOf(reading, item));
@@ -203,7 +193,7 @@ function refusedBy(reading: HttpExchange, items: readonly Item[], coversBatch: b
     : { kind: 'failed', error: worst };
 }
 
-/** Reported first when calls of one batch fail differently. The other errors would appear again on the next attempt. */
+/** Reported first when calls of one batch fail differently; the others would reappear on the next attempt. */
 const RANKS: readonly ReaderErrorCode[] = ['RPC_FORBIDDEN', 'RPC_RATE_LIMITED', 'RPC_UNAVAILABLE'];
 
 function rank(code: ReaderErrorCode): number {

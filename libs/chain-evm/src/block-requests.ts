@@ -14,18 +14,18 @@ export function blockByHashRequest(blockHash: string): RpcRequest {
   return { method: 'eth_getBlockByHash', params: [blockHash, false] };
 }
 
-/** All Transfer logs of the tokens in a range. No filter by recipient: the database decides which recipients matter. */
+/** No filter by recipient: the database decides which recipients matter. */
 export function logsRequest(tokens: ReadonlySet<string>, from: number, to: number): RpcRequest {
   const range = { fromBlock: hexQuantity(from), toBlock: hexQuantity(to) };
   return { method: 'eth_getLogs', params: [{ ...range, address: [...tokens], topics: [TRANSFER_TOPIC] }] };
 }
 
-/** Logs of one block by its hash (EIP-234). In this form a node without the block returns an error. */
+/** By hash (EIP-234), so that a node without the block returns an error. */
 export function logsOfBlockRequest(tokens: ReadonlySet<string>, blockHash: string): RpcRequest {
   return { method: 'eth_getLogs', params: [{ blockHash, address: [...tokens], topics: [TRANSFER_TOPIC] }] };
 }
 
-/** All receipts of a block, by hash, so that a reorganisation in between is detected. */
+/** By hash, so that a reorganisation in between is detected. */
 export function blockReceiptsRequest(blockHash: string): RpcRequest {
   return { method: 'eth_getBlockReceipts', params: [blockHash] };
 }

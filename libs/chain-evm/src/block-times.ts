@@ -8,18 +8,17 @@ import { decodeHeader } from './decode.ts';
 import type { Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/** Seconds since 1970 by the hash of the block. */
+/** Seconds since 1970. */
 export type BlockTimes = ReadonlyMap<BlockHash, number>;
 
-/** Blocks whose time only one source has reported, by their hash. */
 export type UnconfirmedTimes = ReadonlyMap<BlockHash, BlockHeader>;
 
 const NONE: BlockTimes = new Map();
 
 /**
- * Blocks of the candidates whose time only one source has reported. The verified pass reads the first and last block
- * of a range from two sources and those between from one. They are linked, so their hashes are certain, but their
- * times are not. The time of a block with a payment decides whether an order is paid in time.
+ * Blocks of the candidates whose time only one source has reported. The verified pass reads the first and last block of
+ * a range from two sources, those between from one. Their linked hashes are certain, their times are not. The time
+ * decides whether an order is paid in time.
  */
 export function unconfirmedTimesOf(
   { native }: Pick<Reading, 'native'>,
@@ -34,7 +33,7 @@ export function unconfirmedTimesOf(
   return new Map(unconfirmed.map((header) => [header.hash, header]));
 }
 
-/** Times of these blocks by one source. Throws BLOCK_NOT_FOUND, or INCONSISTENT_ANSWER for another block. */
+/** Throws BLOCK_NOT_FOUND, or INCONSISTENT_ANSWER for another block. */
 export async function readTimes(
   source: Pick<EvmClient, 'batch'>,
   hashes: readonly BlockHash[],
@@ -54,10 +53,7 @@ export async function readTimes(
   );
 }
 
-/**
- * A hash commits to its block's time. If two sources report different times, one is wrong, and the reader cannot know
- * which.
- */
+/** A hash commits to its block's time. If two sources differ, one is wrong, and the reader cannot know which. */
 export function checkTimes(
   reading: Pick<Reading, 'onCompared'>,
   witnesses: readonly { readonly source: Pick<EvmSource, 'label'>; readonly times: BlockTimes }[],

@@ -9,19 +9,18 @@ import { decodeLogs, TRANSFER_TOPIC, transferOf } from './decode.ts';
 import { ADDRESS_PADDING, isAddressWord, isAmountWord, isShortQuantity, isWord } from './hex-word.ts';
 
 export interface BlockTransfers {
-  /** All logs in the answer for the block, including those that are no transfers. */
+  /** Includes logs that are no transfers. */
   readonly logCount: number;
   /** Ascending by index, without duplicates. */
   readonly transfers: readonly CandidateTransfer[];
 }
 
-/** By block; every requested header has an entry. */
+/** Every requested header has an entry. */
 export type TransfersByBlock = ReadonlyMap<BlockHash, BlockTransfers>;
 
 /**
- * Sorts the logs of an answer by the blocks of `headers` and decodes the transfers. Throws INCONSISTENT_ANSWER for a
- * malformed log, for a log of another block, and for two different logs at one position. An identical duplicate
- * counts once.
+ * Throws INCONSISTENT_ANSWER for a malformed log, a log of another block, and two different logs at one position. An
+ * identical duplicate counts once.
  */
 export function transfersByBlock(
   tokens: ReadonlySet<string>,
@@ -40,9 +39,8 @@ interface QuickBlock {
 }
 
 /**
- * Fast path for the usual answer: logs in order, once each, in lower case, all well-formed transfers. Returns
- * undefined for any other answer, which the slow path then reads. This loop runs for every transfer on the chain: it
- * reads each field once and allocates only what a transfer needs.
+ * Fast path for the usual answer: logs in order, once each, in lower case, all well-formed transfers. Returns undefined
+ * for any other answer, which the slow path then reads. It runs for every transfer on the chain.
  */
 function readQuickly(
   tokens: ReadonlySet<string>,
@@ -68,7 +66,6 @@ function readQuickly(
   return byBlock;
 }
 
-/** Adds a log to its block; returns false when the log is unusual. */
 function readQuickLog(
   block: QuickBlock,
   log: Readonly<Record<string, unknown>>,
@@ -141,7 +138,7 @@ function sameLog(a: EvmLog, b: EvmLog): boolean {
   );
 }
 
-/** Compares the transfers of one block from two sources. The number of logs that are no transfers does not matter. */
+/** Ignores the number of logs that are no transfers. */
 export function sameTransfers(a: readonly CandidateTransfer[], b: readonly CandidateTransfer[]): boolean {
   return (
     a.length === b.length &&

@@ -3,7 +3,7 @@ import { keccakOfWord } from './keccak.ts';
 const BLOOM_BYTES = 256;
 const BLOOM_GRAMMAR = /^0x[0-9a-fA-F]{512}$/;
 
-/** The three bits that a value sets in a bloom filter (Yellow Paper, section 4.3.1), each 0 to 2047. */
+/** Bits that a value sets (Yellow Paper, section 4.3.1), each 0 to 2047. */
 export type BloomBits = readonly [number, number, number];
 
 export function bloomBits(value: string): BloomBits {
@@ -30,14 +30,14 @@ export interface BloomedLog {
 }
 
 export interface BloomFit {
-  /** The logs set every bit of the filter; false: at least one log is missing. */
+  /** The logs set every bit of the filter. False: at least one log is missing. */
   readonly isExplained: boolean;
-  /** The filter excludes one of the logs, so no transaction of the block emitted it. */
+  /** The filter excludes one of the logs: no transaction of the block emitted it. */
   readonly isExceeded: boolean;
 }
 
 export interface BloomCheck {
-  /** Takes an address or a topic of a log. `mayBeOutside`: it may be absent from the filter. */
+  /** An address or a topic of a log. `mayBeOutside`: it may be absent from the filter. */
   take(value: string, mayBeOutside?: boolean): void;
   fit(): BloomFit;
 }
@@ -62,7 +62,7 @@ export function checkBloom(bloom: string): BloomCheck {
   };
 }
 
-/** Compares logs with the filter that should contain exactly them. `others` may or may not be in it. */
+/** Compares logs with a filter that should contain exactly them; it may also contain `others`. */
 export function fitBloom(
   bloom: string,
   logs: Iterable<BloomedLog>,
@@ -78,7 +78,6 @@ export function fitBloom(
   return check.fit();
 }
 
-/** True if the filter matches exactly these logs, as far as a filter can show. */
 export function isBloomOf(bloom: string, logs: Iterable<BloomedLog>): boolean {
   const { isExplained, isExceeded } = fitBloom(bloom, logs);
   return isExplained && !isExceeded;

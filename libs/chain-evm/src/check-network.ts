@@ -16,17 +16,13 @@ export type SourceLack =
 export type SourceFinding = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
-  /** Contracts in canonical form. */
   readonly tokens: readonly { readonly contract: string; readonly decimals: number }[];
   readonly onFinding: (finding: SourceFinding) => void;
-  /** True if the caller reads blocks; then the methods for it are tried as well. @default true */
+  /** Also tries the methods for reading blocks. @default true */
   readonly readsBlocks?: boolean;
 }
 
-/**
- * Asks every source for its chain and its tokens, and tries the methods that the reader uses. Throws as checkSources
- * does.
- */
+/** Checks chain, tokens and methods of every source. Throws as checkSources does. */
 export async function checkNetwork(
   sources: EvmSources,
   check: NetworkCheck,
@@ -43,7 +39,6 @@ export async function checkNetwork(
   );
 }
 
-/** Determines how many blocks of logs the source returns at once, and whether it has receipts of whole blocks. */
 async function probeMethods(source: EvmSource, check: NetworkCheck, options: ReadOptions): Promise<void> {
   const [latest] = await source.batch([blockRequest('latest')], options);
   if (latest === null) throw readerError('BLOCK_NOT_FOUND', 'the node has no latest block');

@@ -4,16 +4,14 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { EvmClient } from './client.ts';
 import { isRevert } from './translate-rpc-error.ts';
 
-/** The first four bytes of keccak256("decimals()"). */
 const DECIMALS_SELECTOR = '0x313ce567';
 const WORD_GRAMMAR = /^0x[0-9a-fA-F]{64}$/;
 const DATA_GRAMMAR = /^0x[0-9a-fA-F]*$/;
 
 /**
- * Checks the code and the decimals of each configured token. A wrong contract or number of decimals would book wrong
- * amounts, so it throws TOKEN_MISMATCH before anything is read. A node's own fault ("missing trie node") is not a
- * mismatch. The wording of a revert differs between nodes, up to an internal error. So the code is read first:
- * without code no contract can revert.
+ * A wrong contract or number of decimals would book wrong amounts: TOKEN_MISMATCH before anything is read. A node's own
+ * fault ("missing trie node") is no mismatch. Nodes word a revert differently, up to an internal error, so the code is
+ * read first: without code no contract can revert.
  */
 export async function checkTokens(
   client: Pick<EvmClient, 'batch'>,
@@ -56,9 +54,7 @@ async function checkDecimals(
   }
 }
 
-/**
- * A contract without decimals() reverts. Some nodes report that as an internal error (-32603), but with revert wording.
- */
+/** A contract without decimals() reverts; some nodes report an internal error (-32603) with revert wording. */
 function isContractsRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
   const { rpcCode } = error.context;

@@ -14,11 +14,9 @@ export type { EvmClient, RawAnswer, RpcExchange, RpcRequest };
 
 export interface EvmClientConfig {
   readonly url: string;
-  /**
-   * EIP-155 id that the URL must report before its answers count. Checked on each new connection and every few minutes.
-   */
+  /** EIP-155 id. The URL must report it on each new connection and every few minutes. */
   readonly chainId: number;
-  /** From sending to the last byte, over all exchanges into which one batch is split. @default 5000 */
+  /** From sending to the last byte, over all exchanges of one batch. @default 5000 */
   readonly requestTimeoutMs?: number;
   /** A longer answer is cut off with RPC_RANGE_TOO_LARGE. @default 32 MiB */
   readonly answerBytesMax?: number;
@@ -40,9 +38,7 @@ const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
   'WRONG_CHAIN',
 ];
 
-/**
- * A JSON-RPC client for one URL of an EVM network. Opens no connection until the first call; keeps connections alive.
- */
+/** A JSON-RPC client for one URL. Opens no connection until the first call. */
 export function createEvmClient(config: EvmClientConfig): EvmClient {
   const endpoint = new URL(config.url).host;
   const timeoutMs = config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;

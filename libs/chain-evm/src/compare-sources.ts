@@ -9,7 +9,7 @@ import { nativeTransfersOf } from './native-transfers.ts';
 import { readLogAnswer } from './read-log-answer.ts';
 import type { Reading, SourceComparison } from './reading.ts';
 
-/** An account with the answers it was decoded from, as raw bytes where they can be compared directly. */
+/** An account, with the answers as raw bytes where they can be compared directly. */
 export interface OwnAccount {
   readonly account: Account;
   readonly blocks: RawAnswer | undefined;
@@ -20,24 +20,24 @@ export interface OwnAccount {
 export interface PeerAnswers {
   /** Only where the native coin is read. */
   readonly blocks: RawAnswer | undefined;
-  /** Answers to `logRequests`, or to the last of them when even one block has too many logs. */
+  /** Answers to `logRequests`, or to its last request when even one block has too many logs. */
   readonly logs: RawAnswer;
   readonly hasLogs: boolean;
 }
 
 export interface SourceDifference {
   readonly outcome: SourceComparison['outcome'];
-  /** Height of the fork, or of the first block whose contents differ; otherwise the last height of the range. */
+  /** Height of the fork or of the first differing block; otherwise the end of the range. */
   readonly height: number;
-  /** Blocks for which they report different transfers; never empty with outcome LOGS_DIFFER. */
+  /** Never empty with outcome LOGS_DIFFER. */
   readonly differing: ReadonlySet<BlockHash>;
 }
 
 const NONE: ReadonlySet<BlockHash> = new Set();
 
 /**
- * Compares a second source's answers with the first one's account. Nodes of the same software return equal bytes;
- * then nothing is decoded twice. Throws a reader error when the second source's answers are malformed.
+ * Nodes of the same software return equal bytes; then nothing is decoded twice. Throws a reader error when the second
+ * source's answers are malformed.
  */
 export function compareSources(reading: Reading, own: OwnAccount, peer: PeerAnswers): SourceDifference {
   const { headers, byBlock } = own.account;
@@ -84,7 +84,7 @@ function isSameAnswer({ native }: Reading, own: OwnAccount, peer: PeerAnswers): 
   return same(own.logs, peer.logs) && (!native || same(own.blocks, peer.blocks));
 }
 
-/** A block's hash commits to its transactions: if two sources report the same hash with other values, one is wrong. */
+/** A block's hash commits to its transactions: with other values under the same hash, one source is wrong. */
 function compareTransactions(
   ours: readonly EvmHeader[],
   theirs: readonly EvmHeader[],

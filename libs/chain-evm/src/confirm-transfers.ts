@@ -19,7 +19,6 @@ const TRANSACTIONS_PER_CALL = 20;
 
 interface Evidence {
   readonly receipt: EvmReceipt;
-  /** Native transfer of the transaction; read only where one must be proven. */
   readonly native: CandidateTransfer | undefined;
 }
 
@@ -33,10 +32,7 @@ interface Statement {
   readonly times: BlockTimes;
 }
 
-/**
- * Checks candidates against the receipts of their transactions; see ChainReader.confirmTransfers. If a source's
- * receipt refutes a candidate, the receipts of the whole block must refute it too, at each source that was asked.
- */
+/** A source's receipt refutes a candidate only if the receipts of the whole block do so too, at each asked source. */
 export async function confirmTransfers(
   reading: Reading,
   sources: EvmSources,
@@ -95,7 +91,6 @@ async function askSources(
   return received.flatMap((one) => (one === undefined ? [] : [{ source: one.source, ...one.answer }]));
 }
 
-/** The transfer that all witnesses prove; undefined when none proves it. Throws when they differ. */
 function agreedOn(
   reading: Reading,
   witnesses: readonly Witness[],
@@ -149,7 +144,7 @@ async function readEvidences(
   return evidences;
 }
 
-/** The receipt of exactly this transaction, undefined when the node has none. Otherwise throws INCONSISTENT_ANSWER. */
+/** Undefined when the node has none; throws INCONSISTENT_ANSWER for the receipt of another transaction. */
 export function checkedReceipt(txHash: TxHash, raw: unknown, hasStateSync: boolean): EvmReceipt | undefined {
   if (raw === null) return undefined;
   const receipt = decodeReceipt(raw, hasStateSync);
@@ -209,7 +204,6 @@ function provenBy(
   };
 }
 
-/** A receipt that contradicts the logs is accepted only if the receipts of the whole block confirm it. */
 async function checkRefuted(
   reading: Reading,
   asked: readonly EvmSource[],

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeHeader, decodeLog, decodeLogs, decodeReceipt, transferOf } from './decode.ts';
 
-/** A USDT transfer as Ethereum's nodes return it. */
 const USDT = '0xdac17f958d2ee523a2206206994597c13d831ec7';
 const LOG = {
   address: '0xdAC17F958D2ee523a2206206994597C13D831ec7',

@@ -7,7 +7,7 @@ import { isBloom } from './bloom.ts';
 import { isWord } from './hex-word.ts';
 import { boundedText } from '@opentill/chain-sources/node-text';
 
-/** keccak256("Transfer(address,address,uint256)"), the first topic of an ERC-20 transfer. */
+/** keccak256 of `Transfer(address,address,uint256)`. */
 export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,64}$/;
@@ -19,23 +19,23 @@ const TRANSFER_TOPICS = 3;
 
 export interface EvmHeader extends BlockHeader {
   readonly logsBloom: string;
-  /** As answered: hashes, or whole transactions if the request asked for them. */
+  /** Hashes, or whole transactions if the request asked for them. */
   readonly transactions: readonly unknown[];
 }
 
-/** Fields of a transaction; hash and addresses in lower case. */
+/** Hash and addresses in lower case. */
 export interface EvmTransaction {
   readonly txHash: TxHash;
   readonly blockHash: BlockHash;
   readonly blockHeight: number;
   readonly index: number;
   readonly from: Address;
-  /** Null for the creation of a contract. */
+  /** Null: creates a contract. */
   readonly to: Address | null;
   readonly valueWei: bigint;
 }
 
-/** A log of the chain; addresses and hashes in lower case. */
+/** Addresses and hashes in lower case. */
 export interface EvmLog {
   readonly address: string;
   readonly topics: readonly string[];
@@ -48,17 +48,15 @@ export interface EvmLog {
 
 export interface EvmReceipt {
   readonly txHash: TxHash;
-  /** Signer of the transaction. Undefined where the node omits it. */
   readonly from: Address | undefined;
   readonly blockHash: BlockHash;
   readonly blockHeight: number;
   readonly succeeded: boolean;
   readonly feeWei: bigint;
-  /** In the order of the receipt; the index is the transfer's position. Empty unless the transaction succeeded. */
+  /** In the order of the receipt; empty unless the transaction succeeded. */
   readonly logs: readonly EvmLog[];
-  /** Undefined where the node omits it. */
   readonly logsBloom: string | undefined;
-  /** The chain itself made the transaction, see isStateSync; only on networks that have such. */
+  /** The chain itself made the transaction (Polygon). */
   readonly isStateSync: boolean;
 }
 
@@ -83,7 +81,7 @@ function matching(grammar: RegExp, raw: unknown, what: string): string {
   return typeof raw === 'string' && grammar.test(raw) ? raw.toLowerCase() : malformed(what, raw);
 }
 
-/** A hash or a word. Nearly all are in lower case already; that check is faster than the regular expression. */
+/** Nearly all are in lower case: that check is faster than the regular expression. */
 function word(raw: unknown, what: string): string {
   return isWord(raw) ? raw : matching(HASH_GRAMMAR, raw, what);
 }
@@ -92,13 +90,12 @@ function quantity(raw: unknown, what: string): bigint {
   return BigInt(matching(QUANTITY_GRAMMAR, raw, what));
 }
 
-/** A JSON-RPC quantity that must fit a safe integer, such as a height. */
 export function decodeInteger(raw: unknown, what: string): number {
   const value = quantity(raw, what);
   return value <= Number.MAX_SAFE_INTEGER ? Number(value) : malformed(what, raw);
 }
 
-/** Decodes a block without transaction bodies. Throws INCONSISTENT_ANSWER for anything else, including null. */
+/** Without transaction bodies. Throws INCONSISTENT_ANSWER for anything else, including null. */
 export function decodeHeader(raw: unknown): EvmHeader {
   const block = object(raw, 'block');
   return {
@@ -113,7 +110,6 @@ export function decodeHeader(raw: unknown): EvmHeader {
   };
 }
 
-/** Hashes of a header's transactions, in order, with or without transaction bodies. */
 export function transactionHashes(header: EvmHeader): readonly TxHash[] {
   return header.transactions.map((transaction) => {
     const hash = typeof transaction === 'string' ? transaction : object(transaction, 'transaction')['hash'];
@@ -136,8 +132,8 @@ export function decodeTransaction(raw: unknown): EvmTransaction {
 }
 
 /**
- * True if two answers describe the same block. Ignores the transaction list: nodes differ in whether they list the
- * chain's own transactions (Polygon). The transactions that matter are compared by logs, values and receipts.
+ * Ignores the transaction list: nodes differ in whether they list the chain's own transactions (Polygon). Logs, values
+ * and receipts compare the transactions that matter.
  */
 export function sameHeader(a: EvmHeader, b: EvmHeader): boolean {
   return (
@@ -173,9 +169,8 @@ export function decodeLogs(raw: unknown): readonly EvmLog[] {
 }
 
 /**
- * The transfer that a log records. Undefined for another contract or event, an NFT transfer (4 topics), data that is
- * not exactly one word, or a zero amount. Read from the log, never from call data. Fee-on-transfer tokens log the
- * amount that arrived.
+ * Undefined for another contract or event, an NFT transfer (4 topics), data that is not exactly one word, or a zero
+ * amount. Read from the log, never from call data: fee-on-transfer tokens log the amount that arrived.
  */
 export function transferOf(log: EvmLog, tokens: ReadonlySet<string>): CandidateTransfer | undefined {
   const [event, from, to] = log.topics;
@@ -209,10 +204,7 @@ function isStateSync(receipt: Raw, type: number): boolean {
   return type === STATE_SYNC_TYPE || (receipt['from'] === ZERO_ADDRESS && receipt['to'] === ZERO_ADDRESS);
 }
 
-/**
- * Decodes a receipt. Its logs must be of this transaction and block, with consecutive indices. `hasStateSync`: the
- * chain itself makes transactions (Polygon).
- */
+/** Its logs must be of this transaction and block, with consecutive indices. */
 export function decodeReceipt(raw: unknown, hasStateSync: boolean): EvmReceipt {
   const receipt = object(raw, 'receipt');
   const type = receipt['type'] === undefined ? 0 : decodeInteger(receipt['type'], 'receipt.type');

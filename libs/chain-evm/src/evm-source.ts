@@ -5,9 +5,9 @@ import type { SourceNotes } from '@opentill/chain-sources/source-entry';
 import { watchAnswer } from './raw-answer.ts';
 import type { EvmClient, RpcExchange } from './rpc-call.ts';
 
-/** One URL of the network. `batch` and `ask` use only this URL, without fail-over. */
+/** `batch` and `ask` use only this URL, without fail-over. */
 export interface EvmSource extends EvmClient, Source {
-  /** Maximum number of blocks per eth_getLogs request to this URL. */
+  /** Blocks per eth_getLogs request to this URL. */
   readonly blockRange: CallSize;
 }
 

@@ -17,7 +17,6 @@ export type Exchanged =
       readonly kind: 'answered';
       readonly answer: RawAnswer;
       readonly newConnection: boolean;
-      /** Rate-limit error of a single call that may be refused. */
       readonly complaint?: ReaderError | undefined;
     }
   | Extract<BatchAnswer, { kind: 'batchRefused' }>;
@@ -31,10 +30,7 @@ export interface ExchangeDeps {
   readonly onExchange: ((exchange: RpcExchange) => void) | undefined;
 }
 
-/**
- * Creates the function that sends calls in one HTTP exchange when the limiter permits, and reports the exchange.
- * Throws the error of the calls. A batch that is too large is returned, not thrown.
- */
+/** Throws the error of the calls. A batch that is too large is returned, not thrown. */
 export function createExchangeCalls(
   deps: ExchangeDeps,
 ): (requests: readonly RpcRequest[], asking: Asking) => Promise<Exchanged> {

@@ -15,23 +15,19 @@ import { readLogAnswer } from './read-log-answer.ts';
 import type { BlockRange, Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/**
- * One source's account of a range, and a second source's differences from it. Without a second source, it is
- * unconfirmed.
- */
 export interface ComparedAccount {
   readonly source: EvmSource;
   readonly account: Account;
   readonly peer: { readonly source: EvmSource; readonly difference: SourceDifference } | undefined;
 }
 
-/** Errors of sources for one range; kept through all attempts, so that each source is asked once. */
+/** Kept through all attempts at one range, so that each source is asked once. */
 export type Failures = Map<EvmSource, unknown>;
 
 /**
- * Asks two sources at once and replaces one that fails, until two have answered. Accepts a single source only where
- * `acceptsSingle` permits; otherwise throws the reason why there is no second. RPC_RANGE_TOO_LARGE of any source ends
- * it, unless the range is a single block.
+ * Asks two sources at once and replaces one that fails. Accepts a single source only where `acceptsSingle` permits;
+ * otherwise throws the reason why there is no second. RPC_RANGE_TOO_LARGE of any source ends it, unless the range is a
+ * single block.
  */
 export async function readFromTwo(
   reading: Reading,
@@ -81,7 +77,7 @@ export async function readFromTwo(
   }
 }
 
-/** Records a source's failure; throws an error that is not the source's fault. */
+/** Throws an error that is not the source's fault. */
 export async function noteFailed(
   sources: EvmSources,
   range: BlockRange,
@@ -97,7 +93,7 @@ export async function noteFailed(
   else failures.set(source, error); // a block too large for this source may be small enough for another
 }
 
-/** Without a second source, logs cannot be confirmed, so they are not requested: receipts prove more. */
+/** Without a second source, receipts prove more than logs, so logs are not requested. */
 async function readHeadersOnly(
   reading: Reading,
   source: EvmSource,
@@ -119,8 +115,8 @@ async function readHeaders(
 }
 
 /**
- * Block times must not decrease; equal seconds are normal. They are compared with each other, not with the clock,
- * because a development chain may run far ahead of it. With two sources, both must report the time of the last block.
+ * Block times must not decrease; equal seconds are normal. The clock is no reference: a development chain may run far
+ * ahead of it. With two sources, both must report the time of the last block.
  */
 function timely(headers: readonly EvmHeader[]): readonly EvmHeader[] {
   let before = 0;
@@ -137,7 +133,7 @@ function timely(headers: readonly EvmHeader[]): readonly EvmHeader[] {
 
 /**
  * Requests to both sources: the logs, the first block and, after the logs, the last block. The blocks between are
- * linked to the last; their times lie between those of the two.
+ * linked; their times lie between those two.
  */
 function witnessRequests(
   reading: Reading,
@@ -151,9 +147,7 @@ function firstRequest({ from, to }: BlockRange): readonly RpcRequest[] {
   return from < to ? [blockRequest(from)] : [];
 }
 
-/**
- * Undefined where the source returns no logs: too many in one block, or no such method. Receipts hold the same data.
- */
+/** Undefined when the block has too many logs or the method is missing. Receipts hold the same data. */
 async function logsIfGiven<T>(range: BlockRange, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await unlessTooLarge(range, work);
@@ -186,7 +180,6 @@ async function readOwnAccount(
   return { account: accountOf(headers, read), blocks, logs };
 }
 
-/** Undefined where the first source could not report which blocks to request. */
 async function askPeer(
   reading: Reading,
   source: EvmSource,

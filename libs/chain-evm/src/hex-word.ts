@@ -1,17 +1,15 @@
-/** Fast checks of lower-case hex, as nearly every node writes it; they run for every log of a chain. */
+/** Fast checks of lower-case hex; they run for every log of a chain. */
 
 const WORD_LENGTH = 66;
-/** Prefix of a word that holds an address. */
 export const ADDRESS_PADDING = `0x${'0'.repeat(24)}`;
-/** Prefix of nearly every word that holds an amount: below 2^64. */
+/** Nearly every amount is below 2^64. */
 const AMOUNT_PADDING = `0x${'0'.repeat(48)}`;
-/** `0x` and seven digits: larger than any block number or index, and a safe integer. */
+/** `0x` and seven digits: more than any block number or index, and a safe integer. */
 const SHORT_QUANTITY_LENGTH_MAX = 9;
-/** 1 at the character codes of lower-case hex digits. A table is three times as fast as a regular expression here. */
+/** A table by character code is three times as fast as a regular expression here. */
 const HEX_DIGIT = new Uint8Array(0x1_0000);
 for (const digit of '0123456789abcdef') HEX_DIGIT[digit.charCodeAt(0)] = 1;
 
-/** `0x` and any number of lower-case hex digits; those before `from` were already checked. */
 export function isLowerHex(value: unknown, from = 2): value is string {
   if (typeof value !== 'string' || !value.startsWith('0x')) return false;
   let isHex = 1;
@@ -19,7 +17,7 @@ export function isLowerHex(value: unknown, from = 2): value is string {
   return isHex === 1;
 }
 
-/** `0x` and 64 lower-case hex digits; those before `from` were already checked. */
+/** Digits before `from` were already checked; see isLowerHex. */
 export function isWord(value: unknown, from = 2): value is string {
   return typeof value === 'string' && value.length === WORD_LENGTH && isLowerHex(value, from);
 }
@@ -30,13 +28,11 @@ export function isAddressWord(value: unknown): value is string {
   );
 }
 
-/** Fastest for a word that holds an amount. */
 export function isAmountWord(value: unknown): value is string {
   const isUsual = typeof value === 'string' && value.startsWith(AMOUNT_PADDING);
   return isWord(value, isUsual ? AMOUNT_PADDING.length : undefined);
 }
 
-/** `0x` and one to seven lower-case hex digits. */
 export function isShortQuantity(value: unknown): value is string {
   return (
     typeof value === 'string' &&

@@ -5,16 +5,14 @@
  */
 export const NOWHERE = -1;
 
-/** Bytes of an answer; `to` is exclusive. */
+/** `to` is exclusive. */
 export interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** Returns the position after a field's value; stores the value in `noted`. */
 export type FieldReader<N> = (noted: N, at: number) => number;
 
-/** A field of objects that all have the same fields in the same order. */
 export interface Field<N> {
   /** Bytes before its value: brace or comma, and the name. */
   readonly lead: Buffer;
@@ -26,7 +24,6 @@ const [OBJECT_BEGIN, OBJECT_END, LIST_END, COMMA] = [0x7b, 0x7d, 0x5d, 0x2c];
 const WORD_DIGITS = 64;
 const SHORT_QUANTITY_DIGITS_MAX = 7;
 const NOT_HEX = 0xff;
-/** Values of lower-case hex digits by character code. */
 const HEX_VALUE = new Uint8Array(0x100).fill(NOT_HEX);
 for (let value = 0; value < 16; value += 1) HEX_VALUE[value.toString(16).charCodeAt(0)] = value;
 
@@ -66,19 +63,18 @@ export function afterShortQuantity(bytes: Buffer, at: number): number {
   return isShort && bytes[end] === QUOTE ? end + 1 : NOWHERE;
 }
 
-/** ASCII that was already checked, copied so that it does not keep the whole answer in memory. */
+/** Already checked ASCII, copied so that it does not keep the whole answer in memory. */
 export function textAt(bytes: Buffer, at: number, length: number): string {
   return bytes.toString('latin1', at, at + length);
 }
 
-/** Value of hex digits that were already checked; exact up to 13 digits. */
+/** Already checked hex digits; exact up to 13. */
 export function numberOfHex(bytes: Buffer, from: number, to: number): number {
   let value = 0;
   for (let at = from; at < to; at += 1) value = value * 16 + (HEX_VALUE[bytes[at] ?? 0] ?? 0);
   return value;
 }
 
-/** A string of ASCII without escapes, or false, true or null. */
 export function afterSimpleValue(bytes: Buffer, at: number): number {
   if (at < 0 || bytes[at] !== QUOTE) {
     for (const value of PLAIN_VALUES) {
@@ -96,8 +92,8 @@ export function afterSimpleValue(bytes: Buffer, at: number): number {
 }
 
 /**
- * Fields of the object that begins here, in its order, for reading the following objects. A simple value without a
- * reader is skipped. Undefined when it is no object, or lacks a field that has a reader and is not in `mayLack`.
+ * Fields of the object that begins here, for reading the following objects. A simple value without a reader is skipped.
+ * Undefined when it is no object, or lacks a field with a reader that is not in `mayLack`.
  */
 export function fieldsLike<N extends { readonly bytes: Buffer }>(
   bytes: Buffer,
@@ -130,10 +126,7 @@ export function afterFields<N extends { readonly bytes: Buffer }>(
   return bytes[at] === OBJECT_END ? at + 1 : NOWHERE;
 }
 
-/**
- * Position after the matching closing brace, assuming that no string contains a brace; the caller's parser detects it
- * if one does.
- */
+/** Position after the matching closing brace. The caller's parser detects a brace in a string. */
 function afterObject(bytes: Buffer, from: number): number {
   let open = 0;
   for (let at = from; at < bytes.length; at += 1) {
@@ -156,8 +149,8 @@ function namesIn(text: string): readonly string[] | undefined {
 const passOver = ({ bytes }: { readonly bytes: Buffer }, at: number): number => afterSimpleValue(bytes, at);
 
 /**
- * Reads each list that is a result of the answer. `read` receives the position of its first element and returns the
- * position of its closing bracket. Empty lists are read as well. Undefined when a list cannot be read.
+ * `read` receives the position of a list's first element and returns that of its closing bracket; empty lists too.
+ * Undefined when a list cannot be read.
  */
 export function readResultLists(
   bytes: Buffer,
@@ -174,7 +167,6 @@ export function readResultLists(
   return lists;
 }
 
-/** Reads elements up to the closing bracket of their list, which is not read. */
 export function afterElements(bytes: Buffer, from: number, afterElement: (at: number) => number): number {
   if (bytes[from] === LIST_END) return from;
   for (let at = from; ; at += 1) {

@@ -17,7 +17,6 @@ const RECEIPTS_PER_CALL = 50;
 type ReceiptSource = Pick<EvmClient, 'batch'>;
 type ReceiptRules = Pick<Reading, 'bloom' | 'hasStateSync'>;
 
-/** All transfers of a block by its receipts, and native ones by its header's transactions. */
 export async function transfersByReceipts(
   reading: Reading,
   source: ReceiptSource,
@@ -28,7 +27,7 @@ export async function transfersByReceipts(
   return transfers ?? [];
 }
 
-/** Transfers of several blocks, in their order, in as few calls as the receipts' size permits. */
+/** In the order of the blocks, in as few calls as the receipts' size permits. */
 export async function transfersOfBlocksByReceipts(
   reading: Reading,
   source: ReceiptSource,
@@ -45,9 +44,9 @@ export async function transfersOfBlocksByReceipts(
 }
 
 /**
- * Receipts of a block, checked for completeness. One for each transaction of the header and no other; log indices
- * from zero without a gap. Where the bloom is the block's own, the logs must explain all of its bits and be within
- * it. Elsewhere each receipt's bloom is checked. Throws INCONSISTENT_ANSWER.
+ * Receipts of a block, checked for completeness: one for each transaction of the header and no other, log indices from
+ * zero without a gap. Where the bloom is the block's own, the logs must explain all of its bits and be within it.
+ * Elsewhere each receipt's bloom is checked. Throws INCONSISTENT_ANSWER.
  */
 export async function readBlockReceipts(
   reading: ReceiptRules,
@@ -73,9 +72,7 @@ function partsOf(headers: readonly EvmHeader[]): readonly (readonly EvmHeader[])
   return parts;
 }
 
-/**
- * Falls back to single blocks when the answer is too large, and to single transactions when the node lacks the method.
- */
+/** Asks for single blocks when the answer is too large, for single transactions when the node lacks the method. */
 async function askForReceipts(
   source: ReceiptSource,
   headers: readonly EvmHeader[],

@@ -7,10 +7,7 @@ import { decodeTransaction } from './decode.ts';
 /** Native transfers follow all logs of their block; no block has this many logs. */
 const NATIVE_INDEX_BASE = 2 ** 32;
 
-/**
- * Native coin that the transactions of a block carry; the header must include whole transactions. Includes failed
- * transactions. Excludes coin that contracts send during execution: a documented limit.
- */
+/** The header must include whole transactions. Includes failed ones. Excludes coin that contracts send. */
 export function nativeTransfersOf(header: EvmHeader): readonly CandidateTransfer[] {
   return header.transactions.flatMap((raw, place) => {
     if (hasNoValue(raw)) return [];
@@ -25,7 +22,6 @@ export function nativeTransfersOf(header: EvmHeader): readonly CandidateTransfer
   });
 }
 
-/** Undefined when the transaction carries no coin, or creates a contract. */
 export function nativeTransferOf(transaction: EvmTransaction): CandidateTransfer | undefined {
   const { txHash, blockHash, blockHeight, index, from, to, valueWei } = transaction;
   if (to === null || valueWei === 0n) return undefined;
@@ -41,7 +37,6 @@ export function nativeTransferOf(transaction: EvmTransaction): CandidateTransfer
   };
 }
 
-/** Fast path: most transactions carry no coin. */
 function hasNoValue(raw: unknown): boolean {
   return typeof raw === 'object' && raw !== null && 'value' in raw && raw.value === '0x0';
 }

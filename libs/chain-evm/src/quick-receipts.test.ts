@@ -83,7 +83,6 @@ function receiptsOf(plans: readonly TxPlan[]): Raw[] {
   });
 }
 
-/** Result of the slow path for the same answer; undefined when it throws. */
 async function bySlowPath(header: EvmHeader, raw: unknown): Promise<QuickReceipts | undefined> {
   const source = { batch: () => Promise.resolve([raw]) };
   const receipts = await readBlockReceipts({ bloom: true, hasStateSync: false }, source, header, {}).catch(

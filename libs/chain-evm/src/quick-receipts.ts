@@ -29,12 +29,9 @@ const QUANTITY_LENGTH_MAX = 66;
 const TRANSFER_TOPICS = 3;
 
 /**
- * Fast path for the usual answer: lower case, one receipt for each transaction in order, log indices from zero
- * without a gap, and logs that match the bloom exactly. The header's bloom must be the block's own. Returns undefined
- * for any other answer, which the slow path then reads and reports. Never accepts what the slow path would reject.
- *
- * With one source this runs for every log on the chain: it reads each field once and allocates only what transfers
- * need.
+ * Fast path for the usual answer: lower case, one receipt for each transaction in order, log indices from zero without
+ * a gap, and logs that match the bloom exactly. The header's bloom must be the block's own. Returns undefined for any
+ * other answer, which the slow path then reads. Never accepts what the slow path would reject.
  */
 export function readQuickReceipts(
   tokens: ReadonlySet<string>,
@@ -58,7 +55,6 @@ export function readQuickReceipts(
   return isExplained && !isExceeded ? { transfers: block.transfers, failed } : undefined;
 }
 
-/** Adds a receipt to its block. Returns its status, or undefined when it is unusual. */
 function readQuickReceipt(block: QuickBlock, txHash: TxHash, receipt: Raw): '0x0' | '0x1' | undefined {
   const { status, type, gasUsed, effectiveGasPrice, logs } = receipt;
   if (receipt['transactionHash'] !== txHash || receipt['blockHash'] !== block.header.hash) return undefined;
@@ -95,7 +91,6 @@ function readQuickLog(block: QuickBlock, txHash: TxHash, log: Raw): boolean {
   return true;
 }
 
-/** Adds the transfer that a token's log records, if any: see transferOf. */
 function takeTransfer(
   block: QuickBlock,
   txHash: TxHash,

@@ -1,7 +1,7 @@
 import type { ByteRange } from './json-bytes.ts';
 import type { RawAnswer } from './rpc-call.ts';
 
-/** The body without the content of these lists; their brackets stay. */
+/** The brackets of the lists stay. */
 export function withoutLists(body: Buffer, lists: readonly ByteRange[]): Buffer {
   const kept: Buffer[] = [];
   let at = 0;
@@ -12,7 +12,6 @@ export function withoutLists(body: Buffer, lists: readonly ByteRange[]): Buffer 
   return Buffer.concat([...kept, body.subarray(at)]);
 }
 
-/** The same answer; `onFailure` receives each error of reading it. */
 export function watchAnswer(answer: RawAnswer, onFailure: (error: unknown) => void): RawAnswer {
   const watched = <T>(read: () => T): T => {
     try {

@@ -13,9 +13,9 @@ import type { EvmSources } from './sources.ts';
 import { sourcesOfNetwork } from './sources-of-network.ts';
 
 /**
- * Reads numbers of the state at the end of one block, to compare the ledger with the chain. Answers are in the order
- * of the questions. Throws a GatewayError with a ReaderErrorCode. It is BLOCK_NOT_FOUND also when a node has pruned
- * the block's state (isStateDiscarded), as most do after some 128 blocks.
+ * Numbers of the state at the end of one block, in the order of the questions. Throws a GatewayError with a
+ * ReaderErrorCode: BLOCK_NOT_FOUND also when a node has pruned the block's state (isStateDiscarded), as most do after
+ * some 128 blocks.
  */
 export interface EvmStateReader {
   balances(
@@ -30,14 +30,12 @@ export interface EvmStateReader {
   ): Promise<readonly StateNumber[]>;
 }
 
-/** The first four bytes of keccak256("balanceOf(address)"). */
 const BALANCE_OF_SELECTOR = '0x70a08231';
 const WORD_GRAMMAR = /^0x[0-9a-fA-F]{64}$/;
 const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,64}$/;
-/** Questions per call; the client sends fewer to a provider that rejects this many. */
 const QUESTIONS_PER_CALL = 100;
 const CALLS_AT_ONCE = 4;
-/** Wordings of geth (hash and path schemes), erigon, nethermind, besu, reth, and of providers on top of them. */
+/** geth (hash and path schemes), erigon, nethermind, besu, reth, and providers on top of them. */
 const STATE_DISCARDED =
   /missing trie node|historical state|state (?:at block \S+ )?(?:is |was )?(?:not available|unavailable|pruned|discarded|already discarded)|no state available|pruned|distance to target block exceeds|archive/i;
 
@@ -46,7 +44,6 @@ interface Question {
   readonly decode: (answer: unknown) => bigint;
 }
 
-/** Throws TypeError for a network without chain id. Opens no connection until the first call. */
 export function createEvmStateReader(
   network: EvmNetwork,
   deps: Pick<EvmReaderDeps, 'requestTimeoutMs' | 'onExchange'> = {},
@@ -91,7 +88,7 @@ export function createEvmStateReader(
   };
 }
 
-/** One call to two sources. It ends with the block itself, which must be the expected one. */
+/** The last request asks for the block itself, which must be the expected one. */
 async function askCall(
   sources: EvmSources,
   questions: readonly Question[],
@@ -117,7 +114,7 @@ async function askCall(
   return questions.map((_, place) => agreeOnNumber(received, place));
 }
 
-/** True if a read failed because the nodes have no state that old: use a newer block or an archive node. */
+/** The nodes have no state that old: use a newer block or an archive node. */
 export function isStateDiscarded(error: unknown): boolean {
   return isReaderError(error, 'BLOCK_NOT_FOUND') && error.context['stateDiscarded'] === true;
 }

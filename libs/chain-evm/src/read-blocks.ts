@@ -11,7 +11,6 @@ import { nativeTransfersOf } from './native-transfers.ts';
 import { logsReadIn, type LogsRead } from './read-log-answer.ts';
 import type { BlockRange, ReceiptDecision, Reading } from './reading.ts';
 
-/** Decodes headers that must exist and be linked. BLOCK_NOT_FOUND when the node answers null for one of them. */
 export function linkedHeaders(raw: readonly unknown[], from: number): readonly EvmHeader[] {
   const headers = raw.map((block, place) => {
     if (block === null)
@@ -39,9 +38,9 @@ export function blockRequests({ native }: Pick<Reading, 'native'>, { from, to }:
 }
 
 /**
- * Requests the logs of blocks, then the last block again: if its hash changed, the logs may be of either branch.
- * Where no bloom can contradict an empty answer, logs are requested by block hash, so that a node without the block
- * returns an error. Only this uses `headers`.
+ * The logs of blocks, then the last block again: if its hash changed, the logs may be of either branch. Where no bloom
+ * can contradict an empty answer, logs are requested by block hash, so that a node without the block returns an error.
+ * Only this uses `headers`.
  */
 export function logRequests(
   { bloom, tokens }: Reading,
@@ -62,7 +61,6 @@ export interface Account {
   readonly byBlock: TransfersByBlock | undefined;
 }
 
-/** Builds an account from headers and the answers to `logRequests`. INCONSISTENT_ANSWER when the last block changed. */
 export function accountOf(headers: readonly EvmHeader[], logs: LogsRead | undefined): Account {
   if (logs === undefined) return { headers, byBlock: undefined };
   const last = headers.at(-1);
@@ -75,7 +73,7 @@ export function accountOf(headers: readonly EvmHeader[], logs: LogsRead | undefi
   return { headers, byBlock: logs.byBlock() };
 }
 
-/** Reason why a block may have more transfers than its source's logs, judged from that source only; or undefined. */
+/** Reason why a block may have more transfers than its source's logs, judged from that source only. */
 export function reasonForReceipts(
   reading: Reading,
   header: EvmHeader,
@@ -86,9 +84,7 @@ export function reasonForReceipts(
   return isEmpty && reading.bloom && mayHoldTransfers(reading, header) ? 'BLOOM_CONTRADICTS' : undefined;
 }
 
-/**
- * False only where the block's own bloom, or its lack of transactions, excludes a Transfer of the configured tokens.
- */
+/** False only where the block's own bloom, or its lack of transactions, excludes a configured token's Transfer. */
 export function mayHoldTransfers(reading: Reading, header: EvmHeader): boolean {
   if (reading.tokens.size === 0) return false;
   if (!reading.bloom) return header.transactions.length > 0;
@@ -98,10 +94,7 @@ export function mayHoldTransfers(reading: Reading, header: EvmHeader): boolean {
   );
 }
 
-/**
- * Reads a few blocks and their transfers for the seen pass, from one source. Throws RPC_RANGE_TOO_LARGE when the
- * provider rejects more than one block as too many.
- */
+/** From one source. RPC_RANGE_TOO_LARGE when the provider rejects more than one block as too many. */
 export async function readSeenBlocks(
   reading: Reading,
   source: Pick<EvmClient, 'batch'>,
@@ -120,7 +113,6 @@ export async function readSeenBlocks(
   return { headers: account.headers.map(plainHeader), transfers };
 }
 
-/** Transfers of a block by its source, including native ones. */
 export function transfersOf(
   reading: Reading,
   header: EvmHeader,
@@ -159,10 +151,7 @@ async function readByHash(
   return accountOf(headers, answers && logsReadIn(reading.tokens, headers, answers));
 }
 
-/**
- * Undefined when a single block is too large: the caller then reads its receipts. A longer range is the caller's to
- * split.
- */
+/** Undefined when a single block is too large: the caller then reads its receipts. */
 export async function unlessTooLarge<T>(
   { from, to }: BlockRange,
   work: () => Promise<T>,

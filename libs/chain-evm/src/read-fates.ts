@@ -9,7 +9,6 @@ import { decodeInteger, transferOf } from './decode.ts';
 import type { Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/** Outcomes of own transactions; see ChainReader.readFates. */
 export async function readFates(
   reading: Pick<Reading, 'hasStateSync' | 'onAlone'>,
   sources: EvmSources,
@@ -21,7 +20,7 @@ export async function readFates(
   return askFates(sources, own, { ask, onAlone: reading.onAlone }, options);
 }
 
-/** A single batch, so a single node: if it has the block of `atHeight`, its missing receipts mean something. */
+/** One batch, so one node: if it has the block of `atHeight`, its missing receipts mean something. */
 async function readAccount(
   reading: Pick<Reading, 'hasStateSync'>,
   source: EvmSource,
@@ -29,7 +28,7 @@ async function readAccount(
   atHeight: number | undefined,
   options: ReadOptions,
 ): Promise<FateAccount> {
-  // The height comes first: a node that had the block then has all earlier blocks when it answers the receipts.
+  // The height comes first: the node then had all earlier blocks when it answered the receipts.
   const answers = await source.batch(
     [headHeightRequest(), ...own.map(({ txHash }) => receiptRequest(txHash))],
     options,

@@ -5,12 +5,12 @@ import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { BlockRange } from './reading.ts';
 import type { EvmSource } from './sources.ts';
 
-/** More blocks per HTTP call bring no gain (measured); each block is a request of a batch. */
+/** More blocks per call bring no gain (measured). */
 const BLOCKS_PER_CALL = 20;
 
 /**
- * Reads a range call by call, each linked to the previous one. `blocksMax` is evaluated before each call. A call that
- * is rejected as too large is repeated with half as many blocks.
+ * Each call's blocks are linked to the previous ones. `blocksMax` is evaluated before each call. A call that is
+ * rejected as too large is repeated with half as many blocks.
  */
 export async function readInCalls(
   { from, to }: BlockRange,

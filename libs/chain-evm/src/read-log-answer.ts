@@ -4,15 +4,12 @@ import type { EvmHeader } from './decode.ts';
 import { readLogBytes } from './read-log-bytes.ts';
 import type { RawAnswer } from './rpc-call.ts';
 
-/** Answer to `logRequests`, which stood between other requests. */
 export interface LogsRead {
-  /** Results of the other requests: those before the logs, then the one after them. */
+  /** Results before the logs, then the single one after them. */
   readonly others: readonly unknown[];
-  /** Throws INCONSISTENT_ANSWER when the answer is no list of logs of these blocks. */
   byBlock(): TransfersByBlock;
 }
 
-/** Reads an answer whose logs follow `before` other results and precede one more. */
 export function readLogAnswer(
   tokens: ReadonlySet<string>,
   headers: readonly EvmHeader[],

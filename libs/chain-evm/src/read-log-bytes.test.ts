@@ -46,7 +46,6 @@ const answersWith = (...lists: readonly (readonly unknown[])[]): readonly unknow
 const bodyOf = (...lists: readonly (readonly unknown[])[]): Buffer =>
   Buffer.from(JSON.stringify(answersWith(...lists)));
 
-/** Result of the slow path for the bytes, or its error. */
 function bySlowPath(body: Buffer): { readonly byBlock: TransfersByBlock; readonly rest: unknown } | Error {
   try {
     const answers = JSON.parse(body.toString('utf8')) as { result: unknown }[];

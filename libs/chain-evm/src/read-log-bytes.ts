@@ -36,7 +36,6 @@ const NOT_REMOVED = ascii('false');
 const ZERO = 0x30;
 const ADDRESS_DIGITS = 40;
 const WORD_LENGTH = 66;
-/** A number of at most this many hex digits is exact. */
 const EXACT_DIGITS = 13;
 
 interface BlockSoFar {
@@ -49,7 +48,6 @@ interface BlockSoFar {
   lastIndex: number;
 }
 
-/** State while reading an answer: positions of the current log's values. */
 interface LogReading {
   readonly bytes: Buffer;
   readonly contracts: readonly { readonly address: string; readonly quoted: Buffer }[];
@@ -65,13 +63,12 @@ interface LogReading {
 }
 
 /**
- * Fast path that reads the logs of an answer directly from its bytes. Expects the usual form: in order, without
- * duplicates or blanks, in lower case, all fields in the order of the first log. Every log must be a well-formed
- * transfer of the tokens in one of the blocks. Returns undefined for any other answer, which the slow path
- * (`transfersByBlock`) then parses. Never finds what the slow path would not find in the same bytes.
+ * Fast path for the usual answer: logs in order, without duplicates or blanks, in lower case, all fields in the order
+ * of the first log, every log a well-formed transfer of the tokens in one of the blocks. Returns undefined for any
+ * other answer, which the slow path (`transfersByBlock`) then parses. Never finds what the slow path would not find in
+ * the same bytes.
  *
- * This runs for every transfer on the chain: it reads each byte once and allocates only what a transfer needs.
- * JSON.parse and a walk over its objects take twice as long.
+ * It runs for every transfer on the chain; JSON.parse and a walk over its objects take twice as long.
  */
 export function readLogBytes(
   tokens: ReadonlySet<string>,
@@ -119,7 +116,6 @@ function afterLogs(reading: LogReading, from: number): number {
   });
 }
 
-/** Readers by field name. Other fields of a log are skipped. */
 const FIELDS: Readonly<Record<string, FieldReader<LogReading>>> = {
   address(log, at) {
     for (const { address, quoted } of log.contracts) {
@@ -166,7 +162,6 @@ const FIELDS: Readonly<Record<string, FieldReader<LogReading>>> = {
 };
 const MAY_LACK: ReadonlySet<string> = new Set(['removed']);
 
-/** Adds the current log to its block; returns false when it does not fit there. */
 function takeTransfer(log: LogReading): boolean {
   const { bytes, block, txHashAt, fromAt, toAt } = log;
   if (block === undefined || afterLiteral(bytes, log.heightAt, block.height) === NOWHERE) return false;
@@ -192,7 +187,7 @@ function amountAt({ bytes, dataAt }: LogReading): bigint {
   const end = dataAt + WORD_LENGTH;
   let at = dataAt + 2;
   while (bytes[at] === ZERO) at += 1;
-  // Covers nearly every amount: a BigInt from a number takes a fifth of the time of one from text.
+  // Nearly every amount: a BigInt from a number takes a fifth of the time of one from text.
   return at >= end - EXACT_DIGITS
     ? BigInt(numberOfHex(bytes, at, end))
     : BigInt(textAt(bytes, dataAt, WORD_LENGTH));

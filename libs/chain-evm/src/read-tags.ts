@@ -6,7 +6,6 @@ import { blockRequest } from './block-requests.ts';
 import { decodeHeader, plainHeader } from './decode.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/** Newest block, from the best source or the first that answers. */
 export function readHead(sources: EvmSources, options: ReadOptions): Promise<BlockHeader> {
   return sources.run(
     async (source, runOptions) => {
@@ -24,7 +23,7 @@ function notedHead(sources: EvmSources, source: EvmSource, raw: unknown): BlockH
   return head;
 }
 
-/** Finalized block of one source. Throws FINALITY_UNAVAILABLE where it reports none. */
+/** FINALITY_UNAVAILABLE where the source reports none. */
 export async function readFinalized(
   sources: EvmSources,
   source: EvmSource,
@@ -38,7 +37,6 @@ export async function readFinalized(
   return { ...plainHeader(decodeHeader(finalized)), source };
 }
 
-/** True if the source has a block with this height, hash and time. */
 export async function hasBlock(
   source: EvmSource,
   { height, hash, timeSeconds }: BlockHeader,

@@ -14,19 +14,19 @@ import type { EvmSource, EvmSources } from './sources.ts';
 
 type ByReceipts = ReadonlyMap<EvmHeader, readonly CandidateTransfer[]>;
 
-/** A source that answered the first requests but could not return receipts. */
+/** Answered the first requests but could not return receipts. */
 interface FailedSource {
   readonly source: EvmSource;
   readonly error: unknown;
 }
 
 /**
- * Reads a few blocks and their transfers for the verified pass, from two sources at once. Where they differ or look
- * incomplete, the receipts of both decide and must agree. A single source, where accepted, decides by its receipts.
- * See ChainReader.readVerified. Throws RPC_RANGE_TOO_LARGE when a provider rejects more than one block as too many.
+ * From two sources at once. Where they differ or look incomplete, the receipts of both decide and must agree. A single
+ * source, where accepted, decides by its receipts. RPC_RANGE_TOO_LARGE when a provider rejects more than one block as
+ * too many.
  *
- * Limits: if both sources omit one log of a block and return others, it is missed, unless the seen pass recorded it.
- * Two sources with the same wrong answer are accepted.
+ * Limits: a log that both sources omit from a block of which they return others is missed, unless the seen pass
+ * recorded it. Two sources with the same wrong answer are accepted.
  */
 export async function readVerifiedBlocks(
   reading: Reading,
@@ -56,7 +56,7 @@ export async function readVerifiedBlocks(
   }
 }
 
-/** With one source, every block that its bloom does not exclude is read by its receipts. */
+/** Blocks that the bloom does not exclude are read by their receipts. */
 async function readUnconfirmed(
   reading: Reading,
   { source, account }: ComparedAccount,
@@ -97,7 +97,6 @@ async function decideByReceipts(
   return byReceipts;
 }
 
-/** Throws when two sources are on different forks, or return different contents of one block. */
 function reportComparison(
   reading: Reading,
   [source, second]: readonly [EvmSource, EvmSource],
@@ -112,7 +111,7 @@ function reportComparison(
   }
 }
 
-/** Transfers of a block by its receipts. Both sources must agree, because complete receipts can also be invented. */
+/** Both sources must agree, because complete receipts can also be invented. */
 async function transfersByBoth(
   reading: Reading,
   pair: readonly [EvmSource, EvmSource],
@@ -131,7 +130,7 @@ async function transfersByBoth(
   return first.value;
 }
 
-/** True if `found` has every expected transfer, with the expected number of repeats. */
+/** A repeated transfer must be found as often as it is expected. */
 function includesAll(found: readonly ExpectedTransfer[], expected: readonly ExpectedTransfer[]): boolean {
   const left = new Map<string, number>();
   const contents = (t: ExpectedTransfer): string => `${t.txHash} ${t.contract} ${t.to} ${t.amountBaseUnits}`;

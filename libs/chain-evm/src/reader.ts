@@ -26,7 +26,7 @@ import { createFinalityReader } from '@opentill/chain-sources/read-finality';
 import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
 import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/tell-alone';
 
-/** Network settings of a reader. `chainId` is required. */
+/** `chainId` is required. */
 export type EvmNetwork = Pick<
   NetworkConfig,
   | 'chain'
@@ -48,33 +48,28 @@ export interface EvmReaderDeps {
   readonly onExchange?: (exchange: RpcExchange) => void;
   /** The logs of a block were in doubt and its receipts decided. */
   readonly onJudged?: (block: { height: number; hash: string; reason: ReceiptDecision['reason'] }) => void;
-  /** Two sources were compared. While they are FORKED or return different contents, no block is verified: an alarm. */
+  /** Raise an alarm while they are FORKED or return different contents: no block is verified then. */
   readonly onCompared?: (comparison: SourceComparison) => void;
-  /** A single source of several was accepted: an alarm. Called at each such read; `sources()` has the current state. */
+  /** Raise an alarm. Called at each read that accepted a single source of several. */
   readonly onAlone?: (source: AloneSource) => void;
-  /** A source's finalized block is far behind another's and is ignored: an alarm. */
+  /** Raise an alarm: a source's finalized block is far behind another's and is ignored. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
-  /** A source became usable or unusable: an alarm. */
+  /** Raise an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
-  /** The network check found a fault of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
-  /** Monotonic milliseconds. @default performance.now */
+  /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;
   /** @default Date.now */
   readonly epochMs?: () => number;
 }
 
-/**
- * EIP-7708: the chain itself logs movements of its coin at this address, in the form of a token's Transfer. Never a
- * token.
- */
+/** EIP-7708: the chain itself logs movements of its coin here, in the form of a token's Transfer. */
 const SYSTEM_ADDRESS = '0xfffffffffffffffffffffffffffffffffffffffe';
 const FINALITY_STALE_SECONDS = 20 * 60;
 
 /**
- * Reads an EVM network by JSON-RPC. Two kinds of payment stay unseen: a log that all sources omit from a block of
- * which they return others, and native coin that a contract sends. Throws TypeError for a network without chain id,
- * or for a token contract that is no valid address.
+ * Two kinds of payment stay unseen: a log that all sources omit from a block of which they return others, and native
+ * coin that a contract sends. Throws TypeError for a network without chain id, or for a malformed token contract.
  */
 export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): ChainReader {
   const { chain, wsUrl } = network;
@@ -164,7 +159,7 @@ function readingOf(
   };
 }
 
-/** Reads a range call by call. Each call is consistent because it uses one source; the next may use another. */
+/** Each call uses one source, so it is consistent; the next may use another. */
 function readFromOne(
   sources: EvmSources,
   range: BlockRange,

@@ -7,11 +7,10 @@ import { Transaction } from 'ethers/transaction';
 import { readSignedTransaction, type ReadTransaction } from './sender/read-signed-transaction.ts';
 import { TRANSFER_SELECTOR } from './sender/encode-payment.ts';
 
-/** Effect of a wallet's transaction by its signed bytes. Only its receipt shows whether it succeeded. */
+/** Read from the signed bytes. Only the receipt shows whether it succeeded. */
 export type TransactionAim =
   | {
       readonly kind: 'PAYMENT';
-      /** Null: the native coin. */
       readonly contract: TokenContract | null;
       readonly to: Address;
       readonly amountBaseUnits: bigint;
@@ -21,14 +20,13 @@ export type TransactionAim =
   /** Anything that this gateway does not sign. */
   | { readonly kind: 'OTHER' };
 
-/** A transaction whose signed bytes were rebuilt from a node's answer. */
 export interface RecoveredTransaction {
   readonly txHash: TxHash;
-  /** The bytes with this hash; empty for a transaction type that this gateway does not know. */
+  /** Empty for a transaction type that this gateway does not know. */
   readonly raw: Uint8Array;
   readonly nonce: number;
   readonly aim: TransactionAim;
-  /** Set for a transaction of the kind that this gateway signs. */
+  /** Only for a transaction of the kind that this gateway signs. */
   readonly terms: FeeTerms | undefined;
 }
 
@@ -54,9 +52,8 @@ const EIP_1559 = '0x2';
 const WORD_DIGITS = 64;
 
 /**
- * Rebuilds the signed bytes from the fields that a node returns. Their hash must be the transaction's, and their
- * signature the wallet's; otherwise throws INCONSISTENT_ANSWER. A single node is enough, because it cannot forge the
- * wallet's signature.
+ * Rebuilds the signed bytes from the fields that a node returns. INCONSISTENT_ANSWER unless their hash is the
+ * transaction's and their signature the wallet's. One node is enough: it cannot forge the signature.
  */
 export function recoverTransaction(answer: unknown, wallet: Address, chainId: number): RecoveredTransaction {
   const rpc = answer as RpcTransaction;

@@ -17,42 +17,36 @@ export interface RpcRequest {
 export interface RpcExchange {
   /** Host and port, never the path: it may contain a provider's key. */
   readonly endpoint: string;
-  /** Methods of its calls, including the client's own eth_chainId. */
   readonly methods: readonly string[];
   readonly outcome: 'OK' | ReaderErrorCode;
-  /** Excludes the time that the calls waited for the rate limiter. */
+  /** Without the time that the calls waited for the rate limiter. */
   readonly durationMs: number;
-  /** Body sizes on the wire, answers compressed if they were; for a cut-off answer, the bytes that arrived. */
+  /** On the wire, answers compressed if they were; for a cut-off answer, the bytes that arrived. */
   readonly requestBytes: number;
   readonly answerBytes: number;
 }
 
-/** An unparsed answer, so that two nodes' answers to the same requests can be compared byte by byte. */
+/** Unparsed, so that two nodes' answers to the same requests can be compared byte by byte. */
 export interface RawAnswer {
   readonly body: Buffer;
   /** Parsed and checked on first use; in the order of the requests. Throws as `batch`. */
   results(): readonly unknown[];
-  /**
-   * Like `results`, with these lists empty, for callers that have read them from the bytes. Absent where the answer
-   * came in several pieces.
-   */
+  /** With these lists empty, for callers that read them from the bytes. Absent where the answer came in pieces. */
   resultsWithout?(lists: readonly ByteRange[]): readonly unknown[];
 }
 
 export interface EvmClient {
   /**
-   * Sends the requests in one HTTP call and returns their results in order. So they come from one node, unless the
-   * provider distributes batches. If it rejects batches of this size, they go in several calls; the last request goes
-   * after all others are answered. Any error in the answers fails the whole call, unless its request has
-   * `mayBeRefused`.
+   * Sends the requests in one HTTP call and returns their results in order: from one node, unless the provider
+   * distributes batches. If it rejects batches of this size, they go in several calls; the last request goes after all
+   * others are answered. Any error in the answers fails the whole call, unless its request has `mayBeRefused`.
    *
-   * Throws a GatewayError with a ReaderErrorCode; does not retry. Its context has, where known: `method` and `place`
-   * of the request in question, `suggestedBlocks` (with RPC_RANGE_TOO_LARGE, the range that would be answered) and
-   * `retryAfterMs` (the provider's delay, at most a minute).
+   * Throws a GatewayError with a ReaderErrorCode; does not retry. Its context has, where known: `method` and `place` of
+   * the request, `suggestedBlocks` (with RPC_RANGE_TOO_LARGE, the range that would be answered) and `retryAfterMs` (the
+   * provider's delay, at most a minute).
    */
   batch(requests: readonly RpcRequest[], options?: AskOptions): Promise<readonly unknown[]>;
-  /** Like `batch`, but parses an answer without sign of an error only in `results()`, which then throws. */
+  /** Parses an answer without sign of an error only in `results()`, which then throws. */
   ask(requests: readonly RpcRequest[], options?: AskOptions): Promise<RawAnswer>;
-  /** Milliseconds until the rate limiter permits a call. */
   waitMs(): number;
 }

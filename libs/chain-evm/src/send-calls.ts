@@ -8,7 +8,7 @@ export type SendCalls = (requests: readonly RpcRequest[], asking: Asking) => Pro
 export interface SendDeps {
   readonly exchange: (requests: readonly RpcRequest[], asking: Asking) => Promise<Exchanged>;
   readonly limiter: Pick<RateLimiter, 'burst'>;
-  /** The answer came over a new connection, so another node may serve it. Throws if its answers must not count. */
+  /** Another node may serve the new connection. Throws if its answers must not count. */
   readonly onNewConnection: (asking: Asking) => Promise<void>;
 }
 
@@ -17,9 +17,8 @@ const CALLS_PER_BATCH_MAX = 100;
 const PIECES_AT_ONCE = 4;
 
 /**
- * Creates the function that sends any number of calls in as few exchanges as the provider accepts, which it learns
- * from rejections. The last call goes after all others are answered: reads end with a check that their beginning
- * still holds.
+ * Sends calls in as few exchanges as the provider accepts, which it learns from rejections. The last call goes after
+ * all others are answered: reads end with a check that their beginning still holds.
  */
 export function createSendCalls({ exchange, limiter, onNewConnection }: SendDeps): SendCalls {
   const batchSize = createCallSize({ max: CALLS_PER_BATCH_MAX });
@@ -59,7 +58,6 @@ export function createSendCalls({ exchange, limiter, onNewConnection }: SendDeps
   return send;
 }
 
-/** A few pieces at a time; the first failure ends all of them. */
 async function allOf(
   pieces: readonly (readonly RpcRequest[])[],
   asking: Asking,

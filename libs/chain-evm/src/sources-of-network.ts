@@ -3,19 +3,16 @@ import { rpcEndpointsOf } from '@opentill/contracts/network-config';
 import type { EvmSources, EvmSourcesConfig } from './sources.ts';
 import { createEvmSources } from './sources.ts';
 
-/** Network settings for asking its nodes. `chainId` is required. */
 export type SourcesNetwork = Pick<
   NetworkConfig,
   'chain' | 'chainId' | 'rpcUrls' | 'maxBlockRange' | 'blockTimeMs' | 'headStaleSeconds' | 'aloneAfterSeconds'
 >;
 
-/** See EvmSourcesConfig. */
 export type SourcesDeps = Pick<
   EvmSourcesConfig,
   'requestTimeoutMs' | 'onExchange' | 'onSourceChange' | 'nowMs' | 'epochMs'
 >;
 
-/** Opens no connection until the first call. Throws TypeError without a chain id. */
 export function sourcesOfNetwork(network: SourcesNetwork, deps: SourcesDeps): EvmSources {
   const { chain, chainId, headStaleSeconds, aloneAfterSeconds } = network;
   const { nowMs, epochMs, requestTimeoutMs, onExchange, onSourceChange } = deps;

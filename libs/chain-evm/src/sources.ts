@@ -11,24 +11,22 @@ import type { EvmClient, RpcExchange } from './rpc-call.ts';
 
 export type { EvmSource, SourceChange };
 
-/** Several URLs of one EVM network behind one call. `run` passes `options` to `source.batch`. */
+/** `run` passes `options` to `source.batch`. */
 export type EvmSources = Sources<EvmSource>;
 
 export interface EvmSourcesConfig extends Omit<SourcesConfig<EvmSource>, 'createSources' | 'readHead'> {
   /** In the order of preference; at least one. */
   readonly endpoints: readonly RpcEndpoint[];
-  /** EIP-155 id that every URL must report before its answers count. */
+  /** Every URL must report this EIP-155 id before its answers count. */
   readonly chainId: number;
-  /** Maximum number of blocks per eth_getLogs, even if an endpoint permits more. */
+  /** Blocks per eth_getLogs, even if an endpoint permits more. */
   readonly maxBlockRange: number;
   /** A longer answer is cut off. @default 32 MiB */
   readonly answerBytesMax?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
-  /** Creates the client of one URL; tests replace it. @default createEvmClient */
   readonly createClient?: (endpoint: RpcEndpoint, onExchange: (exchange: RpcExchange) => void) => EvmClient;
 }
 
-/** Opens no connection until the first call. Throws TypeError without an endpoint. */
 export function createEvmSources(config: EvmSourcesConfig): EvmSources {
   const { chainId, requestTimeoutMs, answerBytesMax } = config;
   const nowMs = config.nowMs ?? (() => performance.now());

@@ -3,11 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface HeadSubscription {
   /** `ws:` or `wss:`. */
   readonly url: string;
-  /** Usual time between blocks. A connection without messages for 20 blocks (at least 30 s) is closed. */
+  /** A connection without messages for 20 blocks (at least 30 s) is closed. */
   readonly blockTimeMs: number;
   /** Delay before reconnecting, doubled after each failure up to 30 s; half of it is random. @default 1000 */
   readonly reconnectMs?: number;
-  /** Overrides the silence that follows from `blockTimeMs`. */
   readonly silenceMs?: number;
   /** In [0, 1). @default Math.random */
   readonly random?: () => number;
@@ -21,9 +20,8 @@ const SILENCE_BLOCKS = 20;
 const MESSAGE_CHARACTERS_MAX = 1_000_000;
 
 /**
- * Calls `onHead` for every `newHeads` notice, and after each connect, since heads may have been missed. Ignores the
- * notice's content: the reader makes its own requests. Resolves when `signal` is aborted and never rejects. Retries
- * an invalid URL or a server without subscriptions as well, with back-off.
+ * Calls `onHead` for every `newHeads` notice, and after each connect, since heads may have been missed. Resolves when
+ * `signal` is aborted and never rejects. Retries an invalid URL or a server without subscriptions as well.
  */
 export async function subscribeHeads(
   subscription: HeadSubscription,
@@ -36,12 +34,11 @@ export async function subscribeHeads(
   while (!signal.aborted) {
     const heads = await listenOnce(subscription, onHead, signal);
     waitMs = heads > 0 ? firstWaitMs : Math.min(waitMs * 2, RECONNECT_MS_MAX);
-    // Prevents replicas from reconnecting all at once after their node restarts.
+    // Random, so that replicas do not reconnect all at once after their node restarts.
     await delay(waitMs / 2 + (waitMs / 2) * random(), undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** One connection from opening to its end; returns the number of its notices. */
 async function listenOnce(
   subscription: HeadSubscription,
   onHead: () => void,

@@ -1,16 +1,15 @@
-/** The range that would be answered: two block numbers, hex or decimal, in brackets or joined by a dash. */
+/** Two block numbers, hex or decimal, in brackets or joined by a dash. */
 const RANGE =
   /(?:should work|block range|with the range)\s*:?\s*\[?\s*(0x[0-9a-f]+|\d+)\s*[,-]\s*(0x[0-9a-f]+|\d+)\s*\]?/i;
 const OF_BLOCKS = /block|range/i;
 /** Limits of results and sizes are not numbers of blocks. */
 const OF_RESULTS = /\b(?:results|logs|bytes|response size)\b/i;
-/** `10,000`, `10k`. */
 const NUMBER = /(\d[\d,]*)(k?)\b/gi;
 
 /**
- * Number of blocks that a rejection of eth_getLogs suggests: the length of a suggested range, or the block limit,
- * which every known wording names last. Undefined when it names neither. A hint: the caller uses it only when it is
- * less than the rejected range. The test of translate-rpc-error lists the wordings.
+ * Number of blocks that a rejection of eth_getLogs suggests: the length of a suggested range, or the block limit, which
+ * every known wording names last. A hint: used only when it is less than the rejected range. The test of
+ * translate-rpc-error lists the wordings.
  */
 export function suggestedBlocksOf(message: string): number | undefined {
   const range = RANGE.exec(message);

@@ -397,10 +397,7 @@ const WORDINGS: readonly (readonly [
   ],
 ];
 
-/**
- * Errors about batches: sender, code, message, answers the whole batch, allowed calls, applies to every batch of this
- * size.
- */
+/** Sender, code, message, answers the whole batch, allowed calls, applies to every batch of this size. */
 const BATCH_WORDINGS: readonly (readonly [
   string,
   number,
@@ -476,7 +473,7 @@ describe('codeOfRpcError and batchRefusalOf', () => {
   it.each(WORDINGS)('translates the error of %s: %i %s', (_, code, message, translated, blocks) => {
     expect(codeOfRpcError({ code, message })).toBe(translated);
     if (translated === LARGE) expect(suggestedBlocksOf(message)).toBe(blocks);
-    // None of them concerns the number of calls, even as the only answer to a batch.
+    // None concerns the number of calls, even as the only answer to a batch.
     if (translated !== 'RPC_REFUSED') expect(batchRefusalOf({ code, message }, true)).toBeUndefined();
   });
 

@@ -23,8 +23,8 @@ const BY_CODE: Readonly<Record<number, ReaderErrorCode>> = {
 };
 
 /**
- * Wordings of nodes and providers, first match first. Vendors use the same code for different things (-32000, -32005,
- * -32600, -32602), so wordings precede codes. The test of this file lists the wordings.
+ * First match counts. Vendors use one code for different things (-32000, -32005, -32600, -32602), so wordings precede
+ * codes. The test of this file lists the wordings.
  */
 const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
   [
@@ -77,7 +77,6 @@ const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
     'RPC_RANGE_TOO_LARGE',
   ],
   [/query (?:timeout exceeded|timed out)|query execution timed? ?out/i, 'RPC_RANGE_TOO_LARGE'],
-  // Too many requests.
   [
     /rate limit|too many requests?|request limit|credits limited|requests limited|requests? (?:per|a) (?:second|minute)|compute units|throughput|quota|capacity|too much load/i,
     'RPC_RATE_LIMITED',
@@ -98,7 +97,6 @@ const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
   ],
 ];
 
-/** The reader's code for an error of a node or provider. RPC_REFUSED for one that is not in the tables. */
 export function codeOfRpcError(error: RpcErrorAnswer): ReaderErrorCode {
   return (
     BY_WORDING.find(([wording]) => wording.test(error.message))?.[1] ?? BY_CODE[error.code] ?? 'RPC_REFUSED'
@@ -118,22 +116,21 @@ export function isRevert(error: RpcErrorAnswer): boolean {
   );
 }
 
-/** Rejections of a batch for its number of calls. The test of this file lists the wordings. */
+/** The provider rejects the number of calls. The test of this file lists the wordings. */
 const BATCH_REFUSED =
   /\bbatch(?:ed|ing)?\b.*(?:too (?:large|big|many|long)|limit|exceed|not (?:supported|allowed|enabled)|disabled|max)|(?:exceed|max|too many).*\bbatch/i;
 const BATCHES_REFUSED = /\bbatch(?:ed|ing)?\b.*(?:not (?:supported|enabled)|disabled)/i;
 const BATCH_MAX =
   /(?:limit(?: of)?|more than|maximum(?: batch)?(?: size)?(?: is| of)?:?|max(?: batch)? size:?) (\d+)/i;
 const ANSWERS_TOO_LARGE = /batch response (?:was |is )?too large|MaxBatchResponseBodySize/i;
-/** geth's answer to the remaining calls of a batch when the answers together have become too large. */
+/** geth's answer to calls of a batch whose answers no longer fit. */
 const GETH_ANSWERS_TOO_LARGE = -32003;
 /** Codes of a server that does not support batches (JSON-RPC 2.0: invalid request, parse error). */
 const NOT_UNDERSTOOD: readonly number[] = [-32600, -32700];
 
 /**
- * Recognises an error about the batch instead of a call in it, so that smaller batches may succeed. `coversBatch`: it is
- * the only answer to the whole batch. `lasting`: any batch of this size would be rejected; otherwise only the answers
- * to this one were too large together.
+ * Recognises an error about the batch, so that smaller batches may succeed. `coversBatch`: it is the only answer to the
+ * whole batch. `lasting`: any batch of this size would be rejected, not only one with answers as large as these.
  */
 export function batchRefusalOf(
   error: RpcErrorAnswer,

@@ -18,7 +18,7 @@ afterEach(async () => {
 const TOKEN = { contract: '0x55d398326f99059ff775485246999027b3197955', decimals: 18 };
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`;
 
-/** Checks the token at a node with this answer to its eth_call. */
+/** The node answers this to eth_call. */
 async function check(answer: object, code = '0x38'): Promise<void> {
   const server = createServer((request, response) => {
     let text = '';

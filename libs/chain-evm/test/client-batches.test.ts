@@ -90,7 +90,7 @@ describe('batch', () => {
     const { client, node } = await clientOf(script);
     expect(await client.batch(callsOf(16))).toEqual(numbers(16));
     expect(done.at(-1)).toBe(15);
-    // Each new connection also asks for the chain id.
+    // Eight, because each new connection also asks for the chain id.
     expect(openMax).toBeLessThanOrEqual(8);
     expect(sizes(node).filter((size) => size > 1)).toEqual([16]);
   });
@@ -111,7 +111,7 @@ describe('batch', () => {
     const { client, node } = await clientOf(single);
     expect(await client.batch(callsOf(10))).toEqual(numbers(10));
     node.requests.length = 0;
-    // This does not apply to other calls: they are sent together again.
+    // Other calls are sent together again.
     await client.batch(callsOf(10));
     expect(sizes(node)[0]).toBe(10);
   });
@@ -195,7 +195,7 @@ describe('batch', () => {
     };
     const { client, node } = await clientOf(script, { requestTimeoutMs: 400 });
     expect(await failureOf(client.batch(callsOf(40)))).toMatchObject({ code: 'RPC_UNAVAILABLE' });
-    // Four at a time, each within the timeout: with a timeout per part, all of them would have been sent.
+    // Four at a time. With a timeout per part instead of one for all, all of them would have been sent.
     const asked = node.requests.filter(([call], place) => place > 0 && call?.method === 'echo');
     expect(asked.length).toBeLessThan(40);
   });
@@ -216,7 +216,7 @@ describe('client connections', () => {
     const { client, node, exchanges } = await clientOf(answering(echo));
     for (let count = 0; count < 20; count += 1) {
       expect(await client.batch(callsOf(2))).toEqual([0, 1]);
-      // The node closes the connection when it receives the next request, which the client cannot know before.
+      // The node closes the connection when it receives the next request; the client cannot know before.
       const { script } = node;
       node.script = () => {
         node.script = script;
@@ -265,7 +265,7 @@ describe('a provider’s rate limit', () => {
     const startedAt = performance.now();
     await client.batch(callsOf(1));
     expect(await client.batch(callsOf(15))).toEqual(numbers(15));
-    // 17 calls, including that for the chain id, of which ten were sent at once.
+    // 17 calls, including eth_chainId, of which ten were sent at once.
     expect(performance.now() - startedAt).toBeGreaterThan(600);
     expect(Math.max(...sizes(node))).toBeLessThanOrEqual(10);
   });

@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-/** A node with scripted answers; the client first asks for the chain id, which is answered correctly. */
+/** Answers the client's first question, the chain id, correctly. */
 async function node(
   answer: (calls: readonly Call[]) => Answer | undefined,
 ): Promise<{ url: string; connections: Set<Socket>; bodies: unknown[] }> {

@@ -30,7 +30,7 @@ interface Block {
   readonly parentHash: string;
   readonly timeSeconds: number;
   readonly txs: readonly Tx[];
-  /** Content of the bloom, where it differs from the transactions. */
+  /** Where it differs from the transactions. */
   readonly bloomOf?: readonly Tx[];
 }
 type Chain = readonly Block[];
@@ -120,7 +120,6 @@ const receiptOf = (block: Block, place: number): object => ({
 interface View {
   readonly chain: Chain;
   readonly finalized?: Block;
-  /** Changes an answer. */
   readonly twist?: (call: Call, result: unknown, calls: readonly Call[]) => unknown;
 }
 
@@ -200,7 +199,7 @@ const readerOf = (
 ): ChainReader =>
   createPatientReader({ ...NETWORK, rpcUrls: sources.map(({ url }) => url), ...change }, deps);
 
-/** Runs `work` on readers of the Byzantine and an honest source, in both orders. */
+/** Runs `work` with the Byzantine source first, then with the honest one first. */
 async function withHonest(
   byzantineNode: View,
   work: (reader: ChainReader) => Promise<void>,
@@ -245,7 +244,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     const quiet = changed(50, () => ({ txs: [{ hash: hashOf('quiet'), amounts: [] }] }));
     const loud = changed(50, ({ txs }) => ({ txs: [{ ...txs[0]!, amounts: [LOOT] }], bloomOf: txs }), quiet);
     await withHonest({ chain: loud }, expectRejected(48, 52), {}, { chain: quiet });
-    // Its receipts must match its own bloom also when it is the only source.
+    // A single source's receipts must match its own bloom as well.
     const twist: View['twist'] = ({ method }, result) => {
       if (method !== 'eth_getBlockReceipts') return result;
       const [first, ...others] = result as { logs: { topics: string[] }[] }[];
@@ -316,7 +315,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     const earlier = HONEST.map((block) => ({ ...block, timeSeconds: block.timeSeconds - 600 }));
     await withHonest({ chain: earlier }, expectRejected(48, 50));
     await withHonest({ chain: earlier }, expectRejected(50, 50));
-    // Only in requests that a single source gets: the first to answer, so both shift them there.
+    // Only in requests that go to a single source: the first to answer, so both shift them there.
     const twist: View['twist'] = ({ method }, result, calls) =>
       method === 'eth_getBlockByNumber' && calls.every((call) => call.method === method)
         ? { ...(result as object), timestamp: quantity(1) }
@@ -341,7 +340,6 @@ describe('a consistent Byzantine source next to an honest one', () => {
         const confirming = reader.confirmTransfers(transfers, { headers });
         await expect(confirming).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
         expect(compared.pop()).toBe('CONTENTS_DIFFER');
-        // The time of a block without a payment does not matter.
         const others = transfers.filter(({ blockHeight }) => blockHeight !== height);
         expect((await reader.confirmTransfers(others, { headers })).confirmed).toEqual(
           (await readerOf([pair[1]!]).confirmTransfers(others)).confirmed,
@@ -415,7 +413,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     expect((await reader.readVerified(49, 49, [])).transfers).toHaveLength(2);
     limits();
     await expect(reader.readVerified(50, 50, [])).rejects.toMatchObject({ code: 'RPC_RATE_LIMITED' });
-    // While it rests, no source is asked, and the error names the delay.
+    // Then no source is asked, and the error names the delay.
     await expect(reader.readVerified(50, 50, [])).rejects.toMatchObject({
       code: 'RPC_UNAVAILABLE',
       context: { retryAfterMs: expect.any(Number) },
@@ -435,7 +433,6 @@ describe('a consistent Byzantine source while the honest one fails', () => {
       { isAlone: false, failingSinceSeconds: null },
     ]);
     const since = reader.sources!()[0]!.failingSinceSeconds!;
-    // One good answer restarts the minute.
     recovers();
     pass(40);
     expect(await read()).toBe('INCONSISTENT_ANSWER');
@@ -498,7 +495,6 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     await expect(read()).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
     skewMs += 2_000;
     await expect(read()).resolves.toMatchObject({ transfers: [{}, {}] });
-    // It is still asked for blocks that it has.
     expect((await reader.readVerified(50, 50, [])).transfers).toHaveLength(2);
   });
 });

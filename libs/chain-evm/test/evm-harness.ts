@@ -18,15 +18,13 @@ import { createPatientReader } from './patient-reader.ts';
 const CHAIN_ID = 11155111;
 const FEE_WEI = 10n ** 11n;
 
-/** anvil that mines only on request, and a reader on it. */
 export interface EvmHarness extends ChainHarness {
   readonly url: string;
   readonly network: EvmNetwork;
-  /** Calls the node directly. */
   rpc(method: string, ...params: unknown[]): Promise<unknown>;
 }
 
-/** Starts anvil without block interval. `stop` also removes its files. */
+/** Mines only on request. `stop` also removes its files. */
 async function startQuietAnvil(): Promise<{ url: string; stop: () => Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), 'chain-evm-'));
   const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID, slotsInAnEpoch: 2 });
@@ -40,7 +38,7 @@ async function startQuietAnvil(): Promise<{ url: string; stop: () => Promise<voi
   };
 }
 
-/** Harness of the chain contract on anvil. `deps` go to its reader, `overrides` into its network. */
+/** `deps` go to its reader, `overrides` into its network. */
 export async function makeEvmHarness(
   overrides: Partial<EvmNetwork> = {},
   deps: EvmReaderDeps = {},
@@ -69,7 +67,7 @@ export async function makeEvmHarness(
     sent.set(txHash, raw);
     return txHash;
   }
-  // A different account each time: a transaction that is sent again must not collide with its own nonce.
+  // Different accounts, so that a transaction that is sent again does not collide with its own nonce.
   const nextWallet = () => wallets[sent.size % wallets.length] ?? wallet;
   async function mine(): Promise<number> {
     await rpc('evm_mine');

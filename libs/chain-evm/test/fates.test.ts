@@ -85,7 +85,6 @@ function ownOf(txHash: string, intent: Intent): OwnTransaction {
 
 const contractOf = (symbol: keyof typeof at): TokenContract => at[symbol].toLowerCase() as TokenContract;
 
-/** Pays a token from the wallet; returns what was signed. */
 async function pay(symbol: 'USDT' | 'USDC' | 'ODD', amount: bigint): Promise<OwnTransaction> {
   const to = anEvmAddress() as Address;
   const { rpcUrl } = anvil;
@@ -228,7 +227,6 @@ async function readerOf(
   return createPatientReader({ ...network, rpcUrls, ...overrides }, deps);
 }
 
-/** Changes the receipt of one transaction; null for none. */
 function wrongReceipt(txHash: string, change: (receipt: Record<string, unknown> | null) => unknown): Faulty {
   return {
     override: async ({ method, params }, honest) => {

@@ -12,13 +12,11 @@ import type { EvmHarness } from './evm-harness.ts';
 import { makeEvmHarness } from './evm-harness.ts';
 
 /*
- * One source only; two-sources.test.ts covers two. What a single source can hide in the seen pass, so that no test
- * here expects its detection:
- * - one log omitted from a block of which other logs are answered (`droppedLog`), and without bloom (Avalanche) all
- * logs of a block; the verified pass reads the receipts of such blocks.
- * And in both passes:
- * - logs, bloom and receipts of an invented chain, or of a branch that only this node follows;
- * - a transaction's log omitted from logs and receipts, with a matching header.
+ * What a single source can hide, so that no test here expects its detection (two-sources.test.ts covers two). In the
+ * seen pass: one log of a block of which other logs are answered (`droppedLog`), and without bloom (Avalanche) all logs
+ * of a block; the verified pass reads the receipts of such blocks. In both passes: logs, bloom and receipts of an
+ * invented chain, or of a branch that only this node follows; a log omitted from logs and receipts, with a matching
+ * header.
  */
 const REVEALED: readonly RpcFault[] = [
   'connectionReset',
@@ -42,7 +40,6 @@ type ProxyOptions = Omit<Parameters<typeof createLyingRpcProxy>[0], 'upstreamUrl
   seed?: number;
 };
 
-/** A chain of 60 blocks behind Byzantine nodes. */
 export interface ByzantineChain {
   readonly chain: EvmHarness;
   /** The node's own answer for all blocks. */
@@ -51,12 +48,11 @@ export interface ByzantineChain {
   readonly to: number;
   /** Every third block pays this address, twice in one transaction. */
   readonly payee: Address;
-  /** The proxy closes after the test. */
   proxyOf(options: ProxyOptions): Promise<LyingRpcProxy>;
   readerOf(proxy: LyingRpcProxy, deps?: EvmReaderDeps, bloom?: boolean): ChainReader;
 }
 
-/** Sets it up before the file's tests and stops it after them; its fields are available only in tests. */
+/** Set up before the file's tests and stopped after them; its fields are available only in tests. */
 export function useByzantineChain(): ByzantineChain {
   let chain: EvmHarness;
   let truth: RangeRead;
@@ -69,7 +65,6 @@ export function useByzantineChain(): ByzantineChain {
     chain = await makeEvmHarness();
     payee = chain.newAddress();
     for (let block = 0; block < 60; block += 1) {
-      // Blocks with zero, one and several transactions; every third one pays `payee` twice in one transaction.
       for (let count = 0; count < block % 4; count += 1) {
         await chain.submit([
           { kind: 'transfer', token: 0, to: chain.newAddress(), amount: BigInt(block + 1) },
@@ -116,7 +111,7 @@ export function useByzantineChain(): ByzantineChain {
   };
 }
 
-/** Retries until success; every failure must be a reader's own error. Also returns the failures. */
+/** Every failure must be a reader's own error. */
 async function retryUntilSuccess<T>(attempt: () => Promise<T>): Promise<{ result: T; failures: string[] }> {
   const failures: string[] = [];
   for (let count = 0; count < 400; count += 1) {
@@ -125,7 +120,6 @@ async function retryUntilSuccess<T>(attempt: () => Promise<T>): Promise<{ result
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       failures.push(error.code);
-      // The reader does not ask the node before that.
       const { retryAfterMs } = error.context;
       if (typeof retryAfterMs === 'number') await delay(retryAfterMs);
     }
@@ -133,13 +127,11 @@ async function retryUntilSuccess<T>(attempt: () => Promise<T>): Promise<{ result
   throw new Error(`no answer in 400 attempts: ${failures.slice(-10).join()}`);
 }
 
-/**
- * Reads the chain from a node with all faults, by the seed, until each occurred: the reader must return only the truth.
- */
+/** Continues until each fault occurred: the reader must return only the truth. */
 export async function readDespiteAllFaults(shared: ByzantineChain, seed: number): Promise<void> {
   const { chain, truth, from, to, payee, proxyOf, readerOf } = shared;
   const rare = Object.fromEntries(REVEALED.map((fault) => [fault, 0.04]));
-  // Rates per call; a request has many. Some faults occur only after others, or only near the head.
+  // Per call; a request has many. Some faults occur only after others, or only near the head.
   const faults = {
     ...rare,
     rateLimited: 0.002,
@@ -157,7 +149,7 @@ export async function readDespiteAllFaults(shared: ByzantineChain, seed: number)
   const ours = truth.transfers.filter((transfer) => transfer.to === payee);
   const proven = (await chain.reader.confirmTransfers(ours)).confirmed;
   let failures = 0;
-  // Real timeouts shift the sequence of faults, so it continues until each occurred.
+  // Real timeouts shift the sequence of faults.
   const missing = () => REVEALED.filter((fault) => proxy.injected[fault] === undefined);
   for (let round = 0; round < 3 || (round < 60 && missing().length > 0); round += 1) {
     for (let first = from; first <= to; first += 15) {

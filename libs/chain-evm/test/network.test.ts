@@ -162,7 +162,7 @@ describe('checkNetwork', () => {
 });
 
 describe('finalizedHeight', () => {
-  /** Reports the block at this height as finalized, or an error. */
+  /** A null height means that the node reports none. */
   const finalizedAt =
     (height: number | { code: number; message: string } | null, ageSeconds = 0): Override =>
     async ({ method, params }, honest) => {
@@ -238,7 +238,6 @@ describe('finalizedHeight', () => {
         }),
         { onFinalityLag: (lag) => lags.push(lag), nowMs: () => performance.now() + skewMs },
       );
-    // A short lag is waited for; a large one that lasts is ignored.
     expect(await (await readerOf(10)).finalizedHeight()).toBe(to - 20);
     expect(lags).toEqual([]);
     const reader = await readerOf(1_000);
@@ -254,7 +253,6 @@ describe('finalizedHeight', () => {
 });
 
 describe('a range beyond a node’s head', () => {
-  // More wordings are in src/translate-rpc-error.test.ts.
   const beyond: readonly (readonly [string, number, string])[] = [
     ['geth 1.17', -32602, 'block range extends beyond current head block'],
     ['besu', -32000, 'block not found'],
@@ -279,7 +277,6 @@ describe('a range beyond a node’s head', () => {
 });
 
 describe('a range that a provider rejects as too large', () => {
-  // More wordings are in src/translate-rpc-error.test.ts.
   const wordings: readonly (readonly [string, number, (cap: number) => string])[] = [
     [
       'Alchemy',
@@ -317,7 +314,6 @@ describe('a range that a provider rejects as too large', () => {
 });
 
 describe('a network whose blooms cover other blocks (Avalanche)', () => {
-  /** Every header has an empty bloom. */
   const empty: Override = async ({ method, params }, honest) => {
     if (!method.startsWith('eth_getBlockBy')) return undefined;
     const block = (await honest({ method, params })) as object | null;

@@ -5,7 +5,6 @@ import { createEvmReader } from '../src/reader.ts';
 /** For tests that do not test timeouts: a busy machine may be slow, which is no fault of a source. */
 export const PATIENT_MS = 20_000;
 
-/** A reader with the request timeout PATIENT_MS by default. */
 export function createPatientReader(network: EvmNetwork, deps: EvmReaderDeps = {}): ChainReader {
   return createEvmReader(network, { requestTimeoutMs: PATIENT_MS, ...deps });
 }

@@ -14,7 +14,7 @@ export interface Answer {
   /** A string or bytes are sent as they are, anything else as JSON. */
   readonly body: unknown;
 }
-/** Reaction to a request: an answer, none, or a connection reset. */
+/** An answer, none, or a connection reset. */
 export type Script = (
   calls: readonly Call[],
   isBatch: boolean,
@@ -25,17 +25,15 @@ export interface ScriptedNode {
   /** The calls of each request, in the order of arrival. */
   readonly requests: (readonly Call[])[];
   readonly headers: IncomingHttpHeaders[];
-  /** Number of opened connections. */
   connections: number;
-  /** Number of requests that the client cancelled. */
+  /** Requests that the client cancelled. */
   brokenOff: number;
   script: Script;
-  /** Closes all connections, like a restarting node. */
   dropConnections(): void;
   close(): Promise<void>;
 }
 
-/** A real HTTP server with scripted answers. The path of its URL is a secret that must appear in no error or log. */
+/** The path of its URL is a secret that must appear in no error or log. */
 export async function scriptedNode(script: Script = answering()): Promise<ScriptedNode> {
   const server = createServer((request, response) => {
     let text = '';
@@ -80,10 +78,10 @@ export async function scriptedNode(script: Script = answering()): Promise<Script
   return node;
 }
 
-/** Result of one call; `answering` adds the chain id. */
+/** `answering` adds the chain id. */
 export type Result = (call: Call) => unknown;
 
-/** Answers all calls of a request, by default with `<method>!`. 0x38 is BSC's chain id. */
+/** By default each call's result is `<method>!`. 0x38 is BSC's chain id. */
 export function answering(result: Result = ({ method }) => `${method}!`, chainId = '0x38'): Script {
   return (calls, isBatch) => {
     const items = calls.map((call) => ({
@@ -95,7 +93,6 @@ export function answering(result: Result = ({ method }) => `${method}!`, chainId
   };
 }
 
-/** One error as the whole answer. */
 export function refusing(code: number, message: string, status = 200): Script {
   return () => ({ status, body: { jsonrpc: '2.0', id: null, error: { code, message } } });
 }

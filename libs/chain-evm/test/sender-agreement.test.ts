@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const node of nodes.splice(0)) await node.close();
 });
 
-/** A node that answers by method; a method without an answer fails with an internal error. */
+/** A method without an answer fails with an internal error. */
 async function nodeThat(answers: Answers | 'away'): Promise<string> {
   const known: Answers = { eth_chainId: () => '0x38', ...(answers === 'away' ? {} : answers) };
   const respond = ({ id, method, params }: Call) => {

@@ -9,7 +9,6 @@ import { answering, scriptedNode } from './scripted-node.ts';
 
 const [WALLET, OTHER] = ['aa', 'bb'].map((byte) => `0x${byte.repeat(20)}`) as [Address, Address];
 
-/** A node's current answers about the wallet; tests change them. */
 interface Node {
   /** At the newest block. */
   latest: number;

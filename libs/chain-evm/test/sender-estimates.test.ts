@@ -25,7 +25,6 @@ const NEVER = new Promise<never>(() => undefined);
 
 interface Estimates {
   readonly gas: number;
-  /** Promise that it awaits before it answers. */
   readonly until?: Promise<unknown>;
   readonly onAsked?: () => void;
   readonly reverts?: boolean;

@@ -45,7 +45,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-/** Retries after retryable errors, as a caller does; any other error is a bug. */
+/** Retries after retryable errors; any other error is a bug. */
 async function again<T>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 0; tries < 200; tries += 1) {
     try {
@@ -57,7 +57,7 @@ async function again<T>(ask: () => Promise<T>): Promise<T> {
   throw new Error('no answer in 200 tries');
 }
 
-/** A nonce with successive, increasingly expensive transactions; all of them are kept and sent again. */
+/** Successive, increasingly expensive transactions of one nonce; all are kept and sent again. */
 interface Paying {
   readonly intent: PaymentIntent;
   readonly nonce: number;
@@ -152,7 +152,6 @@ test('each payment lands exactly once through two sources with all faults', asyn
     );
     expect(receipts.filter((receipt) => receipt !== null).map(({ status }) => status)).toEqual(['0x1']);
   }
-  // The faults did occur.
   expect(payings.some(({ attempts }) => attempts.length > 1)).toBe(true);
   for (const { injected } of proxies)
     for (const fault of ['connectionReset', 'unavailable', 'truncatedJson', 'internalError'] as const)

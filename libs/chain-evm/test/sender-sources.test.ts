@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const node of nodes.splice(0)) await node.close();
 });
 
-/** Answers call by call; the chain id is that of BSC. */
+/** The chain id is BSC's. */
 function answeringBy(answer: (call: Call) => CallAnswer): Script {
   return (calls, isBatch) => {
     const items = calls.map((call) => ({
@@ -237,7 +237,7 @@ describe('calls with mayBeRefused', () => {
       data,
       place: 1,
     });
-    // The flag is internal and not sent to a node.
+    // `mayBeRefused` is internal and not sent to a node.
     expect(JSON.stringify(node.requests)).not.toContain('mayBeRefused');
   });
 

@@ -45,11 +45,9 @@ const PAYOUTS = {
   maxFeePerGas: `${200n * GWEI}`,
 };
 const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase() as TokenContract;
-/** 18 decimals. */
 const USDC = DEV_TOKEN_ADDRESSES.USDC.toLowerCase() as TokenContract;
 const OWNER = devAccount(0);
 const WALLETS = [1, 2, 3, 4].map((index) => devAccount(index));
-/** Has no coin and no tokens. */
 const POOR = { privateKey: `0x${'77'.repeat(32)}`, address: addressOf(`0x${'77'.repeat(32)}`) };
 const [FIRST, SECOND, THIRD, FOURTH] = WALLETS.map(({ address }) => address.toLowerCase()) as [
   Address,
@@ -363,7 +361,6 @@ describe('obstacles of prepare', () => {
       expect.objectContaining({ kind: 'READY' }),
     ]);
     expect(await codeOf(watched.prepare([odd]))).toBe('RPC_REFUSED');
-    // The other source answers.
     const two = createEvmSender(networkOf([proxy.url, anvil.rpcUrl]), {
       backend,
       requestTimeoutMs: PATIENT_MS,
@@ -624,7 +621,7 @@ describe('currentPrices', () => {
     });
     const wrong = await market(10n ** 15n, 10n ** 15n);
     const dearest = await senderOn([wrong.url]).currentPrices();
-    // The tip leaves room for three raises.
+    // Leaves room for three raises.
     expect(dearest).toEqual({ maxFeePerGas: 200n * GWEI, maxPriorityFeePerGas: 3_511_659_807n });
     const bsc = await market(0n, 0n);
     expect(await senderOn([bsc.url]).currentPrices()).toEqual({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });

@@ -38,7 +38,6 @@ const behaviour = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Behaviour>('good') },
   { weight: 3, arbitrary: fc.constantFrom(...(Object.keys(BEHAVIOURS) as Behaviour[])) },
 );
-/** The nodes of a network, and their changes of behaviour between runs. */
 const story = fc.integer({ min: 1, max: SOURCES_MAX }).chain((count) =>
   fc.record({
     first: fc.array(behaviour, { minLength: count, maxLength: count }),
@@ -58,7 +57,7 @@ it('every run returns the answer of a good source if there is one', async () => 
       const become = (place: number, to: Behaviour): void => {
         present[place] = to;
         nodes[place]!.script = BEHAVIOURS[to];
-        // Another node serves the URL now, so connections to the previous one are gone.
+        // Another node serves the URL now: connections to the previous one are gone.
         nodes[place]!.dropConnections();
       };
       first.forEach((to, place) => become(place, to));

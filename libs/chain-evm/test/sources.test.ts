@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const node of nodes.splice(0)) await node.close();
 });
 
-/** A network of scripted nodes with its own clock, which moves only by `pass`. */
+/** Its own clock moves only by `pass`. */
 async function network(
   scripts: readonly Script[],
   config: Partial<EvmSourcesConfig> = {},
@@ -50,7 +50,7 @@ async function network(
     pass: (ms) => void (now += ms),
     ask: async (options) =>
       (await sources.run((source, runOptions) => source.batch([callOf('who')], runOptions), options))[0],
-    /** Number of requests to each node, except for the chain id. */
+    /** Requests to each node, except for the chain id. */
     asked: () => own.map(({ requests }) => requests.flat().filter(({ method }) => method === 'who').length),
   };
 }
@@ -179,7 +179,7 @@ describe('a failed source', () => {
     own[0]!.script = named('first');
     expect(await ask()).toBe('first');
     expect(asked()[0]).toBe(1);
-    // The second has rested; after its second failure it rests twice as long.
+    // The second failure doubles its rest.
     own[0]!.script = down;
     pass(126);
     await ask().catch(() => undefined);
@@ -285,13 +285,13 @@ describe('hedging', () => {
     const never = slow('first', () => new Promise(() => undefined));
     const { ask, sources, nodes: own } = await network([never, named('second')]);
     expect(await ask({ hedge: true })).toBe('second');
-    // The first one did not fail by its timeout.
+    // Being slower than the second is no failure.
     expect(sources.health()[0]).toMatchObject({ usable: true, lastErrorCode: null });
     await waitUntil('it is so', () => own[0]!.brokenOff === 1);
   });
 
   it('starts a second source in at most a tenth of the runs', async () => {
-    // Each run takes longer than any before, so that each would need a second source.
+    // Each run is slower than all before, so each would need a second source.
     let ms = 0;
     const takingLonger = (name: string): Script => slow(name, () => after(ms));
     const { ask, asked } = await network([takingLonger('first'), takingLonger('second')]);
@@ -312,7 +312,7 @@ describe('hedging', () => {
   });
 
   it('starts no second source without the hedge option', async () => {
-    // Longer than a fifth of the timeout, after which a hedged run starts a second source.
+    // Slower than a fifth of the timeout, after which a hedged run starts a second source.
     const { ask, asked } = await network([slow('first', () => after(2_200)), named('second')], {
       requestTimeoutMs: 10_000,
     });
@@ -407,7 +407,7 @@ describe('createEvmSources', () => {
   });
 });
 
-/** A header as eth_getBlockByNumber returns it; its time equals its height. */
+/** Its time equals its height. */
 function header(height: number): object {
   const hash = `0x${height.toString(16).padStart(64, '0')}`;
   const hex = `0x${height.toString(16)}`;

@@ -23,9 +23,9 @@ import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
 import { createPatientReader } from './patient-reader.ts';
 
 /*
- * Properties of real tokens, each by a contract that has them, on one chain. Every transaction is mined in its own
- * block. Each block is read in all ways, and they must agree: the seen pass, the verified pass with two sources (two
- * names of one node) and with one (by receipts), each with and without bloom.
+ * Properties of real tokens, each by a contract that has them. Every transaction is mined in its own block. All ways of
+ * reading a block must agree: the seen pass, the verified pass with two sources (two names of one node) and with one
+ * (by receipts), each with and without bloom.
  */
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
@@ -42,7 +42,6 @@ let dir: string;
 let anvil: Anvil;
 let at: Record<Contract | 'FAKE' | 'BATCH', string>;
 let readers: readonly ChainReader[];
-/** Outcomes of comparing two sources. */
 const outcomes = new Set<string>();
 const deps: EvmReaderDeps = { onCompared: ({ outcome }) => outcomes.add(outcome) };
 
@@ -111,12 +110,11 @@ const payee = (account: number): Address => devAccount(account).address.toLowerC
 interface Found {
   readonly status: '0x1' | '0x0';
   readonly txHash: string;
-  /** Each as `from → to amount CONTRACT position`, with the contract names of this file. */
+  /** Each is `from → to amount CONTRACT position`, with the contract names of this file. */
   readonly lines: readonly string[];
   readonly transfers: readonly Transfer[];
 }
 
-/** Calls a contract and reads the result with every reader. */
 async function call(
   contract: Contract | 'FAKE' | 'BATCH',
   method: string,
@@ -406,7 +404,7 @@ describe('the native coin', () => {
     });
     const created = await read(await send(null, creationCode('TransferBatch', []), 0n), natives);
     expect(created).toMatchObject({ status: '0x1', lines: [] });
-    // STOP as the whole creation code: an empty contract that may receive coin.
+    // STOP as the whole creation code makes an empty contract that may receive coin.
     expect(await read(await send(null, '0x00', WEI), natives)).toMatchObject({ status: '0x1', lines: [] });
   });
 

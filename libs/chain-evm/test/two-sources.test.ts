@@ -39,11 +39,9 @@ afterAll(() => chain.stop());
 type Faulty = Partial<Omit<LyingRpcOptions, 'upstreamUrl'>>;
 type Override = NonNullable<LyingRpcOptions['override']>;
 
-/** A pair of sources and its reports. */
 interface Pair {
   readonly reader: ChainReader;
   readonly sources: readonly [LyingRpcProxy, LyingRpcProxy];
-  /** Reasons for reading receipts. */
   readonly judged: string[];
   readonly compared: string[];
   receiptCalls(): number;
@@ -74,13 +72,13 @@ async function pairOf(
 }
 
 const always = (fault: RpcFault): Faulty => ({ faults: { [fault]: 1 } });
-/** The Byzantine source first, and second. */
+/** The Byzantine source first, then second. */
 const bothWays = (faulty: Faulty): readonly (readonly [Faulty, Faulty])[] => [
   [faulty, {}],
   [{}, faulty],
 ];
 
-/** geth rejects logs like this while it rebuilds its log index after a restart. */
+/** geth answers this to eth_getLogs while it rebuilds its log index after a restart. */
 const rebuildsLogIndex: Override = ({ method, params }) =>
   Promise.resolve(
     method === 'eth_getLogs'
@@ -125,7 +123,7 @@ describe('readVerified from two sources', () => {
   });
 
   it('needs no receipts when both return the same content in another form', async () => {
-    // Another node software: a different order of fields, upper case, an additional field.
+    // Like other node software: a different order of fields, upper case, an additional field.
     const inOtherWords: Override = async ({ method, params }, honest) => {
       if (method !== 'eth_getLogs') return undefined;
       const logs = (await honest({ method, params })) as readonly Record<string, string>[];
@@ -234,12 +232,11 @@ describe('readVerified from two sources', () => {
     const both = await pairOf(always('falseEmpty'), always('falseEmpty'));
     expect(await both.reader.readVerified(from, to, [])).toEqual(truth);
     expect(new Set(both.judged)).toEqual(new Set(['BLOOM_CONTRADICTS']));
-    // Without a bloom, every block with transactions and an empty answer is checked.
     const blind = await pairOf(always('falseEmpty'), always('falseEmpty'), { bloom: false });
     expect(await blind.reader.readVerified(from, to, [])).toEqual(truth);
     expect(new Set(blind.judged)).toEqual(new Set(['EMPTY_WITHOUT_BLOOM']));
 
-    // The documented limit: both omit the same log of a block of which they return others.
+    // Documented limit: both omit the same log of a block of which they return others.
     const busy = truth.headers.find(
       ({ hash }) => truth.transfers.filter(({ blockHash }) => blockHash === hash).length > 2,
     )!;
@@ -258,7 +255,7 @@ describe('readVerified from two sources', () => {
 });
 
 describe('sources on different forks', () => {
-  /** Another block from `height` on, like a node on another branch. */
+  /** Like a node on another branch from `height` on. */
   const forkAt =
     (height: number): Override =>
     async ({ method, params }, honest) => {
@@ -305,7 +302,7 @@ describe('deciding receipts', () => {
     }
   });
 
-  /** Receipts that look complete without a bloom check: the block's last log is omitted. */
+  /** Looks complete without a bloom check: the block's last log is omitted. */
   const lastLogLeftOut: Override = async ({ method, params }, honest) => {
     if (method !== 'eth_getBlockReceipts') return undefined;
     const receipts = (await honest({ method, params })) as { logs: unknown[] }[];

@@ -4,9 +4,8 @@ import type { EvmSource, EvmSources } from '../sources.ts';
 import { isFailoverError } from '@opentill/chain-sources/may-be-better-elsewhere';
 
 /**
- * Asks `wanted` sources the same and replaces those that fail. Returns at least one and at most `wanted` answers. For
- * questions that need no agreement. Throws the last failure when none answers, and immediately an error that every
- * node would return.
+ * Asks `wanted` sources and replaces those that fail, for questions that need no agreement. Returns at least one
+ * answer. Throws the last failure when none answers, and at once an error that every node would return.
  */
 export async function askSomeSources<T>(
   sources: EvmSources,

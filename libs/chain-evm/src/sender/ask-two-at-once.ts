@@ -4,22 +4,21 @@ import { pairOf } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import { isFailoverError } from '@opentill/chain-sources/may-be-better-elsewhere';
 
-/** Waiting time for the second answer after a first one that is sufficient. */
+/** For the second answer after a sufficient first one. */
 const PATIENCE_MS = 500;
 const WANTED = 2;
 
 export interface QuestionToTwo<T> {
   readonly ask: (source: EvmSource, options: ReadOptions) => Promise<T>;
-  /** True if this answer suffices when a second one is slow. */
+  /** This answer suffices when a second one is slow. */
   readonly suffices: (answer: T) => boolean;
 }
 
 type Settled<T> = Said<EvmSource, T> | { readonly source: EvmSource; readonly failure: unknown };
 
 /**
- * Asks two sources the same at once and replaces those that fail. Returns one or two answers, in the order of the
- * sources. A slow second answer is awaited only for PATIENCE_MS, unless the first does not suffice. Throws the last
- * failure when none answers.
+ * Asks two sources and replaces those that fail. Returns one or two answers, in the order of the sources. A slow second
+ * answer is awaited only for PATIENCE_MS, unless the first does not suffice. Throws the last failure when none answers.
  */
 export async function askTwoAtOnce<T>(
   sources: EvmSources,
@@ -79,10 +78,8 @@ function settle<T>(source: EvmSource, answer: Promise<T>): Promise<Settled<T>> {
   );
 }
 
-/** Timer that starts with the first sufficient answer. */
 interface Patience {
   begin(): void;
-  /** Settles when the time is over; empty before `begin`. */
   isOver(): readonly Promise<undefined>[];
   end(): void;
 }

@@ -14,24 +14,18 @@ export interface SendAnswer {
   readonly source: string;
   readonly txHash: TxHash;
   readonly outcome: SendOutcome;
-  /**
-   * Node's message when it rejected the transaction. With `lied`: the node returned another hash than the
-   * transaction's.
-   */
+  /** Node's message for a rejection. With `lied`: the node returned another hash than the transaction's. */
   readonly said?: string;
   readonly lied?: true;
-  /** Reason why the source has given no usable answer to any transaction. */
+  /** Why the source has given no usable answer to any transaction. */
   readonly fault?: ReaderErrorCode;
 }
 
-/**
- * Waiting time for the other sources after each transaction has an answer. Their requests continue in the background
- * until their deadline.
- */
+/** For the other sources after each transaction has an answer; their requests continue until their deadline. */
 const PATIENCE_MS = 500;
 const CONCLUSIVE: readonly SendOutcome[] = ['ACCEPTED', 'KNOWN', 'NONCE_TOO_LOW'];
 
-/** See WalletSender.broadcast. Sources that rest after a fault are skipped, unless all rest. */
+/** Skips sources that rest after a fault, unless all rest. */
 export async function broadcast(
   sources: EvmSources,
   signed: readonly Sent[],
@@ -61,7 +55,6 @@ export async function broadcast(
   return outcomes.map(bestOutcome);
 }
 
-/** Sends to one source. Never throws: an unanswered transaction is UNKNOWN. */
 async function sendTo(
   source: EvmSource,
   signed: readonly Sent[],

@@ -1,30 +1,24 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { EvmSource } from '../sources.ts';
 
-/**
- * A source counted transactions of a wallet that the chain does not have: it is Byzantine or broken. Raises an alarm.
- */
+/** Raise an alarm: the source counted transactions that the chain does not have. */
 export interface RefutedCount {
   readonly source: string;
   readonly wallet: Address;
   readonly claimed: number;
-  /** By two sources at the block of this height, after the claim. */
+  /** Agreed by two sources at the block of this height, after the claim. */
   readonly counted: number;
   readonly height: number;
 }
 
 /**
- * Counts that only a single source claims. The chain must confirm each claim. When two sources count less at a later
- * block, the source's single claims are ignored until the process ends.
+ * Counts that only a single source claims. When two sources count less at a later block, the source's single claims are
+ * ignored until the process ends.
  */
 export interface CountClaims {
   isTrusted(source: EvmSource): boolean;
-  /** True if the source has a claim about this wallet that is neither confirmed nor refuted. */
   isOpen(wallet: Address, source: EvmSource): boolean;
-  /**
-   * Only the first of several claims counts, so that raising a claim does not postpone its check. `height`: the
-   * latest block at which it must be confirmed.
-   */
+  /** Only the first claim counts, so that raising it does not postpone its check at `height`. */
   note(wallet: Address, source: EvmSource, claim: { readonly count: number; readonly height: number }): void;
   settle(wallet: Address, counted: number, height: number): void;
   refute(wallet: Address, source: EvmSource, claimed: number, counted: number, height: number): void;
@@ -37,7 +31,6 @@ interface Claim {
   readonly height: number;
 }
 
-/** At most one open claim per wallet and source. */
 export function createCountClaims(onRefuted: (count: RefutedCount) => void): CountClaims {
   let open: readonly Claim[] = [];
   const distrusted = new Set<EvmSource>();

@@ -18,7 +18,6 @@ const LEAD_MAX_BLOCKS = 64;
 /** Nodes behind one URL may lag behind the head that one of them reports. */
 const SLACK_BLOCKS = 32;
 
-/** See WalletSender.latestCount. */
 export async function readLatestCount(
   sources: EvmSources,
   claims: CountClaims,
@@ -43,7 +42,7 @@ export async function readLatestCount(
   return Math.max(second.answer, ...trusted.map(({ answer }) => answer));
 }
 
-/** Records the claim of the source with the highest count, and the block by which it must be confirmed. */
+/** Stores the claim with the block by which it must be confirmed. */
 async function recordClaim(
   claims: CountClaims,
   wallet: Address,
@@ -52,7 +51,7 @@ async function recordClaim(
   options: ReadOptions,
 ): Promise<void> {
   if (!claims.isTrusted(source) || claims.isOpen(wallet, source)) return;
-  // Requested after the counts: everything counted is at or below the head that is reported now.
+  // Requested after the counts, so everything counted is at or below this head.
   const heads = await Promise.all(received.map((one) => headOf(one.source, options)));
   const own = heads[received.findIndex((one) => one.source === source)];
   const others = heads.filter((head, place) => head !== undefined && received[place]?.source !== source);
@@ -71,10 +70,7 @@ async function headOf(source: EvmSource, options: ReadOptions): Promise<number |
   }
 }
 
-/**
- * See WalletSender.countAt. Where two sources differ, a third decides. `onAlone` is called when a single source of
- * several is accepted.
- */
+/** Where two sources differ, a third decides. `onAlone`: a single source of several was accepted. */
 export async function readCountAt(
   sources: EvmSources,
   { claims, onAlone }: { readonly claims: CountClaims; readonly onAlone: (source: EvmSource) => void },
@@ -104,7 +100,6 @@ export async function readCountAt(
   return right.answer;
 }
 
-/** The one of the two answers that another source confirms. */
 async function findRight(
   sources: EvmSources,
   two: readonly Said<EvmSource, number>[],
@@ -125,7 +120,7 @@ async function findRight(
   return undefined;
 }
 
-/** By the block's hash (EIP-1898); if the node does not support that, by height with a check of the hash. */
+/** By the block's hash (EIP-1898), or by height with a check of the hash if the node does not support that. */
 async function countOf(
   source: EvmSource,
   wallet: Address,
@@ -147,7 +142,6 @@ async function countOf(
   return decodeInteger(byHeight, 'a count of transactions');
 }
 
-/** `block` may be a tag: latest, pending. */
 export function countRequest(
   wallet: Address,
   block: string | { readonly blockHash: string; readonly requireCanonical: boolean },

@@ -29,7 +29,7 @@ import { readPayment } from './read-payment.ts';
 import { readPrices } from './read-prices.ts';
 import { differenceOfStored, signNothing, signPayment } from './sign-payment.ts';
 
-/** Network settings of a sender. `chainId` and `payouts` are required. */
+/** `chainId` and `payouts` are required. */
 export type EvmSenderNetwork = Pick<
   NetworkConfig,
   | 'chain'
@@ -49,17 +49,16 @@ export interface EvmSenderDeps {
   /** @default 5000 */
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
-  /** Each source's answer to each transaction sent to it; `lied` is an alarm. */
+  /** Raise an alarm for `lied`. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
-  /** A single source of several was accepted: an alarm. */
+  /** Raise an alarm: a single source of several was accepted. */
   readonly onAlone?: (source: { readonly label: string }) => void;
-  /** A source counted transactions of a wallet that the chain does not have: an alarm. Called once per source. */
+  /** Raise an alarm. Called once per source. */
   readonly onCountRefuted?: (count: RefutedCount) => void;
-  /** A source became usable or unusable: an alarm. */
+  /** Raise an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
-  /** The network check found a fault of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
-  /** Monotonic milliseconds. @default performance.now */
+  /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;
   /** @default Date.now */
   readonly epochMs?: () => number;
@@ -67,10 +66,7 @@ export interface EvmSenderDeps {
 
 const ignore = (): void => undefined;
 
-/**
- * Signs and sends payments of an EVM network by JSON-RPC. Throws TypeError for a network without chain id or
- * `payouts`, with malformed prices, or with a token contract that is no address.
- */
+/** Throws TypeError for a network without chain id or `payouts`, malformed prices, or a malformed token contract. */
 export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps): WalletSender {
   const { chain, chainId, payouts } = network;
   if (chainId === undefined) throw new TypeError(`the network ${chain} has no chain id`);

@@ -5,11 +5,10 @@ import { AbiCoder } from 'ethers/abi';
 export interface EvmCall {
   readonly to: Address;
   readonly valueWei: bigint;
-  /** Hex with 0x. */
   readonly data: string;
 }
 
-/** The first four bytes of keccak256("transfer(address,uint256)"). */
+/** transfer(address,uint256). */
 export const TRANSFER_SELECTOR = '0xa9059cbb';
 
 export function encodePayment({ contract, to, amountBaseUnits }: PaymentIntent): EvmCall {

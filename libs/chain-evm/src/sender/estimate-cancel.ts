@@ -4,7 +4,7 @@ import type { EvmSources } from '../sources.ts';
 import { decodeInteger } from '../decode.ts';
 import { GAS_LIMIT_MAX } from './sign-payment.ts';
 
-/** Gas limit of a cancel, with a margin of a quarter. */
+/** With a margin of a quarter. */
 export async function estimateCancel(sources: EvmSources, wallet: Address): Promise<bigint> {
   const call = { from: wallet, to: wallet, value: '0x0' };
   return sources.run(async (source, options) => {

@@ -51,12 +51,11 @@ describe('pricesFor', () => {
 });
 
 describe('pricesFor and later raises', () => {
-  /** Number of times that terms can be raised while the market stays the same. */
+  /** Number of raises while the market stays the same. */
   function raisesFrom(terms: FeeTerms, now: FeePrices, bounds: FeeBounds, most = 5): number {
     const raised = most === 0 ? undefined : raiseFees(terms, now, bounds);
     return raised === undefined ? 0 : 1 + raisesFrom(raised, now, bounds, most - 1);
   }
-  /** True if three raises stay within a cap. */
   const wouldFit = (price: bigint, cap: bigint): boolean =>
     [1, 2, 3].reduce((raised) => raised + (raised === 0n ? 1n : (raised + 7n) / 8n), price) <= cap;
 

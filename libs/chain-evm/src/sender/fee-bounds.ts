@@ -1,21 +1,20 @@
 import type { FeePrices, FeeTerms } from '@opentill/chain/wallet-sender';
 
-/** Limits of the prices that a network's transactions offer, in wei per gas. */
+/** Wei per gas. */
 export interface FeeBounds {
-  /** The network's nodes reject lower tips. */
+  /** Nodes of the network reject lower tips. */
   readonly minPriorityFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
-  /** The cap: no transaction that may cost more per gas is ever signed. */
+  /** No transaction that may cost more per gas is ever signed. */
   readonly maxFeePerGas: bigint;
 }
 
 export type FeeBoundsText = { readonly [Field in keyof FeeBounds]: string };
 
-/** Current market prices, in wei per gas. */
+/** Wei per gas. */
 export interface FeeMarket {
   /** Of the next block. Zero on BSC. */
   readonly baseFeePerGas: bigint;
-  /** Median tip of the latest transactions. */
   readonly tipPerGas: bigint;
 }
 
@@ -27,13 +26,10 @@ const BASE_FEE_ROOM = 2n;
  * bor, bsc, coreth). An eighth also satisfies nodes that round.
  */
 const RAISE_DIVISOR = 8n;
-/**
- * Number of raises that a first offer leaves room for. An offer at the cap could never be replaced, and all later
- * nonces would wait for it.
- */
+/** An offer at the cap could never be replaced, and all later nonces would wait for it. */
 const RAISES_LEFT = 3;
 
-/** Reads the bounds of a network file. Throws TypeError for malformed amounts, or bounds out of order. */
+/** Throws TypeError for malformed amounts, or bounds out of order. */
 export function feeBoundsOf(text: FeeBoundsText): FeeBounds {
   const read = (field: keyof FeeBounds): bigint => {
     if (!AMOUNT_GRAMMAR.test(text[field])) throw new TypeError(`payouts.${field} is not an amount of wei`);
@@ -51,8 +47,8 @@ export function feeBoundsOf(text: FeeBoundsText): FeeBounds {
 }
 
 /**
- * Prices to offer: the doubled base fee and the tip, within the bounds. They stay so far below the caps that both can
- * be raised three times. Near the cap, fewer raises remain, because an offer below the market gets into no block.
+ * The doubled base fee and the tip, so far below the caps that both can be raised three times. Near the cap fewer
+ * raises remain, because an offer below the market gets into no block.
  */
 export function pricesFor(market: FeeMarket, bounds: FeeBounds): FeePrices {
   const { minPriorityFeePerGas: least, maxPriorityFeePerGas: most, maxFeePerGas: cap } = bounds;
@@ -64,7 +60,6 @@ export function pricesFor(market: FeeMarket, bounds: FeeBounds): FeePrices {
   return { maxFeePerGas, maxPriorityFeePerGas: lower(tip, maxFeePerGas) };
 }
 
-/** True if no transaction within the bounds gets into the next block. */
 export function isAboveCap(baseFeePerGas: bigint, bounds: FeeBounds): boolean {
   return baseFeePerGas + bounds.minPriorityFeePerGas > bounds.maxFeePerGas;
 }
@@ -80,7 +75,6 @@ export function isWithinBounds(prices: FeePrices, bounds: FeeBounds): boolean {
   );
 }
 
-/** See WalletSender.raise. */
 export function raiseFees(old: FeeTerms, now: FeePrices, bounds: FeeBounds): FeeTerms | undefined {
   const raised: FeeTerms = {
     gasLimit: old.gasLimit,
@@ -93,7 +87,7 @@ export function raiseFees(old: FeeTerms, now: FeePrices, bounds: FeeBounds): Fee
   return isWithinBounds(raised, bounds) ? raised : undefined;
 }
 
-/** An eighth more, rounded up, and always more: nodes reject an equal price, even zero. */
+/** Rounded up, and always more: nodes reject an equal price, even zero. */
 function raise(price: bigint): bigint {
   return price + (price === 0n ? 1n : (price + RAISE_DIVISOR - 1n) / RAISE_DIVISOR);
 }

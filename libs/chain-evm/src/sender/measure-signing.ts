@@ -1,7 +1,6 @@
 /**
- * Measures the cost of signing payments: `node --conditions=source libs/chain-evm/src/sender/measure-signing.ts`.
- * Signs token transfers one after another on one core. Prints transfers per second, microseconds per transfer, and
- * the share of decoding the signed bytes again.
+ * Measures the cost of signing: `node --conditions=source libs/chain-evm/src/sender/measure-signing.ts`. Prints
+ * transfers per second on one core, microseconds per transfer, and the share of decoding the signed bytes again.
  */
 import { randomBytes } from 'node:crypto';
 import type { Address } from '@opentill/chain/address-codec';

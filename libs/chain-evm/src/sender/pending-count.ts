@@ -7,10 +7,7 @@ import { askSomeSources } from './ask-some-sources.ts';
 import type { CountClaims } from './count-claims.ts';
 import { countRequest } from './count-transactions.ts';
 
-/**
- * See WalletSender.pendingCount. A node without a pool answers `pending` like `latest`. A source whose `latest` claim
- * was refuted does not count as a single source here either.
- */
+/** A node without a pool answers `pending` like `latest`. Sources with a refuted claim do not count as single ones. */
 export async function readPendingCount(
   sources: EvmSources,
   claims: CountClaims,

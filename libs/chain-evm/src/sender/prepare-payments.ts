@@ -21,18 +21,18 @@ const GAS_GRAMMAR = /^0x[0-9a-fA-F]{1,16}$/;
 const DATA_GRAMMAR = /^0x[0-9a-fA-F]*$/;
 const TRUE_WORD = `0x${'1'.padStart(64, '0')}`;
 const FALSE_WORD = `0x${'0'.repeat(64)}`;
-/** A quarter more than estimated: a transfer's gas depends on balances that other transactions change. */
+/** Margin of a quarter: a transfer's gas depends on balances that other transactions change. */
 const MARGIN_DIVISOR = 4n;
 const REQUESTS_PER_INTENT = 2;
 
 export interface PaymentBounds extends FeeBounds {
-  /** A payment that takes more gas is rejected: a receiver's code could burn it at will. */
+  /** A payment above it is rejected: a receiver's code could burn gas at will. */
   readonly maxGas: bigint;
 }
 
 /**
- * See WalletSender.prepare. An estimate is not enough: tokens that return false instead of reverting also have one.
- * Two sources are asked, so that a wrong or lagging one neither blocks a payment nor sets its gas too low.
+ * An estimate is not enough: tokens that return false instead of reverting also have one. Two sources are asked, so
+ * that a wrong or lagging one neither blocks a payment nor sets its gas too low.
  */
 export async function preparePayments(
   sources: EvmSources,
@@ -51,7 +51,7 @@ export async function preparePayments(
   return intents.map((_, place) => settle(received.flatMap(({ answer }) => answer.slice(place, place + 1))));
 }
 
-/** Combines verdicts: payable with the highest gas of all, else the obstacle, else UNCLEAR. */
+/** Payable with the highest gas of all, else the obstacle, else UNCLEAR. */
 function settle(verdicts: readonly Verdict[]): Prepared {
   const ready = verdicts.filter(isReady);
   const gasLimit = ready.reduce((most, one) => higher(most, one.gasLimit), 0n);
@@ -66,7 +66,6 @@ function isReady(verdict: Verdict): verdict is Extract<Prepared, { kind: 'READY'
   return !(verdict instanceof GatewayError) && verdict.kind === 'READY';
 }
 
-/** Tries all payments at one source. Throws when it has no verdict on any. */
 async function tryPayments(
   source: EvmSource,
   bounds: PaymentBounds,
@@ -89,7 +88,7 @@ async function tryPayments(
   return verdicts;
 }
 
-/** Without prices, so that the node does not check the wallet's coin for fees: that is not the payment's obstacle. */
+/** Without prices, so that the node does not check the wallet's coin for fees. */
 function requestsOf(intent: PaymentIntent): readonly RpcRequest[] {
   const { to, valueWei, data } = encodePayment(intent);
   const call = { from: intent.from, to, value: `0x${valueWei.toString(16)}`, data };

@@ -9,7 +9,6 @@ import { boundedText } from '@opentill/chain-sources/node-text';
 import type { RpcRequest } from '../rpc-call.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
 
-/** The first four bytes of keccak256("balanceOf(address)"). */
 const BALANCE_SELECTOR = '0x70a08231';
 const WORD_GRAMMAR = /^0x[0-9a-fA-F]{64}$/;
 const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,64}$/;
@@ -20,7 +19,6 @@ export interface Balances {
   readonly count: number;
 }
 
-/** See WalletSender.balances. */
 export function readBalances(
   sources: EvmSources,
   wallet: Address,
@@ -30,7 +28,7 @@ export function readBalances(
   return sources.run((source, own) => balancesAt(source, wallet, [...new Set(contracts)], own), options);
 }
 
-/** Reads at the newest block's height. Its hash must be unchanged after all answers. */
+/** The newest block's hash must be unchanged after all answers. */
 async function balancesAt(
   source: EvmSource,
   wallet: Address,

@@ -16,7 +16,6 @@ interface Signed {
   readonly intent: PaymentIntent;
 }
 
-/** See WalletSender.readPayment. */
 export async function readPayment(
   sources: EvmSources,
   txHash: TxHash,
@@ -54,7 +53,7 @@ export async function readPayment(
   return fate === undefined || fate.blockHeight > height ? undefined : { ...found, fate };
 }
 
-/** Undefined for a transaction that is in no block or is no plain payment: of coin, or by a token's `transfer`. */
+/** Undefined for a transaction in no block, or no plain payment: of coin, or by a token's `transfer`. */
 function signedIn(txHash: TxHash, raw: unknown): Signed | undefined {
   if (raw === null || typeof raw !== 'object') return undefined;
   const { blockHash, nonce, input } = raw as Record<string, unknown>;
@@ -65,7 +64,7 @@ function signedIn(txHash: TxHash, raw: unknown): Signed | undefined {
   const data = typeof input === 'string' ? input.toLowerCase() : '';
   const intent = to === null ? undefined : intentOf(from, to, valueWei, data);
   if (intent === undefined) return undefined;
-  // Encoding it again must give the same call: no data is lost or misread.
+  // Encoding it again must give the same call, so no data is lost or misread.
   const call = encodePayment(intent);
   const isIt = call.to === to && call.valueWei === valueWei && call.data === data;
   return isIt ? { nonce: decodeInteger(nonce, 'transaction.nonce'), intent } : undefined;

@@ -15,10 +15,9 @@ const PERCENTILE = 50;
 const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,32}$/;
 
 /**
- * Prices to offer, from the base fees and tips of the last blocks. Of two sources, the higher base fee counts: it
- * costs nothing, because a block charges only its own. The lower tip counts, because it is paid in full. So a source
- * that overstates changes the reserved amount, not the fee. One that understates is overruled, or costs a raise. The
- * configured cap bounds an error that all share.
+ * Of two sources, the higher base fee counts: a block charges only its own. The lower tip counts, because it is paid in
+ * full. So a source that overstates changes the reserved amount, not the fee; one that understates is overruled or
+ * costs a raise. The configured cap bounds an error that all share.
  */
 export async function readPrices(
   sources: EvmSources,
@@ -48,13 +47,13 @@ export function feeHistoryRequest(blocks: number, percentiles: readonly number[]
   return { method: 'eth_feeHistory', params: [hexQuantity(blocks), 'latest', percentiles] };
 }
 
-/** Base fee of the next block: the last of a fee history. */
+/** The last entry of a fee history. */
 export function decodeNextBaseFee(raw: unknown): bigint {
   const fees = listOf(raw, 'baseFeePerGas');
   return quantityOf(fees.at(-1), raw);
 }
 
-/** Median of the blocks' tips; blocks without transactions have none. */
+/** Blocks without transactions have no tip. */
 export function decodeMarket(raw: unknown): FeeMarket {
   const shares = listOf(raw, 'gasUsedRatio');
   const tips = listOf(raw, 'reward')

@@ -1,10 +1,9 @@
-/** One item of RLP (Yellow Paper, appendix B): bytes, or a list of items. */
+/** Yellow Paper, appendix B. */
 export type RlpItem =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | {
       readonly kind: 'list';
       readonly items: readonly RlpItem[];
-      /** The concatenated encodings of the items, and the end of each. */
       readonly payload: Uint8Array;
       readonly ends: readonly number[];
     };
@@ -22,7 +21,6 @@ export function readRlp(bytes: Uint8Array): RlpItem {
   return item;
 }
 
-/** Encodes a list from the concatenated encodings of its items. */
 export function wrapRlpList(payload: Uint8Array): Uint8Array {
   if (payload.length <= SHORT_MAX) return Uint8Array.of(LIST + payload.length, ...payload);
   const length = [];
@@ -43,7 +41,6 @@ function readItem(bytes: Uint8Array, at: number): { readonly item: RlpItem; read
   return { item: { kind: 'bytes', bytes: contents }, end };
 }
 
-/** Range of the contents of the item at `at`; `code` is its first byte minus the base of its kind. */
 function contentsOf(
   bytes: Uint8Array,
   at: number,

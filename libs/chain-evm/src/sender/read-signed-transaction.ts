@@ -4,10 +4,9 @@ import { keccak256 } from 'ethers/crypto';
 import { recover } from 'tiny-secp256k1';
 import { readRlp, wrapRlpList } from './read-rlp.ts';
 
-/** Content of signed bytes. Addresses, hash and data in lower case. */
+/** Addresses, hash and data in lower case. */
 export interface ReadTransaction {
   readonly txHash: TxHash;
-  /** Recovered from the signature. */
   readonly from: Address;
   readonly chainId: bigint;
   readonly nonce: bigint;
@@ -27,9 +26,8 @@ const UNSIGNED_FIELDS = 9;
 const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /**
- * Decodes a signed EIP-1559 transaction and recovers its signer. Shares no code with the encoder and signer, so that
- * it detects their errors. Throws RangeError for any other bytes: another type, an access list, no receiver, an
- * impossible signature, or a different encoding.
+ * Shares no code with the encoder and signer, so that it detects their errors. Throws RangeError for another type, an
+ * access list, no receiver, an impossible signature, or a different encoding.
  */
 export function readSignedTransaction(raw: Uint8Array): ReadTransaction {
   if (raw[0] !== TYPE) throw new RangeError('not a transaction of type 2');
@@ -66,7 +64,7 @@ function signerOf(unsigned: Uint8Array, parity: bigint, r: bigint, s: bigint): A
   const digest = keccak256(Uint8Array.of(TYPE, ...wrapRlpList(unsigned)));
   const signature = Buffer.from(wordOf(r) + wordOf(s), 'hex');
   const key = recoverKey(Buffer.from(digest.slice(2), 'hex'), signature, parity === 1n ? 1 : 0);
-  // The address is the last 20 bytes of the hash of the point without its 0x04 prefix (Yellow Paper, section 4).
+  // The last 20 bytes of the hash of the point without its 0x04 prefix (Yellow Paper, section 4).
   return `0x${keccak256(key.subarray(1)).slice(-40)}` as Address;
 }
 

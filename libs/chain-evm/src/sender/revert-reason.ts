@@ -2,10 +2,10 @@ import type { ReaderError } from '@opentill/chain/reader-error';
 import { AbiCoder } from 'ethers/abi';
 import { isRevert } from '../translate-rpc-error.ts';
 
-/** The first four bytes of keccak256 of each error's signature. */
+/** Selectors of Error(string) and Panic(uint256). */
 const ERROR_SELECTOR = '0x08c379a0';
 const PANIC_SELECTOR = '0x4e487b71';
-/** Errors that tokens declare themselves (OpenZeppelin 5). */
+/** Errors of OpenZeppelin 5. */
 const KNOWN_ERRORS: Readonly<Record<string, string>> = {
   '0xe450d38c': 'ERC20InsufficientBalance',
   '0xec442f05': 'ERC20InvalidReceiver',
@@ -15,13 +15,13 @@ const KNOWN_ERRORS: Readonly<Record<string, string>> = {
 const DETAIL_MAX = 200;
 
 /**
- * Wordings for a call that the EVM itself ended, not a contract's revert: geth and its forks (bor, bsc, coreth,
- * erigon), nethermind, besu, reth, anvil. A call without a gas price can lack money only for its value.
+ * The EVM itself ended the call: wordings of geth and its forks (bor, bsc, coreth, erigon), nethermind, besu, reth,
+ * anvil. A call without a gas price can lack money only for its value.
  */
 const EXECUTION_FAILED =
   /out of ?gas|gas required exceeds|insufficient (?:funds|balance)|InsufficientBalance|OutOfFunds?|exceeds (?:account )?balance|enough (?:funds|balance)|max call depth|stack (?:limit|overflow|underflow)|write protection|return data out of bounds|gas u?int(?:64)? overflow|execution (?:failed|halted|error)|EVM error|(?:invalid|bad|unknown) (?:opcode|instruction|jump)|InvalidJump|InvalidOpcode|StaticCallViolation|StateChangeDuringStaticCall|precompile(?:d)? (?:contract )?(?:failed|error)/i;
 
-/** True if a rejected call would also fail in the chain: the contract or the EVM ended it, not a node fault. */
+/** The contract or the EVM ended the call, so it would also fail in the chain; false for a node fault. */
 export function isExecutionFailure(refusal: ReaderError): boolean {
   const { rpcCode, said } = refusal.context;
   const message = typeof said === 'string' ? said : '';
@@ -30,7 +30,7 @@ export function isExecutionFailure(refusal: ReaderError): boolean {
   );
 }
 
-/** Reason for operators: one line of printable ASCII, at most 200 characters. */
+/** One line of printable ASCII, at most 200 characters. */
 export function failureDetail(refusal: ReaderError): string {
   const { said, data } = refusal.context;
   const reason = typeof data === 'string' ? reasonOf(data) : undefined;

@@ -5,7 +5,7 @@ import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import { codeOfRpcError } from '../translate-rpc-error.ts';
 import { bestOutcome, sendOutcomeOf } from './send-outcome.ts';
 
-/** Answers of nodes and providers to eth_sendRawTransaction: software, code, message, outcome. */
+/** Software, code, message, outcome. */
 const WORDINGS: readonly (readonly [string, number, string, SendOutcome])[] = [
   // The node has it.
   ['geth, bor, bsc, coreth, erigon, reth', -32000, 'already known', 'KNOWN'],

@@ -1,7 +1,7 @@
 import type { ReaderError } from '@opentill/chain/reader-error';
 import type { SendOutcome } from '@opentill/chain/wallet-sender';
 
-/** From the best to the worst: one node's acceptance outweighs another's rejection. */
+/** Best first: one node's acceptance outweighs another's rejection. */
 const ORDER: readonly SendOutcome[] = [
   'ACCEPTED',
   'KNOWN',
@@ -13,8 +13,8 @@ const ORDER: readonly SendOutcome[] = [
 ];
 
 /**
- * Wordings of nodes that reject a transaction, first match first. Their codes are useless: -32000 for everything, or
- * one with another meaning at each vendor. The test of this file lists the wordings.
+ * First match counts. Codes are useless: -32000 for everything, or another meaning at each vendor. The test of this
+ * file lists the wordings.
  */
 const BY_WORDING: readonly (readonly [RegExp, SendOutcome])[] = [
   [
@@ -57,7 +57,7 @@ const BY_WORDING: readonly (readonly [RegExp, SendOutcome])[] = [
   ],
 ];
 
-/** Outcome of a node's rejection. Faults, limits and rejections that may pass are UNKNOWN. */
+/** Faults, limits and rejections that may pass are UNKNOWN. */
 export function sendOutcomeOf(refusal: ReaderError): SendOutcome {
   const { said } = refusal.context;
   const worded = typeof said === 'string' ? BY_WORDING.find(([wording]) => wording.test(said)) : undefined;

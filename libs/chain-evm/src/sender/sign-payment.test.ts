@@ -30,7 +30,6 @@ const GWEI = 10n ** 9n;
 const TERMS = { gasLimit: 80_000n, maxFeePerGas: 30n * GWEI, maxPriorityFeePerGas: GWEI };
 const BOUNDS = { minPriorityFeePerGas: 0n, maxPriorityFeePerGas: 5n * GWEI, maxFeePerGas: 100n * GWEI };
 const CHAIN_ID = 137;
-/** secp256k1's order. */
 const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 function signatureBytes(key: string, digest: Uint8Array): Uint8Array {

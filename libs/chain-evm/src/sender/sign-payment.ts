@@ -17,14 +17,14 @@ export interface SigningDeps {
   readonly backend: SignerBackend;
 }
 
-/** EIP-7825: no transaction may ask for more (2^24). */
+/** EIP-7825: the maximum of a transaction (2^24). */
 export const GAS_LIMIT_MAX = 16_777_216n;
 const SIGNATURE_BYTES = 65;
 const ADDRESS_GRAMMAR = /^0x(?!0{40})[0-9a-f]{40}$/;
 const WORD_DIGITS = 64;
 const UINT256_END = 1n << 256n;
 
-/** A transaction to be signed. Without an intent it is a cancel. */
+/** Without an intent it is a cancel. */
 export interface AskedTransaction {
   readonly chainId: number;
   readonly from: Address;
@@ -33,7 +33,6 @@ export interface AskedTransaction {
   readonly intent: PaymentIntent | null;
 }
 
-/** See WalletSender.sign. */
 export async function signPayment(
   deps: SigningDeps,
   intent: PaymentIntent,
@@ -112,7 +111,6 @@ function readAgain(raw: Uint8Array, from: Address): ReadTransaction {
   }
 }
 
-/** See WalletSender.differenceOf. */
 export function differenceOfStored(
   chainId: number,
   { txHash, raw }: Pick<SignedTransaction, 'txHash' | 'raw'>,
@@ -128,7 +126,6 @@ export function differenceOfStored(
   return differenceBetween({ chainId, from: wallet, nonce, terms, intent }, read);
 }
 
-/** The first field in which a signed transaction differs from the request; undefined when none does. */
 export function differenceBetween(asked: AskedTransaction, read: ReadTransaction): string | undefined {
   const { from, intent, terms } = asked;
   if (read.from !== from) return 'from';
