@@ -2,7 +2,7 @@ import type { StateNumber } from '@opentill/chain/state-number';
 import type { Said } from './ask-two-sources.ts';
 import type { Source } from './source.ts';
 
-/** Compares two sources' answers at one index; a single source's answer is accepted. */
+/** Accepts a single source's answer. */
 export function agreeOnNumber<S extends Source>(
   [first, second]: readonly [Said<S, readonly bigint[]>, Said<S, readonly bigint[]> | undefined],
   place: number,

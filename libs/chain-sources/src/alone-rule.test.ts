@@ -11,11 +11,11 @@ interface World {
   readonly sources: Sources<Source>;
   readonly living: Source;
   readonly dead: Source;
-  /** Advances the clock while the dead source keeps failing; the living one also fails for `failsMs` of it. */
+  /** The dead source keeps failing; the living one also fails for `failsMs` of the time. */
   pass(ms: number, failsMs?: number): void;
 }
 
-/** Two sources, the second of which fails from the start. */
+/** The second one fails from the start. */
 function world(aloneAfterSeconds: number | 'never' = AFTER_MS / 1_000): World {
   let nowMs = 5_000_000;
   const notes: { noteAnswer(): void; noteFailure(error: unknown): void }[] = [];

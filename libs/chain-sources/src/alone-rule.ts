@@ -5,14 +5,11 @@ import type { HeadWatch } from './watch-heads.ts';
 
 /** Decides when a single source of several is accepted. Until then the gateway waits. */
 export interface SingleSourceRule<S extends Source> {
-  /** Moment from which the source has returned no usable answer, by `nowMs`; undefined while it answers. */
+  /** By `nowMs`; undefined while the source answers. */
   failingSinceMs(entry: SourceEntry<S>): number | undefined;
-  /** True if all others have failed for long enough while this one answered. False without other sources. */
+  /** All others have failed for long enough while this one answered. False without other sources. */
   isAlone(entry: SourceEntry<S>): boolean;
-  /**
-   * Milliseconds until `isAlone`, if the others keep failing and this one does not; undefined while another one
-   * answers.
-   */
+  /** Until `isAlone`, if the others keep failing and this one does not; undefined while another one answers. */
   acceptedInMs(entry: SourceEntry<S>): number | undefined;
 }
 
@@ -51,7 +48,7 @@ export function createSingleSourceRule<S extends Source>({
     if (others.length === 0 || since.includes(undefined)) return undefined;
     const sinceMs = Math.max(...since.filter((ms) => ms !== undefined));
     // Only the time in which this source itself answered counts: after an outage of all, the first to recover is no
-    // more reliable than the others. A short failure now and then does not restart the count.
+    // more reliable than the others. A short failure does not restart the count.
     const answeredMs = nowMs() - sinceMs - entry.record.failedMsSince(sinceMs);
     return Math.max(0, afterMs - answeredMs);
   }

@@ -6,8 +6,8 @@ const TRIES = 3;
 const PATIENCE_MS = 1_000;
 
 /**
- * Asks one source again at once after a broken or inconsistent answer, or one from a lagging node. Otherwise a
- * temporary fault would cost the answers of both sources. Never after a rate limit.
+ * Asks again at once after a broken or inconsistent answer, or one from a lagging node: otherwise a temporary fault
+ * would cost the answers of both sources. Never after a rate limit.
  */
 export async function askAgain<T>(work: () => Promise<T>, { signal }: ReadOptions): Promise<T> {
   const startedAt = performance.now();

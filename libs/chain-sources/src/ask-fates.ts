@@ -6,10 +6,7 @@ import { askTwoSources, type TwoSourcesQuestion } from './ask-two-sources.ts';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
-/**
- * One source's answer about a transaction. 'unsound': not a receipt of it. 'foreign': another wallet sent it; the
- * source may be right, and the caller's assumption wrong.
- */
+/** 'unsound': not a receipt of the transaction. 'foreign': another wallet sent it. */
 export type FateAnswer = TransactionFate | 'none' | 'unsound' | 'foreign';
 
 export type FateAccount = ReadonlyMap<TxHash, FateAnswer>;
@@ -59,8 +56,8 @@ async function askOneSource<S extends Source>(
 }
 
 /**
- * Outcomes on which all accounts agree. A transaction that another wallet sent is disputed even if all sources agree on
- * that: the database row that names it as own is wrong, and proves nothing about the bytes that the gateway signed.
+ * A transaction that another wallet sent is disputed even if all sources agree on that: the database row that names it
+ * as own is wrong, and proves nothing about the bytes that the gateway signed.
  */
 function agreedBy(own: readonly OwnTransaction[], accounts: readonly FateAccount[]): FatesRead {
   const fates: TransactionFate[] = [];

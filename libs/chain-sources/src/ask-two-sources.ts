@@ -13,7 +13,7 @@ export interface Said<S extends Source, T> {
 
 export interface TwoSourcesQuestion<S extends Source, T> {
   readonly ask: (source: S, options: ReadOptions) => Promise<T>;
-  /** The highest block that the question concerns; undefined when it concerns none. */
+  /** The highest block that the question concerns. */
   readonly height: number | undefined;
   readonly onAlone: (source: S) => void;
   /** Accepts a single source only where no other is configured. @default false */
@@ -21,8 +21,8 @@ export interface TwoSourcesQuestion<S extends Source, T> {
 }
 
 /**
- * Asks two sources the same and replaces those that fail. Returns a single answer only where `acceptsSingle` permits
- * it. Otherwise throws the reason why there is no second; the caller waits.
+ * Asks two sources and replaces those that fail. Returns a single answer only where `acceptsSingle` permits it;
+ * otherwise throws the reason why there is no second.
  */
 export async function askTwoSources<S extends Source, T>(
   sources: Sources<S>,
@@ -57,7 +57,7 @@ export async function askTwoSources<S extends Source, T>(
   }
 }
 
-/** Two sources to ask, or one in addition to `first`; on different hosts if possible. */
+/** Two sources, or one in addition to `first`; on different hosts if possible. */
 function nextOf<S extends Source>(
   sources: Sources<S>,
   first: S | undefined,
@@ -68,7 +68,7 @@ function nextOf<S extends Source>(
   return pairOf(left);
 }
 
-/** The first, and the next one on another host if there is one: two accounts at one provider share its errors. */
+/** On different hosts if possible: two accounts at one provider share its errors. */
 export function pairOf<S extends Source>(sources: readonly S[]): readonly S[] {
   const [first, ...others] = sources;
   if (first === undefined) return [];
@@ -80,7 +80,7 @@ function hostOf({ label }: Source): string {
   return label.replace(/:\d+$/, '');
 }
 
-/** Records a failure of the source, and throws it when every other source would fail in the same way. */
+/** Throws a failure that every other source would share. */
 export async function noteRefusal<S extends Source>(
   sources: Sources<S>,
   source: S,
@@ -96,8 +96,8 @@ export async function noteRefusal<S extends Source>(
 }
 
 /**
- * A source without a block lags, or has pruned it, or the block does not exist. The source is at fault only if its
- * head is old by the clock, or above the block.
+ * A source without a block lags, or has pruned it, or the block does not exist. The source is at fault only if its head
+ * is old by the clock, or above the block.
  */
 async function noteWhyLacking<S extends Source>(
   sources: Sources<S>,

@@ -6,9 +6,9 @@ import type { Sources } from './sources.ts';
 const WANTED = 2;
 
 /**
- * Asks two sources the same and replaces those that fail; one answer is enough if no other comes. Use it where no
- * money is credited: the caller resolves a dispute conservatively, and `isOpen` may request a further answer. Throws
- * the last failure when none answers.
+ * Asks two sources and replaces those that fail; one answer is enough if no other comes. For questions that credit no
+ * money: the caller resolves a dispute conservatively, and `isOpen` may request a further answer. Throws the last
+ * failure when none answers.
  */
 export async function askWitnesses<S extends Source, T>(
   sources: Pick<Sources<S>, 'witnesses' | 'noteFault'>,

@@ -1,30 +1,29 @@
 /**
- * Learned size of a call (blocks of an eth_getLogs, calls of a batch) where the provider sets the limit. A rejection
- * reduces it at once. It grows back slowly, and not to a size that was rejected twice.
+ * Learned size of a call (blocks of an eth_getLogs, calls of a batch). A rejection reduces it at once. It grows back
+ * slowly, and not to a size that was rejected twice.
  */
 export interface CallSize {
-  /** Current maximum; at least 1. */
+  /** At least 1. */
   blocks(): number;
   /**
-   * A call was rejected as too large. `suggested`: the size that the rejection names as possible. `attempted`: the
-   * call's size, if less than `blocks()`. A rejection of more than `blocks()` is outdated and ignored.
+   * The call was too large. `suggested`: the size that the rejection names. `attempted`: the call's size, if less than
+   * `blocks()`. A rejection of more than `blocks()` is outdated and ignored.
    */
   refused(suggested?: number, attempted?: number): void;
-  /** A call was answered. One of less than `blocks()` (`attempted`) does not count towards growth. */
+  /** A call of less than `blocks()` (`attempted`) does not count towards growth. */
   accepted(attempted?: number): void;
 }
 
 export interface CallSizeConfig {
-  /** Upper limit. */
   readonly max: number;
   /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;
 }
 
-/** Number of successful calls of full size in a row before a larger one is tried. */
+/** In a row and of full size, before a larger call is tried. */
 const ACCEPTED_PER_GROWTH = 20;
 const GROWTH = 1.1;
-/** A size that was rejected twice within this time is not tried again until the older rejection has expired. */
+/** A size that was rejected twice within this time is not tried until the older rejection has expired. */
 const REFUSALS_REMEMBERED_MS = 60 * 60 * 1_000;
 const REFUSALS_KEPT = 64;
 

@@ -3,21 +3,21 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
-/** Finding about one source. `Lack`: additional kinds of its family. */
+/** `Lack`: additional kinds of the family. */
 export interface SourceFinding<Lack extends string = never> {
   readonly source: string;
   readonly kind:
     | Lack
-    /** It serves another network, or other tokens, than configured. Not used until it passes the check. */
+    /** Serves another network, or other tokens, than configured. Not used until it passes the check. */
     | 'WRONG'
-    /** It could not be asked now. Used as soon as it answers. */
+    /** Used as soon as it answers. */
     | 'UNREACHABLE';
   readonly error: unknown;
 }
 
 /**
- * Checks every source. Wrong ones (WRONG_CHAIN, TOKEN_MISMATCH) are excluded until they pass, if another one is right.
- * If none is right, throws the error of one that could not be asked (it may be right), else that of a wrong one.
+ * Wrong sources (WRONG_CHAIN, TOKEN_MISMATCH) are excluded until they pass, if another one is right. If none is right,
+ * throws the error of one that could not be asked (it may be right), else that of a wrong one.
  */
 export async function checkSources<S extends Source>(
   sources: Pick<Sources<S>, 'all' | 'exclude'>,

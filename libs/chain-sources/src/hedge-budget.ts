@@ -1,10 +1,10 @@
-/** Decides when a second source may start in addition to the first, and how often. */
+/** Decides when and how often a second source may start in addition to the first. */
 export interface HedgeBudget {
   noteRun(): void;
   noteDuration(source: object, durationMs: number): void;
   /** The source's 95th percentile duration. */
   afterMs(source: object): number;
-  /** Consumes one second start, if available. */
+  /** Uses up one second start; false when none is available. */
   take(): boolean;
 }
 

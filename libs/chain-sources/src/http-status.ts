@@ -1,6 +1,6 @@
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 
-/** Reader error code for an HTTP status without an answer of the node itself; undefined for a success. */
+/** For an HTTP status without an answer of the node itself; undefined for a success. */
 export function codeOfHttpStatus(status: number): ReaderErrorCode | undefined {
   if (status >= 200 && status < 300) return undefined;
   if (status === 429) return 'RPC_RATE_LIMITED';

@@ -1,9 +1,6 @@
 import { isReaderError } from '@opentill/chain/reader-error';
 
-/**
- * True if another URL may succeed: faults of reaching or serving, and a lagging node. False for an error that any
- * node would return for the same request.
- */
+/** True for faults of reaching or serving, and a lagging node. False for an error that any node would return. */
 export function isFailoverError(error: unknown): boolean {
   return (
     isReaderError(error, 'RPC_UNAVAILABLE') ||

@@ -2,10 +2,8 @@ import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Tracks the connection of a request. @returns a function: true if the connection was used before. Not
- * `reusedSocket`: Node reports a connection as new that another request has just released to this one while it
- * waited.
- * @param usedBefore connections that earlier requests used
+ * Tracks the connection of a request. Returns a function that reports if an earlier request used it. Not
+ * `reusedSocket`: Node reports a connection as new that another request has just released to this one while it waited.
  */
 export function noteConnection(request: ClientRequest, usedBefore: WeakSet<Socket>): () => boolean {
   let isKept = false;

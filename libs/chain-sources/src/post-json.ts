@@ -15,7 +15,7 @@ export interface PostJsonOptions {
   readonly path?: string;
   readonly context: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal | undefined;
-  /** Bytes on the wire are added here, even when the exchange fails; bodies only, the answer as compressed. */
+  /** Adds up bodies on the wire, the answer as compressed, also of exchanges that fail. */
   readonly traffic?: { requestBytes: number; answerBytes: number };
 }
 
@@ -23,25 +23,25 @@ export interface HttpAnswer {
   readonly status: number;
   readonly body: Buffer;
   readonly retryAfterMs: number | undefined;
-  /** True if the connection was opened for this answer: another node may be at its other end. */
+  /** The connection was opened for this answer: another node may be at its other end. */
   readonly newConnection: boolean;
 }
 
 export type PostJson = (body: unknown, options: PostJsonOptions) => Promise<HttpAnswer>;
 
 /**
- * All of them are kept alive. Otherwise, with many parallel requests, connections above the kept number would be
- * closed and reopened each time, and each new one costs a check of the chain id.
+ * All are kept alive. With many parallel requests, connections above the kept number would be closed and reopened each
+ * time, and each new one costs a check of the chain id.
  */
 const CONNECTIONS_MAX = 16;
 const TCP_KEEP_ALIVE_MS = 30_000;
-/** In one exchange, at most this many kept connections can turn out to be closed. */
+/** At most this many kept connections can turn out to be closed. */
 const RESENDS_MAX = CONNECTIONS_MAX;
 
 /**
- * Posts JSON to one URL and paths below it, over kept connections, and reads each answer to its end within the given
- * time and size. Redirects are not followed: they could lead to a host that is not configured. The function throws
- * READ_ABORTED, RPC_UNAVAILABLE or RPC_RANGE_TOO_LARGE.
+ * Posts JSON over kept connections and reads each answer to its end within the given time and size. Redirects are not
+ * followed: they could lead to a host that is not configured. Throws READ_ABORTED, RPC_UNAVAILABLE or
+ * RPC_RANGE_TOO_LARGE.
  *
  * node:http instead of fetch: it distinguishes new connections from kept ones and needs half the CPU time (0.14 ms
  * instead of 0.31 ms per small call, 0.57 instead of 0.85 for 130 kB).
@@ -112,7 +112,6 @@ export function createPostJson(url: string, headers: Readonly<Record<string, str
   };
 }
 
-/** The current exchange, and what ended it. */
 interface UnderWay {
   request: ClientRequest | undefined;
   endedBy: 'caller' | 'time' | undefined;
@@ -128,7 +127,6 @@ type OwnRequest = Omit<RequestOptions, 'headers'> & {
 
 interface Wire {
   readonly send: (options: OwnRequest) => ClientRequest;
-  /** Connections that earlier requests used. */
   readonly usedBefore: WeakSet<Socket>;
 }
 
@@ -175,7 +173,7 @@ function exchange(
   return promise;
 }
 
-/** Reads the body, and aborts the download of one that is too long. */
+/** Aborts the download of a body that is too long. */
 function readBounded(response: IncomingMessage, options: PostJsonOptions): Promise<Buffer> {
   const { traffic, bytesMax } = options;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();

@@ -12,14 +12,13 @@ export interface HeadProbeDeps<S extends Source> {
   readonly nowMs: () => number;
 }
 
-/** Interval of head requests to a source that is not usable, and to one that has shown no head for long. */
+/** Interval of head requests to unusable sources, and to those that have shown no head for long. */
 const LEFT_OUT_MS = 5_000;
 const IDLE_MS = 60_000;
 
 /**
- * Creates the function that asks idle sources for their heads, so that unusable ones can return and the state of
- * reserve sources is known. It starts the due requests without waiting for them; one at a time per source. Excluded
- * sources are checked again instead.
+ * Asks idle sources for their heads, so that unusable ones can return. Starts the due requests without waiting for
+ * them; one at a time per source. Excluded sources are checked again instead.
  */
 export function createHeadProbe<S extends Source>(deps: HeadProbeDeps<S>): () => void {
   const { entries, ranking, heads, nowMs, readHead } = deps;

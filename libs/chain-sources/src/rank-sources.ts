@@ -12,13 +12,13 @@ export interface SourceChange {
 
 export interface Ranking<S extends Source> {
   troubleOf(entry: SourceEntry<S>): SourceTrouble | null;
-  /** All sources that may be asked, usable ones first, best first; excluded ones only when all are excluded. */
+  /** Usable ones first, best first; excluded ones only when all are excluded. */
   ranked(): readonly SourceEntry<S>[];
-  /** The usable ones, or all when none is. */
+  /** All sources when none is usable. */
   usable(): readonly SourceEntry<S>[];
   /**
-   * Sources whose answers count where two must agree. Includes a lagging one, which may have the block in question.
-   * Includes one that reported another chain, after its rest: it must report the right chain before its answers count.
+   * Answers of these sources count where two must agree. Includes lagging ones, which may have the block in question,
+   * and one that reported another chain, after its rest: it must report the right chain first.
    */
   witnesses(): readonly SourceEntry<S>[];
 }
@@ -30,7 +30,7 @@ export interface RankingDeps<S extends Source> {
   readonly onSourceChange: ((change: SourceChange) => void) | undefined;
 }
 
-/** Penalty per place in the configuration: a later source is preferred only if it is four times as fast. */
+/** Per place in the configuration: a later source is preferred only if it is four times as fast. */
 const PREFERENCE = 2;
 const BADNESS: readonly (SourceTrouble | null)[] = [
   null,

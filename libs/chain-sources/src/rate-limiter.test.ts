@@ -106,7 +106,7 @@ describe('createRateLimiter without a configured rate', () => {
     expect(limiter.rate()).toBe(Infinity);
   });
 
-  /** A provider that permits `allowed` calls in any second and counts rejected ones, too. */
+  /** Permits `allowed` calls in any second and counts rejected ones, too. */
   it('finds the rate that a provider permits and stays near it', () => {
     const { limiter, pass, now } = limited();
     const allowed = 40;
@@ -127,7 +127,7 @@ describe('createRateLimiter without a configured rate', () => {
         limiter.answered();
       }
     }
-    // Ten minutes: more than half of the permitted calls were used, and fewer than one in fifty was rejected.
+    // More than half of the permitted calls were used, and fewer than one in fifty was rejected.
     expect(answered / 600).toBeGreaterThan(allowed / 2);
     expect(refused / answered).toBeLessThan(0.02);
   });

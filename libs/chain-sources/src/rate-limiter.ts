@@ -7,27 +7,27 @@ export type Admission =
   | { readonly admitted: false; /** Until it would be admitted. */ readonly waitMs: number };
 
 /**
- * Spaces the calls to one URL. With a given rate it is a token bucket of one second's worth. Without one it lets all
- * calls through until the provider reports a rate limit. The first report causes a pause. A second one soon after
- * sets a limit, which falls by a third with each report and rises a little every few seconds without one.
+ * Spaces the calls to one URL. With a configured rate it is a token bucket of one second's worth. Without one, a
+ * provider's first rate-limit error causes a pause. A second one soon after sets a limit, which falls by a third with
+ * each error and rises a little every few seconds without one.
  */
 export interface RateLimiter {
-  /** Reserves `count` calls. Not admitted when they would have to wait longer than `patienceMs`. */
+  /** Reserves `count` calls, unless they would have to wait longer than `patienceMs`. */
   admit(count: number, patienceMs: number): Admission;
-  /** Milliseconds until the last of `count` calls would be sent, starting now. */
+  /** Until the last of `count` calls would be sent, starting now. */
   estimateMs(count: number): number;
   waitMs(): number;
-  /** Maximum number of calls at once; Infinity without a limit. */
+  /** Calls at once; Infinity without a limit. */
   burst(): number;
-  /** The provider reported a rate limit. Returns the pause: the provider's own, within bounds, or a growing one. */
+  /** Returns the pause: the provider's own, within bounds, or a growing one. */
   refused(retryAfterMs?: number): number;
   answered(): void;
-  /** Current calls per second; Infinity without a limit. */
+  /** Calls per second; Infinity without a limit. */
   rate(): number;
 }
 
 export interface RateLimiterConfig {
-  /** The configured limit: never exceeded, and reduced while the provider reports rate limits. */
+  /** Never exceeded, and reduced while the provider reports rate limits. */
   readonly requestsPerSecond?: number | undefined;
   /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;
@@ -62,7 +62,7 @@ const SENT_KEPT = 1_000;
 export function createRateLimiter(config: RateLimiterConfig = {}): RateLimiter {
   const nowMs = config.nowMs ?? (() => performance.now());
   const learned = createLearnedRate(config.requestsPerSecond ?? Infinity, nowMs);
-  /** Calls that may go at once; negative: calls that are already admitted for later. */
+  /** Negative: calls that are already admitted for later. */
   let places = learned.burst();
   let filledAtMs = nowMs();
   let pausedUntilMs = -Infinity;
@@ -135,7 +135,7 @@ function createLearnedRate(ceiling: number, nowMs: () => number): LearnedRate {
   let changedAtMs = -Infinity;
   let strictUntilMs = -Infinity;
 
-  /** The rate after one more rejection; undefined when it is too early to tell. */
+  /** After one more rejection; undefined when it is too early to tell. */
   function lower(): number | undefined {
     if (rate !== Infinity) return Math.max(floor, rate * DECREASE);
     const sinceMs = nowMs() - refusedAtMs;

@@ -19,10 +19,10 @@ export interface Finalized<S extends Source> extends BlockHeader {
 
 export interface FinalityDeps<S extends Source> {
   readonly sources: Sources<S>;
-  /** Throws FINALITY_UNAVAILABLE where the source reports none. Also records the source's head. */
+  /** FINALITY_UNAVAILABLE where the source reports none. Also records the source's head. */
   readonly readFinalized: (source: S, options: ReadOptions) => Promise<Finalized<S>>;
   readonly hasBlock: (source: S, block: BlockHeader, options: ReadOptions) => Promise<boolean>;
-  /** A finalized block that is older than another source's by more than this raises an alarm. */
+  /** A larger lag behind another source's finalized block raises an alarm. */
   readonly staleSeconds: number;
   /** The lag must last this long before the other source's answer counts. */
   readonly aloneAfterSeconds: number | 'never' | undefined;
@@ -33,8 +33,8 @@ export interface FinalityDeps<S extends Source> {
 }
 
 /**
- * Creates the function that reads the finalized height. Of two sources the lower height counts, because a single source
- * may report a block of its own fork, or an invented one. A single answer counts only where `acceptsSingle` permits it.
+ * Of two sources the lower height counts: a single source may report a block of its own fork, or an invented one. A
+ * single answer counts only where `acceptsSingle` permits it.
  *
  * A source whose finality stalls must not stop crediting permanently. Its answer is ignored when two conditions hold.
  * For `aloneAfterSeconds` it was more than `staleSeconds` behind the other's. And it has the other's finalized block

@@ -4,8 +4,8 @@ import type { SourceEntry } from './source-entry.ts';
 const EVERY_MS = 60_000;
 
 /**
- * Creates the function that checks excluded sources again, so that a node that has finished its sync is used without
- * a restart. It starts the due checks without waiting for them; one at a time per source.
+ * Checks excluded sources again, so that a node that has finished its sync is used without a restart. Starts the due
+ * checks without waiting for them; one at a time per source.
  */
 export function createRecheck<S extends Source>(
   entries: readonly SourceEntry<S>[],

@@ -5,18 +5,17 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { isFailoverError } from './may-be-better-elsewhere.ts';
 
 export interface Run<S, T> {
-  /** Order of attempts, each source at most once. */
+  /** Each source at most once. */
   readonly order: readonly S[];
   readonly work: (source: S, signal: AbortSignal | undefined) => Promise<T>;
   readonly signal: AbortSignal | undefined;
   /** Absent: the next source starts only after a failure. */
   readonly hedge?: {
-    /** Waiting time at this source before another one starts in addition. */
+    /** Until another source starts in addition to this one. */
     readonly afterMs: (source: S) => number;
-    /** Permits one more source and counts it. */
     readonly take: () => boolean;
   };
-  /** Called for every failure, including those of slower sources, but not for aborted ones. */
+  /** Called for every failure, also of slower sources, but not for aborted ones. */
   readonly onFailure: (source: S, error: unknown) => void;
   readonly onSuccess: (source: S, durationMs: number) => void;
 }
@@ -26,8 +25,8 @@ type Settled<S, T> =
   | { readonly source: S; readonly ok: false; readonly error: unknown };
 
 /**
- * Tries sources until one succeeds. A failure that another source may not have (isFailoverError) leads to the
- * next; any other is thrown at once. When all have failed, throws the most informative error.
+ * A failure that another source may not have (isFailoverError) leads to the next source; any other is thrown at once.
+ * When all have failed, throws the most informative error.
  */
 export async function runOnSources<S, T>(run: Run<S, T>): Promise<T> {
   const { order, signal, hedge } = run;
@@ -90,7 +89,6 @@ async function settle<S, T>(run: Run<S, T>, source: S, controller: AbortControll
   }
 }
 
-/** The value if it comes in time, otherwise undefined. */
 async function withinMs<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const controller = new AbortController();
   const timer = delay(ms, undefined, { signal: controller.signal }).catch(() => undefined);
@@ -115,8 +113,8 @@ const MOST_INFORMATIVE_FIRST: readonly ReaderErrorCode[] = [
 ];
 
 /**
- * The most informative of several sources' errors, with `context.attempts` naming all. Retryable unless none of them
- * is. Has `retryAfterMs` only when every source named one: the shortest.
+ * `context.attempts` names all errors. Retryable unless none of them is. Has `retryAfterMs` only when every source
+ * named one: the shortest.
  */
 function mostInformative(failures: readonly unknown[]): unknown {
   const errors = failures.filter((failure) => failure instanceof GatewayError);

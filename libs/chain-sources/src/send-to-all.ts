@@ -16,9 +16,9 @@ export interface SaidToSending {
   readonly outcome: ExpiringSendOutcome;
   /** The node's message when it did not accept the transaction. */
   readonly said?: string;
-  /** It returned the hash of another transaction. */
+  /** The node returned the hash of another transaction. */
   readonly lied?: true;
-  /** Reason why it gave no usable answer. */
+  /** Why the source gave no usable answer. */
   readonly fault?: ReaderErrorCode;
 }
 
@@ -29,23 +29,20 @@ export interface SendAnswer extends SaidToSending {
 
 export interface SendingToAll<S extends Source> {
   readonly sources: Pick<Sources<S>, 'witnesses'>;
-  /** Sends to one source. Never throws: an unanswered transaction is UNKNOWN. */
+  /** Never throws: an unanswered transaction is UNKNOWN. */
   readonly send: (source: S, sent: SentExpiring, options: ReadOptions) => Promise<SaidToSending>;
   readonly atOnce: number;
   readonly onAnswer: (answer: SendAnswer) => void;
-  /** Limit for all transactions together: those unanswered by then are UNKNOWN. @default 20000 */
+  /** For all transactions together. @default 20000 */
   readonly deadlineMs?: number | undefined;
 }
 
-/**
- * Waiting time for the other sources after each transaction is accepted. Their requests continue in the background
- * until their deadline.
- */
+/** For the other sources after each transaction is accepted; their requests continue until their deadline. */
 const PATIENCE_MS = 500;
 const DEADLINE_MS = 20_000;
 const CONCLUSIVE: readonly ExpiringSendOutcome[] = ['ACCEPTED', 'KNOWN'];
 
-/** Sends signed bytes unchanged to every source. Ends by the deadline. @returns the best outcome of each */
+/** Returns the best outcome of each transaction. */
 export async function sendToAll<S extends Source>(
   { sources, send, atOnce, onAnswer, deadlineMs = DEADLINE_MS }: SendingToAll<S>,
   signed: readonly SentExpiring[],

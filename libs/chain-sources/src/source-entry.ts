@@ -6,24 +6,22 @@ export interface SourceEntry<S extends Source> {
   /** Index in the configuration: lower is preferred. */
   readonly place: number;
   readonly record: SourceRecord;
-  /** Moment of its exclusion, by `nowMs`; undefined after its check passes. */
+  /** By `nowMs`; undefined after its check passes. */
   excludedSinceMs: number | undefined;
   recheck: (() => Promise<void>) | undefined;
-  /** Moment from which it lacks requested blocks below its head, by `nowMs`; undefined while it has all of them. */
+  /** Since when it lacks requested blocks below its head, by `nowMs`; undefined while it has all of them. */
   lackingSinceMs: number | undefined;
-  /** Records a failure; repeated reports of one error count once. */
+  /** Repeated reports of one error count once. */
   noteFailure(error: unknown): void;
 }
 
-/** Sinks for a source's answers and failures, whichever caller asked. */
 export interface SourceNotes {
   readonly noteAnswer: () => void;
   readonly noteLatency: (durationMs: number, answerBytes: number) => void;
-  /** Repeated reports of one error count once. */
   readonly noteFailure: (error: unknown) => void;
 }
 
-/** The duration of longer answers depends on their length instead of the source. */
+/** The duration of longer answers depends on their length. */
 const ORDINARY_ANSWER_BYTES = 64 * 1024;
 
 export function createSourceEntry<S extends Source>(

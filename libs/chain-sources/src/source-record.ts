@@ -2,22 +2,22 @@ import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { RETRY_AFTER_MS_MAX } from './rate-limiter.ts';
 
-/** Statistics of a source's answers. Older ones weigh less. */
+/** Statistics; older answers weigh less. */
 export interface SourceRecord {
   noteAnswer(): void;
   noteLatency(ms: number): void;
   noteFailure(error: unknown): void;
-  /** End of its rest, by `nowMs`; in the past when it does not rest. */
+  /** By `nowMs`; in the past when it does not rest. */
   restingUntilMs(): number;
-  /** Moment from which no usable answer came, including rests, by `nowMs`; undefined after a good one. */
+  /** No usable answer since then, including rests, by `nowMs`; undefined after a good one. */
   failingSinceMs(): number | undefined;
-  /** Milliseconds after that moment, by `nowMs`, without a usable answer; an upper bound. */
+  /** Milliseconds after that moment without a usable answer; an upper bound. */
   failedMsSince(atMs: number): number;
-  /** True if it reported another network and has not answered since. */
+  /** It reported another network and has not answered since. */
   isOfAnotherChain(): boolean;
   /** 0 (no recent request succeeded) to 1 (all did). */
   score(): number;
-  /** For comparing sources: lower is better; the milliseconds of `waitMs` count as latency. */
+  /** Lower is better; the milliseconds of `waitMs` count as latency. */
   penalty(waitMs: number): number;
   lastErrorCode(): ReaderErrorCode | null;
 }
@@ -29,7 +29,7 @@ export interface SourceRecordConfig {
   readonly random: () => number;
 }
 
-/** Weight of a failure, 0 to 1. Codes that are missing here do not count against the source. */
+/** 0 to 1. Codes that are missing here do not count against the source. */
 const WEIGHTS: Partial<Record<ReaderErrorCode, number>> = {
   RPC_UNAVAILABLE: 1,
   RPC_FORBIDDEN: 1,
@@ -48,11 +48,8 @@ const FAILURES_HALVED_MS = 30_000;
 const LATENCY_HALVED_MS = 120_000;
 const REST_MS = 250;
 const REST_MS_MAX = 30_000;
-/**
- * An operator must fix it; until then a rare attempt is enough. A load balancer may reach another chain temporarily.
- */
+/** An operator must fix it, or a load balancer reaches another chain temporarily: a rare attempt is enough. */
 const UNFIT_REST_MS = 30_000;
-/** Number of failure periods that are kept separately. */
 const SPELLS_KEPT = 32;
 /** Lower latencies make no difference. */
 const LATENCY_MS_MIN = 25;
@@ -104,14 +101,14 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
       if (!(error instanceof GatewayError)) return;
       const code = error.code as ReaderErrorCode;
       const weight = WEIGHTS[code];
-      // A call that the limiter held back contains no new information about the source.
+      // A call that the limiter held back says nothing about the source.
       if (weight === undefined || error.context['notSent'] === true) return;
       count(weight);
       lastErrorCode = code;
       if (code === 'WRONG_CHAIN') otherChain = true;
       const restFor = ['RPC_UNAVAILABLE', 'RPC_RATE_LIMITED', 'RPC_FORBIDDEN', 'WRONG_CHAIN'];
       if (!restFor.includes(code)) return;
-      // Requests that are in flight together fail together and count as one failure.
+      // Requests that are in flight together fail together.
       if (restingUntilMs <= nowMs()) failuresInRow += 1;
       failingSinceMs ??= nowMs();
       const untilMs = nowMs() + restMsAfter(code, error.context['retryAfterMs']);
@@ -138,7 +135,7 @@ interface Spell {
   readonly toMs: number;
 }
 
-/** Merges the two oldest periods when there are too many; the time between them then counts as failing, too. */
+/** Merges the two oldest periods; the time between them then counts as failing, too. */
 function withoutTooMany(spells: readonly Spell[]): readonly Spell[] {
   const [first, second, ...rest] = spells;
   if (spells.length <= SPELLS_KEPT || first === undefined || second === undefined) return spells;

@@ -6,8 +6,8 @@ export interface AskOptions extends ReadOptions {
 }
 
 export interface Source {
-  /** Host and port, never the path: it may contain a provider's key. Not unique: two accounts at one provider. */
+  /** Host and port, never the path: it may contain a provider's key. Not unique. */
   readonly label: string;
-  /** Milliseconds until the rate limiter permits a call. */
+  /** Until the rate limiter permits a call. */
   waitMs(): number;
 }

@@ -5,7 +5,6 @@ import { createSources, type Sources } from './sources.ts';
 
 const ALONE_AFTER_SECONDS = 60;
 
-/** Two sources, and their clock. */
 function twoSources(): { sources: Sources<Source>; pass: (ms: number) => void } {
   let now = 0;
   const sources = createSources<Source>({

@@ -24,46 +24,43 @@ export interface RunOptions extends ReadOptions {
 
 export interface Sources<S extends Source> {
   /**
-   * Runs `work` on the best usable source. After a fault that another source may not have (isFailoverError) it
-   * tries the next, each at most once, and finally the unusable ones. Then it throws the most informative error.
-   * `work` passes `options` to its source. With `hedge`, a second source starts when the first exceeds its usual
-   * time; the first success wins and the other is aborted. At most a tenth of the runs start a second one.
+   * Runs `work` on the best usable source. After a fault that another source may not have (isFailoverError) it tries
+   * the next, each at most once, and finally the unusable ones. Then it throws the most informative error. With
+   * `hedge`, a second source starts when the first exceeds its usual time; the first success wins and the other is
+   * aborted. At most a tenth of the runs start a second one.
    */
   run<T>(work: (source: S, options: AskOptions) => Promise<T>, options?: RunOptions): Promise<T>;
   /**
-   * Usable now, best first: not on another chain, resting, stuck, lagging or excluded. Never empty: when none is
-   * usable, all of them, the least bad first (excluded ones only when all are excluded).
+   * Best first: not on another chain, resting, stuck, lagging or excluded. Never empty: when none is usable, all of
+   * them (excluded ones only when all are excluded).
    */
   usable(): readonly S[];
-  /**
-   * Sources to ask where two must agree, best first: the usable ones and lagging ones, which may have the block.
-   * Never empty, as `usable`.
-   */
+  /** Best first: the usable ones and lagging ones, which may have the block. Never empty. */
   witnesses(): readonly S[];
   /**
-   * True if a single answer of this source is sufficient: it is the only one, or every other has given no usable
-   * answer for `aloneAfterSeconds` while this one did.
+   * A single answer suffices: no other source is configured, or every other has given no usable answer for
+   * `aloneAfterSeconds` while this one did.
    */
   acceptsSingle(source: S): boolean;
   /**
-   * Milliseconds until it is worth repeating a question on which two must agree: a resting source may be asked then, or
-   * a single one is accepted. Undefined when no such moment is ahead, or when a failed source may be asked already.
+   * When to repeat a question on which two must agree: a resting source may be asked then, or a single one is accepted.
+   * Undefined when no such moment is ahead, or when a failed source may be asked already.
    */
   retryInMs(): number | undefined;
-  /** Records whether a source had the requested blocks below its head. Nodes prune old ones. */
+  /** If a source had the requested blocks below its head. Nodes prune old ones. */
   noteCompleteness(source: S, isComplete: boolean): void;
-  /** Every source, in the order of the configuration. */
+  /** In the order of the configuration. */
   all(): readonly S[];
   readHead(source: S, options?: AskOptions): Promise<ShownHead>;
-  /** Records a source's head; a lagging source is not usable until it has caught up. */
+  /** A lagging source is not usable until it has caught up. */
   noteHead(source: S, header: { readonly height: number; readonly timeSeconds: number }): void;
-  /** Milliseconds since a source last reported its head; Infinity before. */
+  /** Infinity before the first head. */
   headShownMsAgo(source: S): number;
-  /** Records a fault in a source's answers that was found outside of `run`, which records its own. */
+  /** For faults found outside of `run`, which records its own. */
   noteFault(source: S, error: unknown): void;
   /**
-   * Excludes a source, while another one remains, until `recheck` passes, which runs each minute. A WRONG_CHAIN error
-   * is only recorded as a fault: the source returns when it reports the right chain.
+   * Excluded until `recheck` passes, which runs each minute, while another source remains. A WRONG_CHAIN error is only
+   * recorded as a fault: the source returns when it reports the right chain.
    */
   exclude(source: S, error: unknown, recheck?: () => Promise<void>): void;
   health(): readonly SourceHealth[];
@@ -72,15 +69,14 @@ export interface Sources<S extends Source> {
 export interface SourcesConfig<S extends Source> {
   readonly createSources: readonly ((notes: SourceNotes) => S)[];
   readonly readHead: (source: S, options: AskOptions) => Promise<ShownHead>;
-  /** Usual time between blocks. */
   readonly blockTimeMs: number;
   readonly aloneAfterSeconds?: number | 'never' | undefined;
   readonly headStaleSeconds?: number | undefined;
   /** From sending a request to the last byte of its answer. @default 5000 */
   readonly requestTimeoutMs?: number | undefined;
-  /** For alarms: called at the next request after the change. */
+  /** Raise an alarm. Called at the next request after the change. */
   readonly onSourceChange?: ((change: SourceChange) => void) | undefined;
-  /** Monotonic milliseconds. @default performance.now */
+  /** Monotonic. @default performance.now */
   readonly nowMs?: (() => number) | undefined;
   /** @default Date.now */
   readonly epochMs?: (() => number) | undefined;
@@ -90,7 +86,7 @@ export interface SourcesConfig<S extends Source> {
 
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** Opens no connection until the first call. Throws TypeError without an endpoint. */
+/** Throws TypeError without an endpoint. */
 export function createSources<S extends Source>(config: SourcesConfig<S>): Sources<S> {
   if (config.createSources.length === 0) throw new TypeError('a network needs at least one URL');
   const nowMs = config.nowMs ?? (() => performance.now());
@@ -204,8 +200,7 @@ async function runRanked<S extends Source, T>(
   try {
     return await start(order, true);
   } catch (error) {
-    // Some sources were skipped, because their rate limit makes the calls slow. No other source has answered, so use
-    // them.
+    // Sources whose rate limit makes the calls slow were skipped. No other source has answered, so use them.
     if (tooSlow.length === 0 || signal?.aborted === true || !isFailoverError(error)) throw error;
     return start(
       tooSlow.toSorted((x, y) => x.source.waitMs() - y.source.waitMs()),

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { createPlaces, type Places } from './take-places.ts';
 
-/** Runs pending callbacks. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Takes places and records the name when they are granted. */
+/** Records the name when the places are granted. */
 function enter(
   places: Places,
   name: string,

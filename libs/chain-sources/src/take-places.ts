@@ -1,11 +1,8 @@
 import { readerError } from '@opentill/chain/reader-error';
 
-/** A fair semaphore: admits a limited number at once, the others in order of arrival. */
+/** A fair semaphore: callers are admitted in order of arrival. */
 export interface Places {
-  /**
-   * Takes one place, or several (at most all). Returns the function that releases them. Throws READ_ABORTED when the
-   * signal aborts first.
-   */
+  /** Returns the function that releases the places. READ_ABORTED when the signal aborts first. */
   take(signal: AbortSignal | undefined, places?: number): Promise<() => void>;
 }
 
@@ -18,7 +15,7 @@ export function createPlaces(count: number): Places {
   let free = count;
   const waiting = new Set<Waiting>();
 
-  /** In order of arrival: a caller that needs many places is not overtaken by one that needs few. */
+  /** In order: a caller that needs many places is not overtaken by one that needs few. */
   function admitNext(): void {
     for (const next of waiting) {
       if (next.places > free) return;

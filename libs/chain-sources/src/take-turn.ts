@@ -9,10 +9,7 @@ export interface Turn {
   readonly options: AskOptions;
   /** By `performance.now()`; extended by the limiter's waiting time. */
   readonly deadline: { atMs: number };
-  /**
-   * Maximum wait of each exchange for the limiter; longer for a question of many calls, because it was admitted as a
-   * whole.
-   */
+  /** Maximum wait of each exchange for the limiter; longer for a question of many calls, admitted as a whole. */
   readonly patienceMs: number;
 }
 
@@ -23,8 +20,8 @@ export interface TurnDeps {
 }
 
 /**
- * Admits a question of `count` calls and sets its deadline. Throws RPC_RATE_LIMITED where it would start too late,
- * or, for a hurried one, end too late.
+ * Admits a question of `count` calls and sets its deadline. RPC_RATE_LIMITED where it would start too late or, if
+ * hurried, end too late.
  */
 export function beginTurn(
   { endpoint, limiter, timeoutMs }: TurnDeps,
@@ -62,9 +59,7 @@ function notLetThrough(endpoint: string, retryAfterMs: number, tooSlow = false):
   return readerError('RPC_RATE_LIMITED', why, context);
 }
 
-/**
- * Reports a rate-limit error to the limiter. Returns the error with the delay that applies, if the provider named one.
- */
+/** Reports the error to the limiter. Adds the delay that applies, if the provider named one. */
 export function noteComplaint(limiter: RateLimiter, error: ReaderError): ReaderError {
   const asked = error.context['retryAfterMs'];
   const retryAfterMs = typeof asked === 'number' ? Math.min(asked, RETRY_AFTER_MS_MAX) : undefined;

@@ -7,7 +7,7 @@ export interface AloneSource {
   readonly sinceSeconds: number;
 }
 
-/** Creates the callback for an accepted single source, which adds the time since when the others fail. */
+/** Adds the time since when the others fail. */
 export function createAloneTeller<S extends Source>(
   sources: Pick<Sources<S>, 'health'>,
   notify: ((source: AloneSource) => void) | undefined,

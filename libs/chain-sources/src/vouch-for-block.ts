@@ -13,7 +13,6 @@ export interface BlockConfirmationDeps<S extends Source> {
   readonly onForked: (labels: readonly [string, string], height: number) => void;
 }
 
-/** Checks a block's hash at two sources; see ChainReader. */
 export async function vouchForBlock<S extends Source>(
   { sources, readHash, onAlone, onForked }: BlockConfirmationDeps<S>,
   { height, hash }: Pick<BlockHeader, 'height' | 'hash'>,

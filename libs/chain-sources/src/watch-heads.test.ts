@@ -20,7 +20,6 @@ function watch(blockMs = BLOCK_MS): {
     }),
     pass: (by) => (seconds += by),
     epochSeconds: () => seconds,
-    /** The chain's head, or the block `behind` blocks before it. */
     head: (behind = 0) => {
       const height = Math.floor((seconds * 1_000) / blockMs) - behind;
       return { height, timeSeconds: (height * blockMs) / 1_000 };

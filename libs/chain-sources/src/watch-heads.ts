@@ -4,22 +4,20 @@ export interface ShownHead {
 }
 
 export interface HeadWatch {
-  /** Records a source's current head and compares it with the last heads of the others. */
+  /** Compares the source's head with the last heads of the others. */
   note(place: number, head: ShownHead): void;
   trouble(place: number): 'LAGGING' | 'STUCK' | null;
   /** Distance behind the best head when it was recorded; null before. */
   lagBlocks(place: number): number | null;
-  /**
-   * Moment from which every head of the source was older than `staleSeconds` by the clock; undefined: the last was not.
-   */
+  /** Since when every head of the source was older than `staleSeconds`; undefined: the last was not. */
   oldSinceMs(place: number): number | undefined;
-  /** Time of the last recorded head, by `nowMs`; -Infinity before. */
+  /** By `nowMs`; -Infinity before the first head. */
   notedAtMs(place: number): number;
 }
 
 export interface HeadWatchConfig {
   readonly blockTimeMs: number;
-  /** A head older than this means that the source, or the chain, has stopped. */
+  /** An older head means that the source, or the chain, has stopped. */
   readonly staleSeconds: number;
   /** Monotonic. */
   readonly nowMs: () => number;
@@ -35,9 +33,8 @@ interface Noted extends ShownHead {
 }
 
 /**
- * A source lags beyond these limits; a smaller distance is the time between two requests. Its head must also be old
- * by the clock. Otherwise a node that invents newer heads could make honest ones unusable and be accepted as the
- * single source.
+ * A smaller distance is the time between two requests. A lagging head must also be old by the clock. Otherwise a node
+ * that invents newer heads could make honest ones unusable and be accepted as the single source.
  */
 const LAG_BLOCKS = 3;
 const LAG_SECONDS = 10;

@@ -10,7 +10,7 @@ const received: readonly Said<Source, number>[] = [
   { source: other, answer: 2 },
 ];
 
-/** Answers that count, and sources for which onAlone was called. */
+/** Also returns the sources for which onAlone was called. */
 function count(
   answers: readonly Said<Source, number>[],
   accepted: readonly Source[],
